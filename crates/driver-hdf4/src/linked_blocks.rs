@@ -185,7 +185,7 @@ pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<
     Ok(Some(pieces))
 }
 
-/// Adds a block, of which at most `left` bytes count. The first block has its own length; the others have one
+/// Adds a block; at most `left` bytes count. The first block has its own length; the others have one
 /// length.
 fn push_block(
     file: &Hdf4File,

@@ -1,6 +1,6 @@
-//! Whether the processor has what decoders of many short matches need to be faster than the libraries.
+//! Detects the processor features that make decoders of many short matches faster than the libraries.
 
-/// Whether the machine has BMI1 and BMI2.
+/// Whether the processor has BMI1 and BMI2.
 pub(crate) fn has_bmi() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2");

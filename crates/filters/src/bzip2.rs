@@ -1,12 +1,14 @@
 //! bzip2 compression (HDF5 filter 307, codec id `bz2`).
 //!
 //! * HDF5 parameters: `[level]`, 1 to 9
-//! * Zarr V2: `{"id": "bz2", "level": 9}`; Zarr V3: `{"name": "numcodecs.bz2", "configuration": {"level": 9}}`
+//! * Zarr V2: `{"id": "bz2", "level": 9}`; Zarr V3: `{"name": "numcodecs.bz2", "configuration": {"level":
+//!   9}}`
 //!
-//! Several streams in a row hold one after another; what follows them and does not begin like a stream is ignored,
-//! as by numcodecs. A block's checksum is verified.
+//! Several streams in a row are one after another. Anything behind them that does not begin like a stream is
+//! ignored, as in numcodecs. The checksum of each block is verified.
 //!
-//! Source: HDF5 registered filter 307; numcodecs `bz2`. The library allocates per stream, by the level: 4 MB at most.
+//! Source: HDF5 registered filter 307; numcodecs `bz2`. The library allocates up to 4 MB for a stream,
+//! depending on the level.
 
 use std::borrow::Cow;
 
@@ -15,8 +17,8 @@ use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBu
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::json;
 
-use crate::json::{Members, describe};
-use crate::pump::{Step, pump};
+use crate::json::{CodecMembers, describe};
+use crate::stream_pump::{PumpStep, pump};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(307),
@@ -37,7 +39,7 @@ impl FilterClass for Bzip2Class {
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match *params {
-            // What HDF5's filter takes where there is no parameter.
+            // Default of HDF5's filter.
             [] => Ok(Box::new(Bzip2 { level: 9 })),
             [level @ 1..=9] => Ok(Box::new(Bzip2 { level })),
             _ => {
@@ -47,17 +49,17 @@ impl FilterClass for Bzip2Class {
         }
     }
 
-    /// Reading does not need the level: what the library has not becomes the nearest it has, and a missing one
-    /// numcodecs' default.
+    /// Parses the description. Decoding does not need the level: an invalid one becomes the nearest valid
+    /// one, a missing one numcodecs' default.
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let level = Members::of(INFO.name, codec, format)?.level("level")?.unwrap_or(1);
+        let level = CodecMembers::of(INFO.name, codec, format)?.level("level")?.unwrap_or(1);
         Ok(Box::new(Bzip2 { level: level.clamp(1, 9).unsigned_abs() }))
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Bzip2 {
-    /// 1 to 9.
+    /// Level, 1 to 9.
     level: u32,
 }
 
@@ -74,7 +76,7 @@ impl Filter for Bzip2 {
         describe(format, "bz2", "numcodecs.bz2", json!({"level": self.level}))
     }
 
-    /// One per cent and 600 bytes more, the library's own promise.
+    /// Returns the bound that the library documents: one per cent and 600 bytes more.
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
         decoded.checked_add(decoded / 100)?.checked_add(601)
     }
@@ -91,7 +93,7 @@ impl Filter for Bzip2 {
             let failed = |error| ErrorKind::Filter.context("bzip2: encoding failed").caused_by(error);
             let status = context.compress(piece, block, action).map_err(failed)?;
             rest = after(rest, context.total_in() - taken);
-            Ok(Step { made: count(context.total_out() - made), ended: status == Status::StreamEnd })
+            Ok(PumpStep { made: count(context.total_out() - made), ended: status == Status::StreamEnd })
         })
     }
 
@@ -106,18 +108,18 @@ impl Filter for Bzip2 {
     }
 }
 
-/// A level is the size of a block, for which memory is taken and cleared: no more than data of `len` bytes can fill, of
-/// which the runs may grow by a quarter before they are sorted.
+/// Returns the level to use. A level sets the size of a block, for which the library allocates and clears
+/// memory. Data of `len` bytes need no larger block. Runs may grow by a quarter before sorting.
 fn level_for(len: usize, level: u32) -> u32 {
     const UNIT: usize = 100_000;
     let filled = (len.saturating_add(len / 4)) / UNIT + 1;
     u32::try_from(filled).map_or(level, |filled| level.min(filled))
 }
 
-/// The most bytes given to the library at once: it counts in C integers.
+/// Most bytes given to the library at once, because it counts in C integers.
 const PIECE: usize = 1 << 30;
 
-/// Appends what the stream holds that begins at byte `at`; answers what follows it.
+/// Appends the data of the stream at byte `at`. Returns the bytes behind it.
 fn stream<'a>(src: &'a [u8], at: usize, dst: &mut OutBuf<'_>) -> Result<&'a [u8]> {
     let damaged = |what: &str| ErrorKind::Filter.context(format!("bzip2: the stream at byte {at} {what}"));
     let mut context = Decompress::new(false);
@@ -134,7 +136,7 @@ fn stream<'a>(src: &'a [u8], at: usize, dst: &mut OutBuf<'_>) -> Result<&'a [u8]
             _ if taken == 0 && made == 0 => return Err(damaged("is cut short")),
             _ => {}
         }
-        Ok(Step { made: count(made), ended: status == Status::StreamEnd })
+        Ok(PumpStep { made: count(made), ended: status == Status::StreamEnd })
     })?;
     Ok(rest)
 }
@@ -143,7 +145,7 @@ fn no_memory() -> Error {
     ErrorKind::NoMem.context("a bzip2 decompressor")
 }
 
-/// The library counts in 64 bits what fitted memory.
+/// Converts a count of the library, which fits because its bytes fit in memory.
 fn count(bytes: u64) -> usize {
     usize::try_from(bytes).expect("a step stays within its memory")
 }
@@ -156,7 +158,7 @@ fn after(rest: &[u8], taken: u64) -> &[u8] {
 mod tests {
     use super::*;
 
-    /// Blocks full and half full, of runs that grow and of data that do not; the memory a stream asks for fits its data.
+    /// Full and half-full blocks, of growing runs and of other data. The memory of a stream fits its data.
     #[test]
     fn several_blocks() {
         let runs = |i: usize| (i / 4 % 251) as u8;

@@ -1,12 +1,13 @@
-//! [`Dtype`]: the element types that codec descriptions name (`<i4`, `|b1`, `float32` …).
+//! [`Dtype`]: the element types in codec descriptions (`<i4`, `|b1`, `float32` …).
 //!
-//! Keeps the text it was read from. Only numbers and truth values: no filter here computes with anything else.
+//! It keeps the original text. It supports only numbers and booleans, because filters compute with nothing
+//! else.
 //!
 //! Source: NumPy's type strings; Zarr V3's names of its core types.
 
 use nczarr_dispatch::{ItemKind, ItemType, Json};
 
-/// A type of numbers, and how its description spelt it.
+/// A type of numbers or booleans, and its spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dtype {
     text: String,
@@ -14,7 +15,7 @@ pub(crate) struct Dtype {
 }
 
 impl Dtype {
-    /// The type of this name. One without a byte order is little-endian.
+    /// Parses a type name. One without byte order is little-endian.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (order, name) = match text.as_bytes().first()? {
             b'<' | b'>' | b'|' | b'=' => text.split_at(1),
@@ -52,7 +53,7 @@ impl Dtype {
         Some(Self { text: text.to_owned(), item })
     }
 
-    /// The description of a type, if it is one of numbers.
+    /// Returns the description of a type, if it is numeric.
     #[cfg(any(feature = "numeric", test))]
     pub(crate) fn of(item: ItemType) -> Option<Self> {
         let letter = match item.kind {
@@ -70,7 +71,7 @@ impl Dtype {
         Self::parse(&format!("{order}{letter}{}", item.size))
     }
 
-    /// As a description has it.
+    /// Returns its spelling as JSON.
     pub(crate) fn json(&self) -> Json {
         Json::String(self.text.clone())
     }

@@ -4,7 +4,8 @@
 //! * Zarr V2: `{"id": "fletcher32"}`; Zarr V3: `{"name": "numcodecs.fletcher32"}`
 //! * Stored: the bytes, then 4 bytes of checksum, little-endian
 //!
-//! Source: HDF5's `H5_checksum_fletcher32`: big-endian 16-bit words, an odd last byte is the high half of a word.
+//! Source: HDF5's `H5_checksum_fletcher32`: big-endian 16-bit words; an odd last byte is the high half of a
+//! word.
 
 use std::borrow::Cow;
 
@@ -86,10 +87,11 @@ impl Filter for Fletcher32 {
     }
 }
 
-/// Both sums are residues modulo 65535, with 65535 itself in place of 0 unless every word was 0.
+/// Returns the checksum. Both sums are residues modulo 65535, where 65535 stands for 0 unless every word is
+/// 0.
 fn checksum(data: &[u8]) -> u32 {
     let (mut sum1, mut sum2) = (0u32, 0u32);
-    // 360 words are the most that cannot overflow the second sum.
+    // The second sum cannot overflow within 360 words.
     for block in data.chunks(720) {
         let (words, odd) = block.as_chunks::<2>();
         for &word in words {
@@ -114,7 +116,7 @@ fn fold(sum: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Word by word, reduced at once.
+    /// The definition: reduces after each word.
     fn slow(data: &[u8]) -> u32 {
         let (mut sum1, mut sum2) = (0u64, 0u64);
         for word in data.chunks(2) {

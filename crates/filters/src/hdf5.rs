@@ -1,7 +1,8 @@
-//! HDF5's filter ids: which filter each is, and what Zarr calls it.
+//! HDF5's filter ids, and the Zarr codec of each filter.
 //!
-//! [`HDF5_FILTERS`] has the filters of the project, whether this build has them or not, and others that a message should
-//! name. A test holds it against what the filters say of themselves.
+//! [`HDF5_FILTERS`] lists the filters of the project, whether this build has them or not, and others for
+//! messages. A test compares it with the filters' own statements.
+//!
 //! Source: HDF5's list of registered filters; numcodecs; zarr-extensions.
 
 /// A filter with an HDF5 id.
@@ -9,19 +10,19 @@
 pub struct Hdf5Filter {
     /// The id.
     pub id: u32,
-    /// Its name here, or among people.
+    /// Its name in this project, or its common name.
     pub name: &'static str,
-    /// The `id` of its codec in Zarr V2 and the `name` in V3; `None`: Zarr has none.
+    /// The `id` of its codec in Zarr V2 and the `name` in V3; `None` if Zarr has none.
     pub codec: Option<(&'static str, &'static str)>,
-    /// Whether it is read; if not it is no part of this project.
+    /// Whether it can decode. If not, it is not part of this project.
     pub read: bool,
-    /// Whether it is written too.
+    /// Whether it can encode.
     pub written: bool,
-    /// Its visible parameters, in the order HDF5 has them.
+    /// Its visible parameters, in HDF5's order.
     pub params: &'static str,
 }
 
-/// All that are known, by id.
+/// All known filters, by id.
 pub static HDF5_FILTERS: &[Hdf5Filter] = &[
     own(1, "deflate", ("zlib", "numcodecs.zlib"), "level"),
     own(2, "shuffle", ("shuffle", "numcodecs.shuffle"), ""),
@@ -51,7 +52,7 @@ const fn other(id: u32, name: &'static str) -> Hdf5Filter {
     Hdf5Filter { id, name, codec: None, read: false, written: false, params: "" }
 }
 
-/// One that is in HDF5 files only.
+/// Makes the entry of a filter that only HDF5 files use.
 const fn read(id: u32, name: &'static str) -> Hdf5Filter {
     Hdf5Filter { read: true, ..other(id, name) }
 }

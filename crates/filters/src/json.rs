@@ -1,7 +1,7 @@
-//! Codec descriptions, read leniently: integers may be strings or floats, members may be missing.
+//! Reads codec descriptions leniently: integers may be strings or floats, members may be missing.
 //!
-//! Knows no filter. Where the leniency comes from: netCDF-C 4.9.2 and 4.9.3 wrote integers as strings, other
-//! writers write them as floats, and decoding needs hardly any of them.
+//! netCDF-C 4.9.2 and 4.9.3 wrote integers as strings, and others write them as floats. Decoding needs hardly
+//! any of them. This module knows no filter.
 
 use nczarr_dispatch::{Json, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, Result};
@@ -9,13 +9,13 @@ use serde_json::{Map, json};
 
 /// The members of one codec description.
 #[derive(Clone, Copy)]
-pub(crate) struct Members<'a> {
+pub(crate) struct CodecMembers<'a> {
     filter: &'static str,
     map: Option<&'a Map<String, Json>>,
 }
 
-impl<'a> Members<'a> {
-    /// The members of `codec`; errors will name `filter`.
+impl<'a> CodecMembers<'a> {
+    /// Returns the members of `codec`. Errors name `filter`.
     pub fn of(filter: &'static str, codec: &'a Json, format: ZarrFormat) -> Result<Self> {
         let wrong = |what: &str, found: &Json| {
             ErrorKind::Filter.context(format!("{filter}: expected {what} to be an object, found {}", short(found)))
@@ -34,19 +34,19 @@ impl<'a> Members<'a> {
         Ok(Self { filter, map })
     }
 
-    /// A member that is there and not null.
+    /// Returns a member that is present and not null.
     pub fn get(&self, member: &str) -> Option<&'a Json> {
         self.map?.get(member).filter(|value| !value.is_null())
     }
 
-    /// A member that is none of these.
+    /// Returns a member that is not in `known`.
     #[cfg(feature = "numeric")]
     pub fn others(&self, known: &[&str]) -> Option<(&'a str, &'a Json)> {
         let other = |(name, _): &(&String, &Json)| *name != "id" && !known.contains(&name.as_str());
         self.map?.iter().find(other).map(|(name, value)| (name.as_str(), value))
     }
 
-    /// An integer: `5`, `5.0` or `"5"`.
+    /// Returns an integer: `5`, `5.0` or `"5"`.
     pub fn int(&self, member: &str) -> Result<Option<i64>> {
         let Some(value) = self.get(member) else { return Ok(None) };
         let found = match value {
@@ -63,7 +63,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A level as it is stored in an HDF5 parameter: a signed number, or its two's complement as unsigned 32 bits.
+    /// Returns a level as HDF5 parameters have it: a signed number, or its two's complement as unsigned 32
+    /// bits.
     pub fn level(&self, member: &str) -> Result<Option<i32>> {
         let Some(level) = self.int(member)? else { return Ok(None) };
         match i32::try_from(level).or_else(|_| u32::try_from(level).map(u32::cast_signed)) {
@@ -72,7 +73,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A truth value: `true`, `1` or `"true"`.
+    /// Returns a boolean: `true`, `1` or `"true"`.
     pub fn flag(&self, member: &str) -> Result<Option<bool>> {
         let Some(value) = self.get(member) else { return Ok(None) };
         match value {
@@ -87,7 +88,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A number that must be there.
+    /// Returns a number that must be present.
     #[cfg(feature = "numeric")]
     pub fn number(&self, member: &str) -> Result<serde_json::Number> {
         let Some(value) = self.get(member) else { return Err(self.wrong(member, "a number", &Json::Null)) };
@@ -99,7 +100,7 @@ impl<'a> Members<'a> {
         found.ok_or_else(|| self.wrong(member, "a number", value))
     }
 
-    /// The error about a member that is not as it should be.
+    /// Makes the error for an invalid member.
     pub fn wrong(&self, member: &str, expected: &str, found: &Json) -> Error {
         ErrorKind::Filter.context(format!(
             "{}: expected {member:?} to be {expected}, found {}",
@@ -109,7 +110,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A codec description of either generation; `v2` and `v3` are the names it goes by.
+/// Makes a codec description for either Zarr version; `v2` and `v3` are the codec's names.
 pub(crate) fn describe(format: ZarrFormat, v2: &str, v3: &str, members: Json) -> Json {
     match format {
         ZarrFormat::V2 => {
@@ -124,7 +125,7 @@ pub(crate) fn describe(format: ZarrFormat, v2: &str, v3: &str, members: Json) ->
     }
 }
 
-/// Whether a description of unknown generation is one of V3: it has a name, one of V2 has an id.
+/// Whether a description is one of V3: V3 has a name, V2 an id.
 pub(crate) fn is_v3(codec: &Json) -> bool {
     codec.get("id").is_none() && (codec.is_string() || codec.get("name").is_some())
 }
@@ -133,7 +134,7 @@ fn whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= 9.0e15).then_some(number as i64)
 }
 
-/// A JSON value for an error message.
+/// Formats a JSON value for an error.
 fn short(value: &Json) -> String {
     let mut text = value.to_string();
     if let Some((end, _)) = text.char_indices().nth(60) {
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     fn level(codec: Json) -> Result<Option<i32>> {
-        Members::of("test", &codec, ZarrFormat::V2)?.level("level")
+        CodecMembers::of("test", &codec, ZarrFormat::V2)?.level("level")
     }
 
     #[test]
@@ -192,10 +193,10 @@ mod tests {
             (json!({"name": "x", "level": 3}), None),
             (json!("x"), None),
         ] {
-            assert_eq!(Members::of("x", &json, ZarrFormat::V3).unwrap().int("level").unwrap(), expected, "{json}");
+            assert_eq!(CodecMembers::of("x", &json, ZarrFormat::V3).unwrap().int("level").unwrap(), expected, "{json}");
         }
         for json in [json!({"name": "x", "configuration": [3]}), json!(3), json!(null)] {
-            assert!(Members::of("x", &json, ZarrFormat::V3).is_err(), "{json}");
+            assert!(CodecMembers::of("x", &json, ZarrFormat::V3).is_err(), "{json}");
         }
         let long = Json::String("ü".repeat(1000));
         assert!(short(&long).len() < 200);

@@ -1,19 +1,19 @@
-//! The filters of the project, one file and one Cargo feature each, and the codecs of variable-length elements.
+//! The filters of the project, one file and one Cargo feature each, and the codecs of variable-length
+//! elements.
 //!
-//! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, szip, zstd, blosc. Checksums: fletcher32, crc32, crc32c,
-//!   adler32, lookup3. Others: shuffle; those that compute with elements (`numeric`); those that are in HDF5 files only
-//!   (`hdf5_only`). [`BUILTIN`] names those of this build.
-//! * Elements: `vlen-utf8`, `vlen-bytes`, `vlen-array`, `json2`, `msgpack2`, `categorize`, and `pickle`, which is refused:
-//!   [`BUILTIN_ELEMENTS`].
+//! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, szip, zstd, blosc. Checksums: fletcher32, crc32,
+//!   crc32c, adler32, lookup3. Others: shuffle; numeric filters (`numeric`); filters that only HDF5 files
+//!   have (`hdf5_only`). [`BUILTIN`] lists those of this build.
+//! * Elements: `vlen-utf8`, `vlen-bytes`, `vlen-array`, `json2`, `msgpack2`, `categorize`, and `pickle`,
+//!   which is refused: [`BUILTIN_ELEMENTS`].
 //!
-//! Not here: bitshuffle (HDF5 32008), which no Zarr document can name.
+//! Each is also registered through `inventory`. No filter knows chunks, keys or variables;
+//! [`Filter::bind`](nczarr_dispatch::Filter::bind) describes the data. In steady state nothing allocates,
+//! because contexts and scratch memory are kept per thread. Bitshuffle (HDF5 32008) is missing, because Zarr
+//! has no name for it.
 //!
-//! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
-//! must know of the data it learns in [`Filter::bind`](nczarr_dispatch::Filter::bind). On the steady path nothing
-//! allocates: codec contexts and scratch memory are kept per thread.
-//!
-//! `unsafe` is confined to the modules that call C libraries, to the byte transposition, and to our own
-//! decoders of deflate and zstd.
+//! Only the modules that call C libraries, the byte transposition, and our decoders of deflate and zstd use
+//! `unsafe`.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "blosc")]
@@ -37,15 +37,6 @@ mod hdf5_only;
     allow(dead_code, reason = "not every filter reads every kind of member")
 )]
 mod json;
-#[cfg(any(
-    feature = "deflate",
-    feature = "bzip2",
-    feature = "lzma",
-    feature = "szip",
-    feature = "zstd",
-    feature = "blosc"
-))]
-mod local;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lz4")]
@@ -58,15 +49,24 @@ mod lzma;
 #[cfg(feature = "numeric")]
 mod numeric;
 mod object;
-#[cfg(any(feature = "bzip2", feature = "lzma"))]
-mod pump;
 #[cfg(any(feature = "deflate", feature = "lz4", feature = "zstd", feature = "blosc"))]
 #[allow(unsafe_code)]
-mod raw;
+mod raw_out;
 #[cfg(feature = "shuffle")]
 mod shuffle;
+#[cfg(any(feature = "bzip2", feature = "lzma"))]
+mod stream_pump;
 #[cfg(feature = "szip")]
 mod szip;
+#[cfg(any(
+    feature = "deflate",
+    feature = "bzip2",
+    feature = "lzma",
+    feature = "szip",
+    feature = "zstd",
+    feature = "blosc"
+))]
+mod thread_cache;
 #[cfg(any(feature = "shuffle", feature = "blosc", feature = "szip"))]
 #[allow(unsafe_code)]
 mod transpose;
@@ -78,7 +78,7 @@ mod zstd;
 mod zstd_ffi;
 #[cfg(any(feature = "zstd", feature = "blosc"))]
 #[allow(unsafe_code)]
-mod zstd_walk;
+mod zstd_sequences;
 
 use nczarr_dispatch::{ElementClass, FilterClass};
 
@@ -119,7 +119,7 @@ pub use vlen::{VlenArrayClass, VlenBytesClass, VlenUtf8Class};
 #[cfg(feature = "zstd")]
 pub use zstd::ZstdClass;
 
-/// The filter classes of this build, for a facade's table.
+/// The filter classes of this build.
 pub static BUILTIN: &[&dyn FilterClass] = &[
     #[cfg(feature = "shuffle")]
     &ShuffleClass,
@@ -175,7 +175,7 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
     &LzfClass,
 ];
 
-/// The element codec classes, for a facade's table.
+/// The element codec classes of this build.
 pub static BUILTIN_ELEMENTS: &[&dyn ElementClass] = &[
     &VlenUtf8Class,
     &VlenBytesClass,

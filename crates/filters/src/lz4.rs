@@ -2,9 +2,9 @@
 //!
 //! * HDF5 parameters, all optional: `[block size, acceleration]`
 //! * Zarr V2: `{"id": "lz4", "acceleration": 1}`; Zarr V3: `{"name": "numcodecs.lz4", …}`
-//! * Stored in Zarr: the decoded size in 4 bytes, little-endian, then one LZ4 block; not the LZ4 frame format. The block size
-//!   means nothing there
-//! * Stored in HDF5 files: `lz4_blocks`
+//! * Stored in Zarr: the decoded size in 4 bytes, little-endian, then one LZ4 block; not the LZ4 frame
+//!   format. The block size has no meaning there.
+//! * Stored in HDF5 files: see `lz4_blocks`
 //!
 //! Source: numcodecs `lz4`; HDF5 registered filter 32004.
 
@@ -14,7 +14,7 @@ use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBu
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-use crate::json::{Members, describe};
+use crate::json::{CodecMembers, describe};
 use crate::{lz4_blocks, lz4_ffi};
 
 static INFO: FilterInfo = FilterInfo {
@@ -44,37 +44,37 @@ impl FilterClass for Lz4Class {
                 return Err(ErrorKind::Inval.context(format!("lz4: expected {expected}, found {params:?}")));
             }
         };
-        Ok(Box::new(Lz4 { block, acceleration, form: Form::Zarr }))
+        Ok(Box::new(Lz4 { block, acceleration, form: Lz4Framing::Zarr }))
     }
 
-    /// Reading needs none of what stands there.
+    /// Parses the parameters. Decoding needs none of them.
     fn parse_hdf5(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let acceleration = params.get(1).map_or(1, |&given| given.clamp(1, 65537)).cast_signed();
-        Ok(Box::new(Lz4 { block: params.first().copied().unwrap_or(0), acceleration, form: Form::Hdf5 }))
+        Ok(Box::new(Lz4 { block: params.first().copied().unwrap_or(0), acceleration, form: Lz4Framing::Hdf5 }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        // Reading does not need it: what the library has not becomes the nearest it has.
-        let acceleration = Members::of(INFO.name, codec, format)?.level("acceleration")?.unwrap_or(1);
-        Ok(Box::new(Lz4 { block: 0, acceleration: acceleration.clamp(1, 65537), form: Form::Zarr }))
+        // Decoding does not need the acceleration, so an invalid one becomes the nearest valid one.
+        let acceleration = CodecMembers::of(INFO.name, codec, format)?.level("acceleration")?.unwrap_or(1);
+        Ok(Box::new(Lz4 { block: 0, acceleration: acceleration.clamp(1, 65537), form: Lz4Framing::Zarr }))
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Lz4 {
-    /// Bytes of a block in HDF5 files; 0: as many as may be.
+    /// Block size in HDF5 files, in bytes; 0: the largest.
     block: u32,
-    /// 1 to 65537.
+    /// Acceleration, 1 to 65537.
     acceleration: i32,
-    form: Form,
+    form: Lz4Framing,
 }
 
-/// What its streams are.
+/// The format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// One block, as numcodecs has it.
+enum Lz4Framing {
+    /// One block, as in numcodecs.
     Zarr,
-    /// Blocks, as HDF5's filter has them.
+    /// Several blocks, as in HDF5's filter.
     Hdf5,
 }
 
@@ -97,13 +97,13 @@ impl Filter for Lz4 {
 
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
         match self.form {
-            Form::Zarr => lz4_ffi::bound(decoded)?.checked_add(4),
-            Form::Hdf5 => lz4_blocks::bound(decoded, self.block),
+            Lz4Framing::Zarr => lz4_ffi::bound(decoded)?.checked_add(4),
+            Lz4Framing::Hdf5 => lz4_blocks::bound(decoded, self.block),
         }
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        if self.form == Form::Hdf5 {
+        if self.form == Lz4Framing::Hdf5 {
             return lz4_blocks::encode(src, self.block, self.acceleration, dst);
         }
         let size = u32::try_from(src.len())
@@ -113,7 +113,7 @@ impl Filter for Lz4 {
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        if self.form == Form::Hdf5 {
+        if self.form == Lz4Framing::Hdf5 {
             return lz4_blocks::decode(src, dst);
         }
         let Some((size, block)) = src.split_first_chunk::<4>() else {

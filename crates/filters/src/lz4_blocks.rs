@@ -1,7 +1,7 @@
-//! LZ4 as HDF5 files have it (filter 32004): a chunk in blocks, each stored compressed or as it is.
+//! The LZ4 format of HDF5 files (filter 32004): a chunk in blocks, each compressed or stored.
 //!
-//! All numbers are big-endian: the decoded size in 8 bytes, that of a block in 4; then each block, its stored size in 4 bytes before
-//! it. The last block may be shorter. A block whose stored size is its own was not compressed.
+//! Numbers are big-endian: the decoded size in 8 bytes, the block size in 4; then each block with its stored
+//! size in 4 bytes before it. The last block may be shorter. A block with its full size is not compressed.
 //!
 //! Source: HDF5 registered filter 32004, "LZ4 HDF5 filter: file format".
 
@@ -10,14 +10,14 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::lz4_ffi;
 
-/// Bytes of the sizes before the blocks, and of that before each.
+/// Bytes before the first block, and before each block.
 const HEAD: usize = 12;
 const EACH: usize = 4;
 
-/// Bytes of a block where no size is given; also the most.
+/// The default block size in bytes, which is also the largest.
 const MOST: usize = 1 << 30;
 
-/// Bytes of a block.
+/// Returns the block size in bytes.
 fn block_size(asked: u32) -> usize {
     match usize::try_from(asked) {
         Ok(asked @ 1..=MOST) => asked,
@@ -25,21 +25,21 @@ fn block_size(asked: u32) -> usize {
     }
 }
 
-/// The most bytes that `decoded` bytes have in blocks of so many.
+/// Returns the largest size of `decoded` bytes in blocks of `block` bytes.
 pub(crate) fn bound(decoded: usize, block: u32) -> Option<usize> {
     decoded.div_ceil(block_size(block)).checked_mul(EACH)?.checked_add(HEAD)?.checked_add(decoded)
 }
 
 /// Appends the blocks of `src`.
 pub(crate) fn encode(src: &[u8], block: u32, acceleration: i32, dst: &mut OutBuf<'_>) -> Result<()> {
-    // No larger than there are bytes, so that a reader takes no memory for nothing; and never 0.
+    // At most the data, so that a reader allocates no more; and never 0.
     let block = block_size(block).min(src.len().max(1));
     dst.put(&(src.len() as u64).to_be_bytes())?;
     dst.put(&(block as u32).to_be_bytes())?;
     for part in src.chunks(block) {
         let at = dst.filled().len();
         dst.put(&[0; EACH])?;
-        // What does not get smaller is stored as it is.
+        // A part that does not shrink is stored.
         let limit = (part.len() - 1).min(dst.room());
         let made = dst.limited(limit, |dst| lz4_ffi::encode(part, acceleration, dst));
         let stored = match made {
@@ -54,7 +54,7 @@ pub(crate) fn encode(src: &[u8], block: u32, acceleration: i32, dst: &mut OutBuf
     Ok(())
 }
 
-/// Appends what the blocks hold.
+/// Appends the data of the blocks.
 pub(crate) fn decode(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let damaged = |what: &str| -> Error { ErrorKind::Filter.context(format!("lz4: {what}")) };
     let head = src.split_first_chunk::<8>().and_then(|(size, rest)| Some((size, rest.split_first_chunk::<4>()?)));
@@ -78,9 +78,10 @@ pub(crate) fn decode(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let Some((stored, after)) = stored else {
             return Err(damaged(&format!("the stream ends before the last {left} of {size} bytes")));
         };
-        match stored.len() == part {
-            true => dst.put(stored)?,
-            false => lz4_ffi::decode(stored, part, dst)?,
+        if stored.len() == part {
+            dst.put(stored)?
+        } else {
+            lz4_ffi::decode(stored, part, dst)?
         }
         rest = after;
         left -= part;

@@ -1,11 +1,11 @@
 //! Byte shuffle (HDF5 filter 2, codec id `shuffle`).
 //!
-//! * HDF5 parameters: none visible; the working one is the element size
+//! * HDF5 parameters: none visible; the internal one is the element size
 //! * Zarr V2: `{"id": "shuffle", "elementsize": 4}`
 //! * Zarr V3: `{"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}`
 //!
-//! netCDF-C writes an element size of 0 and means the size of the type, which is learnt in `bind`. Bytes
-//! beyond the last whole element stay where they are, as in HDF5.
+//! netCDF-C writes an element size of 0 for the size of the type, which `bind` gives. Bytes beyond the last
+//! whole element stay in place, as in HDF5.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-use crate::json::{Members, describe};
+use crate::json::{CodecMembers, describe};
 use crate::transpose;
 
 static INFO: FilterInfo = FilterInfo {
@@ -44,7 +44,7 @@ impl FilterClass for ShuffleClass {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let item = members.int("elementsize")?.unwrap_or(0);
         match u32::try_from(item) {
             Ok(item) => Ok(Box::new(Shuffle { item })),
@@ -55,7 +55,7 @@ impl FilterClass for ShuffleClass {
 
 #[derive(Debug, Clone, Copy)]
 struct Shuffle {
-    /// 0: not known yet.
+    /// Element size in bytes; 0: unknown so far.
     item: u32,
 }
 

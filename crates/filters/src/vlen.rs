@@ -1,18 +1,19 @@
 //! Elements of variable length as bytes (codecs `vlen-utf8`, `vlen-bytes` and `vlen-array`).
 //!
 //! * Zarr V2: `{"id": "vlen-utf8"}`; Zarr V3: `{"name": "vlen-utf8", "configuration": {}}`
-//! * `vlen-array` also says of what numbers its elements are lists: `{"id": "vlen-array", "dtype": "<f8"}`
-//! * Stored: the number of elements, then for each its length and its bytes; numbers are 32 bits, little-endian
+//! * `vlen-array` also names the type of the numbers in its lists: `{"id": "vlen-array", "dtype": "<f8"}`
+//! * Stored: the number of elements, then for each its length and its bytes; numbers are 32 bits,
+//!   little-endian
 //!
-//! All store the same bytes; `vlen-utf8` takes what is not UTF-8 for damage, on either way.
-//! Stricter than numcodecs: the count must be the declared one, and no byte may be left over.
+//! All three store equal bytes. `vlen-utf8` refuses text that is not UTF-8, in both directions. Stricter than
+//! numcodecs: the count must be the declared one, and no byte may be left over.
 
 use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, NcString, NcType, Result};
 use serde_json::json;
 
 use crate::dtype::Dtype;
-use crate::json::{Members, describe, is_v3};
+use crate::json::{CodecMembers, describe, is_v3};
 
 /// The class of `vlen-utf8`.
 pub struct VlenUtf8Class;
@@ -70,7 +71,7 @@ impl ElementClass for VlenArrayClass {
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
         let v3 = is_v3(codec);
-        let members = Members::of("vlen-array", codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
+        let members = CodecMembers::of("vlen-array", codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
         let found = members.get("dtype").unwrap_or(&Json::Null);
         let dtype = found.as_str().and_then(Dtype::parse);
         let dtype = dtype.ok_or_else(|| members.wrong("dtype", "a type of numbers", found))?;
@@ -83,15 +84,15 @@ impl ElementClass for VlenArrayClass {
 struct Vlen {
     name: &'static str,
     utf8: bool,
-    /// What elements are lists of; none of text.
+    /// The type of list items; `None` for text.
     item: Option<ItemType>,
-    /// As the description has it.
+    /// The type, as spelled in the description.
     dtype: Option<Dtype>,
     v3: bool,
 }
 
 impl Vlen {
-    /// Whether an element is what the codec holds.
+    /// Checks that an element is valid for the codec.
     fn legal(&self, index: usize, element: &[u8]) -> Result<()> {
         self.whole(index, element)?;
         if !self.utf8 {
@@ -105,13 +106,13 @@ impl Vlen {
         })
     }
 
-    /// Whether an element is a list of whole numbers of items.
+    /// Checks that an element is a list of whole items.
     fn whole(&self, index: usize, element: &[u8]) -> Result<()> {
         let size = self.item.map_or(1, |item| item.size);
         match element.len() % size {
             0 => Ok(()),
             _ => Err(ErrorKind::Filter.context(format!(
-                "{}: element {index} of {} bytes is no list of items of {size} bytes",
+                "{}: element {index}: {} bytes are not a multiple of the item size {size}",
                 self.name,
                 element.len()
             ))),
@@ -168,11 +169,11 @@ impl ElementCodec for Vlen {
         if found != count {
             return Err(failed(format!("expected {count} elements, found {found}")));
         }
-        // Every element takes 4 bytes at least, so this bounds the allocation below by the input.
+        // Every element takes at least 4 bytes, so the input limits the allocation below.
         if rest.len() / 4 < count {
             return Err(failed(format!("{} bytes are too few for {count} elements", src.len())));
         }
-        // All the memory the elements will take is known before any is allocated.
+        // The memory of all elements is known before any is allocated.
         let text = rest.len() - count * 4;
         let memory = count.checked_mul(size_of::<NcString>()).and_then(|bytes| bytes.checked_add(text));
         if memory.is_none_or(|memory| memory > limit) {
@@ -298,7 +299,7 @@ mod tests {
         codec.encode(&elements, &mut out).unwrap();
         assert_eq!(out, foreign);
         let odd = [NcString::from(&b"abc"[..])];
-        assert!(codec.encode(&odd, &mut out).unwrap_err().to_string().contains("element 0 of 3 bytes"));
+        assert!(codec.encode(&odd, &mut out).unwrap_err().to_string().contains("element 0: 3 bytes"));
         assert!(codec.decode(b"\x01\0\0\0\x03\0\0\0abc", 1, LIMIT).is_err());
         let v3 = json!({"name": "numcodecs.vlen-array", "configuration": {"dtype": "float32"}});
         assert_eq!(VlenArrayClass.parse(&v3).unwrap().to_json(), v3);

@@ -1,11 +1,12 @@
 //! Zstandard (HDF5 filter 32015, codec id `zstd`).
 //!
-//! * HDF5 parameters: `[level]`, a signed level stored as two's complement `u32`; none means level 3
-//! * Zarr V2: `{"id": "zstd", "level": 3}`; `"checksum"` is written only when true, some readers refuse it
+//! * HDF5 parameters: `[level]`, a signed level stored as two's complement `u32`; no parameter means level 3
+//! * Zarr V2: `{"id": "zstd", "level": 3}`; `"checksum"` is written only when true, because some readers
+//!   refuse it
 //! * Zarr V3: `{"name": "zstd", "configuration": {"level": 3, "checksum": false}}`
 //!
-//! Reads frames without a content size, several frames in a row and skippable frames; ignores the parameters. Of a part of a
-//! chunk only what comes before its end is decoded.
+//! Decodes frames without a content size, several frames in a row and skippable frames; ignores the
+//! parameters. For a part of a chunk it decodes only the data before the part's end.
 //!
 //! Source: HDF5 registered filter 32015; numcodecs `zstd`; RFC 8878.
 
@@ -17,8 +18,8 @@ use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBu
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-use crate::json::{Members, describe};
-use crate::{local, zstd_ffi};
+use crate::json::{CodecMembers, describe};
+use crate::{thread_cache, zstd_ffi};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32015),
@@ -27,7 +28,7 @@ static INFO: FilterInfo = FilterInfo {
     about: "Zstandard compression; one parameter: level, up to 22, negative ones are faster",
 };
 
-/// The levels there are.
+/// Valid levels.
 const LEVELS: std::ops::RangeInclusive<i32> = -131_072..=22;
 
 /// The class of the Zstandard filter.
@@ -57,26 +58,26 @@ impl FilterClass for ZstdClass {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         Ok(Box::new(Zstd {
-            // Reading does not need the level: what the library has not becomes the nearest it has.
+            // Decoding does not need the level, so an invalid one becomes the nearest valid one.
             level: members.level("level")?.unwrap_or(0).clamp(*LEVELS.start(), *LEVELS.end()),
             checksum: members.flag("checksum")?.unwrap_or(false),
         }))
     }
 }
 
-/// The most bytes a block decodes to.
+/// Most decoded bytes of a block.
 const BLOCK: usize = 128 << 10;
 
 thread_local! {
-    /// Memory for the start of a chunk. It stays empty: what is decoded lies in its spare room.
+    /// Memory for the start of a chunk. The vector stays empty; the data are in its spare capacity.
     static START: Cell<Option<Vec<u8>>> = const { Cell::new(None) };
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Zstd {
-    /// As it was given; 0 is the library's default.
+    /// The level as given; 0 is the library's default.
     level: i32,
     /// Whether frames end with a checksum.
     checksum: bool,
@@ -119,12 +120,12 @@ impl Filter for Zstd {
         dst: &mut OutBuf<'_>,
     ) -> Option<Result<()>> {
         let end = wanted.iter().map(|range| range.end).max()?;
-        // All of it at once is quicker than all of it block by block.
+        // Decoding everything at once is faster than block by block.
         if end == 0 || end > decoded.saturating_sub(BLOCK) {
             return None;
         }
         let make = || Ok(Vec::new());
-        let copied = local::with(&START, make, |scratch| {
+        let copied = thread_cache::with(&START, make, |scratch| {
             scratch.try_reserve(decoded).map_err(|_| ErrorKind::NoMem.context(format!("{decoded} bytes")))?;
             let mut start = OutBuf::new(&mut scratch.spare_capacity_mut()[..decoded]);
             let Some(()) = zstd_ffi::decode_start(src, end, &mut start) else { return Ok(false) };
@@ -151,7 +152,7 @@ mod tests {
         out.filled().to_vec()
     }
 
-    /// What `decode_ranges` makes of a stream; `None` if it leaves it to others.
+    /// Decodes the parts as `decode_ranges` does; `None` if it declines.
     fn parts(src: &[u8], decoded: usize, wanted: &[Range<usize>]) -> Option<Vec<u8>> {
         let mut memory = vec![0; wanted.iter().map(Range::len).sum()];
         let mut out = OutBuf::over(&mut memory);
@@ -160,7 +161,7 @@ mod tests {
         Some(out.filled().to_vec())
     }
 
-    /// Blocks of all three kinds: compressed ones, one of the same byte, and one that could not be compressed.
+    /// Blocks of all three kinds: compressed, one repeated byte, and incompressible.
     fn field() -> Vec<u8> {
         let mut data: Vec<u8> = (0..200_000u32).flat_map(|i| (i.wrapping_mul(i) >> 7).to_le_bytes()).collect();
         data.resize(1_100_000, 7);
@@ -184,14 +185,14 @@ mod tests {
                 assert!(parts(&src, data.len(), &wanted).unwrap() == expected, "{wanted:?}");
             }
         }
-        // What follows the blocks that are needed is not looked into.
+        // Data behind the needed blocks are not examined.
         let mut damaged = src.clone();
         let last = damaged.len() - 1000;
         damaged[last..].fill(0);
         assert_eq!(parts(&damaged, data.len(), slice::from_ref(&(0..9))).unwrap(), data[..9]);
     }
 
-    /// What is wrong with a frame that is not whole is left to who decodes it whole, and so is a checksum.
+    /// Incomplete frames and frames with a checksum are left to whole decoding.
     #[test]
     fn what_cannot_be_trusted_is_left_to_others() {
         let data = field();
@@ -213,8 +214,7 @@ mod tests {
         }
     }
 
-    /// Whatever is wrong, what is decoded is as long as it was asked for or nothing, and the next start is read as if
-    /// nothing had been.
+    /// On damage the result has the full length or is empty, and the next start decodes correctly.
     #[test]
     fn a_damaged_start_is_not_made_up_for() {
         let data = field();

@@ -1,10 +1,10 @@
-//! Zstandard contexts that write straight into the caller's memory. (C; `unsafe`.)
+//! Zstandard contexts that write to the caller's memory. (C; `unsafe`.)
 //!
-//! Used by the zstd filter and by blosc. One context of each kind is kept per thread. Frames of many short matches go
-//! through our own decoder ([`zstd_walk`](crate::zstd_walk)), and come here if it declines them.
+//! The zstd filter and blosc use it. One context of each kind is kept per thread. Frames of many short
+//! matches use our own decoder ([`zstd_sequences`](crate::zstd_sequences)), unless it declines them.
 //!
-//! Frames are walked here one by one, so that only zstd frames and skippable frames (RFC 8878 §3) ever reach the
-//! library: not the forms from before the standard, which a damaged first byte would turn a frame into.
+//! This module splits the input into frames, so only zstd frames and skippable frames (RFC 8878 §3) reach the
+//! library. A damaged first byte could otherwise select one of the formats from before the standard.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -15,22 +15,22 @@ use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
 #[cfg(feature = "zstd")]
 use zstd_safe::{DParameter, InBuffer, OutBuffer};
 
-use crate::zstd_walk::Decoder;
-use crate::{local, raw};
+use crate::zstd_sequences::SequenceDecoder;
+use crate::{raw_out, thread_cache};
 
 thread_local! {
     static DECODER: Cell<Option<DCtx<'static>>> = const { Cell::new(None) };
-    static WALKER: Cell<Option<Decoder>> = const { Cell::new(None) };
+    static WALKER: Cell<Option<SequenceDecoder>> = const { Cell::new(None) };
 }
 
-/// The free memory of an output, as the library wants it.
-struct Room {
+/// The free memory of an output, in the library's form.
+struct OutputRoom {
     start: *mut u8,
     size: usize,
 }
 
-// SAFETY: `start` points to `size` writable bytes as long as a `Room` lives: it is made inside `raw::append` only.
-unsafe impl zstd_safe::WriteBuf for Room {
+// SAFETY: `start` points to `size` writable bytes as long as a `OutputRoom` lives: it is made inside `raw_out::append` only.
+unsafe impl zstd_safe::WriteBuf for OutputRoom {
     fn as_slice(&self) -> &[u8] {
         &[]
     }
@@ -50,7 +50,7 @@ fn failed(what: &str, code: usize) -> Error {
     ErrorKind::Filter.context(format!("zstd: {what}: {}", zstd_safe::get_error_name(code)))
 }
 
-/// Appends what all frames of `src` hold, `limit` bytes at most.
+/// Appends the data of all frames in `src`, at most `limit` bytes.
 pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<()> {
     if src.is_empty() {
         return Err(ErrorKind::Filter.context("zstd: expected a frame, found no bytes"));
@@ -88,10 +88,10 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
             continue;
         }
         // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
-        local::with(&DECODER, make, |context| unsafe {
-            raw::append(dst, room, |start, size| {
+        thread_cache::with(&DECODER, make, |context| unsafe {
+            raw_out::append(dst, room, |start, size| {
                 context
-                    .decompress(&mut Room { start, size }, frame)
+                    .decompress(&mut OutputRoom { start, size }, frame)
                     .map_err(|code| failed(&format!("the frame at byte {at} is damaged or too long"), code))
             })
         })?;
@@ -99,17 +99,18 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
     Ok(())
 }
 
-/// Appends the `len` bytes that a frame says it holds, or whole blocks of its start until there are `end` bytes, where our own decoder
-/// is faster. `false`, and nothing appended, where it is not, and where anything is odd.
+/// Appends the `len` bytes of a frame, or whole blocks from its start until there are `end` bytes, where our
+/// own decoder is faster. Returns `false` and appends nothing where it is slower, or where anything is
+/// unusual.
 fn decode_short_matches(frame: &[u8], len: usize, end: usize, dst: &mut OutBuf<'_>) -> Result<bool> {
     let mut done = None;
-    local::with(
+    thread_cache::with(
         &WALKER,
-        || Ok(Decoder::new()),
+        || Ok(SequenceDecoder::new()),
         |decoder| {
             // SAFETY: the decoder has written as many bytes as it says.
             unsafe {
-                raw::append(dst, len, |start, room| {
+                raw_out::append(dst, len, |start, room| {
                     // SAFETY: so much memory is free there.
                     let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
                     done = decoder.decode(frame, end, out);
@@ -121,15 +122,15 @@ fn decode_short_matches(frame: &[u8], len: usize, end: usize, dst: &mut OutBuf<'
     Ok(done.is_some())
 }
 
-/// Decodes the one frame that `src` is, and that says it holds as many bytes as `dst` has room for, until `dst` holds `end`
-/// bytes; whole blocks are decoded, each straight into its place.
+/// Decodes the only frame in `src` until `dst` holds `end` bytes. The frame must state that it holds as many
+/// bytes as `dst` has room for. Whole blocks are decoded in place.
 ///
-/// `None`: it is no such frame, it has a checksum, of which nothing is known before its end, or something is wrong with it; who
-/// decodes all of it says what.
+/// `None`: it is not such a frame, it has a checksum, which would need the whole frame, or it is damaged.
+/// Decoding everything reports the error.
 #[cfg(feature = "zstd")]
 pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Option<()> {
     let decoded = dst.room();
-    let blocks = Blocks::of(src)?;
+    let blocks = BlockEnds::of(src)?;
     let declared = zstd_safe::get_frame_content_size(src).ok().flatten();
     let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
     if !whole || end > decoded {
@@ -139,19 +140,19 @@ pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Opti
         return Some(());
     }
     let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
-    let started = local::with(&DECODER, make, |context| {
+    let started = thread_cache::with(&DECODER, make, |context| {
         context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code))?;
-        // The library decodes to where it was told, not to memory of its own first.
+        // The library decodes to the output, not to memory of its own.
         context
             .set_parameter(DParameter::StableOutBuffer(true))
             .map_err(|code| failed("a parameter was refused", code))?;
         // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
         unsafe {
-            raw::append(dst, usize::MAX, |start, size| {
-                let (mut room, mut from) = (Room { start, size }, 0);
+            raw_out::append(dst, usize::MAX, |start, size| {
+                let (mut room, mut from) = (OutputRoom { start, size }, 0);
                 let mut output = OutBuffer::around(&mut room);
                 for until in blocks {
-                    // No more is decoded than there is to be read.
+                    // Decodes only the data to be read.
                     let mut input = InBuffer::around(src.get(from..until).ok_or_else(|| cut(from))?);
                     context.decompress_stream(&mut output, &mut input).map_err(|code| failed("the start", code))?;
                     if input.pos() != input.src.len() {
@@ -162,7 +163,7 @@ pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Opti
                     }
                     from = until;
                 }
-                Err(ErrorKind::Filter.context("zstd: the frame holds less than it says"))
+                Err(ErrorKind::Filter.context("zstd: the frame holds less than its header states"))
             })
         }?;
         context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code)).map(drop)
@@ -170,17 +171,17 @@ pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Opti
     started.ok()
 }
 
-/// Where the blocks of a frame end, one after another (RFC 8878 §3.1.1).
+/// The ends of the blocks of a frame (RFC 8878 §3.1.1).
 #[cfg(feature = "zstd")]
-struct Blocks<'s> {
+struct BlockEnds<'s> {
     frame: &'s [u8],
-    /// Where the next one begins; `None` after the last.
+    /// Start of the next block; `None` after the last.
     next: Option<usize>,
 }
 
 #[cfg(feature = "zstd")]
-impl<'s> Blocks<'s> {
-    /// `None` if it is no frame, or one with a checksum.
+impl<'s> BlockEnds<'s> {
+    /// Returns `None` if it is not a frame, or has a checksum.
     fn of(frame: &'s [u8]) -> Option<Self> {
         let head = *frame.strip_prefix(&0xfd2f_b528_u32.to_le_bytes())?.first()?;
         let (single, checksum) = (head & 0x20 != 0, head & 4 != 0);
@@ -192,14 +193,14 @@ impl<'s> Blocks<'s> {
 }
 
 #[cfg(feature = "zstd")]
-impl Iterator for Blocks<'_> {
+impl Iterator for BlockEnds<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
         let at = self.next?;
         let &[a, b, c] = self.frame.get(at..)?.first_chunk()?;
         let head = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
-        // One byte stands for all of a block that repeats it.
+        // A block of one repeated byte is stored as that byte.
         let len = if head >> 1 & 3 == 1 { 1 } else { head >> 3 };
         let end = at + 3 + len;
         self.next = (head & 1 == 0).then_some(end);
@@ -215,21 +216,22 @@ thread_local! {
     static ENCODER: Cell<Option<CCtx<'static>>> = const { Cell::new(None) };
 }
 
-/// Appends one frame that holds `src`. A level beyond the library's becomes the nearest it has.
+/// Appends one frame of `src`. An invalid level becomes the nearest valid one.
 #[cfg(feature = "zstd")]
 pub(crate) fn encode(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<()> {
     let room = dst.room();
-    match encode_if_it_fits(src, level, checksum, dst)? {
-        true => Ok(()),
-        false => Err(ErrorKind::Filter.context(format!("zstd: {} bytes do not fit {room} encoded", src.len()))),
+    if encode_if_it_fits(src, level, checksum, dst)? {
+        Ok(())
+    } else {
+        Err(ErrorKind::Filter.context(format!("zstd: {} bytes do not fit {room} encoded", src.len())))
     }
 }
 
-/// As [`encode`]; false, and nothing appended, if the frame would be larger than the room.
+/// As [`encode`]. Returns `false` and appends nothing if the frame does not fit.
 pub(crate) fn encode_if_it_fits(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<bool> {
     const NO_ROOM: usize = (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
     let make = || CCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd compressor"));
-    local::with(&ENCODER, make, |context| {
+    thread_cache::with(&ENCODER, make, |context| {
         let level = level.clamp(zstd_safe::min_c_level(), zstd_safe::max_c_level());
         for parameter in [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(checksum)] {
             context.set_parameter(parameter).map_err(|code| failed("a parameter was refused", code))?;
@@ -237,25 +239,27 @@ pub(crate) fn encode_if_it_fits(src: &[u8], level: i32, checksum: bool, dst: &mu
         let mut fits = true;
         // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
         unsafe {
-            raw::append(dst, usize::MAX, |start, size| match context.compress2(&mut Room { start, size }, src) {
-                Err(NO_ROOM) => {
-                    fits = false;
-                    Ok(0)
+            raw_out::append(dst, usize::MAX, |start, size| {
+                match context.compress2(&mut OutputRoom { start, size }, src) {
+                    Err(NO_ROOM) => {
+                        fits = false;
+                        Ok(0)
+                    }
+                    made => made.map_err(|code| failed(&format!("{} bytes into {size}", src.len()), code)),
                 }
-                made => made.map_err(|code| failed(&format!("{} bytes into {size}", src.len()), code)),
             })
         }?;
         if !fits {
-            // It waits for the rest of the frame otherwise.
+            // Otherwise the context waits for the rest of the frame.
             context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code))?;
         }
         Ok(fits)
     })
 }
 
-/// The most bytes that `decoded` bytes become.
+/// Returns the largest frame of `decoded` bytes.
 #[cfg(feature = "zstd")]
 pub(crate) fn bound(decoded: usize) -> Option<usize> {
-    // The library answers an error code beyond its largest input.
+    // Beyond its largest input the library returns an error code.
     (decoded <= isize::MAX as usize / 2).then(|| zstd_safe::compress_bound(decoded))
 }

@@ -24,7 +24,7 @@ use super::virtual_dataset::{Nesting, VirtualChunks, VirtualMapping};
 use super::walk::DatasetStorage;
 use super::widened::{BitField, WidenedVar};
 
-/// What opening data needs.
+/// Everything that opening the data of a variable needs.
 #[derive(Debug, Clone)]
 pub(crate) struct VarContext {
     pub(crate) file: Arc<HdfFile>,

@@ -1,9 +1,10 @@
-//! The bit shuffle: bit `k` of byte `b` of element `i` of `n` is stored as bit `i % 8` of byte `i / 8` of row `8 * b + k`,
-//! each row `n / 8` bytes.
+//! The bit shuffle. Bit `k` of byte `b` of element `i` of `n` is stored as bit `i % 8` of byte `i / 8` of row
+//! `8 * b + k`. Each row has `n / 8` bytes.
 //!
-//! Blosc shuffles a block only if its whole elements are a multiple of eight, and copies it otherwise; bytes beyond the
-//! last whole element stay. A tile of elements goes three ways: its bytes to planes, the 8 by 8 bits of every eight
-//! bytes of a plane turned, and those eights to eight rows; the first and the last are byte shuffles ([`transpose`]).
+//! Blosc shuffles a block only if its number of elements is a multiple of eight, and copies it otherwise.
+//! Bytes beyond the last whole element stay. A tile of elements takes three steps: its bytes go to planes,
+//! the 8 by 8 bits of every eight bytes of a plane are transposed, and the results go to eight rows. The
+//! first and last steps are byte shuffles ([`transpose`]).
 
 use std::mem::MaybeUninit;
 
@@ -30,7 +31,7 @@ pub(super) fn shuffle(src: &[u8], item: usize, dst: &mut OutBuf<'_>) -> Result<(
     }
 }
 
-/// Bytes of a row, if the block is shuffled.
+/// Returns the length of a row in bytes, if the block is shuffled.
 fn rows(len: usize, item: usize) -> Option<usize> {
     let elements = len / item.max(1);
     (elements > 0 && elements.is_multiple_of(8)).then_some(elements / 8)
@@ -38,7 +39,7 @@ fn rows(len: usize, item: usize) -> Option<usize> {
 
 /// Elements of a tile.
 const TILE: usize = 1024;
-/// What the tile is in every row.
+/// Bytes of each row that a tile fills.
 const WIDTH: usize = TILE / 8;
 
 fn unshuffle_all(src: &[u8], item: usize, row: usize, out: &mut Out) {
@@ -52,7 +53,7 @@ fn unshuffle_all(src: &[u8], item: usize, row: usize, out: &mut Out) {
         16 => join::<16>(src, row, items),
         _ => 0,
     };
-    // Eight elements at a time.
+    // Process eight elements at a time.
     for (at, group) in items.chunks_exact_mut(8 * item).enumerate().skip(done) {
         for byte in 0..item {
             let bits = std::array::from_fn(|bit| src[(byte * 8 + bit) * row + at]);
@@ -85,7 +86,7 @@ fn shuffle_all(src: &[u8], item: usize, row: usize, out: &mut Out) {
     }
 }
 
-/// Writes the elements of whole tiles, and answers how many bytes of every row those are.
+/// Writes the elements of whole tiles. Returns the number of bytes used of each row.
 fn join<const N: usize>(src: &[u8], row: usize, out: &mut Out) -> usize {
     let (items, _) = out.as_chunks_mut::<N>();
     let (tiles, _) = items.as_chunks_mut::<TILE>();
@@ -103,7 +104,7 @@ fn join<const N: usize>(src: &[u8], row: usize, out: &mut Out) -> usize {
     tiles.len() * WIDTH
 }
 
-/// Writes the bits of whole tiles, and answers how many bytes of every row those are.
+/// Writes the bits of whole tiles. Returns the number of bytes filled of each row.
 fn split<const N: usize>(items: &[u8], row: usize, out: &mut Out) -> usize {
     let (items, _) = items.as_chunks::<N>();
     let (tiles, _) = items.as_chunks::<TILE>();
@@ -120,7 +121,7 @@ fn split<const N: usize>(items: &[u8], row: usize, out: &mut Out) -> usize {
     tiles.len() * WIDTH
 }
 
-/// Bit `i` of byte `k` becomes bit `k` of byte `i`.
+/// Transposes 8 by 8 bits: bit `i` of byte `k` becomes bit `k` of byte `i`.
 #[inline(always)]
 fn turn(bytes: [u8; 8]) -> [u8; 8] {
     let mut x = u64::from_le_bytes(bytes);
@@ -138,7 +139,7 @@ fn turn_body(eights: &mut [[u8; 8]]) {
     }
 }
 
-/// Turns each.
+/// Transposes each group.
 fn turn_all(eights: &mut [[u8; 8]]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -146,7 +147,8 @@ fn turn_all(eights: &mut [[u8; 8]]) {
         fn avx2(eights: &mut [[u8; 8]]) {
             turn_body(eights);
         }
-        // One instruction: its matrices are ours with the rows in reverse, its vectors the eight unit vectors.
+        // One instruction does it. Its matrices have our rows in reverse; its vectors are the eight unit
+        // vectors.
         #[target_feature(enable = "avx2,gfni")]
         fn gfni(eights: &mut [[u8; 8]]) {
             use std::arch::x86_64::*;

@@ -1,7 +1,8 @@
-//! Makes frames, block by block, with memory and contexts kept per thread.
+//! Makes frames block by block, with memory and contexts kept per thread.
 //!
-//! What blocks there are, how they are cut into streams and how hard those are compressed is decided as the C library
-//! decides it, so that other readers meet what they know; with lz4, lz4hc and blosclz the frames are the same to the byte. A frame that would be larger than a copy is a copy.
+//! Block sizes, the split into streams and compression levels follow the C library, so that other readers
+//! meet what they expect. With lz4, lz4hc and blosclz the frames are equal byte for byte. A frame that would
+//! be larger than a copy is stored as a copy.
 //!
 //! Source: c-blosc 1.21.
 
@@ -11,30 +12,30 @@ use nczarr_dispatch::OutBuf;
 use nczarr_model::Result;
 
 use super::filter::Compressor;
-use super::frame::{self, MAX_BLOCK, MAX_BYTES, OVERHEAD, Order, VERSION, failed};
-use super::scratch::{self, Memory};
+use super::frame::{self, MAX_BLOCK, MAX_BYTES, OVERHEAD, ShuffleKind, VERSION, failed};
+use super::scratch::{self, AlignedBuffer};
 use super::{bits, ffi};
 use crate::transpose;
 
-/// How to compress.
+/// Settings of the encoder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct How {
+pub(super) struct BloscSettings {
     pub(super) compressor: Compressor,
-    /// 0 to 9.
+    /// Level, 0 to 9.
     pub(super) level: u32,
-    /// 0 none, 1 bytes, 2 bits.
+    /// Shuffle: 0 none, 1 bytes, 2 bits.
     pub(super) shuffle: u32,
-    /// Bytes of an element; 0 counts as 1, and more than 255 as well.
+    /// Element size in bytes. 0, and values above 255, count as 1.
     pub(super) typesize: u32,
-    /// Bytes of a block; 0: chosen by level and compressor.
+    /// Block size in bytes; 0: chosen by level and compressor.
     pub(super) blocksize: u32,
 }
 
-/// Less is copied; also the shortest stream a block is cut into.
+/// Fewer bytes are copied. Also the shortest stream of a split block.
 const LEAST: usize = 128;
 
-/// Appends a frame that holds `src`. Room for [`OVERHEAD`] bytes more than that is required.
-pub(super) fn frame(how: &How, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+/// Appends a frame that holds `src`. The output needs room for [`OVERHEAD`] bytes more.
+pub(super) fn frame(how: &BloscSettings, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     ffi::available(how.compressor)?;
     if src.len() > MAX_BYTES {
         return Err(failed(format!("{} bytes are more than a frame can hold", src.len())));
@@ -42,13 +43,14 @@ pub(super) fn frame(how: &How, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     if dst.room() < src.len() + OVERHEAD {
         return Err(failed(format!("{} bytes and {OVERHEAD} for the header do not fit {}", src.len(), dst.room())));
     }
-    let shape = Shape::of(how, src.len());
+    let shape = FrameLayout::of(how, src.len());
     dst.fill_with(|room| {
         let copy = src.len() + OVERHEAD;
         let room = &mut room[..copy];
-        let made = match how.level == 0 || src.len() < LEAST {
-            true => None,
-            false => scratch::with(|scratch| shape.blocks(src, &mut scratch.shuffled, room))?,
+        let made = if how.level == 0 || src.len() < LEAST {
+            None
+        } else {
+            scratch::with(|scratch| shape.blocks(src, &mut scratch.shuffled, room))?
         };
         let len = match made {
             Some(len) => {
@@ -66,20 +68,20 @@ pub(super) fn frame(how: &How, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     })
 }
 
-/// A frame to be made: everything but its bytes.
-struct Shape {
+/// The layout of a frame to be made.
+struct FrameLayout {
     compressor: Compressor,
     level: u32,
     shuffle: u32,
     typesize: usize,
     nbytes: usize,
     blocksize: usize,
-    /// Whether whole blocks are cut into a stream for each byte of an element.
+    /// Whether whole blocks are split into a stream for each byte of an element.
     split: bool,
 }
 
-impl Shape {
-    fn of(how: &How, nbytes: usize) -> Self {
+impl FrameLayout {
+    fn of(how: &BloscSettings, nbytes: usize) -> Self {
         let typesize = if how.typesize > 255 { 1 } else { how.typesize.max(1) as usize };
         let level = how.level.min(9);
         let blocksize = blocksize(how.compressor, level, typesize, nbytes, how.blocksize as usize);
@@ -87,7 +89,7 @@ impl Shape {
         Self { compressor: how.compressor, level, shuffle: how.shuffle, typesize, nbytes, blocksize, split }
     }
 
-    /// The header of a frame of `len` bytes.
+    /// Returns the header of a frame of `len` bytes.
     fn header(&self, more_flags: u8, len: usize) -> [u8; OVERHEAD] {
         let mut flags = more_flags | ffi::format(self.compressor) << 5;
         if !self.split {
@@ -106,8 +108,8 @@ impl Shape {
         header
     }
 
-    /// Writes all behind the header into a frame's memory; the frame's length, or `None` if it does not fit.
-    fn blocks(&self, src: &[u8], shuffled: &mut Memory, room: &mut [MaybeUninit<u8>]) -> Result<Option<usize>> {
+    /// Writes everything behind the header. Returns the frame's length, or `None` if it does not fit.
+    fn blocks(&self, src: &[u8], shuffled: &mut AlignedBuffer, room: &mut [MaybeUninit<u8>]) -> Result<Option<usize>> {
         let size = room.len();
         let count = self.nbytes.div_ceil(self.blocksize);
         let Some((table, mut rest)) = room[OVERHEAD..].split_at_mut_checked(4 * count) else {
@@ -117,12 +119,12 @@ impl Shape {
             place.write_copy_of_slice(&bytes_of(size - rest.len()));
             let mut in_order = OutBuf::new(shuffled.at_least(block.len()));
             let bytes = match self.order(block.len()) {
-                Order::Plain => block,
-                Order::Bytes => {
+                ShuffleKind::Plain => block,
+                ShuffleKind::Bytes => {
                     transpose::shuffle(block, self.typesize, &mut in_order)?;
                     in_order.filled()
                 }
-                Order::Bits => {
+                ShuffleKind::Bits => {
                     bits::shuffle(block, self.typesize, &mut in_order)?;
                     in_order.filled()
                 }
@@ -138,18 +140,20 @@ impl Shape {
         Ok(Some(size - rest.len()))
     }
 
-    /// Writes a stream and, before it, its length; what is left of the memory, or `None` if that is too little.
+    /// Writes a stream with its length before it. Returns the rest of the memory, or `None` if it does not
+    /// fit.
     fn stream<'a>(&self, bytes: &[u8], room: &'a mut [MaybeUninit<u8>]) -> Result<Option<&'a mut [MaybeUninit<u8>]>> {
         let Some((place, rest)) = room.split_first_chunk_mut::<4>().filter(|(_, rest)| !rest.is_empty()) else {
             return Ok(None);
         };
         let most = ffi::most(self.compressor, bytes.len()).min(rest.len());
         let mut out = OutBuf::new(&mut rest[..most]);
-        let made = match ffi::compress(self.compressor, self.level, self.split, bytes, &mut out)? {
-            true => out.filled().len(),
-            false => 0,
+        let made = if ffi::compress(self.compressor, self.level, self.split, bytes, &mut out)? {
+            out.filled().len()
+        } else {
+            0
         };
-        // A stream as long as what it holds is a copy.
+        // A stream as long as its data is a copy.
         let made = if made == 0 || made >= bytes.len() { bytes.len() } else { made };
         if made == bytes.len() {
             let Some(copy) = rest.get_mut(..made) else { return Ok(None) };
@@ -159,27 +163,27 @@ impl Shape {
         Ok(Some(&mut rest[made..]))
     }
 
-    /// What is done to the bytes of a block of this length.
-    fn order(&self, block_len: usize) -> Order {
+    /// Returns the shuffle of a block of this length.
+    fn order(&self, block_len: usize) -> ShuffleKind {
         match self.shuffle {
-            1 if self.typesize > 1 => Order::Bytes,
-            2 if block_len >= self.typesize => Order::Bits,
-            _ => Order::Plain,
+            1 if self.typesize > 1 => ShuffleKind::Bytes,
+            2 if block_len >= self.typesize => ShuffleKind::Bits,
+            _ => ShuffleKind::Plain,
         }
     }
 }
 
-/// Numbers in frames have four bytes; none is larger than [`MAX_BYTES`] and a header.
+/// Returns a number as four bytes. None is larger than [`MAX_BYTES`] and a header.
 fn bytes_of(number: usize) -> [u8; 4] {
     (number as u32).to_le_bytes()
 }
 
-/// Whether whole blocks of this length are cut into streams.
+/// Whether whole blocks of this length are split into streams.
 fn splits(compressor: Compressor, typesize: usize, blocksize: usize) -> bool {
     compressor != Compressor::Zstd && typesize <= 16 && blocksize / typesize >= LEAST
 }
 
-/// Bytes of a block; `wanted` is what the filter's parameters say, or 0.
+/// Returns the block size in bytes. `wanted` is the filter's parameter, or 0.
 fn blocksize(compressor: Compressor, level: u32, typesize: usize, nbytes: usize, wanted: usize) -> usize {
     const NEAR: usize = 32 << 10;
     if nbytes < typesize {
@@ -189,7 +193,7 @@ fn blocksize(compressor: Compressor, level: u32, typesize: usize, nbytes: usize,
     if wanted > 0 {
         size = wanted.clamp(LEAST, MAX_BLOCK);
     } else if nbytes >= NEAR {
-        // Slow compressors have large blocks.
+        // Slow compressors use large blocks.
         let slow = matches!(compressor, Compressor::Lz4Hc | Compressor::Zlib | Compressor::Zstd);
         let base = if slow { 2 * NEAR } else { NEAR };
         size = match level {
@@ -203,7 +207,7 @@ fn blocksize(compressor: Compressor, level: u32, typesize: usize, nbytes: usize,
         };
     }
     if level > 0 && splits(compressor, typesize, size) {
-        // This was the size of a stream.
+        // `size` was the size of a stream.
         size = (size.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
     }
     size = size.min(nbytes);
@@ -212,12 +216,12 @@ fn blocksize(compressor: Compressor, level: u32, typesize: usize, nbytes: usize,
 
 #[cfg(test)]
 mod tests {
-    use super::super::{decode, oracle};
+    use super::super::{decode, reference};
     use super::*;
-    use crate::blosc::frame::Frame;
+    use crate::blosc::frame::BloscFrame;
     use proptest::prelude::*;
 
-    fn make(how: &How, src: &[u8]) -> Vec<u8> {
+    fn make(how: &BloscSettings, src: &[u8]) -> Vec<u8> {
         let mut memory = vec![MaybeUninit::uninit(); src.len() + OVERHEAD + 3];
         let mut out = OutBuf::new(&mut memory);
         frame(how, src, &mut out).unwrap_or_else(|error| panic!("{how:?}, {} bytes: {error}", src.len()));
@@ -227,22 +231,22 @@ mod tests {
     fn read(frame: &[u8], len: usize) -> Vec<u8> {
         let mut memory = vec![MaybeUninit::uninit(); len];
         let mut out = OutBuf::new(&mut memory);
-        decode::all(&Frame::parse(frame).unwrap(), &mut out).unwrap();
+        decode::all(&BloscFrame::parse(frame).unwrap(), &mut out).unwrap();
         out.filled().to_vec()
     }
 
-    /// Ours is read by the C library and the C library's by us, and both are alike.
-    fn check(how: &How, src: &[u8]) {
+    /// Checks that the C library reads our frames, that we read its frames, and that both are equal.
+    fn check(how: &BloscSettings, src: &[u8]) {
         let what = format!("{how:?}, {} bytes", src.len());
-        let (ours, theirs) = (make(how, src), oracle::compress(how, src));
-        assert!(oracle::decompress(&ours, src.len()).as_deref() == Some(src), "{what}: the C library reads it");
+        let (ours, theirs) = (make(how, src), reference::compress(how, src));
+        assert!(reference::decompress(&ours, src.len()).as_deref() == Some(src), "{what}: the C library reads it");
         assert!(read(&ours, src.len()) == src, "{what}: we read it");
         assert!(read(&theirs, src.len()) == src, "{what}: we read the C library's");
         match how.compressor {
             Compressor::Lz4 | Compressor::Lz4Hc | Compressor::BloscLz => {
                 assert!(ours == theirs, "{what}: {} bytes are the {} of the C library", ours.len(), theirs.len());
             }
-            // Streams of other lengths, so that one may be a copy where the other is not.
+            // Streams may differ in length, so one frame may be a copy and the other not.
             _ if (ours[2] ^ theirs[2]) & frame::FLAG_COPY != 0 => {}
             _ => assert_eq!(ours[..12], theirs[..12], "{what}: headers"),
         }
@@ -267,7 +271,7 @@ mod tests {
         (0..len).map(next).collect()
     }
 
-    /// Numbers as they are measured: waves, with some noise in the lowest bits.
+    /// Makes numbers like measurements: waves, with some noise in the lowest bits.
     fn waves(len: usize) -> Vec<u8> {
         let value = |(i, noise): (usize, u8)| {
             ((i as f32 / 50.0).sin() * 3000.0 + f32::from(noise) / 64.0).round().to_le_bytes()
@@ -286,12 +290,12 @@ mod tests {
                 for (typesize, blocksize) in
                     [(1, 0), (2, 0), (2, 5000), (4, 0), (7, 100), (8, 0), (16, 0), (17, 0), (255, 0)]
                 {
-                    let how = How { compressor, level, shuffle: 0, typesize, blocksize };
-                    // The largest takes long, and tells nothing that others of its level do not.
+                    let how = BloscSettings { compressor, level, shuffle: 0, typesize, blocksize };
+                    // The largest size takes long and covers nothing more.
                     for &len in &lens[..lens.len() - usize::from(typesize != 4)] {
-                        let theirs = oracle::compress(&how, &zeros[..len]);
+                        let theirs = reference::compress(&how, &zeros[..len]);
                         let flags = theirs[2] & frame::FLAG_COPY;
-                        let ours = Shape::of(&how, len).header(flags, theirs.len());
+                        let ours = FrameLayout::of(&how, len).header(flags, theirs.len());
                         assert_eq!(ours, theirs[..OVERHEAD], "{how:?}, {len} bytes");
                     }
                 }
@@ -308,8 +312,8 @@ mod tests {
                     for (typesize, blocksize) in
                         [(0, 0), (1, 0), (2, 0), (3, 200), (4, 0), (8, 9000), (16, 0), (300, 0)]
                     {
-                        let how = How { compressor, level, shuffle, typesize, blocksize };
-                        // More than one block, but the slowest of all take seconds for more.
+                        let how = BloscSettings { compressor, level, shuffle, typesize, blocksize };
+                        // More than one block, except for the slowest settings.
                         let largest = if level == 5 && typesize == 4 { 600_003 } else { 20_001 };
                         for len in [0, 1, 100, 128, 131, 5000, largest] {
                             check(&how, &noise[..len]);
@@ -319,7 +323,7 @@ mod tests {
                 }
             }
         }
-        let how = How { compressor: Compressor::Lz4, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
+        let how = BloscSettings { compressor: Compressor::Lz4, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
         check(&how, &[waves.clone(), noise, waves].concat());
     }
 
@@ -328,7 +332,7 @@ mod tests {
         for len in [20, 127, 200, 70_000] {
             let data = noise(len);
             for &compressor in COMPRESSORS {
-                let how = How { compressor, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
+                let how = BloscSettings { compressor, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
                 let made = make(&how, &data);
                 assert_eq!(made.len(), len + OVERHEAD, "{how:?}");
                 assert_eq!(made[OVERHEAD..], data, "{how:?}");
@@ -358,7 +362,7 @@ mod tests {
                     _ => data.extend((0..len).map(|i| (i as u8) & 7 ^ byte)),
                 }
             }
-            check(&How { compressor, level, shuffle, typesize, blocksize }, &data);
+            check(&BloscSettings { compressor, level, shuffle, typesize, blocksize }, &data);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compressors and decompressors of single streams. (C; `unsafe`.)
+//! Compresses and decompresses single streams. (C; `unsafe`.)
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
@@ -8,16 +8,16 @@ use nczarr_dispatch::OutBuf;
 use nczarr_model::Result;
 
 use super::filter::Compressor;
-use super::frame::{Format, failed};
+use super::frame::{StreamFormat, failed};
 use crate::deflate::{Wrap, fast};
-use crate::{local, raw, zstd_ffi};
+use crate::{raw_out, thread_cache, zstd_ffi};
 
 unsafe extern "C" {
-    /// Part of the static library that [`blosc`] builds. Reads `length` bytes, writes at most `maxout`, and answers
-    /// how many it has written; 0 if the stream is damaged or holds more.
+    /// Part of the static library that [`blosc`] builds. Reads `length` bytes, writes at most `maxout`, and
+    /// returns the number written; 0 if the stream is damaged or holds more.
     fn blosclz_decompress(input: *const c_void, length: c_int, output: *mut c_void, maxout: c_int) -> c_int;
 
-    /// As above; answers 0 if what it makes does not fit.
+    /// Part of the same library. Returns 0 if the result does not fit.
     fn blosclz_compress(
         level: c_int,
         input: *const c_void,
@@ -27,7 +27,7 @@ unsafe extern "C" {
         split_block: c_int,
     ) -> c_int;
 
-    /// Part of the static library that [`lz4_sys`] builds; it declares only the form that allocates.
+    /// Part of the static library that [`lz4_sys`] builds. That crate declares only the form that allocates.
     fn LZ4_compress_HC_extStateHC(
         state: *mut c_void,
         source: *const c_char,
@@ -37,31 +37,31 @@ unsafe extern "C" {
         level: c_int,
     ) -> c_int;
 
-    /// The bytes of that state, which wants the alignment of a pointer.
+    /// Returns the size of that state in bytes. It needs the alignment of a pointer.
     fn LZ4_sizeofStateHC() -> c_int;
 }
 
-// The crate itself has nothing that is called; this links its library.
+// Only links the library.
 use blosc as _;
 
-/// Appends what a stream holds, at most `holds` bytes.
-pub(super) fn decompress(format: Format, stream: &[u8], holds: usize, dst: &mut OutBuf<'_>) -> Result<()> {
+/// Appends the data of a stream, at most `holds` bytes.
+pub(super) fn decompress(format: StreamFormat, stream: &[u8], holds: usize, dst: &mut OutBuf<'_>) -> Result<()> {
     match format {
-        Format::Zlib => fast::decode_at_most(Wrap::Zlib, stream, holds, dst).map(drop),
-        Format::Zstd => zstd_ffi::decode(stream, holds, dst),
-        Format::Snappy => snappy(stream, holds, dst),
-        Format::Lz4 => bounded("lz4", stream, holds, dst, |src, len, out, room| {
+        StreamFormat::Zlib => fast::decode_at_most(Wrap::Zlib, stream, holds, dst).map(drop),
+        StreamFormat::Zstd => zstd_ffi::decode(stream, holds, dst),
+        StreamFormat::Snappy => snappy(stream, holds, dst),
+        StreamFormat::Lz4 => bounded("lz4", stream, holds, dst, |src, len, out, room| {
             // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
             unsafe { lz4_sys::LZ4_decompress_safe(src.cast(), out.cast(), len, room) }
         }),
-        Format::BloscLz => bounded("blosclz", stream, holds, dst, |src, len, out, room| {
+        StreamFormat::BloscLz => bounded("blosclz", stream, holds, dst, |src, len, out, room| {
             // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
             unsafe { blosclz_decompress(src.cast(), len, out.cast(), room) }
         }),
     }
 }
 
-/// Calls a decompressor that takes its lengths as C integers and answers how many bytes it has written.
+/// Calls a decompressor that takes C integers as lengths and returns the number of bytes written.
 fn bounded(
     name: &str,
     stream: &[u8],
@@ -73,7 +73,7 @@ fn bounded(
     let len = c_int::try_from(stream.len()).map_err(|_| damaged())?;
     // SAFETY: the decompressors of this module write at most `room` bytes, all from `start` on, and answer how many.
     unsafe {
-        raw::append(dst, holds, |start, room| {
+        raw_out::append(dst, holds, |start, room| {
             let room = c_int::try_from(room).map_err(|_| damaged())?;
             usize::try_from(decompress(stream.as_ptr(), len, start, room)).map_err(|_| damaged())
         })
@@ -85,7 +85,7 @@ fn snappy(stream: &[u8], holds: usize, dst: &mut OutBuf<'_>) -> Result<()> {
     let damaged = || failed(format!("the snappy stream is damaged or holds more than {holds} bytes"));
     // SAFETY: snappy refuses a stream that declares more than `made` bytes and writes inside them.
     unsafe {
-        raw::append(dst, holds, |start, room| {
+        raw_out::append(dst, holds, |start, room| {
             let mut made = room;
             let status =
                 snappy_src::snappy_uncompress(stream.as_ptr().cast(), stream.len(), start.cast(), &raw mut made);
@@ -105,7 +105,7 @@ fn no_snappy() -> nczarr_model::Error {
         .context("blosc: snappy is not in this build; the feature blosc-snappy provides it")
 }
 
-/// The number of a compressor's streams in a frame's flags.
+/// Returns the number of a compressor's format in the flags of a frame.
 pub(super) fn format(compressor: Compressor) -> u8 {
     match compressor {
         Compressor::BloscLz => 0,
@@ -116,7 +116,7 @@ pub(super) fn format(compressor: Compressor) -> u8 {
     }
 }
 
-/// An error if this build lacks the compressor.
+/// Returns an error if this build lacks the compressor.
 pub(super) fn available(compressor: Compressor) -> Result<()> {
     match compressor {
         #[cfg(not(feature = "blosc-snappy"))]
@@ -125,7 +125,7 @@ pub(super) fn available(compressor: Compressor) -> Result<()> {
     }
 }
 
-/// The most room a compressor may need or use for a stream that holds `len` bytes: as a copy it has no more than those.
+/// Returns the most room that a compressor needs for `len` bytes. A copy needs no more than `len`.
 pub(super) fn most(compressor: Compressor, len: usize) -> usize {
     match compressor {
         #[cfg(feature = "blosc-snappy")]
@@ -135,9 +135,9 @@ pub(super) fn most(compressor: Compressor, len: usize) -> usize {
     }
 }
 
-/// Appends a stream that holds `src`; false, and nothing appended, if it does not fit the room.
+/// Appends a stream of `src`. Returns `false` and appends nothing if it does not fit.
 ///
-/// `split`: blocks are cut into several streams.
+/// `split`: blocks are split into several streams.
 pub(super) fn compress(
     compressor: Compressor,
     level: u32,
@@ -151,7 +151,7 @@ pub(super) fn compress(
             // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
             unsafe { lz4_sys::LZ4_compress_fast(src.cast(), out.cast(), len, room, 10 - level) }
         }),
-        Compressor::Lz4Hc => local::with(
+        Compressor::Lz4Hc => thread_cache::with(
             &LZ4HC,
             || Ok(HcState::new()),
             |state| {
@@ -174,8 +174,8 @@ pub(super) fn compress(
     }
 }
 
-/// Calls a compressor that takes its lengths as C integers and answers how many bytes it has written, 0 if they do
-/// not fit.
+/// Calls a compressor that takes C integers as lengths and returns the number of bytes written, or 0 if they
+/// do not fit.
 fn fitting(
     src: &[u8],
     dst: &mut OutBuf<'_>,
@@ -185,8 +185,8 @@ fn fitting(
     let mut made = 0;
     // SAFETY: the compressors of this module write at most `room` bytes, all from `start` on, and answer how many.
     unsafe {
-        raw::append(dst, c_int::MAX as usize, |start, room| {
-            // Below 0 is an error, which means no more than that there is no stream.
+        raw_out::append(dst, c_int::MAX as usize, |start, room| {
+            // A negative result is an error. There is no stream then either.
             made = usize::try_from(compress(src.as_ptr(), len, start, room as c_int)).unwrap_or(0);
             Ok(made)
         })
@@ -194,7 +194,7 @@ fn fitting(
     Ok(made > 0)
 }
 
-/// What lz4hc works with: too large to be made for each stream.
+/// The state of lz4hc, which is too large to be made for each stream.
 struct HcState(Box<[MaybeUninit<u64>]>);
 
 thread_local! {
@@ -217,7 +217,7 @@ impl HcState {
 fn snappy_compress(src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
     // SAFETY: snappy refuses too little room, writes inside it and says how much.
     let made = unsafe {
-        raw::append(dst, usize::MAX, |start, room| {
+        raw_out::append(dst, usize::MAX, |start, room| {
             let mut made = room;
             let status = snappy_src::snappy_compress(src.as_ptr().cast(), src.len(), start.cast(), &raw mut made);
             if status == snappy_src::snappy_status_SNAPPY_OK { Ok(made) } else { Err(failed("snappy".into())) }

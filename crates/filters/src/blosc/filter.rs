@@ -1,4 +1,4 @@
-//! The blosc filter: its parameters, and what they are in HDF5 and in Zarr.
+//! The blosc filter: its parameters in HDF5 and in Zarr.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, 
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-use super::frame::{Frame, OVERHEAD};
+use super::frame::{BloscFrame, OVERHEAD};
 use super::{decode, encode};
-use crate::json::{Members, describe};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32001),
@@ -38,7 +38,7 @@ impl FilterClass for BloscClass {
     }
 }
 
-/// Who compresses the blocks, in the order of the HDF5 parameter.
+/// The compressors, in the order of the HDF5 parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compressor {
     BloscLz,
@@ -52,7 +52,7 @@ pub(super) enum Compressor {
 impl Compressor {
     const ALL: [Self; 6] = [Self::BloscLz, Self::Lz4, Self::Lz4Hc, Self::Snappy, Self::Zlib, Self::Zstd];
 
-    /// The name, as the C library wants it.
+    /// Returns the name for the C library.
     pub(super) const fn c_name(self) -> &'static std::ffi::CStr {
         match self {
             Self::BloscLz => c"blosclz",
@@ -69,27 +69,27 @@ impl Compressor {
     }
 }
 
-/// What is done to the bytes of a block before it is compressed.
+/// The shuffle setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shuffle {
+enum ShuffleSetting {
     None,
     Bytes,
     Bits,
-    /// Bits for elements of one byte, otherwise bytes.
+    /// Bits for elements of one byte, bytes otherwise.
     Auto,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Blosc {
     compressor: Compressor,
-    /// 0 to 9.
+    /// Level, 0 to 9.
     level: u32,
-    shuffle: Shuffle,
-    /// Bytes of a block; 0: the library chooses.
+    shuffle: ShuffleSetting,
+    /// Block size in bytes; 0: the library chooses.
     blocksize: u32,
-    /// Bytes of an element; 0: not known yet.
+    /// Element size in bytes; 0: unknown so far.
     typesize: u32,
-    /// Bytes of a chunk; 0: not known yet.
+    /// Chunk size in bytes; 0: unknown so far.
     chunk_bytes: u32,
 }
 
@@ -102,25 +102,26 @@ impl Blosc {
         if rest.len() > 3 {
             return wrong("expected seven parameters".into());
         }
-        // What HDF5 takes where a parameter is missing.
+        // Defaults of HDF5 for missing parameters.
         let at = |index: usize, default: u32| rest.get(index).copied().unwrap_or(default);
         let (level, shuffle, compressor) = (at(0, 5), at(1, 1), at(2, 0));
         if level > 9 {
             return wrong(format!("expected parameter 4, the level, to be 0 to 9, not {level}"));
         }
-        let Some(shuffle) = [Shuffle::None, Shuffle::Bytes, Shuffle::Bits].get(shuffle as usize) else {
+        let Some(shuffle) = [ShuffleSetting::None, ShuffleSetting::Bytes, ShuffleSetting::Bits].get(shuffle as usize)
+        else {
             return wrong(format!("expected parameter 5, the shuffle, to be 0 to 2, not {shuffle}"));
         };
         let Some(compressor) = Compressor::ALL.get(compressor as usize) else {
             return wrong(format!("expected parameter 6, the compressor, to be 0 to 5, not {compressor}"));
         };
-        // A filter revision says that these are the parameters as HDF5 stores them.
+        // With a filter revision, the parameters are those that HDF5 stores.
         let (typesize, blocksize, chunk_bytes) = if revision == 0 { (0, size, 0) } else { (typesize, 0, size) };
         Ok(Self { compressor: *compressor, level, shuffle: *shuffle, blocksize, typesize, chunk_bytes })
     }
 
     fn of_json(codec: &Json, format: ZarrFormat) -> Result<Self> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let compressor = match members.get("cname") {
             None => Compressor::Lz4,
             Some(value) => {
@@ -129,18 +130,18 @@ impl Blosc {
             }
         };
         let shuffle = match members.get("shuffle") {
-            None if format == ZarrFormat::V2 => Shuffle::Bytes,
-            None => Shuffle::Auto,
+            None if format == ZarrFormat::V2 => ShuffleSetting::Bytes,
+            None => ShuffleSetting::Auto,
             Some(value) => match value.as_str() {
-                // The short words are GDAL's.
-                Some("noshuffle" | "NONE") => Shuffle::None,
-                Some("shuffle" | "BYTE") => Shuffle::Bytes,
-                Some("bitshuffle" | "BIT") => Shuffle::Bits,
+                // The upper-case words are GDAL's.
+                Some("noshuffle" | "NONE") => ShuffleSetting::None,
+                Some("shuffle" | "BYTE") => ShuffleSetting::Bytes,
+                Some("bitshuffle" | "BIT") => ShuffleSetting::Bits,
                 _ => match members.int("shuffle") {
-                    Ok(Some(0)) => Shuffle::None,
-                    Ok(Some(1)) => Shuffle::Bytes,
-                    Ok(Some(2)) => Shuffle::Bits,
-                    Ok(Some(-1)) => Shuffle::Auto,
+                    Ok(Some(0)) => ShuffleSetting::None,
+                    Ok(Some(1)) => ShuffleSetting::Bytes,
+                    Ok(Some(2)) => ShuffleSetting::Bits,
+                    Ok(Some(-1)) => ShuffleSetting::Auto,
                     _ => {
                         let expected = "0, 1, 2, -1, \"noshuffle\", \"shuffle\" or \"bitshuffle\"";
                         return Err(members.wrong("shuffle", expected, value));
@@ -154,7 +155,7 @@ impl Blosc {
         };
         Ok(Self {
             compressor,
-            // Reading does not need the level: what the library has not becomes the nearest it has.
+            // Decoding does not need the level, so an unknown one becomes the nearest valid one.
             level: members.int("clevel")?.unwrap_or(5).clamp(0, 9) as u32,
             shuffle,
             blocksize: size("blocksize")?,
@@ -163,14 +164,14 @@ impl Blosc {
         })
     }
 
-    /// The shuffle as a number: 0 none, 1 bytes, 2 bits.
+    /// Returns the shuffle as a number: 0 none, 1 bytes, 2 bits.
     fn shuffle_code(&self) -> u32 {
         match self.shuffle {
-            Shuffle::None => 0,
-            Shuffle::Bytes => 1,
-            Shuffle::Bits => 2,
-            Shuffle::Auto if self.typesize == 1 => 2,
-            Shuffle::Auto => 1,
+            ShuffleSetting::None => 0,
+            ShuffleSetting::Bytes => 1,
+            ShuffleSetting::Bits => 2,
+            ShuffleSetting::Auto if self.typesize == 1 => 2,
+            ShuffleSetting::Auto => 1,
         }
     }
 }
@@ -195,7 +196,7 @@ impl Filter for Blosc {
         let code = self.shuffle_code();
         let members = match format {
             ZarrFormat::V2 => {
-                let shuffle = if self.shuffle == Shuffle::Auto { -1 } else { i64::from(code) };
+                let shuffle = if self.shuffle == ShuffleSetting::Auto { -1 } else { i64::from(code) };
                 json!({"cname": cname, "clevel": clevel, "shuffle": shuffle, "blocksize": blocksize})
             }
             ZarrFormat::V3 => {
@@ -211,7 +212,7 @@ impl Filter for Blosc {
         if self.typesize == 0 {
             self.typesize = match u8::try_from(chunk.item_size) {
                 Ok(size) => u32::from(size.max(1)),
-                // The header has one byte for it; what is larger counts as bytes, as in HDF5.
+                // The header has one byte for it. Larger elements count as bytes, as in HDF5.
                 Err(_) => 1,
             };
         }
@@ -224,7 +225,7 @@ impl Filter for Blosc {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let how = encode::How {
+        let how = encode::BloscSettings {
             compressor: self.compressor,
             level: self.level,
             shuffle: self.shuffle_code(),
@@ -235,7 +236,7 @@ impl Filter for Blosc {
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let frame = Frame::parse(src)?;
+        let frame = BloscFrame::parse(src)?;
         if frame.nbytes() > dst.room() {
             let (nbytes, room) = (frame.nbytes(), dst.room());
             return Err(ErrorKind::Filter
@@ -251,7 +252,7 @@ impl Filter for Blosc {
         wanted: &[Range<usize>],
         dst: &mut OutBuf<'_>,
     ) -> Option<Result<()>> {
-        let frame = match Frame::parse(src) {
+        let frame = match BloscFrame::parse(src) {
             Ok(frame) => frame,
             Err(error) => return Some(Err(error)),
         };
@@ -259,12 +260,12 @@ impl Filter for Blosc {
             return Some(Err(ErrorKind::Filter
                 .context(format!("blosc: the frame holds {} bytes, expected {decoded}", frame.nbytes()))));
         }
-        // One block is the whole chunk: let the engine decode it and keep it.
+        // If one block is the whole chunk, the engine had better decode and cache it.
         frame.has_parts().then(|| decode::ranges(&frame, wanted, dst))
     }
 
     fn decode_unit(&self, src: &[u8], decoded: usize) -> Option<usize> {
-        let frame = Frame::parse(src).ok().filter(|frame| frame.nbytes() == decoded)?;
+        let frame = BloscFrame::parse(src).ok().filter(|frame| frame.nbytes() == decoded)?;
         match frame.copy() {
             Some(_) => Some(frame.typesize()),
             None => (frame.blocks() > 1).then(|| frame.blocksize()),

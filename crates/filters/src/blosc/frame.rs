@@ -1,27 +1,27 @@
-//! The blosc frame: header, block table, blocks, streams. Checks every number before it is used.
+//! The blosc frame: header, block table, blocks, streams. Every number is checked before use.
 //!
-//! Layout, all numbers little-endian: format version, version of the streams, flags, element size (a byte each);
-//! decoded bytes, block bytes, frame bytes (32 bits each); then either a copy of the data, or the position of every
-//! block (32 bits each) and the blocks. A block is one stream, or one for each byte of an element, each with its
-//! length (32 bits) before it; a stream as long as what it holds is a copy.
+//! Layout, little-endian: format version, stream version, flags, element size (one byte each); decoded size,
+//! block size, frame size (32 bits each). Then follows a copy of the data, or the position of every block (32
+//! bits each) and the blocks. A block is one stream, or one for each byte of an element. Each stream has its
+//! length (32 bits) before it. A stream as long as its data is a copy.
 //!
-//! Stricter than the C library: positions inside the table or header, and a block size that its streams do not
-//! divide, are refused.
+//! Stricter than the C library: positions inside the table or header are refused, and so is a block size that
+//! its streams do not divide.
 
 use nczarr_model::{Error, ErrorKind, Result};
 
 /// The only format version of Blosc 1.
 pub(super) const VERSION: u8 = 2;
-/// Bytes of the header: what a frame is larger than its data at most.
+/// Size of the header in bytes. A frame exceeds its data by at most this.
 pub(super) const OVERHEAD: usize = 16;
-/// The largest block the C library reads.
+/// The largest block that the C library reads, in bytes.
 pub(super) const MAX_BLOCK: usize = (i32::MAX as usize - 4 * 255) / 3;
-/// The most bytes a frame may hold.
+/// Most data in a frame, in bytes.
 pub(super) const MAX_BYTES: usize = i32::MAX as usize - OVERHEAD;
 
-/// How streams are compressed.
+/// The compression of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum StreamFormat {
     BloscLz,
     Lz4,
     Snappy,
@@ -29,21 +29,21 @@ pub(super) enum Format {
     Zstd,
 }
 
-/// What was done to the bytes of a block.
+/// The shuffle of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ShuffleKind {
     Plain,
     Bytes,
     Bits,
 }
 
-/// A frame whose header and size are right.
+/// A frame with a valid header and size.
 #[derive(Debug)]
-pub(super) struct Frame<'a> {
-    /// All of it, cut to the length in its header.
+pub(super) struct BloscFrame<'a> {
+    /// The frame, cut to the length in its header.
     bytes: &'a [u8],
     flags: u8,
-    format: Format,
+    format: StreamFormat,
     typesize: usize,
     nbytes: usize,
     /// 1 to `nbytes`, or 1 if that is 0.
@@ -56,8 +56,8 @@ pub(super) const FLAG_BITS: u8 = 4;
 const FLAG_RESERVED: u8 = 8;
 pub(super) const FLAG_ONE_STREAM: u8 = 16;
 
-impl<'a> Frame<'a> {
-    /// Checks the header. Bytes after the frame are ignored.
+impl<'a> BloscFrame<'a> {
+    /// Parses and checks the header. Bytes after the frame are ignored.
     pub(super) fn parse(src: &'a [u8]) -> Result<Self> {
         let Some(&[version, stream_version, flags, typesize, ref sizes @ ..]) = src.first_chunk::<OVERHEAD>() else {
             return Err(failed(format!("expected a header of {OVERHEAD} bytes, found {} bytes", src.len())));
@@ -72,14 +72,14 @@ impl<'a> Frame<'a> {
         }
         let format = match (flags >> 5, stream_version) {
             // A copy has no streams.
-            _ if flags & FLAG_COPY != 0 => Format::BloscLz,
-            (0, 1) => Format::BloscLz,
-            (1, 1) => Format::Lz4,
-            (2, 1) => Format::Snappy,
-            (3, 1) => Format::Zlib,
-            (4, 1) => Format::Zstd,
+            _ if flags & FLAG_COPY != 0 => StreamFormat::BloscLz,
+            (0, 1) => StreamFormat::BloscLz,
+            (1, 1) => StreamFormat::Lz4,
+            (2, 1) => StreamFormat::Snappy,
+            (3, 1) => StreamFormat::Zlib,
+            (4, 1) => StreamFormat::Zstd,
             (code, version) => {
-                return Err(failed(format!("there is no compressor {code} with streams of version {version}")));
+                return Err(failed(format!("unknown compressor {code} with stream version {version}")));
             }
         };
         let bytes = match src.get(..cbytes) {
@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
         }
         if typesize == 0 || blocksize == 0 || blocksize > nbytes.min(MAX_BLOCK) {
             return Err(failed(format!(
-                "blocks of {blocksize} bytes with elements of {typesize} make no sense in {nbytes} bytes"
+                "invalid block size {blocksize} for elements of {typesize} bytes in {nbytes} bytes"
             )));
         }
         let frame = Self { bytes, flags, format, typesize: typesize.into(), nbytes, blocksize };
@@ -105,59 +105,59 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 
-    /// Decoded bytes.
+    /// Returns the decoded size in bytes.
     pub(super) fn nbytes(&self) -> usize {
         self.nbytes
     }
 
-    /// Decoded bytes of every block but the last.
+    /// Returns the decoded size of every block but the last, in bytes.
     pub(super) fn blocksize(&self) -> usize {
         self.blocksize
     }
 
-    /// Bytes of an element.
+    /// Returns the element size in bytes.
     pub(super) fn typesize(&self) -> usize {
         self.typesize
     }
 
-    /// How streams are compressed.
-    pub(super) fn format(&self) -> Format {
+    /// Returns the compression of the streams.
+    pub(super) fn format(&self) -> StreamFormat {
         self.format
     }
 
-    /// The data, if the frame holds a copy of it.
+    /// Returns the data, if the frame holds a copy.
     pub(super) fn copy(&self) -> Option<&'a [u8]> {
         (self.flags & FLAG_COPY != 0).then(|| &self.bytes[OVERHEAD..])
     }
 
-    /// Whether a part can be had for less than the whole.
+    /// Whether decoding a part is cheaper than decoding everything.
     pub(super) fn has_parts(&self) -> bool {
         self.flags & FLAG_COPY != 0 || self.blocks() > 1
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.nbytes.div_ceil(self.blocksize)
     }
 
-    /// Decoded bytes of a block; `index` is below [`Frame::blocks`].
+    /// Returns the decoded size of a block in bytes. `index` must be below [`BloscFrame::blocks`].
     pub(super) fn block_len(&self, index: usize) -> usize {
         self.blocksize.min(self.nbytes - index * self.blocksize)
     }
 
-    /// What was done to the bytes of a block of this length.
-    pub(super) fn order(&self, block_len: usize) -> Order {
+    /// Returns the shuffle of a block of this length.
+    pub(super) fn order(&self, block_len: usize) -> ShuffleKind {
         if self.flags & FLAG_BYTES != 0 && self.typesize > 1 {
-            Order::Bytes
+            ShuffleKind::Bytes
         } else if self.flags & FLAG_BITS != 0 && block_len >= self.typesize {
-            Order::Bits
+            ShuffleKind::Bits
         } else {
-            Order::Plain
+            ShuffleKind::Plain
         }
     }
 
-    /// The streams of a block; `index` is below [`Frame::blocks`].
-    pub(super) fn streams(&self, index: usize) -> Result<Streams<'a>> {
+    /// Returns the streams of a block. `index` must be below [`BloscFrame::blocks`].
+    pub(super) fn streams(&self, index: usize) -> Result<BlockStreams<'a>> {
         let len = self.block_len(index);
         let whole = len == self.blocksize;
         let split = self.flags & FLAG_ONE_STREAM == 0 && whole && self.typesize <= 16 && len / self.typesize >= 128;
@@ -166,7 +166,7 @@ impl<'a> Frame<'a> {
         let at = number(&self.bytes[..table], OVERHEAD + 4 * index);
         match at {
             Some(at) if at >= table && at <= self.bytes.len() && len.is_multiple_of(count) => {
-                Ok(Streams { rest: &self.bytes[at..], left: count, holds: len / count })
+                Ok(BlockStreams { rest: &self.bytes[at..], left: count, holds: len / count })
             }
             _ => Err(failed(format!(
                 "block {index} of {len} bytes in {count} streams stands at {at:?}, outside {table} to {}",
@@ -177,21 +177,21 @@ impl<'a> Frame<'a> {
 }
 
 /// The streams of one block, in order.
-pub(super) struct Streams<'a> {
+pub(super) struct BlockStreams<'a> {
     rest: &'a [u8],
     left: usize,
-    /// Decoded bytes of each.
+    /// Decoded size of each stream in bytes.
     holds: usize,
 }
 
-impl Streams<'_> {
-    /// Decoded bytes of each stream.
+impl BlockStreams<'_> {
+    /// Returns the decoded size of each stream in bytes.
     pub(super) fn holds(&self) -> usize {
         self.holds
     }
 }
 
-impl<'a> Iterator for Streams<'a> {
+impl<'a> Iterator for BlockStreams<'a> {
     type Item = Result<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -210,7 +210,7 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize)
 }
 
-/// An error about a frame.
+/// Makes an error about a frame.
 pub(super) fn failed(what: String) -> Error {
     ErrorKind::Filter.context(format!("blosc: {what}"))
 }

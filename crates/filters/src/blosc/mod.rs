@@ -1,14 +1,13 @@
 //! Blosc 1 (HDF5 filter 32001, codec id `blosc`).
 //!
-//! * HDF5 parameters: `[0, 0, 0, blocksize, level, shuffle, compressor]`; HDF5 itself stores the filter and
-//!   format versions, the element size and the chunk's bytes in the first four
+//! * HDF5 parameters: `[0, 0, 0, blocksize, level, shuffle, compressor]`. HDF5 itself stores the filter and
+//!   format versions, the element size and the chunk size in the first four.
 //! * Zarr V2: `{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`
 //! * Zarr V3: the shuffle by name, and the element size: `"shuffle": "bitshuffle", "typesize": 4`
 //!
-//! Reading uses nothing but the frame's own header. Frames are parsed ([`frame`]) and made ([`encode`]) here, block by
-//! block, so that a part can be decoded alone, nothing reaches a decompressor unchecked, and contexts and memory are
-//! kept per thread; only single streams are the C libraries'. Bytes that do not shrink become a valid frame that holds
-//! a copy.
+//! Decoding uses only the frame's own header. This module parses frames ([`frame`]) and makes them
+//! ([`encode`]) block by block. So a part can be decoded alone, nothing reaches a decompressor unchecked, and
+//! contexts and memory are kept per thread. The C libraries handle only single streams.
 //!
 //! Source: c-blosc 1.21 (format version 2); HDF5 registered filter 32001; numcodecs `blosc`.
 
@@ -23,7 +22,7 @@ mod filter;
 mod frame;
 #[cfg(test)]
 #[allow(unsafe_code)]
-mod oracle;
+mod reference;
 mod scratch;
 
 pub use filter::BloscClass;

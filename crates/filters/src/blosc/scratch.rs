@@ -5,18 +5,18 @@ use std::mem::MaybeUninit;
 
 use nczarr_model::Result;
 
-use crate::local;
+use crate::thread_cache;
 
-/// A cache line: vectors that lie across two cost twice as much.
+/// Size of a cache line. Vectors that cross one cost twice as much.
 const ALIGN: usize = 64;
 
-/// Bytes that begin on a cache line and grow when they must.
+/// Bytes that begin on a cache line, and grow on demand.
 #[derive(Default)]
-pub(super) struct Memory(Vec<MaybeUninit<u8>>);
+pub(super) struct AlignedBuffer(Vec<MaybeUninit<u8>>);
 
-impl Memory {
-    /// The first `len` bytes. Blocks are never larger than what the caller holds or expects of the whole frame, which
-    /// bounds this.
+impl AlignedBuffer {
+    /// Returns the first `len` bytes. A block is never larger than the caller's data, which limits the
+    /// memory.
     pub(super) fn at_least(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
         if self.0.len() < len + ALIGN {
             self.0.resize(len + ALIGN, MaybeUninit::uninit());
@@ -26,29 +26,29 @@ impl Memory {
     }
 }
 
-/// Memory for one block, before and after it is put in order.
+/// Memory for one block, before and after shuffling.
 #[derive(Default)]
-pub(super) struct Scratch {
-    pub(super) shuffled: Memory,
-    pub(super) block: Memory,
+pub(super) struct BlockScratch {
+    pub(super) shuffled: AlignedBuffer,
+    pub(super) block: AlignedBuffer,
 }
 
-/// Scratch above this is given back after use.
+/// More scratch memory than this is freed after use.
 const KEEP: usize = 8 << 20;
 
 thread_local! {
-    static SCRATCH: Cell<Option<Scratch>> = const { Cell::new(None) };
+    static SCRATCH: Cell<Option<BlockScratch>> = const { Cell::new(None) };
 }
 
-pub(super) fn with<R>(work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
-    local::with(
+pub(super) fn with<R>(work: impl FnOnce(&mut BlockScratch) -> Result<R>) -> Result<R> {
+    thread_cache::with(
         &SCRATCH,
-        || Ok(Scratch::default()),
+        || Ok(BlockScratch::default()),
         |scratch| {
             let outcome = work(scratch);
             for memory in [&mut scratch.shuffled, &mut scratch.block] {
                 if memory.0.len() > KEEP {
-                    *memory = Memory::default();
+                    *memory = AlignedBuffer::default();
                 }
             }
             outcome

@@ -1,20 +1,21 @@
-//! Adler-32 as in zlib (codec id `adler32`): the checksum stands in front unless `location` says otherwise. See the module above.
+//! Adler-32 as in zlib (codec id `adler32`). The checksum comes first unless `location` says otherwise; see
+//! the parent module.
 
 use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
 use nczarr_model::Result;
 
-use super::Location;
-use super::located::Algorithm;
+use super::ChecksumLocation;
+use super::located::ChecksumAlgorithm;
 
-static ALGORITHM: Algorithm = Algorithm {
+static ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm {
     info: FilterInfo {
         hdf5_id: None,
         name: "adler32",
         aliases: &["numcodecs.adler32"],
-        about: "adds a Adler-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        about: "adds an Adler-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
     },
     v3: ["numcodecs.adler32", "numcodecs.adler32"],
-    location: Location::Start,
+    location: ChecksumLocation::Start,
     sum: adler32,
 };
 

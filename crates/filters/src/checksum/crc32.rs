@@ -1,12 +1,13 @@
-//! CRC-32 as in zlib (codec id `crc32`): the checksum stands in front unless `location` says otherwise. See the module above.
+//! CRC-32 as in zlib (codec id `crc32`). The checksum comes first unless `location` says otherwise; see the
+//! parent module.
 
 use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
 use nczarr_model::Result;
 
-use super::Location;
-use super::located::Algorithm;
+use super::ChecksumLocation;
+use super::located::ChecksumAlgorithm;
 
-static ALGORITHM: Algorithm = Algorithm {
+static ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm {
     info: FilterInfo {
         hdf5_id: None,
         name: "crc32",
@@ -14,7 +15,7 @@ static ALGORITHM: Algorithm = Algorithm {
         about: "adds a CRC-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
     },
     v3: ["numcodecs.crc32", "numcodecs.crc32"],
-    location: Location::Start,
+    location: ChecksumLocation::Start,
     sum: crc32fast::hash,
 };
 

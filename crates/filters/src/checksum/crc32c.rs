@@ -1,12 +1,13 @@
-//! CRC-32C (Castagnoli) (codec id `crc32c`): the checksum stands at the end unless `location` says otherwise; in Zarr V3 a codec of the core, there at the end always.
+//! CRC-32C (Castagnoli) (codec id `crc32c`). The checksum comes last unless `location` says otherwise. In
+//! Zarr V3 it is a core codec and always comes last.
 
 use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
 use nczarr_model::Result;
 
-use super::Location;
-use super::located::Algorithm;
+use super::ChecksumLocation;
+use super::located::ChecksumAlgorithm;
 
-static ALGORITHM: Algorithm = Algorithm {
+static ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm {
     info: FilterInfo {
         hdf5_id: None,
         name: "crc32c",
@@ -14,7 +15,7 @@ static ALGORITHM: Algorithm = Algorithm {
         about: "adds a CRC-32C checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
     },
     v3: ["crc32c", "numcodecs.crc32c"],
-    location: Location::End,
+    location: ChecksumLocation::End,
     sum: crc32c::crc32c,
 };
 

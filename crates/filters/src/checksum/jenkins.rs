@@ -1,8 +1,9 @@
 //! Bob Jenkins' lookup3 hash as a checksum (codec id `jenkins_lookup3`), at the end of the bytes.
 //!
-//! * HDF5: no filter, but the same algorithm guards its metadata. Parameters here: `[initval, byte of the prefix, …]`
-//! * Zarr V2: `{"id": "jenkins_lookup3", "initval": 0, "prefix": null}`; the prefix, a list of bytes, is hashed
-//!   before the data and not stored
+//! * HDF5: not a filter, but its metadata use the same algorithm. Parameters here: `[initval, byte of the
+//!   prefix, …]`
+//! * Zarr V2: `{"id": "jenkins_lookup3", "initval": 0, "prefix": null}`; the prefix, a list of bytes, is
+//!   hashed before the data and not stored
 //!
 //! Source: numcodecs `jenkins_lookup3`; HDF5's `H5_checksum_lookup3`.
 
@@ -12,8 +13,8 @@ use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBu
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-use super::{Location, append, verify};
-use crate::json::{Members, describe};
+use super::{ChecksumLocation, append, verify};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -45,7 +46,7 @@ impl FilterClass for JenkinsLookup3Class {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let initval = members.int("initval")?.unwrap_or(0);
         let initval = u32::try_from(initval)
             .map_err(|_| members.wrong("initval", "an unsigned 32-bit integer", &json!(initval)))?;
@@ -70,7 +71,7 @@ struct Jenkins {
 
 impl Jenkins {
     fn sum(&self, data: &[u8]) -> u32 {
-        // The algorithm begins with the length, of which it takes 32 bits.
+        // The algorithm starts with the low 32 bits of the length.
         let mut hash = Lookup3::new(self.initval, self.prefix.len().wrapping_add(data.len()) as u32);
         hash.update(&self.prefix);
         hash.update(data);
@@ -99,18 +100,18 @@ impl Filter for Jenkins {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        append(Location::End, self.sum(src), src, dst)
+        append(ChecksumLocation::End, self.sum(src), src, dst)
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        verify(INFO.name, Location::End, src, |data| self.sum(data), dst)
+        verify(INFO.name, ChecksumLocation::End, src, |data| self.sum(data), dst)
     }
 }
 
 /// The hash, fed piece by piece.
 struct Lookup3 {
     state: [u32; 3],
-    /// Up to 12 bytes that are not mixed yet: the last ones are mixed in another way.
+    /// Up to 12 unmixed bytes. The last ones are mixed in another way.
     waiting: [u8; 12],
     len: usize,
 }
@@ -128,7 +129,7 @@ impl Lookup3 {
                 self.mix(&block);
                 self.len = 0;
             }
-            // Whole blocks that are not the last one are mixed where they lie.
+            // Whole blocks are mixed in place, except the last one.
             while self.len == 0
                 && data.len() > 12
                 && let Some((block, rest)) = data.split_first_chunk()
@@ -185,7 +186,7 @@ impl Lookup3 {
 mod tests {
     use super::*;
 
-    /// Known values of the algorithm's author, for texts and first values.
+    /// Known values of the algorithm's author, for texts and initial values.
     #[test]
     fn known_values() {
         let four = b"Four score and seven years ago";

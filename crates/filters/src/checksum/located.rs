@@ -1,4 +1,4 @@
-//! A checksum whose place a codec description may tell: the filter that three algorithms share.
+//! A checksum with a configurable location: the filter that three algorithms share.
 
 use std::borrow::Cow;
 
@@ -6,61 +6,61 @@ use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 use serde_json::Map;
 
-use super::{Location, append, verify};
-use crate::json::{Members, describe};
+use super::{ChecksumLocation, append, verify};
+use crate::json::{CodecMembers, describe};
 
 /// One algorithm.
 #[derive(Debug)]
-pub(super) struct Algorithm {
+pub(super) struct ChecksumAlgorithm {
     pub info: FilterInfo,
-    /// The name in Zarr V3, and the one for a description that tells the place.
+    /// The names in Zarr V3: without and with a location.
     pub v3: [&'static str; 2],
-    /// Where the checksum stands if nothing is said.
-    pub location: Location,
+    /// The default location.
+    pub location: ChecksumLocation,
     pub sum: fn(&[u8]) -> u32,
 }
 
-impl Algorithm {
+impl ChecksumAlgorithm {
     pub fn parse_params(&'static self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let told = match params {
             [] => None,
-            [0] => Some(Location::Start),
-            [1] => Some(Location::End),
+            [0] => Some(ChecksumLocation::Start),
+            [1] => Some(ChecksumLocation::End),
             _ => {
                 let name = self.info.name;
                 let expected = "no parameter, or one: 0 for a checksum in front, 1 for one at the end";
                 return Err(ErrorKind::Inval.context(format!("{name}: expected {expected}, found {params:?}")));
             }
         };
-        Ok(Box::new(Checksum { algorithm: self, told }))
+        Ok(Box::new(LocatedChecksum { algorithm: self, told }))
     }
 
     pub fn parse_json(&'static self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(self.info.name, codec, format)?;
+        let members = CodecMembers::of(self.info.name, codec, format)?;
         let told = match members.get("location") {
             None => None,
-            Some(Json::String(place)) if place == "start" => Some(Location::Start),
-            Some(Json::String(place)) if place == "end" => Some(Location::End),
+            Some(Json::String(place)) if place == "start" => Some(ChecksumLocation::Start),
+            Some(Json::String(place)) if place == "end" => Some(ChecksumLocation::End),
             Some(other) => return Err(members.wrong("location", "\"start\" or \"end\"", other)),
         };
-        Ok(Box::new(Checksum { algorithm: self, told }))
+        Ok(Box::new(LocatedChecksum { algorithm: self, told }))
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Checksum {
-    algorithm: &'static Algorithm,
-    /// The place, if the description tells it.
-    told: Option<Location>,
+struct LocatedChecksum {
+    algorithm: &'static ChecksumAlgorithm,
+    /// The location, if the description has one.
+    told: Option<ChecksumLocation>,
 }
 
-impl Checksum {
-    fn location(&self) -> Location {
+impl LocatedChecksum {
+    fn location(&self) -> ChecksumLocation {
         self.told.unwrap_or(self.algorithm.location)
     }
 }
 
-impl Filter for Checksum {
+impl Filter for LocatedChecksum {
     fn info(&self) -> &FilterInfo {
         &self.algorithm.info
     }
@@ -68,15 +68,15 @@ impl Filter for Checksum {
     fn params(&self) -> Cow<'_, [u32]> {
         Cow::Borrowed(match self.told {
             None => &[],
-            Some(Location::Start) => &[0],
-            Some(Location::End) => &[1],
+            Some(ChecksumLocation::Start) => &[0],
+            Some(ChecksumLocation::End) => &[1],
         })
     }
 
     fn to_json(&self, format: ZarrFormat) -> Json {
         let mut members = Map::new();
         if let Some(place) = self.told {
-            members.insert("location".into(), if place == Location::Start { "start" } else { "end" }.into());
+            members.insert("location".into(), if place == ChecksumLocation::Start { "start" } else { "end" }.into());
         }
         let v3 = self.algorithm.v3[usize::from(self.told.is_some())];
         describe(format, self.algorithm.info.name, v3, Json::Object(members))

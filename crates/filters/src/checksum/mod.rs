@@ -1,9 +1,9 @@
-//! Checksums of four bytes, little-endian, before or after the bytes they are of; numcodecs' `checksum32` family.
+//! Checksums of four bytes, little-endian, before or after their data: numcodecs' `checksum32` family.
 //!
-//! * HDF5: none of them is a registered filter. Parameters here: `[]`, `[0]` in front, `[1]` at the end; those of
-//!   `jenkins_lookup3` stand in its own file
-//! * Zarr V2: `{"id": "crc32", "location": "end"}`; `location` is absent from older documents, and what that means
-//!   differs: in front for `crc32` and `adler32`, at the end for `crc32c`. It is written back only if it was there
+//! * HDF5: none is a registered filter. Parameters here: `[]`, `[0]` for the start, `[1]` for the end; see
+//!   `jenkins_lookup3` for its own
+//! * Zarr V2: `{"id": "crc32", "location": "end"}`. Older documents lack `location`. The default is the start
+//!   for `crc32` and `adler32`, the end for `crc32c`. It is written back only if it was present.
 //!
 //! Source: numcodecs `checksum32`.
 
@@ -30,35 +30,35 @@ pub use jenkins::JenkinsLookup3Class;
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-/// Where the checksum stands.
+/// Location of the checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Location {
+pub(crate) enum ChecksumLocation {
     #[cfg(any(feature = "crc32", feature = "crc32c", feature = "adler32"))]
     Start,
     End,
 }
 
 /// Appends `src` and its checksum.
-fn append(location: Location, sum: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+fn append(location: ChecksumLocation, sum: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     match location {
         #[cfg(any(feature = "crc32", feature = "crc32c", feature = "adler32"))]
-        Location::Start => dst.put(&sum.to_le_bytes()).and_then(|()| dst.put(src)),
-        Location::End => dst.put(src).and_then(|()| dst.put(&sum.to_le_bytes())),
+        ChecksumLocation::Start => dst.put(&sum.to_le_bytes()).and_then(|()| dst.put(src)),
+        ChecksumLocation::End => dst.put(src).and_then(|()| dst.put(&sum.to_le_bytes())),
     }
 }
 
-/// Appends what `src` holds beside its checksum, if that is right.
+/// Appends the data in `src` after checking the checksum.
 fn verify(
     name: &str,
-    location: Location,
+    location: ChecksumLocation,
     src: &[u8],
     sum: impl FnOnce(&[u8]) -> u32,
     dst: &mut OutBuf<'_>,
 ) -> Result<()> {
     let parts = match location {
         #[cfg(any(feature = "crc32", feature = "crc32c", feature = "adler32"))]
-        Location::Start => src.split_first_chunk::<4>().map(|(stored, data)| (data, stored)),
-        Location::End => src.split_last_chunk::<4>(),
+        ChecksumLocation::Start => src.split_first_chunk::<4>().map(|(stored, data)| (data, stored)),
+        ChecksumLocation::End => src.split_last_chunk::<4>(),
     };
     let Some((data, stored)) = parts else {
         return Err(ErrorKind::Filter

@@ -1,4 +1,4 @@
-//! The two filter classes over whichever backend is built.
+//! The zlib and gzip filters, for either backend.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::Wrap;
 use super::fast as backend;
 #[cfg(not(feature = "fast-deflate"))]
 use super::pure as backend;
-use crate::json::{Members, describe};
+use crate::json::{CodecMembers, describe};
 
 static ZLIB: FilterInfo = FilterInfo {
     hdf5_id: Some(1),
@@ -67,7 +67,7 @@ impl FilterClass for GzipClass {
 #[derive(Debug, Clone, Copy)]
 struct Deflate {
     wrap: Wrap,
-    /// 0 to 9.
+    /// Level, 0 to 9.
     level: u32,
 }
 
@@ -80,10 +80,10 @@ impl Deflate {
         }
     }
 
-    /// Reading does not need the level: what no encoder has becomes the nearest it has, -1 zlib's default, and
-    /// a missing one numcodecs' default.
+    /// Makes the filter of a description. Decoding does not need the level: an invalid one becomes the
+    /// nearest valid one, -1 zlib's default, a missing one numcodecs' default.
     fn of_json(wrap: Wrap, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let level = match Members::of(wrap.name(), codec, format)?.level("level")? {
+        let level = match CodecMembers::of(wrap.name(), codec, format)?.level("level")? {
             None => 1,
             Some(-1) => 6,
             Some(level) => level.clamp(0, 9).unsigned_abs(),
@@ -125,7 +125,8 @@ impl Filter for Deflate {
     }
 }
 
-/// Decodes one zlib stream or all gzip members; `one` appends one stream and answers how many bytes it took.
+/// Decodes one zlib stream or all gzip members. `one` appends one stream and returns the number of bytes
+/// used.
 fn decode(
     wrap: Wrap,
     src: &[u8],
@@ -213,10 +214,10 @@ mod tests {
         }
     }
 
-    /// Whatever noise there is between other things, every decoder reads it, and little is lost by not compressing it.
+    /// Stored noise between other data: every decoder reads it, and little is lost.
     #[test]
     fn noise_is_stored_and_all_else_compressed() {
-        use super::super::stretches::tests::noise;
+        use super::super::incompressible::tests::noise;
         let some = |len: usize, seed: u64| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & 15).collect() };
         let chunks: [(&str, Vec<Vec<u8>>); 8] = [
             ("all", vec![noise(300_000, 1)]),
@@ -248,11 +249,11 @@ mod tests {
         }
     }
 
-    /// What has no order but few values, or values of which some are rare, becomes codes alone: whatever stands beside it, the stream is
-    /// read by every decoder and is not larger than with matches.
+    /// Unordered data with few values, or with rare values, become codes without matches. Every decoder reads
+    /// the stream, and it is no larger than with matches.
     #[test]
     fn literals_stand_between_other_things() {
-        use super::super::stretches::tests::noise;
+        use super::super::incompressible::tests::noise;
         let bits =
             |len: usize, seed: u64, mask: u8| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & mask).collect() };
         let bell = |len: usize, seed: u64| -> Vec<u8> {
@@ -291,7 +292,7 @@ mod tests {
         }
     }
 
-    /// Whether a stream is damaged must not depend on the backend.
+    /// The backend must not decide whether a stream is damaged.
     #[test]
     fn both_backends_refuse_the_same_streams() {
         for wrap in [Wrap::Zlib, Wrap::Gzip] {

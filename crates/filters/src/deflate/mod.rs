@@ -1,45 +1,45 @@
-//! Deflate in two wrappings: zlib (HDF5 filter 1, codec id `zlib`) and gzip (codec id `gzip`).
+//! Deflate in two wrappers: zlib (HDF5 filter 1, codec id `zlib`) and gzip (codec id `gzip`).
 //!
 //! * HDF5 parameters: `[level]`, 0 to 9; gzip has no HDF5 id
 //! * Zarr V2: `{"id": "zlib", "level": 5}`, `{"id": "gzip", "level": 5}`
 //! * Zarr V3: `{"name": "numcodecs.zlib", …}`, `{"name": "gzip", "configuration": {"level": 5}}`
 //!
-//! Reading, as numcodecs does: bytes after a zlib stream are ignored; a gzip stream may have several members,
-//! and zeros after the last. Anything else that is odd is damage. With `fast-deflate` libdeflate does the work,
-//! and where it is faster [`joint`]; without it flate2's pure Rust backend. All accept and refuse the same streams.
-//! [`stretches`] in which nothing comes again, as low bytes of shuffled numbers are, are stored in the stream ([`mixed`]) or become [`literals`], not compressed.
-//! Where a quicker level makes no more than the one asked for, it is taken ([`greedy`]).
+//! Decoding follows numcodecs: bytes after a zlib stream are ignored; a gzip stream may have several members,
+//! and zeros after the last. Everything else unusual is damage. With `fast-deflate`, libdeflate does the
+//! work, or [`fast_inflate`] where it is faster. Otherwise flate2's pure Rust backend does. All accept the
+//! same streams. Encoding stores [`incompressible`] ranges ([`hybrid_encoder`]) or makes them
+//! [`huffman_only`], and uses a [`quicker_level`] where it compresses as well.
 //!
 //! Source: RFC 1950, RFC 1952; numcodecs `zlib` and `gzip`; HDF5 `H5Z_FILTER_DEFLATE`.
 
 #[cfg(any(feature = "fast-deflate", feature = "blosc"))]
 #[allow(unsafe_code)]
 pub(crate) mod fast;
+#[cfg(any(feature = "fast-deflate", feature = "blosc"))]
+#[allow(unsafe_code)]
+mod fast_inflate;
 #[cfg(feature = "deflate")]
 mod filter;
 #[cfg(feature = "fast-deflate")]
-mod greedy;
-#[cfg(any(feature = "fast-deflate", feature = "blosc"))]
-#[allow(unsafe_code)]
-mod joint;
+mod huffman_only;
 #[cfg(feature = "fast-deflate")]
-mod literals;
+mod hybrid_encoder;
 #[cfg(feature = "fast-deflate")]
-mod mixed;
+mod incompressible;
 #[cfg(all(feature = "deflate", any(not(feature = "fast-deflate"), test)))]
 #[allow(unsafe_code)]
 mod pure;
 #[cfg(feature = "fast-deflate")]
-mod stream;
+mod quicker_level;
 #[cfg(feature = "fast-deflate")]
-mod stretches;
+mod stream;
 
 #[cfg(feature = "deflate")]
 pub use filter::{GzipClass, ZlibClass};
 
 use nczarr_model::{Error, ErrorKind};
 
-/// What is round the deflate stream.
+/// The wrapper of a deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wrap {
     Zlib,

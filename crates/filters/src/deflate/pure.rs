@@ -1,7 +1,7 @@
-//! flate2 over its pure Rust backend: for builds without C. (`unsafe` only to write into unzeroed memory.)
+//! flate2 with its pure Rust backend, for builds without C. (`unsafe` only to write into unzeroed memory.)
 //!
-//! One compressor and one decompressor are kept per thread and reset. They see the bare deflate or zlib
-//! stream; the few bytes round a gzip member are read and written here, because a reset forgets them.
+//! One compressor and one decompressor are kept per thread and reset. They handle bare deflate or zlib
+//! streams. The gzip header and trailer are handled here, because a reset forgets them.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -11,9 +11,9 @@ use nczarr_dispatch::OutBuf;
 use nczarr_model::Result;
 
 use super::Wrap;
-use crate::{local, raw};
+use crate::{raw_out, thread_cache};
 
-/// A compressor and what it was made for.
+/// A compressor, with its wrapper and level.
 type Compressor = (Wrap, u32, Compress);
 
 thread_local! {
@@ -21,7 +21,7 @@ thread_local! {
     static COMPRESSOR: Cell<Option<Compressor>> = const { Cell::new(None) };
 }
 
-/// The most bytes that `decoded` bytes become: 9 bits for a byte, and the wrapping.
+/// Returns the largest size of `decoded` bytes: 9 bits for each byte, and the wrapper.
 pub(crate) fn bound(_wrap: Wrap, decoded: usize) -> Option<usize> {
     decoded.checked_add(decoded / 8)?.checked_add(64)
 }
@@ -29,11 +29,11 @@ pub(crate) fn bound(_wrap: Wrap, decoded: usize) -> Option<usize> {
 /// Appends the stream of `src`.
 pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     if wrap == Wrap::Gzip {
-        // No name, no time, no system: equal bytes give equal streams.
+        // No name, time or operating system: equal data give equal streams.
         dst.put(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])?;
     }
     let make = || Ok((wrap, level, Compress::new(Compression::new(level), wrap == Wrap::Zlib)));
-    local::with(&COMPRESSOR, make, |kept| {
+    thread_cache::with(&COMPRESSOR, make, |kept| {
         if (kept.0, kept.1) == (wrap, level) {
             kept.2.reset();
         } else {
@@ -63,7 +63,7 @@ pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -
     Ok(())
 }
 
-/// Appends one stream and answers how many bytes of `src` it took.
+/// Appends one stream. Returns the number of bytes of `src` used.
 pub(crate) fn decode(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize> {
     let header = match wrap {
         Wrap::Zlib => 0,
@@ -71,10 +71,8 @@ pub(crate) fn decode(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usi
     };
     let start = dst.filled().len();
     let room = dst.room();
-    let body = inflate(wrap, &src[header..], dst).map_err(|overrun| match overrun {
-        true => wrap.overrun(room),
-        false => wrap.damaged(),
-    })?;
+    let body = inflate(wrap, &src[header..], dst)
+        .map_err(|overrun| if overrun { wrap.overrun(room) } else { wrap.damaged() })?;
     if wrap == Wrap::Zlib {
         return Ok(body);
     }
@@ -85,12 +83,12 @@ pub(crate) fn decode(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usi
     }
 }
 
-/// Appends what one stream holds and answers its length; `Err(true)`: it holds more than there is room for.
+/// Appends the data of one stream and returns its length. `Err(true)`: the data exceed the room.
 fn inflate(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize, bool> {
     let zlib = wrap == Wrap::Zlib;
     let mut overrun = false;
     let mut rest = src;
-    let outcome = local::with(
+    let outcome = thread_cache::with(
         &DECOMPRESSOR,
         || Ok(Decompress::new(zlib)),
         |context| {
@@ -105,7 +103,7 @@ fn inflate(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize, bool> 
                     (status, (context.total_out() - before_out) as usize)
                 };
                 let (status, made) = match room {
-                    // A full output is right if nothing more comes.
+                    // A full output is right if no more data come.
                     0 => step(&mut beyond),
                     _ => {
                         let before = dst.filled().len();
@@ -129,12 +127,12 @@ fn inflate(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize, bool> 
     }
 }
 
-/// Lets `step` write into the room of `dst`; it answers something and how much it has written.
+/// Calls `step` with the room of `dst`. It returns a value and the number of bytes written.
 fn append<R>(dst: &mut OutBuf<'_>, step: impl FnOnce(&mut [MaybeUninit<u8>]) -> (R, usize)) -> Result<R> {
     let mut answer = None;
     // SAFETY: flate2 counts what it has initialised from the start of the memory it is given.
     unsafe {
-        raw::append(dst, usize::MAX, |start, room| {
+        raw_out::append(dst, usize::MAX, |start, room| {
             // SAFETY: `room` bytes from `start` are ours to write.
             let (status, made) = step(std::slice::from_raw_parts_mut(start.cast(), room));
             answer = Some(status);
@@ -144,7 +142,7 @@ fn append<R>(dst: &mut OutBuf<'_>, step: impl FnOnce(&mut [MaybeUninit<u8>]) -> 
     Ok(answer.expect("the closure was called"))
 }
 
-/// CRC-32 and length of what a member holds.
+/// Returns the trailer of a member: CRC-32 and length of its data.
 fn trailer(data: &[u8]) -> [u8; 8] {
     let mut crc = Crc::new();
     crc.update(data);
@@ -154,7 +152,8 @@ fn trailer(data: &[u8]) -> [u8; 8] {
     trailer
 }
 
-/// The length of a member's header (RFC 1952 §2.3), or `None` if it is none. Its own checksum is not verified.
+/// Returns the length of a member's header (RFC 1952 §2.3), or `None` if it is invalid. Its own checksum is
+/// not verified.
 fn gzip_header(src: &[u8]) -> Option<usize> {
     let flags = match src.first_chunk::<10>()? {
         [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => flags,

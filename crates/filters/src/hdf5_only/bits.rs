@@ -1,18 +1,18 @@
-//! [`Bits`]: numbers of any number of bits, one after another, the topmost bit first.
+//! [`PackedBits`]: reads numbers of any number of bits, most significant bit first.
 
-/// What is left of the bits of some bytes.
-pub(super) struct Bits<'a> {
+/// The unread bits of some bytes.
+pub(super) struct PackedBits<'a> {
     bytes: &'a [u8],
-    /// Bits that were taken.
+    /// Number of bits read.
     at: usize,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> PackedBits<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// The next `count` bits, at most 64; `None` if there are fewer.
+    /// Reads `count` bits, at most 64; `None` if there are fewer.
     pub(super) fn take(&mut self, count: u32) -> Option<u64> {
         let end = self.at.checked_add(count as usize)?;
         let bytes = self.bytes.get(self.at / 8..end.div_ceil(8))?;
@@ -26,20 +26,20 @@ impl<'a> Bits<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Bits;
+    use super::PackedBits;
 
     #[test]
     fn bits_are_taken_as_they_come() {
         let bytes: Vec<u8> = (0..40u8).map(|at| at.wrapping_mul(167) ^ 0x5a).collect();
         let bit = |at: usize| u64::from(bytes[at / 8] >> (7 - at % 8) & 1);
         for width in 0..=64u32 {
-            let (mut bits, mut at) = (Bits::new(&bytes), 0);
+            let (mut bits, mut at) = (PackedBits::new(&bytes), 0);
             for _ in 0..(320 / width.max(4)) {
                 let expected = (at..at + width as usize).fold(0, |value, at| value << 1 | bit(at));
                 assert_eq!(bits.take(width), Some(expected), "{width} bits at {at}");
                 at += width as usize;
             }
         }
-        assert_eq!(Bits::new(&[1, 2]).take(17), None);
+        assert_eq!(PackedBits::new(&[1, 2]).take(17), None);
     }
 }

@@ -1,10 +1,11 @@
 //! LZF (HDF5 filter 32000, which h5py registers): the compressor of Marc Lehmann's liblzf.
 //!
-//! * HDF5 parameters: none visible; the working ones are the filter's version (4), the compressor's (0x0105) and the bytes of
-//!   a chunk, of which nothing is needed for decoding
+//! * HDF5 parameters: none visible. HDF5 stores the filter version (4), the compressor version (0x0105) and
+//!   the chunk size. Decoding needs none of them.
 //! * Zarr: no codec
-//! * Stored: runs. A byte below 32 is the number of literal bytes that follow, less one. Any other is a match: the upper three
-//!   bits are its length less two (seven: the next byte is added), the other five and the next byte how far back it is, less one
+//! * Stored: runs. A byte below 32 is the number of literal bytes, less one. Any other byte is a match. Its
+//!   upper three bits are the length less two (seven: add the next byte). The other five bits and the next
+//!   byte are the distance, less one.
 //!
 //! Source: liblzf's description of its format; h5py's `lzf_filter`.
 
@@ -20,12 +21,12 @@ static INFO: FilterInfo = FilterInfo {
     about: "a fast compressor, in HDF5 files only; no parameters",
 };
 
-/// The longest run of literal bytes, and the longest match.
+/// The longest run of literals, and the longest match, in bytes.
 const MOST_LITERALS: usize = 32;
 const MOST_MATCH: usize = 264;
-/// How far back a match may be.
+/// The greatest distance of a match.
 const MOST_BACK: usize = 8192;
-/// Bits of the table in which matches are looked up.
+/// Bits of an index in the match table.
 const TABLE: u32 = 13;
 
 /// The class of the LZF filter.
@@ -52,7 +53,7 @@ impl FilterClass for LzfClass {
 
 #[derive(Debug, Clone, Copy)]
 struct Lzf {
-    /// Bytes of a chunk; 0: not known.
+    /// Chunk size in bytes; 0: unknown.
     chunk: u32,
 }
 
@@ -87,7 +88,7 @@ impl Filter for Lzf {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        // Where three bytes were seen last, one more than that; by their hash.
+        // The last position of each three bytes, plus one, by their hash.
         let mut seen = vec![0usize; 1 << TABLE];
         let (mut at, mut literals) = (0, 0);
         while let Some(&[a, b, c]) = src.get(at..).and_then(|rest| rest.first_chunk::<3>()) {
@@ -106,9 +107,10 @@ impl Filter for Lzf {
             put_literals(&src[literals..at], dst)?;
             let (len, back) = (same - 2, back - 1);
             let high = (back >> 8) as u8;
-            match len < 7 {
-                true => dst.put(&[(len as u8) << 5 | high, back as u8])?,
-                false => dst.put(&[7 << 5 | high, (len - 7) as u8, back as u8])?,
+            if len < 7 {
+                dst.put(&[(len as u8) << 5 | high, back as u8])?
+            } else {
+                dst.put(&[7 << 5 | high, (len - 7) as u8, back as u8])?
             }
             at += same;
             literals = at;
@@ -144,10 +146,11 @@ impl Filter for Lzf {
             }
             dst.zeroed(len)?;
             let data = dst.filled_mut();
-            // A match may go on in what it makes.
-            match back >= len {
-                true => data.copy_within(from - back..from - back + len, from),
-                false => (from..from + len).for_each(|place| data[place] = data[place - back]),
+            // A match may overlap its own output.
+            if back >= len {
+                data.copy_within(from - back..from - back + len, from)
+            } else {
+                (from..from + len).for_each(|place| data[place] = data[place - back])
             }
             at += taken;
         }

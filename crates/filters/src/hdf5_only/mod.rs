@@ -1,7 +1,7 @@
-//! Filters that exist in HDF5 files only: n-bit, scale-offset, LZF. Zarr has no codec for them.
+//! Filters that exist only in HDF5 files: n-bit, scale-offset, LZF. Zarr has no codec for them.
 //!
-//! N-bit and scale-offset are read and not written: what they need is worked out from the type of a dataset and its fill
-//! value, and stands in their parameters. LZF is written too.
+//! N-bit and scale-offset only decode. Their parameters follow from the type and fill value of a dataset. LZF
+//! also encodes.
 
 mod bits;
 mod lzf;
@@ -15,11 +15,11 @@ pub use lzf::LzfClass;
 pub use nbit::NbitClass;
 pub use scaleoffset::ScaleOffsetClass;
 
-/// What a filter says of a codec description.
+/// Returns the error of a filter without a codec description.
 fn no_codec<T>(name: &str, codec: &Json) -> Result<T> {
-    Err(ErrorKind::NoFilter.context(format!("{name} exists in HDF5 files only, no codec has that name: {codec}")))
+    Err(ErrorKind::NoFilter.context(format!("{name}: only HDF5 files have this filter; it has no codec ({codec})")))
 }
 
 fn only_read(name: &str) -> Error {
-    ErrorKind::NoFilter.context(format!("{name} is only read"))
+    ErrorKind::NoFilter.context(format!("{name}: it cannot encode"))
 }

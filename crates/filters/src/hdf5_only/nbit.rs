@@ -1,28 +1,29 @@
-//! N-bit (HDF5 filter 5): of each number only the bits that count are stored, one number after another.
+//! N-bit (HDF5 filter 5): stores only the significant bits of each number, without gaps.
 //!
-//! * HDF5 parameters: how many there are, whether the chunk is stored as it is, the elements of a chunk; then the type: 1 and
-//!   size, order (1: big-endian), precision, offset; 2 and size of an array, then the type of what is in it; 3 and size of a
-//!   compound and its number of members, then the offset and the type of each; 4 and a size: bytes stored as they are
+//! * HDF5 parameters: their count, whether the chunk is stored unfiltered, the elements of a chunk, the type.
+//!   A type is: 1, size, order (1: big-endian), precision, offset; or 2, size of an array, element type; or
+//!   3, size of a compound, member count, offset and type of each member; or 4, size: bytes stored as they
+//!   are
 //! * Zarr: no codec
-//! * Stored: the bits of each number, the topmost first, without gaps. The others are zero when it is read
+//! * Stored: the bits of each number, most significant first. Other bits decode as zero.
 //!
-//! Source: HDF5's reference manual, `H5Pset_nbit`; its user guide, "N-bit filter"; how HDF5 reads.
+//! Source: HDF5's reference manual, `H5Pset_nbit`; its user guide, "N-bit filter"; the behaviour of HDF5.
 
 use std::borrow::Cow;
 
 use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::bits::Bits;
+use super::bits::PackedBits;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(5),
     name: "nbit",
     aliases: &[],
-    about: "stores the bits of numbers that count, in HDF5 files only; it is only read",
+    about: "stores the significant bits of numbers; HDF5 files only, cannot encode",
 };
 
-/// Types in types, at most.
+/// Most levels of nested types.
 const DEPTH: u32 = 32;
 
 /// The class of the n-bit filter.
@@ -42,7 +43,7 @@ impl FilterClass for NbitClass {
         };
         let mut rest = types.iter().copied();
         let kind = match *as_it_is {
-            0 => Some(Kind::next(&mut rest, DEPTH).map_err(wrong)?),
+            0 => Some(NbitType::next(&mut rest, DEPTH).map_err(wrong)?),
             _ => None,
         };
         Ok(Box::new(Nbit { params: params.into(), kind, elements: *elements as usize }))
@@ -64,15 +65,15 @@ impl FilterClass for NbitClass {
 #[derive(Debug, Clone)]
 struct Nbit {
     params: Box<[u32]>,
-    /// `None`: chunks are stored as they are.
-    kind: Option<Kind>,
-    /// Of a chunk.
+    /// `None`: chunks are stored unfiltered.
+    kind: Option<NbitType>,
+    /// Elements of a chunk.
     elements: usize,
 }
 
-/// What an element is.
+/// The type of an element.
 #[derive(Debug, Clone)]
-enum Kind {
+enum NbitType {
     /// A number.
     Bits {
         size: usize,
@@ -84,18 +85,18 @@ enum Kind {
     Bytes(usize),
     Array {
         size: usize,
-        base: Box<Kind>,
+        base: Box<NbitType>,
     },
-    /// Members, and where each begins.
+    /// Members with their offsets.
     Compound {
         size: usize,
-        members: Vec<(usize, Kind)>,
+        members: Vec<(usize, NbitType)>,
     },
 }
 
 type Params<'a> = std::iter::Copied<std::slice::Iter<'a, u32>>;
 
-impl Kind {
+impl NbitType {
     fn size(&self) -> usize {
         match *self {
             Self::Bits { size, .. } | Self::Bytes(size) | Self::Array { size, .. } | Self::Compound { size, .. } => {
@@ -104,9 +105,9 @@ impl Kind {
         }
     }
 
-    /// The type that the next parameters describe, or what is wrong with it.
+    /// Parses the type in the next parameters.
     fn next(rest: &mut Params<'_>, depth: u32) -> std::result::Result<Self, &'static str> {
-        let depth = depth.checked_sub(1).ok_or("expected fewer types in types")?;
+        let depth = depth.checked_sub(1).ok_or("expected fewer nested types")?;
         let mut number = || rest.next().map(|number| number as usize).ok_or("expected more parameters");
         let (class, size) = (number()?, number()?);
         if size == 0 {
@@ -146,12 +147,12 @@ impl Kind {
         })
     }
 
-    /// Makes one element, whose bytes are zero; `None` if the bits end before.
-    fn decode(&self, bits: &mut Bits<'_>, element: &mut [u8]) -> Option<()> {
+    /// Decodes one element into zeroed bytes; `None` if there are too few bits.
+    fn decode(&self, bits: &mut PackedBits<'_>, element: &mut [u8]) -> Option<()> {
         match self {
             Self::Bits { size, big_endian, precision, offset } => {
                 let end = offset + precision;
-                // Bytes from the most significant on.
+                // From the most significant byte on.
                 for byte in (offset / 8..end.div_ceil(8)).rev() {
                     let (low, high) = ((8 * byte).max(*offset), (8 * byte + 8).min(end));
                     let value = bits.take((high - low) as u32)? << (low - 8 * byte);
@@ -198,15 +199,16 @@ impl Filter for Nbit {
 
     fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
         let Some(kind) = &self.kind else { return Ok(()) };
-        match (kind.size(), self.elements) == (chunk.item_size, chunk.elements) {
-            true => Ok(()),
-            false => Err(damaged(format!(
+        if (kind.size(), self.elements) == (chunk.item_size, chunk.elements) {
+            Ok(())
+        } else {
+            Err(damaged(format!(
                 "its parameters are for {} elements of {} bytes, a chunk has {} of {}",
                 self.elements,
                 kind.size(),
                 chunk.elements,
                 chunk.item_size
-            ))),
+            )))
         }
     }
 
@@ -222,7 +224,7 @@ impl Filter for Nbit {
         let Some(kind) = &self.kind else { return dst.put(src) };
         let bytes = self.elements.checked_mul(kind.size());
         let bytes = bytes.ok_or_else(|| damaged(format!("{} elements of {} bytes", self.elements, kind.size())))?;
-        let mut bits = Bits::new(src);
+        let mut bits = PackedBits::new(src);
         for element in dst.zeroed(bytes)?.chunks_exact_mut(kind.size()) {
             kind.decode(&mut bits, element)
                 .ok_or_else(|| damaged(format!("{} bytes end before {} elements", src.len(), self.elements)))?;

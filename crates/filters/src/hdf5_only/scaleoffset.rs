@@ -1,27 +1,29 @@
-//! Scale-offset (HDF5 filter 6): of each number only how much it is above the least of its chunk is stored, in few bits.
+//! Scale-offset (HDF5 filter 6): stores each number as its difference to the minimum of the chunk, in few
+//! bits.
 //!
-//! * HDF5 parameters, 20 of them: what is scaled (0: decimal digits of floats, 2: integers), the digits or bits, the elements
-//!   of a chunk, class (0: integers, 1: floats), size, sign, order (1: big-endian), whether there is a fill value, and its
-//!   words, the low one first
+//! * HDF5 parameters (20): the kind of scaling (0: decimal digits of floats, 2: integers), the digits or
+//!   bits, the elements of a chunk, class (0: integers, 1: floats), size, sign, order (1: big-endian),
+//!   whether there is a fill value, and its words, low word first
 //! * Zarr: no codec
-//! * Stored: the number of bits, the size of the least value (8) and that value, 21 bytes in all, little-endian; then the bits
-//!   of each number, the topmost first, without gaps. All ones are the fill value. As many bits as a number has mean that
-//!   numbers follow as they are, little-endian
+//! * Stored: 21 bytes, little-endian: the number of bits, the size of the minimum (8), the minimum; then the
+//!   bits of each number, most significant first. All ones are the fill value. With the full number of bits,
+//!   plain little-endian numbers follow.
 //!
-//! Floats lose digits when they are written. Source: HDF5's reference manual, `H5Pset_scaleoffset`; how HDF5 reads.
+//! Encoding floats loses digits. Source: HDF5's reference manual, `H5Pset_scaleoffset`; the behaviour of
+//! HDF5.
 
 use std::borrow::Cow;
 
 use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::bits::Bits;
+use super::bits::PackedBits;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(6),
     name: "scaleoffset",
     aliases: &[],
-    about: "stores how much numbers are above the least, in HDF5 files only; it is only read",
+    about: "stores numbers relative to the minimum; HDF5 files only, cannot encode",
 };
 
 /// Bytes before the bits.
@@ -47,9 +49,9 @@ impl FilterClass for ScaleOffsetClass {
         }
         let factor = factor.cast_signed();
         let number = match (class, scale, size) {
-            (0, 2, 1 | 2 | 4 | 8) if factor <= 8 * size.cast_signed() => Number::Integer,
-            (1, 0, 4) => Number::Float(10f32.powf(factor as f32)),
-            (1, 0, 8) => Number::Double(10f64.powf(factor.into())),
+            (0, 2, 1 | 2 | 4 | 8) if factor <= 8 * size.cast_signed() => ScaledNumber::Integer,
+            (1, 0, 4) => ScaledNumber::Float(10f32.powf(factor as f32)),
+            (1, 0, 8) => ScaledNumber::Double(10f64.powf(factor.into())),
             (1, 1, _) => return Err(wrong("floats scaled by powers of two, which HDF5 never defined")),
             _ => return Err(wrong("expected integers of 1, 2, 4 or 8 bytes or floats of 4 or 8")),
         };
@@ -78,9 +80,9 @@ impl FilterClass for ScaleOffsetClass {
     }
 }
 
-/// What numbers are, and by what floats were multiplied.
+/// The kind of numbers. Floats have a factor.
 #[derive(Debug, Clone, Copy)]
-enum Number {
+enum ScaledNumber {
     Integer,
     Float(f32),
     Double(f64),
@@ -89,12 +91,12 @@ enum Number {
 #[derive(Debug, Clone)]
 struct ScaleOffset {
     params: Box<[u32]>,
-    /// Chunks are stored as they are, without anything before them.
+    /// Chunks are stored unfiltered, without a header.
     as_it_is: bool,
-    /// Of a chunk.
+    /// Elements of a chunk.
     elements: usize,
     size: usize,
-    number: Number,
+    number: ScaledNumber,
     big_endian: bool,
     fill: Option<u64>,
 }
@@ -112,13 +114,15 @@ impl ScaleOffset {
         }
     }
 
-    /// The bits of a number that is `above` the `least` one.
+    /// Returns the bits of the number that exceeds the minimum `least` by `above`.
     fn value(&self, above: u64, least: u64) -> u64 {
         match self.number {
-            Number::Integer => above.wrapping_add(least),
-            // Of a float there are at most 31 bits here, of a double 63.
-            Number::Float(scale) => u64::from((above as i32 as f32 / scale + f32::from_bits(least as u32)).to_bits()),
-            Number::Double(scale) => (above as i64 as f64 / scale + f64::from_bits(least)).to_bits(),
+            ScaledNumber::Integer => above.wrapping_add(least),
+            // A float has at most 31 bits here, a double 63.
+            ScaledNumber::Float(scale) => {
+                u64::from((above as i32 as f32 / scale + f32::from_bits(least as u32)).to_bits())
+            }
+            ScaledNumber::Double(scale) => (above as i64 as f64 / scale + f64::from_bits(least)).to_bits(),
         }
     }
 }
@@ -137,17 +141,18 @@ impl Filter for ScaleOffset {
     }
 
     fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
-        match (self.size, self.elements) == (chunk.item_size, chunk.elements) {
-            true => Ok(()),
-            false => Err(damaged(format!(
+        if (self.size, self.elements) == (chunk.item_size, chunk.elements) {
+            Ok(())
+        } else {
+            Err(damaged(format!(
                 "its parameters are for {} elements of {} bytes, a chunk has {} of {}",
                 self.elements, self.size, chunk.elements, chunk.item_size
-            ))),
+            )))
         }
     }
 
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
-        // As many bits as before, what goes before them, and a byte that need not be.
+        // The same number of bits, the header, and perhaps one more byte.
         decoded.checked_add(HEAD + 1)
     }
 
@@ -169,7 +174,7 @@ impl Filter for ScaleOffset {
             return Err(damaged(format!("numbers of {width} bits among ones of {whole}")));
         }
         let bytes = self.elements.checked_mul(self.size).ok_or_else(short)?;
-        // Before memory is filled that nothing will be in.
+        // Check before memory is filled.
         let needed = self.elements as u128 * u128::from(width);
         if (stored.len() as u128) < needed.div_ceil(8) {
             return Err(short());
@@ -179,7 +184,7 @@ impl Filter for ScaleOffset {
             elements.zip(stored.chunks_exact(self.size)).for_each(|(element, bytes)| self.put(bytes, element));
             return Ok(());
         }
-        let (mut bits, ones) = (Bits::new(stored), (1u64 << width) - 1);
+        let (mut bits, ones) = (PackedBits::new(stored), (1u64 << width) - 1);
         for element in elements {
             let above = bits.take(width as u32).ok_or_else(short)?;
             let value = match self.fill {

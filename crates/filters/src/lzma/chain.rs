@@ -1,17 +1,17 @@
-//! The filters inside an LZMA stream: what Python's `lzma` calls a filter chain.
+//! The filter chain inside an LZMA stream, as in Python's `lzma`.
 
 use liblzma::stream::{Filters, LzmaOptions, MatchFinder, Mode};
 use nczarr_model::{Error, ErrorKind, Result};
 
 /// One filter of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ChainFilter {
     pub id: u64,
-    /// By the index of [`MEMBERS`]; `None` where the description does not tell.
+    /// Values by index in [`MEMBERS`]; `None` if the description lacks one.
     pub values: [Option<u32>; MEMBERS.len()],
 }
 
-/// What a description may tell of a filter.
+/// The members of a filter's description.
 pub(super) const MEMBERS: [&str; 11] =
     ["preset", "dict_size", "lc", "lp", "pb", "mode", "nice_len", "mf", "depth", "dist", "start_offset"];
 
@@ -30,16 +30,16 @@ const START_OFFSET: usize = 10;
 pub(super) const LZMA1: u64 = 0x4000_0000_0000_0001;
 pub(super) const LZMA2: u64 = 0x21;
 const DELTA: u64 = 3;
-/// Filters for machine code, of as many processors.
+/// Ids of filters for machine code.
 const CODE: std::ops::RangeInclusive<u64> = 4..=11;
 
-/// The preset of those who name none.
+/// The default preset.
 pub(super) const DEFAULT_PRESET: u32 = 6;
 
-/// The library's smallest dictionary.
+/// The library's smallest dictionary in bytes.
 const SMALLEST_DICT: u32 = 4096;
 
-impl Link {
+impl ChainFilter {
     pub fn new(id: u64) -> Self {
         Self { id, values: [None; MEMBERS.len()] }
     }
@@ -56,7 +56,7 @@ impl Link {
         link
     }
 
-    /// Whether there is such a filter.
+    /// Whether the library has such a filter.
     pub fn is_known(&self) -> bool {
         matches!(self.id, LZMA1 | LZMA2 | DELTA) || CODE.contains(&self.id)
     }
@@ -66,8 +66,8 @@ impl Link {
     }
 }
 
-/// The chain for the library; no dictionary is larger than `len` bytes need, which is all that is en- or decoded.
-pub(super) fn filters(chain: &[Link], len: usize) -> Result<Filters> {
+/// Makes the chain for the library. Dictionaries are limited to `len` bytes, the size of the data.
+pub(super) fn filters(chain: &[ChainFilter], len: usize) -> Result<Filters> {
     let mut filters = Filters::new();
     for link in chain {
         let refused = |error: liblzma::stream::Error| refused(link, error);
@@ -94,7 +94,7 @@ pub(super) fn filters(chain: &[Link], len: usize) -> Result<Filters> {
                     9 => filters.sparc_properties(properties),
                     10 => filters.arm64_properties(properties),
                     11 => filters.riscv_properties(properties),
-                    _ => return Err(ErrorKind::Filter.context(format!("lzma: there is no filter {id}"))),
+                    _ => return Err(ErrorKind::Filter.context(format!("lzma: unknown filter {id}"))),
                 }
                 .map_err(refused)?
             }
@@ -103,14 +103,14 @@ pub(super) fn filters(chain: &[Link], len: usize) -> Result<Filters> {
     Ok(filters)
 }
 
-/// The options of an LZMA1 or LZMA2 filter.
-pub(super) fn options(link: &Link, len: usize) -> Result<LzmaOptions> {
+/// Makes the options of an LZMA1 or LZMA2 filter.
+pub(super) fn options(link: &ChainFilter, len: usize) -> Result<LzmaOptions> {
     let preset = link.get(PRESET, DEFAULT_PRESET);
     let mut options = LzmaOptions::new_preset(preset).map_err(|error| refused(link, error))?;
     let enough = u32::try_from(len).unwrap_or(u32::MAX).max(SMALLEST_DICT);
     options.dict_size(link.get(DICT_SIZE, preset_dict(preset)).min(enough));
     let small = |member: usize| match link.values[member] {
-        // Beyond these the library refuses the chain; they are its own limits for one of the sums.
+        // The library refuses larger values. They are also its limit for a sum.
         Some(bits) if bits > 4 => {
             Err(ErrorKind::Filter.context(format!("lzma: expected {:?} to be 0 to 4, found {bits}", MEMBERS[member])))
         }
@@ -125,7 +125,7 @@ pub(super) fn options(link: &Link, len: usize) -> Result<LzmaOptions> {
     if let Some(bits) = small(PB)? {
         options.position_bits(bits);
     }
-    // The rest is for the encoder; what it has not is left as the preset has it.
+    // The rest is for the encoder. Missing values are those of the preset.
     match link.values[MODE] {
         Some(1) => drop(options.mode(Mode::Fast)),
         Some(2) => drop(options.mode(Mode::Normal)),
@@ -151,12 +151,12 @@ pub(super) fn options(link: &Link, len: usize) -> Result<LzmaOptions> {
     Ok(options)
 }
 
-/// The dictionary of a preset, whose lowest bits are its level.
+/// Returns the dictionary size of a preset. Its lowest bits are the level.
 fn preset_dict(preset: u32) -> u32 {
     const LOG2: [u32; 10] = [18, 20, 21, 22, 22, 23, 23, 24, 25, 26];
     1 << LOG2[(preset & 0x1f).min(9) as usize]
 }
 
-fn refused(link: &Link, error: liblzma::stream::Error) -> Error {
-    ErrorKind::Filter.context(format!("lzma: filter {} is not as it should be", link.id)).caused_by(error)
+fn refused(link: &ChainFilter, error: liblzma::stream::Error) -> Error {
+    ErrorKind::Filter.context(format!("lzma: filter {}: invalid options", link.id)).caused_by(error)
 }

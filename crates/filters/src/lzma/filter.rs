@@ -1,4 +1,4 @@
-//! The filter and its class.
+//! The LZMA filter and its class.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use liblzma::stream::Check;
 use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, Result};
 
-use super::chain::{DEFAULT_PRESET, LZMA1, LZMA2, Link};
+use super::chain::{ChainFilter, DEFAULT_PRESET, LZMA1, LZMA2};
 use super::{json, params, stream};
 
 pub(super) static INFO: FilterInfo = FilterInfo {
@@ -35,28 +35,28 @@ impl FilterClass for LzmaClass {
     }
 }
 
-/// What a stream begins with.
+/// The container of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum LzmaFormat {
     Xz = 1,
     Alone = 2,
     Raw = 3,
 }
 
-impl Form {
+impl LzmaFormat {
     pub(super) const ALL: [Self; 3] = [Self::Xz, Self::Alone, Self::Raw];
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Lzma {
-    pub form: Form,
-    /// The number of the checksum of an xz stream; -1 for the usual one.
+    pub form: LzmaFormat,
+    /// Number of the checksum of an xz stream; -1: the default.
     pub check: i32,
     pub preset: Option<u32>,
-    /// The distance of GDAL's delta filter, in bytes; 0: the description is not GDAL's.
+    /// Distance of GDAL's delta filter in bytes; 0: not a description of GDAL.
     pub delta: u32,
-    /// Empty: one filter with the preset.
-    pub chain: Vec<Link>,
+    /// The chain. Empty: one filter with the preset.
+    pub chain: Vec<ChainFilter>,
 }
 
 impl Lzma {
@@ -64,12 +64,12 @@ impl Lzma {
         self.preset.unwrap_or(DEFAULT_PRESET)
     }
 
-    /// The filters inside, the delta of GDAL's among them.
-    fn links(&self) -> Cow<'_, [Link]> {
+    /// Returns the chain, with GDAL's delta filter.
+    fn links(&self) -> Cow<'_, [ChainFilter]> {
         match (self.chain.is_empty(), self.delta) {
             (false, _) => Cow::Borrowed(&self.chain),
-            (true, 0) => Cow::Owned(vec![Link::lzma2(self.preset())]),
-            (true, dist) => Cow::Owned(vec![Link::delta(dist), Link::lzma2(self.preset())]),
+            (true, 0) => Cow::Owned(vec![ChainFilter::lzma2(self.preset())]),
+            (true, dist) => Cow::Owned(vec![ChainFilter::delta(dist), ChainFilter::lzma2(self.preset())]),
         }
     }
 
@@ -100,19 +100,22 @@ impl Filter for Lzma {
         json::of(self, format)
     }
 
-    /// LZMA2 copies what does not compress, in pieces of some thousand bytes with a header of three; LZMA1 has no bound.
+    /// Returns the bound of LZMA2, which stores incompressible data in pieces with three bytes of header.
+    /// LZMA1 has no bound.
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
-        let copies = self.form != Form::Alone && self.links().last().is_some_and(|link| link.id == LZMA2);
+        let copies = self.form != LzmaFormat::Alone && self.links().last().is_some_and(|link| link.id == LZMA2);
         if copies { decoded.checked_add(decoded / 1000)?.checked_add(1024) } else { None }
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let links = self.links();
         match self.form {
-            Form::Xz => stream::encode_xz(&links, self.check()?, src, dst),
-            Form::Raw => stream::encode_raw(&links, src, dst),
-            Form::Alone if self.chain.is_empty() => stream::encode_alone(&Link::lzma2(self.preset()), src, dst),
-            Form::Alone => match &*self.chain {
+            LzmaFormat::Xz => stream::encode_xz(&links, self.check()?, src, dst),
+            LzmaFormat::Raw => stream::encode_raw(&links, src, dst),
+            LzmaFormat::Alone if self.chain.is_empty() => {
+                stream::encode_alone(&ChainFilter::lzma2(self.preset()), src, dst)
+            }
+            LzmaFormat::Alone => match &*self.chain {
                 [link] if link.id == LZMA1 => stream::encode_alone(link, src, dst),
                 _ => Err(ErrorKind::Filter.context("lzma: format 2 has one filter, LZMA1, and no others")),
             },
@@ -121,9 +124,9 @@ impl Filter for Lzma {
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         match self.form {
-            Form::Xz => stream::decode_xz(src, dst),
-            Form::Alone => stream::decode_alone(src, dst),
-            Form::Raw => stream::decode_raw(&self.links(), src, dst),
+            LzmaFormat::Xz => stream::decode_xz(src, dst),
+            LzmaFormat::Alone => stream::decode_alone(src, dst),
+            LzmaFormat::Raw => stream::decode_raw(&self.links(), src, dst),
         }
     }
 }

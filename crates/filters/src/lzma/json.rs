@@ -1,20 +1,21 @@
-//! Codec descriptions: numcodecs' and GDAL's.
+//! Parses the codec descriptions of numcodecs and GDAL.
 
 use nczarr_dispatch::{Json, ZarrFormat};
 use nczarr_model::Result;
 use serde_json::{Map, json};
 
-use super::chain::{Link, MEMBERS};
-use super::filter::{Form, INFO, Lzma};
-use crate::json::{Members, describe};
+use super::chain::{ChainFilter, MEMBERS};
+use super::filter::{INFO, Lzma, LzmaFormat};
+use crate::json::{CodecMembers, describe};
 
-/// What an xz or alone stream does not need for reading is not judged here but when something is to be written.
+/// Parses a description. Members that decoding an xz or alone stream does not need are checked only when
+/// encoding.
 pub(super) fn parse(codec: &Json, format: ZarrFormat) -> Result<Lzma> {
-    let members = Members::of(INFO.name, codec, format)?;
+    let members = CodecMembers::of(INFO.name, codec, format)?;
     let form = match members.int("format")? {
-        None | Some(1) => Form::Xz,
-        Some(2) => Form::Alone,
-        Some(3) => Form::Raw,
+        None | Some(1) => LzmaFormat::Xz,
+        Some(2) => LzmaFormat::Alone,
+        Some(3) => LzmaFormat::Raw,
         Some(other) => return Err(members.wrong("format", "1 (xz), 2 (alone) or 3 (raw)", &json!(other))),
     };
     let chain = match members.get("filters") {
@@ -22,11 +23,11 @@ pub(super) fn parse(codec: &Json, format: ZarrFormat) -> Result<Lzma> {
         Some(Json::Array(links)) => links.iter().map(link).collect::<Result<_>>()?,
         Some(other) => return Err(members.wrong("filters", "a list of filters", other)),
     };
-    if form == Form::Raw && chain.is_empty() {
+    if form == LzmaFormat::Raw && chain.is_empty() {
         return Err(members.wrong("filters", "a list of filters, which format 3 cannot be read without", &Json::Null));
     }
     let delta = unsigned(&members, "delta")?.unwrap_or(0);
-    if delta > 256 || delta > 0 && (form != Form::Xz || !chain.is_empty()) {
+    if delta > 256 || delta > 0 && (form != LzmaFormat::Xz || !chain.is_empty()) {
         return Err(members.wrong(
             "delta",
             "a distance of 1 to 256 bytes, without \"format\" or \"filters\"",
@@ -37,10 +38,10 @@ pub(super) fn parse(codec: &Json, format: ZarrFormat) -> Result<Lzma> {
     Ok(Lzma { form, check, preset: unsigned(&members, "preset")?, delta, chain })
 }
 
-fn link(codec: &Json) -> Result<Link> {
-    let members = Members::of("lzma filter", codec, ZarrFormat::V2)?;
+fn link(codec: &Json) -> Result<ChainFilter> {
+    let members = CodecMembers::of("lzma filter", codec, ZarrFormat::V2)?;
     let id = members.int("id")?;
-    let known = id.and_then(|id| u64::try_from(id).ok()).map(Link::new).filter(Link::is_known);
+    let known = id.and_then(|id| u64::try_from(id).ok()).map(ChainFilter::new).filter(ChainFilter::is_known);
     let mut link = known.ok_or_else(|| members.wrong("id", "the number of an LZMA filter", &json!(id)))?;
     for (value, member) in link.values.iter_mut().zip(MEMBERS) {
         *value = unsigned(&members, member)?;
@@ -48,7 +49,7 @@ fn link(codec: &Json) -> Result<Link> {
     Ok(link)
 }
 
-fn unsigned(members: &Members<'_>, member: &str) -> Result<Option<u32>> {
+fn unsigned(members: &CodecMembers<'_>, member: &str) -> Result<Option<u32>> {
     let Some(number) = members.int(member)? else { return Ok(None) };
     match u32::try_from(number) {
         Ok(number) => Ok(Some(number)),
@@ -59,7 +60,7 @@ fn unsigned(members: &Members<'_>, member: &str) -> Result<Option<u32>> {
 pub(super) fn of(lzma: &Lzma, format: ZarrFormat) -> Json {
     let members = if lzma.delta > 0 {
         let mut members = json!({"preset": lzma.preset, "delta": lzma.delta});
-        // GDAL knows no other than the usual one.
+        // GDAL knows only the default.
         if lzma.check != -1 {
             members["check"] = json!(lzma.check);
         }
@@ -72,7 +73,7 @@ pub(super) fn of(lzma: &Lzma, format: ZarrFormat) -> Json {
     describe(format, INFO.name, "numcodecs.lzma", members)
 }
 
-fn of_link(link: &Link) -> Json {
+fn of_link(link: &ChainFilter) -> Json {
     let mut members = Map::new();
     members.insert("id".into(), link.id.into());
     for (value, member) in link.values.iter().zip(MEMBERS) {

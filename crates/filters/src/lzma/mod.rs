@@ -1,14 +1,15 @@
-//! LZMA compression (codec id `lzma`) in the three forms of Python's `lzma` and in GDAL's.
+//! LZMA compression (codec id `lzma`) in the three containers of Python's `lzma`, and as GDAL writes it.
 //!
-//! * Zarr V2, numcodecs: `{"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null}`; format 1 is xz,
-//!   2 the older `.lzma` ("alone"), 3 raw, which has no header and needs its `filters` for reading
+//! * Zarr V2, numcodecs: `{"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null}`. Format
+//!   1 is xz, 2 the older `.lzma` ("alone"), 3 raw. Raw has no header, so decoding needs its `filters`.
 //! * Zarr V2, GDAL: `{"id": "lzma", "preset": 6, "delta": 1}`; xz with a delta filter inside
-//! * No HDF5 filter is registered for it. Parameters here: `[]`, `[preset]`, or all of it as numbers (see `params`)
+//! * HDF5: no registered filter. Parameters here: `[]`, `[preset]`, or everything as numbers (see `params`)
 //!
-//! What an xz or alone stream is made of its header says: the description counts for writing only. Several streams in a
-//! row hold one after another; behind an xz stream zeros are padding, and what is no stream is ignored, as by numcodecs.
+//! The header of an xz or alone stream describes the stream, so the description matters only for encoding.
+//! Several streams in a row are one after another. Zeros behind an xz stream are padding; other bytes behind
+//! a stream are ignored, as in numcodecs.
 //!
-//! Read first [`filter`], then [`stream`]. Source: numcodecs `lzma`, Python's `lzma`, the .xz file format.
+//! Read [`filter`] first, then [`stream`]. Source: numcodecs `lzma`, Python's `lzma`, the .xz file format.
 
 mod chain;
 mod filter;

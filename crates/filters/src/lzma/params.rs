@@ -1,17 +1,18 @@
-//! The filter as numbers, as HDF5 would pass them: `[]`, `[preset]`, or
-//! `[format, check, preset, delta, filter …]`, where a preset of 2^32-1 is none, and a filter is its id (1 for LZMA1),
-//! a mask of the members that are told, in the order of [`MEMBERS`], and their values.
+//! The filter as HDF5 parameters: `[]`, `[preset]`, or `[format, check, preset, delta, filter …]`.
+//!
+//! A preset of 2^32-1 means none. A filter is its id (1 for LZMA1), a mask of its members in the order of
+//! [`MEMBERS`], and their values.
 
 use nczarr_model::{ErrorKind, Result};
 
-use super::chain::{LZMA1, Link, MEMBERS};
-use super::filter::{Form, Lzma};
+use super::chain::{ChainFilter, LZMA1, MEMBERS};
+use super::filter::{Lzma, LzmaFormat};
 
-/// No preset is told.
+/// The parameter for no preset.
 const NONE: u32 = u32::MAX;
 
 pub(super) fn of(lzma: &Lzma) -> Vec<u32> {
-    if lzma.form == Form::Xz && lzma.check == -1 && lzma.delta == 0 && lzma.chain.is_empty() {
+    if lzma.form == LzmaFormat::Xz && lzma.check == -1 && lzma.delta == 0 && lzma.chain.is_empty() {
         return Vec::from_iter(lzma.preset);
     }
     let mut params = vec![lzma.form as u32, lzma.check.cast_unsigned(), lzma.preset.unwrap_or(NONE), lzma.delta];
@@ -27,10 +28,10 @@ pub(super) fn of(lzma: &Lzma) -> Vec<u32> {
 pub(super) fn parse(params: &[u32]) -> Result<Lzma> {
     let wrong = |what: &str| ErrorKind::Inval.context(format!("lzma: expected {what}, found {params:?}"));
     let (form, check, preset, delta, mut rest) = match *params {
-        [] => (Form::Xz, -1, NONE, 0, &[][..]),
-        [preset] => (Form::Xz, -1, preset, 0, &[][..]),
+        [] => (LzmaFormat::Xz, -1, NONE, 0, &[][..]),
+        [preset] => (LzmaFormat::Xz, -1, preset, 0, &[][..]),
         [form, check, preset, delta, ref rest @ ..] => {
-            let form = Form::ALL.into_iter().find(|known| *known as u32 == form);
+            let form = LzmaFormat::ALL.into_iter().find(|known| *known as u32 == form);
             (form.ok_or_else(|| wrong("a format of 1 to 3"))?, check.cast_signed(), preset, delta, rest)
         }
         _ => return Err(wrong("a preset, or at least four parameters")),
@@ -45,27 +46,26 @@ pub(super) fn parse(params: &[u32]) -> Result<Lzma> {
     }
     let mut chain = Vec::new();
     while let [id, told, values @ ..] = rest {
-        let mut link = Link::new(if *id == 1 { LZMA1 } else { u64::from(*id) });
+        let mut link = ChainFilter::new(if *id == 1 { LZMA1 } else { u64::from(*id) });
         rest = values;
         for (member, value) in link.values.iter_mut().enumerate() {
             if told >> member & 1 == 1 {
-                let (first, others) =
-                    rest.split_first().ok_or_else(|| wrong("a value for each member that is told"))?;
+                let (first, others) = rest.split_first().ok_or_else(|| wrong("a value for each given member"))?;
                 (*value, rest) = (Some(*first), others);
             }
         }
         if !link.is_known() || told >> MEMBERS.len() != 0 {
-            return Err(wrong("filters that there are, with members that they have"));
+            return Err(wrong("known filters with valid members"));
         }
         chain.push(link);
     }
     if !rest.is_empty() {
         return Err(wrong("a mask for each filter"));
     }
-    if form == Form::Raw && chain.is_empty() {
+    if form == LzmaFormat::Raw && chain.is_empty() {
         return Err(wrong("filters, which format 3 cannot be read without"));
     }
-    if delta > 256 || delta > 0 && (form != Form::Xz || !chain.is_empty()) {
+    if delta > 256 || delta > 0 && (form != LzmaFormat::Xz || !chain.is_empty()) {
         return Err(wrong("a delta of at most 256 bytes, without filters"));
     }
     Ok(Lzma { form, check, preset, delta, chain })

@@ -1,29 +1,29 @@
-//! Streams of liblzma: one is made for each stream that is read or written.
+//! Streams of liblzma. Each stream gets its own context.
 //!
-//! The library allocates a dictionary of the size that a header asks for. Where the header has no checksum, and where the
-//! description stands for it, the size is cut to what the output can hold, of which a dictionary is a part; an xz
-//! stream that wants more than [`MEMORY`] is refused.
+//! The library allocates a dictionary of the size in the header. Where the header has no checksum, or the
+//! description replaces it, the size is limited to that of the output. An xz stream that needs more than
+//! [`MEMORY`] is refused.
 
 use liblzma::stream::{Action, Check, Status, Stream};
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::chain::{self, Link};
-use crate::pump::{Step, pump};
+use super::chain::{self, ChainFilter};
+use crate::stream_pump::{PumpStep, pump};
 
-/// The most memory an xz decoder may ask for, in bytes: twice that of the largest preset.
+/// Most memory of an xz decoder in bytes: twice that of the largest preset.
 const MEMORY: u64 = 128 << 20;
 
 const XZ: &[u8] = b"\xfd7zXZ\0";
 
-/// Appends what all xz streams of `src` hold.
+/// Appends the data of all xz streams in `src`.
 pub(super) fn decode_xz(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let mut rest = src;
     loop {
         let at = src.len() - rest.len();
         let stream = Stream::new_stream_decoder(MEMORY, 0).map_err(no_decoder)?;
         let after = decode(stream, &[], rest, at, dst)?;
-        // Streams may be padded by zeros, four at a time.
+        // Padding between streams is in units of four zeros.
         let mut padded = after;
         while let Some(next) = padded.strip_prefix(&[0; 4]) {
             padded = next;
@@ -35,9 +35,9 @@ pub(super) fn decode_xz(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     }
 }
 
-/// Appends what all streams of the form before xz hold.
+/// Appends the data of all "alone" streams.
 pub(super) fn decode_alone(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-    /// One byte of properties, the size of the dictionary, that of what is decoded; all ones if that is unknown.
+    /// Size of the header: a byte of properties, the dictionary size, the decoded size (all ones if unknown).
     const HEADER: usize = 13;
     let mut rest = src;
     loop {
@@ -61,8 +61,8 @@ pub(super) fn decode_alone(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     }
 }
 
-/// Appends what all streams without a header hold, which were made with this chain.
-pub(super) fn decode_raw(chain: &[Link], src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+/// Appends the data of all raw streams, made with this chain.
+pub(super) fn decode_raw(chain: &[ChainFilter], src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let mut rest = src;
     loop {
         let at = src.len() - rest.len();
@@ -74,7 +74,8 @@ pub(super) fn decode_raw(chain: &[Link], src: &[u8], dst: &mut OutBuf<'_>) -> Re
     }
 }
 
-/// Appends what one stream holds, which begins at byte `at` with `header` and goes on with `src`; answers what follows.
+/// Appends the data of one stream. It begins at byte `at` with `header` and continues with `src`. Returns the
+/// bytes behind it.
 fn decode<'a>(
     mut stream: Stream,
     mut header: &[u8],
@@ -88,34 +89,35 @@ fn decode<'a>(
         let piece = if header.is_empty() { rest } else { header };
         let status = stream.process(piece, block, Action::Run).map_err(|error| damaged(at, error))?;
         let (taken, made) = (count(stream.total_in() - before_in), count(stream.total_out() - before_out));
-        match header.is_empty() {
-            true => rest = &rest[taken..],
-            false => header = &header[taken..],
+        if header.is_empty() {
+            rest = &rest[taken..]
+        } else {
+            header = &header[taken..]
         }
         match status {
             Status::StreamEnd => {}
             _ if taken == 0 && made == 0 => return Err(cut(at)),
             _ => {}
         }
-        Ok(Step { made, ended: matches!(status, Status::StreamEnd) })
+        Ok(PumpStep { made, ended: matches!(status, Status::StreamEnd) })
     })?;
     Ok(rest)
 }
 
 /// Appends `src` as one xz stream.
-pub(super) fn encode_xz(chain: &[Link], check: Check, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+pub(super) fn encode_xz(chain: &[ChainFilter], check: Check, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let filters = chain::filters(chain, src.len())?;
     encode(Stream::new_stream_encoder(&filters, check).map_err(bad_chain)?, src, dst)
 }
 
-/// Appends `src` as one stream of the form before xz.
-pub(super) fn encode_alone(link: &Link, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+/// Appends `src` as one "alone" stream.
+pub(super) fn encode_alone(link: &ChainFilter, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let options = chain::options(link, src.len())?;
     encode(Stream::new_lzma_encoder(&options).map_err(bad_chain)?, src, dst)
 }
 
-/// Appends `src` as one stream without a header.
-pub(super) fn encode_raw(chain: &[Link], src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+/// Appends `src` as one raw stream.
+pub(super) fn encode_raw(chain: &[ChainFilter], src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let filters = chain::filters(chain, src.len())?;
     encode(Stream::new_raw_encoder(&filters).map_err(bad_chain)?, src, dst)
 }
@@ -128,11 +130,11 @@ fn encode(mut stream: Stream, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let status = stream.process(rest, block, Action::Finish).map_err(failed)?;
         rest = &rest[count(stream.total_in() - before_in)..];
         let made = count(stream.total_out() - before_out);
-        Ok(Step { made, ended: matches!(status, Status::StreamEnd) })
+        Ok(PumpStep { made, ended: matches!(status, Status::StreamEnd) })
     })
 }
 
-/// The library counts in 64 bits what fitted memory.
+/// Converts a count of the library, which fits because its bytes fit in memory.
 fn count(bytes: u64) -> usize {
     usize::try_from(bytes).expect("a step stays within its memory")
 }

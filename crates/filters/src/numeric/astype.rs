@@ -3,10 +3,10 @@
 //! * Parameters: none, or the decoded type, or the decoded and the encoded one
 //! * Zarr V2: `{"id": "astype", "encode_dtype": ">f4", "decode_dtype": "<f8"}`
 //! * Zarr V3: `{"name": "numcodecs.astype", "configuration": {…}}`
-//! * Stored: each element as `encode_dtype`; read as `decode_dtype`, which is that of the data where it is missing
+//! * Stored: each element as `encode_dtype`; read as `decode_dtype`, which defaults to the type of the data
 //!
-//! Converting may lose a fraction or the last digits, which is what the filter is for. A value beyond the range of the
-//! encoded type is an error when encoding.
+//! Conversion may lose a fraction or the last digits, which is the purpose of the filter. Encoding a value
+//! outside the range of the encoded type is an error.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ use nczarr_model::Result;
 use serde_json::Map;
 
 use super::number::convert;
-use super::types::{ANY, Types};
-use crate::json::{Members, describe};
+use super::types::{ANY, FilterTypes};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -44,18 +44,18 @@ impl FilterClass for AstypeClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(Astype { types: Types::of_words(INFO.name, params, MEMBERS, ANY)? }))
+        Ok(Box::new(Astype { types: FilterTypes::of_words(INFO.name, params, MEMBERS, ANY)? }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
-        Ok(Box::new(Astype { types: Types::read(INFO.name, &members, MEMBERS, ANY)? }))
+        let members = CodecMembers::of(INFO.name, codec, format)?;
+        Ok(Box::new(Astype { types: FilterTypes::read(INFO.name, &members, MEMBERS, ANY)? }))
     }
 }
 
 #[derive(Debug, Clone)]
 struct Astype {
-    types: Types,
+    types: FilterTypes,
 }
 
 impl Filter for Astype {
@@ -136,11 +136,11 @@ mod tests {
             ("|b1", "|u1", vec![1, 2]),
         ] {
             let error = encode(&*astype(to, from), &values).unwrap_err();
-            assert!(error.to_string().contains("astype: element 1,"), "{error}");
+            assert!(error.to_string().contains("astype: element 1:"), "{error}");
         }
         let stored = bytes_of(&[0.0, f64::NAN], false);
         let error = decode(&*astype("<f8", "<i4"), &stored, 8).unwrap_err();
-        assert!(error.to_string().contains("element 1, NaN, does not become signed integers of 4 bytes"), "{error}");
+        assert!(error.to_string().contains("element 1: NaN does not convert to signed integers of 4 bytes"), "{error}");
     }
 
     #[test]

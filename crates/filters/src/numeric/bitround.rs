@@ -1,11 +1,12 @@
 //! Fewer bits of the mantissa (codec id `bitround`).
 //!
 //! * Parameters: none, or the bits to keep
-//! * Zarr V2: `{"id": "bitround", "keepbits": 10}`; Zarr V3: `{"name": "numcodecs.bitround", "configuration": {…}}`
-//! * Stored: the floats themselves, rounded to nearest, ties to even, with zeros in the bits that are not kept
+//! * Zarr V2: `{"id": "bitround", "keepbits": 10}`; Zarr V3: `{"name": "numcodecs.bitround", "configuration":
+//!   {…}}`
+//! * Stored: the floats, rounded to nearest (ties to even), with zeros in the other bits
 //!
-//! Loses precision on purpose; decoding changes nothing and needs no parameter. Which floats they are is learnt in
-//! `bind`: 16, 32 or 64 bits. Unlike numcodecs it leaves NaN alone, some of which would come out as numbers there.
+//! Loses precision on purpose. Decoding changes nothing and needs no parameter. `bind` gives the float type:
+//! 16, 32 or 64 bits. Unlike numcodecs it leaves NaN alone; numcodecs turns some NaNs into numbers.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
 
 use super::number::elements;
-use crate::json::{Members, describe};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -49,7 +50,7 @@ impl FilterClass for BitroundClass {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let keepbits = match members.int("keepbits")? {
             None => None,
             Some(found) => match u32::try_from(found) {
@@ -67,7 +68,7 @@ struct Bitround {
     item: ItemType,
 }
 
-/// Bits of the mantissa that are stored.
+/// Returns the number of stored mantissa bits.
 fn mantissa(item: ItemType) -> Option<u32> {
     match (item.kind, item.size) {
         (ItemKind::Float, 2) => Some(10),
@@ -77,7 +78,8 @@ fn mantissa(item: ItemType) -> Option<u32> {
     }
 }
 
-/// Rounds the bits of a float. `drop`: at least 1, at most `mantissa`; `size`: bytes of the float.
+/// Rounds the bits of a float. `drop` is at least 1 and at most `mantissa`; `size` is the float's size in
+/// bytes.
 fn round(bits: u64, drop: u32, mantissa: u32, size: usize) -> u64 {
     let infinity = (1u64 << (size * 8 - 1)) - (1 << mantissa);
     let magnitude = bits & ((1 << (size * 8 - 1)) - 1);
@@ -85,7 +87,7 @@ fn round(bits: u64, drop: u32, mantissa: u32, size: usize) -> u64 {
         return bits;
     }
     let half = (1u64 << (drop - 1)) - 1;
-    // At most infinity: the carry ends in the exponent.
+    // At most infinity, because the carry ends in the exponent.
     (bits + (bits >> drop & 1) + half) >> drop << drop
 }
 
@@ -217,7 +219,7 @@ mod tests {
         let mut filter = class.parse_json(&json!({"id": "bitround", "keepbits": 24}), ZarrFormat::V2).unwrap();
         assert!(filter.bind(&chunk(item(4, false))).unwrap_err().to_string().contains("at most 23 bits"));
         filter.bind(&chunk(item(8, false))).unwrap();
-        // Anything is read.
+        // Any keepbits decode.
         for codec in [json!({"id": "bitround"}), json!({"id": "bitround", "keepbits": 24})] {
             let filter = bound(&class, codec, ItemType::bytes(4));
             assert_eq!(crate::numeric::testing::decode(&*filter, b"abcd", 4).unwrap(), b"abcd");
@@ -226,7 +228,7 @@ mod tests {
         assert!(class.parse_json(&json!({"keepbits": -1}), ZarrFormat::V2).is_err());
     }
 
-    /// Of all floats with so few bits the nearest, and of two the even one.
+    /// Returns the nearest float with this many bits, the even one of two.
     fn slow(value: f64, keepbits: u32) -> f64 {
         let (exponent, keep) = (value.abs().log2().floor(), f64::from(keepbits));
         // The logarithm may be off by one at powers of two.

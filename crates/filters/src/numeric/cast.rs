@@ -1,11 +1,11 @@
-//! How a value becomes one of another type: [`Rules`].
+//! Converts values between types: [`CastRules`].
 
 use half::f16;
 use nczarr_dispatch::ItemKind;
 
-use super::number::{Form, Wide};
+use super::number::{NumberFormat, WideValue};
 
-/// Which neighbour an inexact value becomes.
+/// The direction of rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rounding {
     NearestEven,
@@ -16,7 +16,7 @@ pub(super) enum Rounding {
 }
 
 impl Rounding {
-    /// All, with their words; the first is the default.
+    /// All directions with their names; the first is the default.
     pub(super) const ALL: &[(Self, &str)] = &[
         (Self::NearestEven, "nearest-even"),
         (Self::TowardsZero, "towards-zero"),
@@ -25,7 +25,7 @@ impl Rounding {
         (Self::NearestAway, "nearest-away"),
     ];
 
-    /// To a whole number.
+    /// Rounds to a whole number.
     fn whole(self, value: f64) -> f64 {
         match self {
             Self::NearestEven => value.round_ties_even(),
@@ -37,7 +37,7 @@ impl Rounding {
     }
 }
 
-/// The result for a value beyond the type.
+/// The treatment of a value out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutOfRange {
     Error,
@@ -46,56 +46,57 @@ pub(super) enum OutOfRange {
 }
 
 impl OutOfRange {
-    /// All, with their words; the first is the default.
+    /// All treatments with their names; the first is the default.
     pub(super) const ALL: &[(Self, &str)] = &[(Self::Error, "error"), (Self::Clamp, "clamp"), (Self::Wrap, "wrap")];
 }
 
-/// The rules of one direction.
+/// The rules for one direction.
 #[derive(Debug, Clone)]
-pub(super) struct Rules {
+pub(super) struct CastRules {
     pub(super) rounding: Rounding,
     pub(super) range: OutOfRange,
-    /// Values that become others, whatever the rules say.
+    /// Values with a fixed replacement, regardless of the rules.
     pub(super) pairs: Vec<(f64, f64)>,
 }
 
-impl Rules {
+impl CastRules {
     pub(super) fn new(rounding: Rounding, range: OutOfRange, pairs: Vec<(f64, f64)>) -> Self {
         Self { rounding, range, pairs }
     }
 
-    /// The value as one of the type `to`; `None` if the rules refuse it.
-    pub(super) fn cast(&self, value: Wide, to: &Form) -> Option<Wide> {
+    /// Converts the value to the type `to`; `None` if the rules refuse it.
+    pub(super) fn cast(&self, value: WideValue, to: &NumberFormat) -> Option<WideValue> {
         let is_it = |from: f64| match value {
-            Wide::Int(value) => from.fract() == 0.0 && from.abs() < 1e20 && from as i128 == value,
-            Wide::Float(value) => from == value || from.is_nan() && value.is_nan(),
+            WideValue::Int(value) => from.fract() == 0.0 && from.abs() < 1e20 && from as i128 == value,
+            WideValue::Float(value) => from == value || from.is_nan() && value.is_nan(),
         };
         if let Some((_, mapped)) = self.pairs.iter().find(|(from, _)| is_it(*from)) {
-            // The target of the mapping is a value of the type.
-            return match to.is_float() {
-                true => to.cast(Wide::Float(*mapped)),
-                false => to.keep(Wide::Float(*mapped)).filter(|kept| kept.float() == *mapped),
+            // The replacement is already a value of the type.
+            return if to.is_float() {
+                to.cast(WideValue::Float(*mapped))
+            } else {
+                to.keep(WideValue::Float(*mapped)).filter(|kept| kept.float() == *mapped)
             };
         }
         if to.is_float() { self.float(value, to) } else { self.integer(value, to) }
     }
 
-    fn integer(&self, value: Wide, to: &Form) -> Option<Wide> {
+    fn integer(&self, value: WideValue, to: &NumberFormat) -> Option<WideValue> {
         let bits = 8 * to.item.size as u32;
         let (least, most) = match to.item.kind {
             ItemKind::UInt => (0, (1i128 << bits) - 1),
             _ => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
         };
         let whole = match value {
-            Wide::Int(value) => value,
-            Wide::Float(value) if value.is_nan() => return None,
-            Wide::Float(value) => {
+            WideValue::Int(value) => value,
+            WideValue::Float(value) if value.is_nan() => return None,
+            WideValue::Float(value) => {
                 let whole = self.rounding.whole(value);
                 match whole.abs() < 1e30 {
                     true => whole as i128,
-                    // Infinity too is beyond every range, and has no remainder.
+                    // Infinity is also out of every range, and has no remainder.
                     false if self.range == OutOfRange::Clamp => {
-                        return Some(Wide::Int(if whole < 0.0 { least } else { most }));
+                        return Some(WideValue::Int(if whole < 0.0 { least } else { most }));
                     }
                     false if whole.is_infinite() => return None,
                     // Remainders of floats are exact.
@@ -104,34 +105,34 @@ impl Rules {
             }
         };
         let is_beyond = whole < least || whole > most;
-        let is_huge = matches!(value, Wide::Float(value) if value.abs() >= 1e30);
+        let is_huge = matches!(value, WideValue::Float(value) if value.abs() >= 1e30);
         match self.range {
-            _ if !is_beyond && !is_huge => Some(Wide::Int(whole)),
+            _ if !is_beyond && !is_huge => Some(WideValue::Int(whole)),
             OutOfRange::Error => None,
-            OutOfRange::Clamp => Some(Wide::Int(whole.clamp(least, most))),
-            OutOfRange::Wrap => Some(Wide::Int((whole - least).rem_euclid(1i128 << bits) + least)),
+            OutOfRange::Clamp => Some(WideValue::Int(whole.clamp(least, most))),
+            OutOfRange::Wrap => Some(WideValue::Int((whole - least).rem_euclid(1i128 << bits) + least)),
         }
     }
 
-    fn float(&self, value: Wide, to: &Form) -> Option<Wide> {
+    fn float(&self, value: WideValue, to: &NumberFormat) -> Option<WideValue> {
         let size = to.item.size;
-        // Through a float of 64 bits an integer would be rounded twice.
+        // A detour through a 64-bit float would round an integer twice.
         let near = match (value, size) {
-            (Wide::Int(value), 4) => f64::from(value as f32),
-            (value, _) => to.cast(Wide::Float(value.float()))?.float(),
+            (WideValue::Int(value), 4) => f64::from(value as f32),
+            (value, _) => to.cast(WideValue::Float(value.float()))?.float(),
         };
         let beyond = |of: f64| match value {
-            Wide::Int(value) => of.is_finite().then(|| (of as i128).cmp(&value)),
-            Wide::Float(value) => of.partial_cmp(&value),
+            WideValue::Int(value) => of.is_finite().then(|| (of as i128).cmp(&value)),
+            WideValue::Float(value) => of.partial_cmp(&value),
         };
-        let is_finite = !matches!(value, Wide::Float(value) if !value.is_finite());
+        let is_finite = !matches!(value, WideValue::Float(value) if !value.is_finite());
         if near.is_infinite() && is_finite {
-            return (self.range == OutOfRange::Clamp).then_some(Wide::Float(near));
+            return (self.range == OutOfRange::Clamp).then_some(WideValue::Float(near));
         }
         let (above, below) = match beyond(near) {
             Some(std::cmp::Ordering::Greater) => (near, step(near, size, false)),
             Some(std::cmp::Ordering::Less) => (step(near, size, true), near),
-            _ => return Some(Wide::Float(near)),
+            _ => return Some(WideValue::Float(near)),
         };
         let is_negative = near < 0.0 || near == 0.0 && value.float() < 0.0;
         let rounded = match self.rounding {
@@ -141,20 +142,20 @@ impl Rules {
             Rounding::TowardsZero if is_negative => above,
             Rounding::TowardsZero => below,
             Rounding::NearestAway => {
-                // Both neighbours are as far where the value is in the middle; integers of 64 bits included.
+                // A value in the middle has two equally near neighbours, also among 64-bit integers.
                 let (away, other) = if is_negative { (below, above) } else { (above, below) };
                 let is_tie = match value {
-                    Wide::Int(value) => above as i128 - value == value - below as i128,
-                    Wide::Float(value) => above - value == value - below,
+                    WideValue::Int(value) => above as i128 - value == value - below as i128,
+                    WideValue::Float(value) => above - value == value - below,
                 };
                 if is_tie || near == away { away } else { other }
             }
         };
-        (rounded.is_finite() || self.range == OutOfRange::Clamp).then_some(Wide::Float(rounded))
+        (rounded.is_finite() || self.range == OutOfRange::Clamp).then_some(WideValue::Float(rounded))
     }
 }
 
-/// The next value of a float of so many bytes.
+/// Returns the next float of `size` bytes.
 fn step(value: f64, size: usize, up: bool) -> f64 {
     match (size, up) {
         (2, _) => {
@@ -188,43 +189,43 @@ mod tests {
 
     use super::*;
 
-    fn form(kind: ItemKind, size: usize) -> Form {
-        Form::new(ItemType { kind, size, big_endian: false }).unwrap()
+    fn form(kind: ItemKind, size: usize) -> NumberFormat {
+        NumberFormat::new(ItemType { kind, size, big_endian: false }).unwrap()
     }
 
-    fn cast(value: Wide, kind: ItemKind, size: usize, rounding: Rounding, range: OutOfRange) -> Option<Wide> {
-        Rules::new(rounding, range, Vec::new()).cast(value, &form(kind, size))
+    fn cast(value: WideValue, kind: ItemKind, size: usize, rounding: Rounding, range: OutOfRange) -> Option<WideValue> {
+        CastRules::new(rounding, range, Vec::new()).cast(value, &form(kind, size))
     }
 
     /// The results of cast-value-rs.
     #[test]
     fn values_of_another_implementation() {
         use {OutOfRange as Range, Rounding as By};
-        let float = Wide::Float;
+        let float = WideValue::Float;
         for (value, kind, size, by, range, expected) in [
             (float(0.1), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(f64::from(0.099999994f32)))),
             (float(0.1), ItemKind::Float, 4, By::TowardsPositive, Range::Error, Some(float(f64::from(0.1f32)))),
             (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Error, None),
             (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
             (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Wrap, None),
-            (Wide::Int(70_000), ItemKind::Float, 2, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
-            (Wide::Int(16_777_217), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(16_777_216.0))),
-            (float(-1e30), ItemKind::UInt, 2, By::NearestEven, Range::Wrap, Some(Wide::Int(0))),
-            (float(300.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(Wide::Int(44))),
-            (float(-1.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(Wide::Int(254))),
-            (float(255.4), ItemKind::UInt, 1, By::NearestEven, Range::Error, Some(Wide::Int(255))),
+            (WideValue::Int(70_000), ItemKind::Float, 2, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
+            (WideValue::Int(16_777_217), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(16_777_216.0))),
+            (float(-1e30), ItemKind::UInt, 2, By::NearestEven, Range::Wrap, Some(WideValue::Int(0))),
+            (float(300.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(WideValue::Int(44))),
+            (float(-1.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(WideValue::Int(254))),
+            (float(255.4), ItemKind::UInt, 1, By::NearestEven, Range::Error, Some(WideValue::Int(255))),
             (float(255.5), ItemKind::UInt, 1, By::NearestEven, Range::Error, None),
-            (Wide::Int(-129), ItemKind::Int, 1, By::NearestEven, Range::Wrap, Some(Wide::Int(127))),
+            (WideValue::Int(-129), ItemKind::Int, 1, By::NearestEven, Range::Wrap, Some(WideValue::Int(127))),
             (float(f64::NAN), ItemKind::UInt, 1, By::NearestEven, Range::Clamp, None),
             (float(f64::INFINITY), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, None),
-            // By the words of the specification.
-            (float(f64::NEG_INFINITY), ItemKind::Int, 1, By::NearestEven, Range::Clamp, Some(Wide::Int(-128))),
+            // By the text of the specification.
+            (float(f64::NEG_INFINITY), ItemKind::Int, 1, By::NearestEven, Range::Clamp, Some(WideValue::Int(-128))),
         ] {
             assert_eq!(cast(value, kind, size, by, range), expected, "{value} {kind:?}{size} {by:?} {range:?}");
         }
     }
 
-    /// The whole number that a rounding means, found among all near ones by its definition.
+    /// Finds the whole number of a rounding among all near ones, by its definition.
     fn whole(quarters: i64, rounding: Rounding) -> i64 {
         let near: Vec<i64> = (quarters / 4 - 2..=quarters / 4 + 2).collect();
         let distance = |n: &i64| (4 * n - quarters).abs();
@@ -259,15 +260,15 @@ mod tests {
                 OutOfRange::Wrap => (-20..20).map(|laps| whole + 256 * laps).find(|n| (least..=most).contains(n)),
             };
             let kind = if signed { ItemKind::Int } else { ItemKind::UInt };
-            let found = cast(Wide::Float(quarters as f64 / 4.0), kind, 1, by.0, range.0);
-            prop_assert_eq!(found, expected.map(|n| Wide::Int(n.into())));
+            let found = cast(WideValue::Float(quarters as f64 / 4.0), kind, 1, by.0, range.0);
+            prop_assert_eq!(found, expected.map(|n| WideValue::Int(n.into())));
         }
 
         #[test]
         fn floats_are_neighbours_on_the_right_side(bits: u64, by in prop::sample::select(Rounding::ALL)) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite() && value.abs() < 1e38);
-            let Some(Wide::Float(found)) = cast(Wide::Float(value), ItemKind::Float, 4, by.0, OutOfRange::Error) else {
+            let Some(WideValue::Float(found)) = cast(WideValue::Float(value), ItemKind::Float, 4, by.0, OutOfRange::Error) else {
                 return Err(TestCaseError::fail("refused"));
             };
             prop_assert_eq!(f64::from(found as f32), found);

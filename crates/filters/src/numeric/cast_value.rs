@@ -1,12 +1,12 @@
 //! Numbers as values of another type (codec `cast_value` of Zarr V3).
 //!
-//! * Parameters: the stored type, the rounding, what becomes of values out of range, the number of pairs of the map for
-//!   encoding, then the pairs of both maps, each two 64-bit floats of two words
-//! * Zarr V3: `{"name": "cast_value", "configuration": {"data_type": "uint16", "rounding": "nearest-even", "out_of_range":
-//!   "clamp", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}}}`
+//! * Parameters: the stored type, the rounding, the treatment of values out of range, the number of encoding
+//!   pairs, then the pairs of both maps, each two 64-bit floats of two words
+//! * Zarr V3: `{"name": "cast_value", "configuration": {"data_type": "uint16", "rounding": "nearest-even",
+//!   "out_of_range": "clamp", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}}}`
 //!
-//! The same rules hold for encoding and decoding. The map comes first: a value in it is replaced. Others are rounded, then
-//! brought into the range, as [`cast`](super::cast::Rules::cast) says.
+//! Encoding and decoding use the same rules. First the map replaces its values. Others are rounded, then
+//! brought into range by [`cast`](super::cast::CastRules::cast).
 //!
 //! Source: zarr-extensions.
 
@@ -18,11 +18,11 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
 
-use super::cast::{OutOfRange, Rounding, Rules};
-use super::number::{Form, Wide, convert};
+use super::cast::{CastRules, OutOfRange, Rounding};
+use super::number::{NumberFormat, WideValue, convert};
 use super::types::{NUMBERS, float_of, float_words, named, of_word, unbound, word};
 use crate::dtype::Dtype;
-use crate::json::Members;
+use crate::json::CodecMembers;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -46,7 +46,7 @@ impl FilterClass for CastValueClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let wrong = || ErrorKind::Inval.context(format!("{}: no parameters of such a filter: {params:?}", INFO.name));
+        let wrong = || ErrorKind::Inval.context(format!("{}: invalid parameters {params:?}", INFO.name));
         let Some((&[ty, rounding, range, pairs], rest)) = params.split_first_chunk() else { return Err(wrong()) };
         let dtype = of_word(ty).filter(|dtype| NUMBERS(dtype.item.kind)).ok_or_else(wrong)?;
         let number = |list: usize, at: u32| usize::try_from(at).ok().filter(|at| *at < list);
@@ -56,12 +56,12 @@ impl FilterClass for CastValueClass {
         let all: Vec<_> = words.iter().map(|&[a, b, c, d]| (float_of(a, b), float_of(c, d))).collect();
         let split = usize::try_from(pairs).ok().filter(|split| more.is_empty() && *split <= all.len());
         let (encode, decode) = all.split_at(split.ok_or_else(wrong)?);
-        let [encode, decode] = [encode, decode].map(|pairs| Rules::new(rounding.0, range.0, pairs.to_vec()));
+        let [encode, decode] = [encode, decode].map(|pairs| CastRules::new(rounding.0, range.0, pairs.to_vec()));
         Ok(Box::new(CastValue { dtype, encode, decode, forms: None }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let known = ["data_type", "rounding", "out_of_range", "scalar_map"];
         if let Some((name, found)) = members.others(&known) {
             return Err(members.wrong(name, "absent", found));
@@ -70,22 +70,22 @@ impl FilterClass for CastValueClass {
             .ok_or_else(|| members.wrong("data_type", "a type of numbers", &Json::Null))?;
         let rounding = word_of(&members, "rounding", Rounding::ALL)?;
         let range = word_of(&members, "out_of_range", OutOfRange::ALL)?;
-        let rules = |side: &str| -> Result<Rules> { Ok(Rules::new(rounding, range, pairs(&members, side)?)) };
+        let rules = |side: &str| -> Result<CastRules> { Ok(CastRules::new(rounding, range, pairs(&members, side)?)) };
         let (encode, decode) = (rules("encode")?, rules("decode")?);
         Ok(Box::new(CastValue { dtype, encode, decode, forms: None }))
     }
 }
 
-/// A word of a list; the first if there is none.
-fn word_of<T: Copy>(members: &Members<'_>, member: &str, all: &[(T, &str)]) -> Result<T> {
+/// Returns the entry of a list that a member names; the first if the member is missing.
+fn word_of<T: Copy>(members: &CodecMembers<'_>, member: &str, all: &[(T, &str)]) -> Result<T> {
     let Some(found) = members.get(member) else { return Ok(all[0].0) };
     let known = all.iter().find(|(_, word)| found.as_str() == Some(word));
     let words: Vec<&str> = all.iter().map(|(_, word)| *word).collect();
     known.map(|(value, _)| *value).ok_or_else(|| members.wrong(member, &format!("one of {words:?}"), found))
 }
 
-/// One side of the map.
-fn pairs(members: &Members<'_>, side: &str) -> Result<Vec<(f64, f64)>> {
+/// Parses one side of the map.
+fn pairs(members: &CodecMembers<'_>, side: &str) -> Result<Vec<(f64, f64)>> {
     let Some(map) = members.get("scalar_map") else { return Ok(Vec::new()) };
     let wrong = || members.wrong("scalar_map", "an object with lists of pairs of numbers", map);
     let sides = map.as_object().ok_or_else(wrong)?;
@@ -103,7 +103,7 @@ fn pairs(members: &Members<'_>, side: &str) -> Result<Vec<(f64, f64)>> {
     list.iter().map(pair).collect::<Option<_>>().ok_or_else(wrong)
 }
 
-/// A number as fill values have it. One that a float of 64 bits does not hold is refused.
+/// Parses a number in the form of fill values; `None` if a 64-bit float cannot hold it.
 fn scalar(value: &Json) -> Option<f64> {
     match value {
         Json::String(name) => match name.as_str() {
@@ -133,14 +133,14 @@ fn scalar_json(value: f64) -> Json {
 #[derive(Debug, Clone)]
 struct CastValue {
     dtype: Dtype,
-    encode: Rules,
-    decode: Rules,
-    /// Decoded and encoded.
-    forms: Option<(Form, Form)>,
+    encode: CastRules,
+    decode: CastRules,
+    /// The decoded and the encoded format.
+    forms: Option<(NumberFormat, NumberFormat)>,
 }
 
 impl CastValue {
-    fn forms(&self) -> Result<&(Form, Form)> {
+    fn forms(&self) -> Result<&(NumberFormat, NumberFormat)> {
         self.forms.as_ref().ok_or_else(|| unbound(INFO.name))
     }
 }
@@ -196,11 +196,11 @@ impl Filter for CastValue {
     fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
         let mut encoded = self.dtype.item;
         if chunk.item.size > 1 {
-            // Elements before they are bytes have no order; they are here as they will be stored.
+            // Elements before serialization have no byte order. Use the one of the stored bytes.
             encoded.big_endian = chunk.item.big_endian && encoded.size > 1;
         }
-        let decoded = Some(chunk.item).filter(|item| NUMBERS(item.kind)).and_then(Form::new);
-        self.forms = decoded.zip(Form::new(encoded));
+        let decoded = Some(chunk.item).filter(|item| NUMBERS(item.kind)).and_then(NumberFormat::new);
+        self.forms = decoded.zip(NumberFormat::new(encoded));
         match self.forms {
             Some(_) => Ok(()),
             None => {
@@ -220,12 +220,12 @@ impl Filter for CastValue {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.forms()?;
-        convert(INFO.name, (decoded, src), (encoded, dst), |value: Wide| self.encode.cast(value, encoded))
+        convert(INFO.name, (decoded, src), (encoded, dst), |value: WideValue| self.encode.cast(value, encoded))
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.forms()?;
-        convert(INFO.name, (encoded, src), (decoded, dst), |value: Wide| self.decode.cast(value, decoded))
+        convert(INFO.name, (encoded, src), (decoded, dst), |value: WideValue| self.decode.cast(value, decoded))
     }
 }
 

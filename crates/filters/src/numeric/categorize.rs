@@ -1,12 +1,13 @@
-//! Text out of a list of labels, as codes (codec id `categorize`).
+//! Text from a list of labels, as codes (codec id `categorize`).
 //!
-//! * Parameters: the length of the V2 description in bytes, then its UTF-8, four bytes to a word, low byte first
+//! * Parameters: the length of the V2 description in bytes, then its UTF-8, four bytes per word, low byte
+//!   first
 //! * Zarr V2: `{"id": "categorize", "labels": ["red", "green"], "dtype": "|O", "astype": "|u1"}`
 //! * Zarr V3: `{"name": "numcodecs.categorize", "configuration": {…}}`
-//! * Stored: code k is label k - 1, code 0 the empty string; as `astype`, a byte where it is missing
+//! * Stored: code k is label k - 1, code 0 the empty string; as `astype`, by default a byte
 //!
-//! Two of a kind: a filter for text of fixed width (`<U5`), and an element codec for text of any length (`|O`). Text
-//! that is no label would be read as empty and is refused; a code without a label is damage.
+//! It is a filter for text of fixed width (`<U5`), and an element codec for text of any length (`|O`). Text
+//! that is not a label would decode as empty, so it is refused. A code without a label is damage.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,16 +19,16 @@ use nczarr_dispatch::{
 use nczarr_model::{Error, ErrorKind, NcString, Result};
 use serde_json::{Map, json};
 
-use super::number::{Form, Wide, elements};
+use super::number::{NumberFormat, WideValue, elements};
 use super::types::{NUMBERS, named};
 use crate::dtype::Dtype;
-use crate::json::{Members, describe, is_v3};
+use crate::json::{CodecMembers, describe, is_v3};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
     name: "categorize",
     aliases: &["numcodecs.categorize"],
-    about: "stores text out of a list of labels as codes; labels, dtype, astype",
+    about: "stores text from a list of labels as codes; labels, dtype, astype",
 };
 
 /// The class of both.
@@ -36,23 +37,23 @@ pub struct CategorizeClass;
 inventory::submit! { FilterPlugin(&CategorizeClass) }
 inventory::submit! { ElementPlugin(&CategorizeClass) }
 
-/// What a description says.
+/// The content of a description.
 #[derive(Debug, Clone)]
-struct Categories {
+struct CategoryLabels {
     labels: Vec<String>,
     codes: HashMap<String, usize>,
     dtype: Option<String>,
     astype: Option<Dtype>,
-    form: Form,
+    form: NumberFormat,
 }
 
 fn failed(what: impl std::fmt::Display) -> Error {
     ErrorKind::Filter.context(format!("categorize: {what}"))
 }
 
-impl Categories {
+impl CategoryLabels {
     fn read(codec: &Json, format: ZarrFormat) -> Result<Self> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let found = members.get("labels").unwrap_or(&Json::Null);
         let labels = found.as_array().map(|labels| labels.iter().map(|label| label.as_str().map(str::to_owned)));
         let labels: Option<Vec<String>> = labels.and_then(Iterator::collect);
@@ -64,9 +65,10 @@ impl Categories {
         };
         let astype = named(&members, "astype", NUMBERS)?;
         let item = astype.as_ref().map_or(ItemType::of(nczarr_model::NcType::UByte, false), |astype| astype.item);
-        let form = Form::new(item).ok_or_else(|| ErrorKind::Internal.context("categorize: a type without a form"))?;
-        let most = Wide::Int(labels.len() as i128);
-        if form.cast(most) != Some(most) && form.cast(most).map(Wide::float) != Some(labels.len() as f64) {
+        let form =
+            NumberFormat::new(item).ok_or_else(|| ErrorKind::Internal.context("categorize: unsupported type"))?;
+        let most = WideValue::Int(labels.len() as i128);
+        if form.cast(most) != Some(most) && form.cast(most).map(WideValue::float) != Some(labels.len() as f64) {
             return Err(failed(format_args!("{} labels are more than codes of {} bytes", labels.len(), item.size)));
         }
         let codes = labels.iter().enumerate().map(|(index, label)| (label.clone(), index + 1)).collect();
@@ -85,23 +87,23 @@ impl Categories {
         describe(format, "categorize", "numcodecs.categorize", Json::Object(members))
     }
 
-    /// The code of a text.
-    fn code(&self, index: usize, text: &str) -> Result<Wide> {
+    /// Returns the code of a text.
+    fn code(&self, index: usize, text: &str) -> Result<WideValue> {
         match self.codes.get(text) {
-            Some(&code) => Ok(Wide::Int(code as i128)),
-            None if text.is_empty() => Ok(Wide::Int(0)),
+            Some(&code) => Ok(WideValue::Int(code as i128)),
+            None if text.is_empty() => Ok(WideValue::Int(0)),
             None => {
                 let text: String = text.chars().take(60).collect();
-                Err(failed(format_args!("element {index}, {text:?}, is none of the {} labels", self.labels.len())))
+                Err(failed(format_args!("element {index}: {text:?} is not one of the {} labels", self.labels.len())))
             }
         }
     }
 
-    /// The text of a code.
-    fn label(&self, index: usize, code: Wide) -> Result<&str> {
+    /// Returns the text of a code.
+    fn label(&self, index: usize, code: WideValue) -> Result<&str> {
         let whole = match code {
-            Wide::Int(code) => Some(code),
-            Wide::Float(code) => (code.fract() == 0.0).then_some(code as i128),
+            WideValue::Int(code) => Some(code),
+            WideValue::Float(code) => (code.fract() == 0.0).then_some(code as i128),
         };
         let label = match whole.and_then(|code| usize::try_from(code).ok()) {
             Some(0) => Some(""),
@@ -109,7 +111,7 @@ impl Categories {
             None => None,
         };
         label.ok_or_else(|| {
-            failed(format_args!("element {index}: code {code} has none of the {} labels", self.labels.len()))
+            failed(format_args!("element {index}: code {code} has no label (found {} labels)", self.labels.len()))
         })
     }
 }
@@ -124,7 +126,9 @@ impl FilterClass for CategorizeClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let wrong = || ErrorKind::Inval.context(format!("categorize: {} parameters are no description", params.len()));
+        let wrong = || {
+            ErrorKind::Inval.context(format!("categorize: the {} parameters do not hold a description", params.len()))
+        };
         let (&len, words) = params.split_first().ok_or_else(wrong)?;
         let len = usize::try_from(len).ok().filter(|len| len.div_ceil(4) == words.len()).ok_or_else(wrong)?;
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(len).collect();
@@ -133,7 +137,7 @@ impl FilterClass for CategorizeClass {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let categories = Categories::read(codec, format)?;
+        let categories = CategoryLabels::read(codec, format)?;
         let width = categories.dtype.as_deref().and_then(|dtype| {
             let (order, width) = dtype.split_once('U')?;
             let big_endian = match order {
@@ -149,30 +153,30 @@ impl FilterClass for CategorizeClass {
             let found = categories.dtype.as_deref().unwrap_or("none");
             return Err(failed(format_args!("expected \"dtype\" to be a type of text of fixed width, found {found}")));
         };
-        Ok(Box::new(Categorize { categories, chars, big_endian }))
+        Ok(Box::new(FixedTextCategorize { categories, chars, big_endian }))
     }
 }
 
 /// The filter: text in code points of 4 bytes, padded with zeros.
 #[derive(Debug, Clone)]
-struct Categorize {
-    categories: Categories,
+struct FixedTextCategorize {
+    categories: CategoryLabels,
     chars: usize,
     big_endian: bool,
 }
 
-impl Categorize {
+impl FixedTextCategorize {
     fn text(&self, index: usize, element: &[u8]) -> Result<String> {
         let points = element.as_chunks::<4>().0.iter();
         let points =
             points.map(|&bytes| if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) });
         let text: Option<String> = points.map(char::from_u32).collect();
-        let text = text.ok_or_else(|| failed(format_args!("element {index} is no text")))?;
+        let text = text.ok_or_else(|| failed(format_args!("element {index} is not text")))?;
         Ok(text.trim_end_matches('\0').to_owned())
     }
 }
 
-impl Filter for Categorize {
+impl Filter for FixedTextCategorize {
     fn info(&self) -> &FilterInfo {
         &INFO
     }
@@ -238,14 +242,14 @@ impl ElementClass for CategorizeClass {
     }
 
     fn about(&self) -> &'static str {
-        "text out of a list of labels, as codes"
+        "text from a list of labels, as codes"
     }
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
         let v3 = is_v3(codec);
-        let categories = Categories::read(codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
+        let categories = CategoryLabels::read(codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
         match categories.dtype.as_deref() {
-            None | Some("|O" | "O" | "object") => Ok(Box::new(Codes { categories, v3 })),
+            None | Some("|O" | "O" | "object") => Ok(Box::new(TextCategorize { categories, v3 })),
             Some(other) => Err(failed(format_args!("expected \"dtype\" of elements of any length, found {other}"))),
         }
     }
@@ -253,12 +257,12 @@ impl ElementClass for CategorizeClass {
 
 /// The element codec.
 #[derive(Debug, Clone)]
-struct Codes {
-    categories: Categories,
+struct TextCategorize {
+    categories: CategoryLabels,
     v3: bool,
 }
 
-impl ElementCodec for Codes {
+impl ElementCodec for TextCategorize {
     fn name(&self) -> &str {
         INFO.name
     }
@@ -353,7 +357,7 @@ mod tests {
             assert_eq!(decode(&*filter, &[2, 0, 1, 2], data.len()).unwrap(), data);
             assert_eq!(filter.to_json(ZarrFormat::V2), codec);
             assert!(
-                encode(&*filter, &points("abc")).unwrap_err().to_string().contains("element 0, \"abc\", is none of")
+                encode(&*filter, &points("abc")).unwrap_err().to_string().contains("element 0: \"abc\" is not one of")
             );
             assert!(decode(&*filter, &[0, 3], 24).unwrap_err().to_string().contains("element 1: code 3"));
             assert!(decode(&*filter, &[0, 1], 23).is_err());
@@ -367,7 +371,7 @@ mod tests {
         let codec = json!({"id": "categorize", "labels": ["a"], "dtype": "|O"});
         let mut out = Vec::new();
         let error = codes(codec.clone()).encode(&strings(&["a", "b"]), &mut out).unwrap_err();
-        assert!(error.to_string().contains("element 1, \"b\", is none of the 1 labels"), "{error}");
+        assert!(error.to_string().contains("element 1: \"b\" is not one of the 1 labels"), "{error}");
         assert!(codes(codec.clone()).encode(&[NcString::from(&b"\xff"[..])], &mut out).is_err());
         for (stored, count) in [(&[2][..], 1), (&[255], 1), (&[1], 2), (&[1, 1], 1), (&[], 1)] {
             assert_eq!(codes(codec.clone()).decode(stored, count, 1000).unwrap_err().kind(), ErrorKind::Filter);

@@ -1,12 +1,12 @@
 //! Differences of neighbours (codec id `delta`).
 //!
 //! * Parameters: none, or the decoded type, or the decoded and the encoded one
-//! * Zarr V2: `{"id": "delta", "dtype": "<i4", "astype": "<i2"}`; `astype` is `dtype` where it is missing
+//! * Zarr V2: `{"id": "delta", "dtype": "<i4", "astype": "<i2"}`; `astype` defaults to `dtype`
 //! * Zarr V3: `{"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}}`
 //! * Stored: the first element, then each element's difference from the one before
 //!
-//! Integers wrap in the decoded type, so that every difference comes back; one that the encoded type cannot hold is
-//! an error when encoding, for all elements behind it would be wrong. Between floats rounding is the filter's business.
+//! Integers wrap in the decoded type, so every difference decodes. A difference outside the encoded type is
+//! an error, because it would spoil all later elements. Differences of floats are rounded.
 
 use std::borrow::Cow;
 
@@ -16,9 +16,9 @@ use nczarr_dispatch::{
 use nczarr_model::Result;
 use serde_json::Map;
 
-use super::number::{Form, Wide, convert};
-use super::types::{NUMBERS, Types};
-use crate::json::{Members, describe};
+use super::number::{NumberFormat, WideValue, convert};
+use super::types::{FilterTypes, NUMBERS};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -44,25 +44,31 @@ impl FilterClass for DeltaClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(Delta { types: Types::of_words(INFO.name, params, MEMBERS, NUMBERS)? }))
+        Ok(Box::new(Delta { types: FilterTypes::of_words(INFO.name, params, MEMBERS, NUMBERS)? }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
-        Ok(Box::new(Delta { types: Types::read(INFO.name, &members, MEMBERS, NUMBERS)? }))
+        let members = CodecMembers::of(INFO.name, codec, format)?;
+        Ok(Box::new(Delta { types: FilterTypes::read(INFO.name, &members, MEMBERS, NUMBERS)? }))
     }
 }
 
 #[derive(Debug, Clone)]
 struct Delta {
-    types: Types,
+    types: FilterTypes,
 }
 
-/// What an operation on two values of one type gives in that type.
-fn in_type(form: &Form, a: Wide, b: Wide, int: fn(i128, i128) -> i128, float: fn(f64, f64) -> f64) -> Option<Wide> {
+/// Applies an operation to two values of a type, with a result of that type.
+fn in_type(
+    form: &NumberFormat,
+    a: WideValue,
+    b: WideValue,
+    int: fn(i128, i128) -> i128,
+    float: fn(f64, f64) -> f64,
+) -> Option<WideValue> {
     form.cast(match (a, b) {
-        (Wide::Int(a), Wide::Int(b)) => Wide::Int(int(a, b)),
-        (a, b) => Wide::Float(float(a.float(), b.float())),
+        (WideValue::Int(a), WideValue::Int(b)) => WideValue::Int(int(a, b)),
+        (a, b) => WideValue::Float(float(a.float(), b.float())),
     })
 }
 
@@ -161,7 +167,7 @@ mod tests {
             let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": dtype, "astype": astype}));
             let error = encode(&*delta, &values).unwrap_err();
             assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter);
-            assert!(error.to_string().contains("delta: element 1,"), "{error}");
+            assert!(error.to_string().contains("delta: element 1:"), "{error}");
         }
         let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": "<i4"}));
         for error in [encode(&*delta, &[0; 7]).unwrap_err(), decode(&*delta, &[0; 7], 100).unwrap_err()] {
@@ -194,7 +200,7 @@ mod tests {
                 let stored = encode(&*delta, &bytes).unwrap();
                 proptest::prop_assert_eq!(decode(&*delta, &stored, bytes.len()).unwrap(), bytes);
             }
-            // Against sums that are done slowly.
+            // Compares with a slow sum.
             let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": "<i2"}));
             let sums: Vec<i16> = (0..values.len()).map(|end| {
                 values[..=end].iter().fold(0i16, |sum, &value| sum.wrapping_add(value))

@@ -1,12 +1,14 @@
-//! Floats as integers of some scale (codec id `fixedscaleoffset`).
+//! Floats as scaled integers (codec id `fixedscaleoffset`).
 //!
-//! * Parameters: offset and scale, each a 64-bit float in two words, the low one first; then the types as in `delta`
+//! * Parameters: offset and scale, each a 64-bit float in two words, low word first; then the types as in
+//!   `delta`
 //! * Zarr V2: `{"id": "fixedscaleoffset", "scale": 10, "offset": 1000, "dtype": "<f8", "astype": "|u1"}`
 //! * Zarr V3: `{"name": "numcodecs.fixedscaleoffset", "configuration": {…}}`
-//! * Stored: `(x - offset) * scale`, rounded to nearest and ties to even, as `astype`; read as `x / scale + offset`
+//! * Stored: `(x - offset) * scale`, rounded to nearest (ties to even), as `astype`; read as `x / scale +
+//!   offset`
 //!
-//! Computed in the type of the elements, or in 64-bit floats where integers meet a fraction, as NumPy does. What the
-//! encoded type cannot hold is an error when encoding. An offset or a scale is never guessed.
+//! Computes in the type of the elements, or in 64-bit floats if integers meet a fraction, as NumPy does.
+//! Encoding a value outside the encoded type is an error. Offset and scale have no default.
 
 use std::borrow::Cow;
 
@@ -16,9 +18,9 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, Number};
 
-use super::number::{Form, Wide, convert};
-use super::types::{NUMBERS, Types, float_of, float_words};
-use crate::json::{Members, describe};
+use super::number::{NumberFormat, WideValue, convert};
+use super::types::{FilterTypes, NUMBERS, float_of, float_words};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -51,26 +53,27 @@ impl FilterClass for FixedScaleOffsetClass {
         Ok(Box::new(FixedScaleOffset {
             offset: number(offset).ok_or_else(wrong)?,
             scale: number(scale).filter(|_| scale != 0.0).ok_or_else(wrong)?,
-            types: Types::of_words(INFO.name, types, MEMBERS, NUMBERS)?,
+            types: FilterTypes::of_words(INFO.name, types, MEMBERS, NUMBERS)?,
         }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let scale = members.number("scale")?;
         if scale.as_f64() == Some(0.0) {
             return Err(members.wrong("scale", "a number other than 0", &Json::Number(scale)));
         }
-        let types = Types::read(INFO.name, &members, MEMBERS, NUMBERS)?;
+        let types = FilterTypes::read(INFO.name, &members, MEMBERS, NUMBERS)?;
         Ok(Box::new(FixedScaleOffset { offset: members.number("offset")?, scale, types }))
     }
 }
 
-/// A number as a description has it: whole ones are integers.
+/// Returns a number as a description has it. Whole numbers become integers.
 fn number(value: f64) -> Option<Number> {
-    match value.fract() == 0.0 && value.abs() <= 9.0e15 && !(value == 0.0 && value.is_sign_negative()) {
-        true => Some(Number::from(value as i64)),
-        false => Number::from_f64(value),
+    if value.fract() == 0.0 && value.abs() <= 9.0e15 && !(value == 0.0 && value.is_sign_negative()) {
+        Some(Number::from(value as i64))
+    } else {
+        Number::from_f64(value)
     }
 }
 
@@ -78,29 +81,29 @@ fn number(value: f64) -> Option<Number> {
 struct FixedScaleOffset {
     offset: Number,
     scale: Number,
-    types: Types,
+    types: FilterTypes,
 }
 
-fn wide(number: &Number) -> Wide {
+fn wide(number: &Number) -> WideValue {
     match number.as_i128() {
-        Some(value) => Wide::Int(value),
-        None => Wide::Float(number.as_f64().unwrap_or(f64::NAN)),
+        Some(value) => WideValue::Int(value),
+        None => WideValue::Float(number.as_f64().unwrap_or(f64::NAN)),
     }
 }
 
-/// `a op b` with `a` of a type and `b` a number of the description: in the type if that holds `b` as such numbers are
-/// held, otherwise in 64-bit floats. `None`: integers that leave the type.
+/// Computes `a op b`, where `b` is a number of the description. Uses the type of `a` if it holds `b`,
+/// otherwise 64-bit floats. `None` if an integer leaves the type.
 fn apply(
-    form: &Form,
-    a: Wide,
-    b: Wide,
+    form: &NumberFormat,
+    a: WideValue,
+    b: WideValue,
     int: fn(i128, i128) -> Option<i128>,
     float: fn(f64, f64) -> f64,
-) -> Option<Wide> {
+) -> Option<WideValue> {
     match (a, b) {
-        (Wide::Int(a), Wide::Int(b)) => form.keep(Wide::Int(int(a, b)?)),
-        (Wide::Float(a), b) if form.is_float() => form.cast(Wide::Float(float(a, form.cast(b)?.float()))),
-        (a, b) => Some(Wide::Float(float(a.float(), b.float()))),
+        (WideValue::Int(a), WideValue::Int(b)) => form.keep(WideValue::Int(int(a, b)?)),
+        (WideValue::Float(a), b) if form.is_float() => form.cast(WideValue::Float(float(a, form.cast(b)?.float()))),
+        (a, b) => Some(WideValue::Float(float(a.float(), b.float()))),
     }
 }
 
@@ -141,7 +144,7 @@ impl Filter for FixedScaleOffset {
             let value = apply(decoded, value, offset, i128::checked_sub, |a, b| a - b)?;
             let value = apply(decoded, value, scale, i128::checked_mul, |a, b| a * b)?;
             encoded.keep(match value {
-                Wide::Float(value) => Wide::Float(value.round_ties_even()),
+                WideValue::Float(value) => WideValue::Float(value.round_ties_even()),
                 whole => whole,
             })
         })
@@ -152,7 +155,7 @@ impl Filter for FixedScaleOffset {
         let (offset, scale) = (wide(&self.offset), wide(&self.scale));
         convert(INFO.name, (encoded, src), (decoded, dst), |stored| {
             // Integers are divided as floats.
-            let stored = if encoded.is_float() { stored } else { Wide::Float(stored.float()) };
+            let stored = if encoded.is_float() { stored } else { WideValue::Float(stored.float()) };
             let value = apply(encoded, stored, scale, |_, _| None, |a, b| a / b)?;
             let value = apply(encoded, value, offset, |_, _| None, |a, b| a + b)?;
             decoded.cast(value)
@@ -191,7 +194,7 @@ mod tests {
         let i8 = codec(json!(1i64 << 62), json!(1), "<i8", "<i8");
         let stored = encode(&*i8, &bytes_of(&[(1i64 << 62) + 1, 1 << 62], false)).unwrap();
         assert_eq!(stored, bytes_of::<i64>(&[1, 0], false));
-        // numcodecs.FixedScaleOffset(0, 3, "<i4"): what was cut off is gone.
+        // numcodecs.FixedScaleOffset(0, 3, "<i4"): the fraction is lost.
         let i4 = codec(json!(0), json!(3), "<i4", "<i4");
         assert_eq!(decode(&*i4, &bytes_of::<i32>(&[8, -8], false), 8).unwrap(), bytes_of::<i32>(&[2, -2], false));
     }
@@ -207,9 +210,9 @@ mod tests {
         ] {
             let error = encode(&*codec(offset, json!(10), dtype, astype), &values).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Filter);
-            assert!(error.to_string().contains("element 1,"), "{error}");
+            assert!(error.to_string().contains("element 1:"), "{error}");
         }
-        // Bytes that no writer of integers makes.
+        // No writer of integers makes these bytes.
         let stored = bytes_of(&[f32::NAN], false);
         assert!(decode(&*codec(json!(0), json!(1), "<i4", "<f4"), &stored, 4).is_err());
     }

@@ -1,14 +1,15 @@
-//! Filters that compute with elements: delta, fixedscaleoffset, quantize, bitround, packbits, astype, categorize.
+//! Filters that compute with elements: delta, fixedscaleoffset, quantize, bitround, packbits, astype,
+//! categorize.
 //!
-//! Each takes bytes as elements of a type its description names ([`Types`](types::Types)), whatever the array's type
-//! is; where the description is silent it is the type that [`bind`](nczarr_dispatch::Filter::bind) tells. Numbers of every
-//! type and byte order are loaded, converted and stored in one place ([`Form`](number::Form)).
+//! The bytes are elements of the type that the description names ([`FilterTypes`](types::FilterTypes)),
+//! whatever the array's type. If it names none, [`bind`](nczarr_dispatch::Filter::bind) gives the type.
+//! [`NumberFormat`](number::NumberFormat) loads, converts and stores numbers of every type and byte order.
 //!
-//! None has an HDF5 id. Parameters in words, where they are wanted all the same, are in each filter's header; a type
-//! is one word: NumPy's letter of the kind, then `<`, `>` or `|`, then 16 bits of size in bytes.
+//! None has an HDF5 id. Each filter's header gives its parameters in words. A type is one word: NumPy's
+//! letter of the kind, then `<`, `>` or `|`, then 16 bits of size in bytes.
 //!
-//! What is decoded is what NumPy makes of the stored bytes. What is encoded is what numcodecs makes, but an element
-//! that would not come back, where the filter is not there to lose something, is an error.
+//! Decoding gives what NumPy makes of the stored bytes. Encoding gives what numcodecs makes. Unless the
+//! filter is lossy by purpose, an element that would not decode to itself is an error.
 
 mod astype;
 mod bitround;

@@ -1,7 +1,7 @@
-//! [`Form`]: elements of one type and byte order, loaded and stored; [`Wide`]: their values.
+//! [`NumberFormat`]: loads and stores elements of one type and byte order. [`WideValue`]: their values.
 //!
-//! Every value of every type is exact in [`Wide`]. Sums, products and quotients of floats are computed in 64 bits and
-//! then rounded to the type, which is what computing in the type gives.
+//! [`WideValue`] holds every value of every type exactly. Sums, products and quotients of floats are computed
+//! in 64 bits and rounded to the type, which gives the same result as computing in the type.
 
 use half::f16;
 use nczarr_dispatch::{ItemKind, ItemType, OutBuf};
@@ -9,13 +9,13 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 /// A value of any type.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Wide {
+pub(crate) enum WideValue {
     Int(i128),
     Float(f64),
 }
 
-impl Wide {
-    /// As a 64-bit float, rounded to nearest.
+impl WideValue {
+    /// Returns it as a 64-bit float, rounded to nearest.
     pub(crate) fn float(self) -> f64 {
         match self {
             Self::Int(value) => value as f64,
@@ -24,7 +24,7 @@ impl Wide {
     }
 }
 
-impl std::fmt::Display for Wide {
+impl std::fmt::Display for WideValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(value) => write!(f, "{value}"),
@@ -33,18 +33,18 @@ impl std::fmt::Display for Wide {
     }
 }
 
-/// How elements of one type lie in bytes, and which values they have.
+/// The stored form of elements of one type.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Form {
+pub(crate) struct NumberFormat {
     pub(crate) item: ItemType,
-    load: fn(&[u8]) -> Wide,
-    store: fn(Wide, &mut [u8]),
-    cast: fn(Wide) -> Option<Wide>,
-    keep: fn(Wide) -> Option<Wide>,
+    load: fn(&[u8]) -> WideValue,
+    store: fn(WideValue, &mut [u8]),
+    cast: fn(WideValue) -> Option<WideValue>,
+    keep: fn(WideValue) -> Option<WideValue>,
 }
 
-impl Form {
-    /// The form of a type of numbers or truth values.
+impl NumberFormat {
+    /// Returns the format of a numeric or boolean type.
     pub(crate) fn new(item: ItemType) -> Option<Self> {
         Some(match (item.kind, item.size) {
             (ItemKind::Bool, 1) => Self::of::<Flag>(item),
@@ -63,7 +63,7 @@ impl Form {
         })
     }
 
-    fn of<T: Number>(item: ItemType) -> Self {
+    fn of<T: NumberBytes>(item: ItemType) -> Self {
         Self {
             item,
             load: if item.big_endian { load::<T, true> } else { load::<T, false> },
@@ -78,37 +78,38 @@ impl Form {
         self.item.kind == ItemKind::Float
     }
 
-    /// The value an element has.
-    pub(crate) fn load(&self, element: &[u8]) -> Wide {
+    /// Returns the value of an element.
+    pub(crate) fn load(&self, element: &[u8]) -> WideValue {
         (self.load)(element)
     }
 
-    /// Writes a value that [`Form::cast`] or [`Form::keep`] gave.
-    pub(crate) fn store(&self, value: Wide, element: &mut [u8]) {
+    /// Writes a value from [`NumberFormat::cast`] or [`NumberFormat::keep`].
+    pub(crate) fn store(&self, value: WideValue, element: &mut [u8]) {
         (self.store)(value, element);
     }
 
-    /// A value as NumPy converts it: integers wrap, floats lose their fraction. `None` where that is undefined: floats
-    /// beyond the integers of the type, and NaN.
-    pub(crate) fn cast(&self, value: Wide) -> Option<Wide> {
+    /// Converts a value as NumPy does: integers wrap, floats lose their fraction. `None` where that is
+    /// undefined: NaN, and floats beyond the integers of the type.
+    pub(crate) fn cast(&self, value: WideValue) -> Option<WideValue> {
         (self.cast)(value)
     }
 
-    /// As [`Form::cast`], but also `None` for values beyond the range of the type.
-    pub(crate) fn keep(&self, value: Wide) -> Option<Wide> {
+    /// As [`NumberFormat::cast`], but also `None` for values out of the type's range.
+    pub(crate) fn keep(&self, value: WideValue) -> Option<WideValue> {
         (self.keep)(value)
     }
 }
 
-/// Converts the elements of `src` one by one into `dst`, and tells which one is refused.
+/// Converts the elements of `src` one by one into `dst`.
 ///
 /// # Errors
-/// `NC_EFILTER` if `src` is no whole number of elements, if there is too little room, or if `convert` answers `None`.
+/// `NC_EFILTER` if `src` is not a whole number of elements, if there is too little room, or if `convert`
+/// returns `None`; it names the element.
 pub(crate) fn convert(
     name: &str,
-    (from, src): (&Form, &[u8]),
-    (to, dst): (&Form, &mut OutBuf<'_>),
-    mut convert: impl FnMut(Wide) -> Option<Wide>,
+    (from, src): (&NumberFormat, &[u8]),
+    (to, dst): (&NumberFormat, &mut OutBuf<'_>),
+    mut convert: impl FnMut(WideValue) -> Option<WideValue>,
 ) -> Result<()> {
     let size = from.item.size;
     let count = elements(name, src, size)?;
@@ -124,7 +125,7 @@ pub(crate) fn convert(
     Ok(())
 }
 
-/// How many elements these bytes are.
+/// Returns the number of elements in these bytes.
 pub(crate) fn elements(name: &str, src: &[u8], size: usize) -> Result<usize> {
     match src.len() % size {
         0 => Ok(src.len() / size),
@@ -133,19 +134,19 @@ pub(crate) fn elements(name: &str, src: &[u8], size: usize) -> Result<usize> {
     }
 }
 
-/// The error of an element that its other form cannot hold.
-fn refused(name: &str, index: usize, value: Wide, to: &Form) -> Error {
+/// Makes the error for an element that the other type cannot hold.
+fn refused(name: &str, index: usize, value: WideValue, to: &NumberFormat) -> Error {
     let kind = match to.item.kind {
-        ItemKind::Bool => "truth values",
+        ItemKind::Bool => "booleans",
         ItemKind::Int => "signed integers",
         ItemKind::UInt => "unsigned integers",
         _ => "floats",
     };
     ErrorKind::Filter
-        .context(format!("{name}: element {index}, {value}, does not become {kind} of {} bytes", to.item.size))
+        .context(format!("{name}: element {index}: {value} does not convert to {kind} of {} bytes", to.item.size))
 }
 
-fn load<T: Number, const BIG: bool>(element: &[u8]) -> Wide {
+fn load<T: NumberBytes, const BIG: bool>(element: &[u8]) -> WideValue {
     let mut bytes = T::Bytes::default();
     bytes.as_mut().copy_from_slice(element);
     if BIG {
@@ -154,7 +155,7 @@ fn load<T: Number, const BIG: bool>(element: &[u8]) -> Wide {
     T::from_le(bytes).wide()
 }
 
-fn store<T: Number, const BIG: bool>(value: Wide, element: &mut [u8]) {
+fn store<T: NumberBytes, const BIG: bool>(value: WideValue, element: &mut [u8]) {
     let Some(value) = T::cast(value) else { return };
     element.copy_from_slice(value.to_le().as_ref());
     if BIG {
@@ -163,13 +164,13 @@ fn store<T: Number, const BIG: bool>(value: Wide, element: &mut [u8]) {
 }
 
 /// A type of elements.
-trait Number: Sized + Copy {
+trait NumberBytes: Sized + Copy {
     type Bytes: Default + AsRef<[u8]> + AsMut<[u8]>;
     fn from_le(bytes: Self::Bytes) -> Self;
     fn to_le(self) -> Self::Bytes;
-    fn wide(self) -> Wide;
-    fn cast(value: Wide) -> Option<Self>;
-    fn keep(value: Wide) -> Option<Self>;
+    fn wide(self) -> WideValue;
+    fn cast(value: WideValue) -> Option<Self>;
+    fn keep(value: WideValue) -> Option<Self>;
 }
 
 macro_rules! bytes {
@@ -188,26 +189,26 @@ macro_rules! bytes {
 
 macro_rules! integers {
     ($($t:ty: $size:literal),*) => {$(
-        impl Number for $t {
+        impl NumberBytes for $t {
             bytes!($size);
 
-            fn wide(self) -> Wide {
-                Wide::Int(self.into())
+            fn wide(self) -> WideValue {
+                WideValue::Int(self.into())
             }
 
-            fn cast(value: Wide) -> Option<Self> {
+            fn cast(value: WideValue) -> Option<Self> {
                 match value {
-                    Wide::Int(value) => Some(value as $t),
-                    Wide::Float(_) => Self::keep(value),
+                    WideValue::Int(value) => Some(value as $t),
+                    WideValue::Float(_) => Self::keep(value),
                 }
             }
 
-            fn keep(value: Wide) -> Option<Self> {
+            fn keep(value: WideValue) -> Option<Self> {
                 match value {
-                    Wide::Int(value) => value.try_into().ok(),
-                    Wide::Float(value) if value.is_nan() => None,
-                    // Cuts the fraction off; what is too large even for this type is too large for every other.
-                    Wide::Float(value) => (value as i128).try_into().ok(),
+                    WideValue::Int(value) => value.try_into().ok(),
+                    WideValue::Float(value) if value.is_nan() => None,
+                    // Cuts off the fraction. A value too large for this type is too large for every other.
+                    WideValue::Float(value) => (value as i128).try_into().ok(),
                 }
             }
         }
@@ -218,21 +219,21 @@ integers!(i8: 1, i16: 2, i32: 4, i64: 8, u8: 1, u16: 2, u32: 4, u64: 8);
 
 macro_rules! floats {
     ($($t:ty: $size:literal, $int:expr, $float:expr;)*) => {$(
-        impl Number for $t {
+        impl NumberBytes for $t {
             bytes!($size);
 
-            fn wide(self) -> Wide {
-                Wide::Float(self.into())
+            fn wide(self) -> WideValue {
+                WideValue::Float(self.into())
             }
 
-            fn cast(value: Wide) -> Option<Self> {
+            fn cast(value: WideValue) -> Option<Self> {
                 Some(match value {
-                    Wide::Int(value) => $int(value),
-                    Wide::Float(value) => $float(value),
+                    WideValue::Int(value) => $int(value),
+                    WideValue::Float(value) => $float(value),
                 })
             }
 
-            fn keep(value: Wide) -> Option<Self> {
+            fn keep(value: WideValue) -> Option<Self> {
                 Self::cast(value).filter(|kept| kept.is_finite() || !value.float().is_finite())
             }
         }
@@ -245,7 +246,7 @@ floats! {
     f64: 8, |value| value as f64, |value| value;
 }
 
-/// The nearest 16-bit float. Rounding to 32 bits first must not make a tie of what is none: it is to odd.
+/// Returns the nearest 16-bit float. The step through 32 bits rounds to odd, so that it makes no ties.
 fn half_of(value: f64) -> f16 {
     let near = value as f32;
     let error = f64::from(near) - value;
@@ -258,11 +259,11 @@ fn half_of(value: f64) -> f16 {
     f16::from_f32(f32::from_bits(below | 1))
 }
 
-/// A truth value: one byte.
+/// A boolean of one byte.
 #[derive(Clone, Copy)]
 struct Flag(u8);
 
-impl Number for Flag {
+impl NumberBytes for Flag {
     type Bytes = [u8; 1];
 
     fn from_le([byte]: [u8; 1]) -> Self {
@@ -273,15 +274,15 @@ impl Number for Flag {
         [self.0]
     }
 
-    fn wide(self) -> Wide {
-        Wide::Int(self.0.into())
+    fn wide(self) -> WideValue {
+        WideValue::Int(self.0.into())
     }
 
-    fn cast(value: Wide) -> Option<Self> {
-        Some(Self(u8::from(value != Wide::Int(0) && value != Wide::Float(0.0))))
+    fn cast(value: WideValue) -> Option<Self> {
+        Some(Self(u8::from(value != WideValue::Int(0) && value != WideValue::Float(0.0))))
     }
 
-    fn keep(value: Wide) -> Option<Self> {
+    fn keep(value: WideValue) -> Option<Self> {
         Self::cast(value).filter(|kept| value.float() == f64::from(kept.0))
     }
 }
@@ -291,13 +292,13 @@ mod tests {
     use super::*;
     use crate::dtype::Dtype;
 
-    fn form(text: &str) -> Form {
-        Form::new(Dtype::parse(text).unwrap().item).unwrap()
+    fn form(text: &str) -> NumberFormat {
+        NumberFormat::new(Dtype::parse(text).unwrap().item).unwrap()
     }
 
     #[test]
     fn conversions_are_those_of_numpy() {
-        use Wide::{Float, Int};
+        use WideValue::{Float, Int};
         for (ty, value, cast, keep) in [
             ("<i1", Int(200), Some(Int(-56)), None),
             ("<u1", Int(-1), Some(Int(255)), None),
@@ -328,12 +329,12 @@ mod tests {
     fn every_byte_order() {
         let bytes = [0x3f, 0xc0, 0, 0, 0, 0, 0, 0];
         for (ty, expected) in [
-            (">f4", Wide::Float(1.5)),
-            ("<i2", Wide::Int(-16_321)),
-            (">i2", Wide::Int(0x3fc0)),
-            (">u8", Wide::Int(0x3fc0 << 48)),
-            ("<u1", Wide::Int(0x3f)),
-            (">f2", Wide::Float(1.9375)),
+            (">f4", WideValue::Float(1.5)),
+            ("<i2", WideValue::Int(-16_321)),
+            (">i2", WideValue::Int(0x3fc0)),
+            (">u8", WideValue::Int(0x3fc0 << 48)),
+            ("<u1", WideValue::Int(0x3f)),
+            (">f2", WideValue::Float(1.9375)),
         ] {
             let form = form(ty);
             let element = &bytes[..form.item.size];
@@ -344,14 +345,14 @@ mod tests {
         }
     }
 
-    /// Of all 16-bit floats the nearest, and of two the one with the even bits.
+    /// Finds the nearest 16-bit float by trying all; the even one of two.
     fn slow_half(value: f64) -> u16 {
         let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
         let near = (0..0x7c00u16).min_by(|a, b| {
             let off = |bits: u16| (f64::from(f16::from_bits(bits)) - value.abs()).abs();
             off(*a).total_cmp(&off(*b)).then_with(|| (a & 1).cmp(&(b & 1)))
         });
-        // What is nearer to the next power of two than to the largest is infinite.
+        // Values nearer to the next power of two than to the largest float are infinite.
         if value.abs() >= 65520.0 { sign | 0x7c00 } else { sign | near.unwrap() }
     }
 
@@ -373,7 +374,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        // The slow one is very slow.
+        // The reference is very slow.
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(20))]
         #[test]
         fn halves_are_the_nearest_anywhere(value in -70000.0f64..70000.0, shift in 0i32..40) {

@@ -1,11 +1,12 @@
-//! Truth values as bits (codec id `packbits`).
+//! Booleans as bits (codec id `packbits`).
 //!
 //! * Parameters: none
 //! * Zarr V2: `{"id": "packbits"}`; Zarr V3: `{"name": "numcodecs.packbits", "configuration": {}}`
-//! * Stored: a byte that counts the padding bits (0 to 7), then 8 elements to a byte, the first in the most
+//! * Stored: the number of padding bits (0 to 7) in a byte, then 8 elements per byte, the first in the most
 //!   significant bit, then the padding
 //!
-//! Zarr V3's own `packbits` is another codec. A byte that is neither 0 nor 1 would not come back and is refused.
+//! Zarr V3's own `packbits` is another codec. A byte other than 0 and 1 would not decode to itself and is
+//! refused.
 
 use std::borrow::Cow;
 
@@ -15,13 +16,13 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-use crate::json::{Members, describe};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
     name: "packbits",
     aliases: &["numcodecs.packbits"],
-    about: "stores truth values as bits; no parameters",
+    about: "stores booleans as bits; no parameters",
 };
 
 /// The class of the filter.
@@ -46,7 +47,7 @@ impl FilterClass for PackbitsClass {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        Members::of(INFO.name, codec, format)?;
+        CodecMembers::of(INFO.name, codec, format)?;
         Ok(Box::new(Packbits))
     }
 }
@@ -71,7 +72,7 @@ impl Filter for Packbits {
         match chunk.item.size {
             1 => Ok(()),
             size => Err(ErrorKind::Filter
-                .context(format!("packbits: expected truth values of 1 byte, found elements of {size} bytes"))),
+                .context(format!("packbits: expected booleans of 1 byte, found elements of {size} bytes"))),
         }
     }
 
@@ -85,7 +86,8 @@ impl Filter for Packbits {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         if let Some((index, value)) = src.iter().enumerate().find(|(_, value)| **value > 1) {
-            return Err(ErrorKind::Filter.context(format!("packbits: element {index}, {value}, is neither 0 nor 1")));
+            return Err(ErrorKind::Filter
+                .context(format!("packbits: element {index}: invalid boolean (expected 0 or 1, found {value})")));
         }
         let out = dst.zeroed(src.len().div_ceil(8) + 1)?;
         let (padding, packed) = out.split_at_mut(1);
@@ -99,11 +101,11 @@ impl Filter for Packbits {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let wrong = |what: String| ErrorKind::Filter.context(format!("packbits: {what}"));
         let Some((&padding, packed)) = src.split_first() else {
-            return Err(wrong("expected a byte that counts the padding, found none".into()));
+            return Err(wrong("expected a byte with the padding count, found none".into()));
         };
         let elements = packed.len().checked_mul(8).and_then(|bits| bits.checked_sub(padding.into()));
         let Some(elements) = elements.filter(|_| padding < 8) else {
-            return Err(wrong(format!("{padding} bits of padding in {} bytes", packed.len())));
+            return Err(wrong(format!("invalid padding of {padding} bits in {} bytes", packed.len())));
         };
         let out = dst.zeroed(elements)?;
         for (eight, byte) in out.chunks_mut(8).zip(packed) {
@@ -140,7 +142,11 @@ mod tests {
     #[test]
     fn what_would_not_come_back_is_refused() {
         let error = encode(&*packbits(), &[1, 0, 2]).unwrap_err();
-        assert!(error.kind() == ErrorKind::Filter && error.to_string().contains("element 2, 2,"), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Filter
+                && error.to_string().contains("element 2: invalid boolean (expected 0 or 1, found 2)"),
+            "{error}"
+        );
         for stored in [&[][..], &[1], &[8, 0], &[255, 0, 0], &[0, 0, 0]] {
             assert_eq!(decode(&*packbits(), stored, 8).unwrap_err().kind(), ErrorKind::Filter, "{stored:?}");
         }

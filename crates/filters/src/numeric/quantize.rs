@@ -3,10 +3,10 @@
 //! * Parameters: none, or the digits (two's complement), then the types as in `delta`
 //! * Zarr V2: `{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}`
 //! * Zarr V3: `{"name": "numcodecs.quantize", "configuration": {…}}`
-//! * Stored: multiples of the largest power of two that keeps so many digits behind the point, as `astype`
+//! * Stored: multiples of the largest power of two that keeps this many digits behind the point, as `astype`
 //!
-//! Loses precision on purpose; decoding only changes the type, and needs no digits. Numbers so large that the multiple
-//! would be infinite stay as they are: there is nothing to round in them.
+//! Loses precision on purpose. Decoding changes only the type and needs no digits. Numbers so large that the
+//! multiple would be infinite stay unchanged.
 
 use std::borrow::Cow;
 
@@ -16,9 +16,9 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
 
-use super::number::{Wide, convert};
-use super::types::{FLOATS, Types};
-use crate::json::{Members, describe};
+use super::number::{WideValue, convert};
+use super::types::{FLOATS, FilterTypes};
+use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -29,7 +29,7 @@ static INFO: FilterInfo = FilterInfo {
 
 const MEMBERS: [&str; 2] = ["dtype", "astype"];
 
-/// A float has no more decimal digits on either side of its point.
+/// Most decimal digits of a float on either side of the point.
 const MOST: i32 = 308;
 
 /// The class of the filter.
@@ -54,11 +54,11 @@ impl FilterClass for QuantizeClass {
         if digits.is_some_and(|digits| digits.unsigned_abs() > MOST.unsigned_abs()) {
             return Err(ErrorKind::Inval.context(format!("quantize: expected at most {MOST} digits, found {params:?}")));
         }
-        Ok(Box::new(Quantize { digits, types: Types::of_words(INFO.name, types, MEMBERS, FLOATS)? }))
+        Ok(Box::new(Quantize { digits, types: FilterTypes::of_words(INFO.name, types, MEMBERS, FLOATS)? }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let digits = match members.int("digits")? {
             None => None,
             Some(found) => match i32::try_from(found).ok().filter(|digits| (-MOST..=MOST).contains(digits)) {
@@ -66,14 +66,14 @@ impl FilterClass for QuantizeClass {
                 digits => digits,
             },
         };
-        Ok(Box::new(Quantize { digits, types: Types::read(INFO.name, &members, MEMBERS, FLOATS)? }))
+        Ok(Box::new(Quantize { digits, types: FilterTypes::read(INFO.name, &members, MEMBERS, FLOATS)? }))
     }
 }
 
 #[derive(Debug, Clone)]
 struct Quantize {
     digits: Option<i32>,
-    types: Types,
+    types: FilterTypes,
 }
 
 impl Filter for Quantize {
@@ -82,7 +82,7 @@ impl Filter for Quantize {
     }
 
     fn params(&self) -> Cow<'_, [u32]> {
-        // Types without digits have no place.
+        // Types without digits have no position in the parameters.
         let types = self.digits.map(|_| self.types.words()).unwrap_or_default();
         Cow::Owned(self.digits.map(i32::cast_unsigned).into_iter().chain(types).collect())
     }
@@ -114,13 +114,13 @@ impl Filter for Quantize {
             return Err(ErrorKind::Filter.context("quantize: expected \"digits\" to encode with, found none"));
         };
         let bits = (f64::from(digits) * std::f64::consts::LOG2_10).ceil();
-        let round = |value: f64| decoded.cast(Wide::Float(value)).map_or(f64::NAN, Wide::float);
+        let round = |value: f64| decoded.cast(WideValue::Float(value)).map_or(f64::NAN, WideValue::float);
         let scale = round(bits.exp2());
         convert(INFO.name, (decoded, src), (encoded, dst), |value| {
             let value = value.float();
             let multiple = round(scale * value);
             let near = if multiple.is_finite() { round(multiple.round_ties_even() / scale) } else { value };
-            encoded.keep(Wide::Float(near))
+            encoded.keep(WideValue::Float(near))
         })
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let values = bytes_of(&[1e30f32, -3e38, f32::INFINITY, 0.5], false);
         assert_eq!(encode(&*quantize, &values).unwrap(), values);
         let narrow = filter(&QuantizeClass, json!({"id": "quantize", "digits": 2, "dtype": "<f4", "astype": "<f2"}));
-        assert!(encode(&*narrow, &values).unwrap_err().to_string().contains("element 0,"));
+        assert!(encode(&*narrow, &values).unwrap_err().to_string().contains("element 0:"));
         let most = filter(&QuantizeClass, json!({"id": "quantize", "digits": 308, "dtype": "<f8"}));
         let values = bytes_of(&[0.1f64, 1e-320, -7.0], false);
         assert_eq!(encode(&*most, &values).unwrap(), values);

@@ -1,11 +1,11 @@
 //! Numbers scaled and shifted, in their own type (codec `scale_offset` of Zarr V3).
 //!
-//! * Parameters: offset and scale, each a 64-bit float in two words, the low one first
+//! * Parameters: offset and scale, each a 64-bit float in two words, low word first
 //! * Zarr V3: `{"name": "scale_offset", "configuration": {"offset": -0.1, "scale": 10000}}`
 //! * Stored: `(x - offset) * scale`; read as `x / scale + offset`
 //!
-//! Floats are rounded to their type after each step. Integers stay integers: a quotient with a fraction, and a value beyond
-//! the type, is an error. An offset that is missing is 0, a scale 1.
+//! Floats are rounded to their type after each step. Integers stay integers: a quotient with a fraction, or a
+//! value out of range, is an error. The default offset is 0, the default scale 1.
 //!
 //! Source: zarr-extensions.
 
@@ -17,9 +17,9 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Number, json};
 
-use super::number::{Form, Wide, convert};
+use super::number::{NumberFormat, WideValue, convert};
 use super::types::{NUMBERS, float_of, float_words, unbound};
-use crate::json::Members;
+use crate::json::CodecMembers;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,
@@ -46,16 +46,19 @@ impl FilterClass for ScaleAndOffsetClass {
         let wrong =
             || ErrorKind::Inval.context(format!("{}: expected an offset and a scale, found {params:?}", INFO.name));
         let &[a, b, c, d] = params else { return Err(wrong()) };
-        let number = |value: f64| match value.fract() == 0.0 && value.abs() <= 9.0e15 {
-            true => Some(Number::from(value as i64)),
-            false => Number::from_f64(value),
+        let number = |value: f64| {
+            if value.fract() == 0.0 && value.abs() <= 9.0e15 {
+                Some(Number::from(value as i64))
+            } else {
+                Number::from_f64(value)
+            }
         };
         let (offset, scale) = (number(float_of(a, b)), number(float_of(c, d)));
         made(offset.ok_or_else(wrong)?, scale.ok_or_else(wrong)?).ok_or_else(wrong)
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let member = |name: &str, missing: i64| match members.get(name) {
             Some(_) => members.number(name),
             None => Ok(Number::from(missing)),
@@ -75,23 +78,23 @@ fn made(offset: Number, scale: Number) -> Option<Box<dyn Filter>> {
 struct ScaleOffset {
     offset: Number,
     scale: Number,
-    form: Option<Form>,
+    form: Option<NumberFormat>,
 }
 
 impl ScaleOffset {
-    /// The form of the elements, and offset and scale in their type.
-    fn parts(&self) -> Result<(&Form, Wide, Wide)> {
+    /// Returns the format of the elements, and offset and scale in their type.
+    fn parts(&self) -> Result<(&NumberFormat, WideValue, WideValue)> {
         let form = self.form.as_ref().ok_or_else(|| unbound(INFO.name))?;
         let of = |number: &Number| {
             let value = match (number.as_i128(), number.as_f64()) {
-                (Some(value), _) => Some(Wide::Int(value)),
-                // A whole number may be spelt with a fraction of 0.
+                (Some(value), _) => Some(WideValue::Int(value)),
+                // A whole number may be spelled with a fraction of 0.
                 (None, Some(value)) if !form.is_float() && value.fract() != 0.0 => None,
-                (None, value) => value.map(Wide::Float),
+                (None, value) => value.map(WideValue::Float),
             };
             let held = value.and_then(|value| if form.is_float() { form.cast(value) } else { form.keep(value) });
             held.ok_or_else(|| {
-                ErrorKind::Filter.context(format!("{}: {number} is no value of the type of the elements", INFO.name))
+                ErrorKind::Filter.context(format!("{}: {number} does not fit the type of the elements", INFO.name))
             })
         };
         Ok((form, of(&self.offset)?, of(&self.scale)?))
@@ -119,7 +122,7 @@ impl Filter for ScaleOffset {
     }
 
     fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
-        let known = Some(chunk.item).filter(|item| NUMBERS(item.kind)).and_then(Form::new);
+        let known = Some(chunk.item).filter(|item| NUMBERS(item.kind)).and_then(NumberFormat::new);
         self.form = Some(known.ok_or_else(|| {
             ErrorKind::Filter.context(format!("{}: expected numbers, found {:?}", INFO.name, chunk.item.kind))
         })?);
@@ -137,12 +140,12 @@ impl Filter for ScaleOffset {
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (form, offset, scale) = self.parts()?;
         convert(INFO.name, (form, src), (form, dst), |value| match (value, offset, scale) {
-            (Wide::Int(value), Wide::Int(offset), Wide::Int(scale)) => {
-                form.keep(Wide::Int(value.checked_sub(offset)?.checked_mul(scale)?))
+            (WideValue::Int(value), WideValue::Int(offset), WideValue::Int(scale)) => {
+                form.keep(WideValue::Int(value.checked_sub(offset)?.checked_mul(scale)?))
             }
             (value, offset, scale) => {
-                let shifted = form.cast(Wide::Float(value.float() - offset.float()))?;
-                form.cast(Wide::Float(shifted.float() * scale.float()))
+                let shifted = form.cast(WideValue::Float(value.float() - offset.float()))?;
+                form.cast(WideValue::Float(shifted.float() * scale.float()))
             }
         })
     }
@@ -150,13 +153,13 @@ impl Filter for ScaleOffset {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (form, offset, scale) = self.parts()?;
         convert(INFO.name, (form, src), (form, dst), |value| match (value, offset, scale) {
-            (Wide::Int(value), Wide::Int(offset), Wide::Int(scale)) => {
+            (WideValue::Int(value), WideValue::Int(offset), WideValue::Int(scale)) => {
                 let whole = value.checked_rem(scale)? == 0;
-                form.keep(Wide::Int(value.checked_div(scale).filter(|_| whole)?.checked_add(offset)?))
+                form.keep(WideValue::Int(value.checked_div(scale).filter(|_| whole)?.checked_add(offset)?))
             }
             (value, offset, scale) => {
-                let scaled = form.cast(Wide::Float(value.float() / scale.float()))?;
-                form.cast(Wide::Float(scaled.float() + offset.float()))
+                let scaled = form.cast(WideValue::Float(value.float() / scale.float()))?;
+                form.cast(WideValue::Float(scaled.float() + offset.float()))
             }
         })
     }

@@ -1,14 +1,14 @@
-//! What the tests of these filters share.
+//! Helpers for the tests of these filters.
 
 use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
 use nczarr_model::Result;
 
-/// The filter of a V2 description, bound to bytes of no meaning.
+/// Makes the filter of a V2 description, bound to plain bytes.
 pub(super) fn filter(class: &dyn FilterClass, codec: Json) -> Box<dyn Filter> {
     bound(class, codec, ItemType::BYTES)
 }
 
-/// The filter of a V2 description, bound to such elements.
+/// Makes the filter of a V2 description, bound to elements of a type.
 pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box<dyn Filter> {
     let mut filter = class.parse_json(&codec, ZarrFormat::V2).expect("a good description");
     let chunk = ChunkInfo {
@@ -24,7 +24,7 @@ pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box
     filter
 }
 
-/// Encodes into as much as the bound says.
+/// Encodes into as much room as the bound.
 pub(super) fn encode(filter: &dyn Filter, src: &[u8]) -> Result<Vec<u8>> {
     run(filter.encode_bound(src.len()).unwrap_or(0), |out| filter.encode(src, out))
 }
@@ -56,7 +56,7 @@ macro_rules! bytes {
 
 bytes!(u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
-/// Values as bytes.
+/// Returns values as bytes.
 pub(super) fn bytes_of<T: Bytes>(values: &[T], big: bool) -> Vec<u8> {
     values.iter().flat_map(|value| value.bytes(big)).collect()
 }

@@ -1,41 +1,41 @@
-//! [`Types`]: the decoded and the encoded type of a filter's elements, as far as its description names them.
+//! [`FilterTypes`]: the decoded and the encoded type of a filter's elements, as its description names them.
 
 use nczarr_dispatch::{ChunkInfo, ItemKind, ItemType, Json};
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::Map;
 
-use super::number::Form;
+use super::number::NumberFormat;
 use crate::dtype::Dtype;
-use crate::json::Members;
+use crate::json::CodecMembers;
 
-/// Which types a filter computes with.
+/// The types that a filter computes with.
 type Allowed = fn(ItemKind) -> bool;
 
 /// Integers and floats.
 pub(super) const NUMBERS: Allowed = |kind| matches!(kind, ItemKind::Int | ItemKind::UInt | ItemKind::Float);
 /// Floats.
 pub(super) const FLOATS: Allowed = |kind| kind == ItemKind::Float;
-/// Integers, floats and truth values.
+/// Integers, floats and booleans.
 pub(super) const ANY: Allowed = |kind| kind != ItemKind::Bytes;
 
 /// The two types of a filter.
 #[derive(Debug, Clone)]
-pub(super) struct Types {
+pub(super) struct FilterTypes {
     filter: &'static str,
-    /// The members of the description that name them.
+    /// The names of their members in a description.
     members: [&'static str; 2],
     allowed: Allowed,
     decoded: Option<Dtype>,
-    /// `None`: the same.
+    /// `None`: as the decoded type.
     encoded: Option<Dtype>,
-    forms: Option<(Form, Form)>,
+    forms: Option<(NumberFormat, NumberFormat)>,
 }
 
-impl Types {
-    /// The types a description names; both may be missing.
+impl FilterTypes {
+    /// Parses the types of a description. Both may be missing.
     pub(super) fn read(
         filter: &'static str,
-        description: &Members<'_>,
+        description: &CodecMembers<'_>,
         members: [&'static str; 2],
         allowed: Allowed,
     ) -> Result<Self> {
@@ -43,7 +43,7 @@ impl Types {
         Self::new(filter, members, allowed, [decoded?, encoded?])
     }
 
-    /// The types of parameters: none, the decoded one, or both.
+    /// Parses the types of parameters: none, the decoded one, or both.
     pub(super) fn of_words(
         filter: &'static str,
         words: &[u32],
@@ -75,15 +75,15 @@ impl Types {
         Ok(types)
     }
 
-    fn forms_of(&self, decoded: &Dtype) -> Result<(Form, Form)> {
+    fn forms_of(&self, decoded: &Dtype) -> Result<(NumberFormat, NumberFormat)> {
         let encoded = self.encoded.as_ref().unwrap_or(decoded);
-        match (Form::new(decoded.item), Form::new(encoded.item)) {
+        match (NumberFormat::new(decoded.item), NumberFormat::new(encoded.item)) {
             (Some(decoded), Some(encoded)) => Ok((decoded, encoded)),
-            _ => Err(ErrorKind::Internal.context(format!("{}: types without a form", self.filter))),
+            _ => Err(ErrorKind::Internal.context(format!("{}: unsupported types", self.filter))),
         }
     }
 
-    /// Learns the decoded type if the description does not name it.
+    /// Sets the decoded type if the description does not name it.
     pub(super) fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
         if self.decoded.is_none() {
             let known = Dtype::of(chunk.item).filter(|dtype| (self.allowed)(dtype.item.kind));
@@ -100,26 +100,26 @@ impl Types {
         Ok(())
     }
 
-    /// How elements lie decoded and encoded.
-    pub(super) fn forms(&self) -> Result<(&Form, &Form)> {
+    /// Returns the decoded and the encoded format.
+    pub(super) fn forms(&self) -> Result<(&NumberFormat, &NumberFormat)> {
         match &self.forms {
             Some((decoded, encoded)) => Ok((decoded, encoded)),
             None => Err(unbound(self.filter)),
         }
     }
 
-    /// What the next filter gets.
+    /// Returns the type that the next filter gets.
     pub(super) fn encoded_item(&self) -> ItemType {
         self.forms.as_ref().map_or(ItemType::BYTES, |(_, encoded)| encoded.item)
     }
 
-    /// The most bytes that so many decoded bytes become.
+    /// Returns the largest encoded size of `decoded` bytes.
     pub(super) fn encode_bound(&self, decoded: usize) -> Option<usize> {
         let (from, to) = self.forms.as_ref()?;
         decoded.div_ceil(from.item.size).checked_mul(to.item.size)
     }
 
-    /// Adds what is known to a description.
+    /// Adds the known types to a description.
     pub(super) fn describe(&self, description: &mut Map<String, Json>) {
         for (member, dtype) in self.members.into_iter().zip([&self.decoded, &self.encoded]) {
             if let Some(dtype) = dtype {
@@ -128,27 +128,27 @@ impl Types {
         }
     }
 
-    /// The types as parameters.
+    /// Returns the types as parameters.
     pub(super) fn words(&self) -> Vec<u32> {
-        // The encoded one alone has no place.
+        // The encoded type alone has no position.
         let decoded = self.decoded.as_ref().map(word);
         decoded.into_iter().chain(self.encoded.as_ref().filter(|_| decoded.is_some()).map(word)).collect()
     }
 }
 
-/// The error of a filter that is asked to work before it could.
+/// Makes the error of a filter that is used before `bind`.
 pub(super) fn unbound(filter: &str) -> Error {
     ErrorKind::Internal.context(format!("{filter}: used before the type of the elements was known"))
 }
 
-/// The type that a member names, if it is there.
-pub(super) fn named(description: &Members<'_>, member: &str, allowed: Allowed) -> Result<Option<Dtype>> {
+/// Returns the type that a member names, if present.
+pub(super) fn named(description: &CodecMembers<'_>, member: &str, allowed: Allowed) -> Result<Option<Dtype>> {
     let Some(found) = description.get(member) else { return Ok(None) };
     let dtype = found.as_str().and_then(Dtype::parse).filter(|dtype| allowed(dtype.item.kind));
     dtype.map(Some).ok_or_else(|| description.wrong(member, "a type this filter computes with", found))
 }
 
-/// A type as one parameter.
+/// Returns a type as one parameter.
 pub(super) fn word(dtype: &Dtype) -> u32 {
     let ItemType { kind, size, big_endian } = dtype.item;
     let letter = match kind {
@@ -165,20 +165,20 @@ pub(super) fn word(dtype: &Dtype) -> u32 {
     u32::from(letter) << 24 | u32::from(order) << 16 | size as u32
 }
 
-/// The type that one parameter is.
+/// Returns the type of one parameter.
 pub(super) fn of_word(found: u32) -> Option<Dtype> {
     let [letter, order, ..] = found.to_be_bytes();
     let dtype = Dtype::parse(&format!("{}{}{}", char::from(order), char::from(letter), found & 0xffff))?;
     (word(&dtype) == found).then_some(dtype)
 }
 
-/// A float as two parameters, the low one first.
+/// Returns a float as two parameters, low word first.
 pub(super) fn float_words(value: f64) -> [u32; 2] {
     let bits = value.to_bits();
     [bits as u32, (bits >> 32) as u32]
 }
 
-/// The float of two parameters.
+/// Returns the float of two parameters.
 pub(super) fn float_of(low: u32, high: u32) -> f64 {
     f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!(of_word(word(&dtype)), Some(dtype));
         }
         assert_eq!(word(&Dtype::parse("<i4").unwrap()), 0x693c_0004);
-        // A spelling that is not the one it is written with is none.
+        // Only the canonical spelling is accepted.
         for other in [0, u32::MAX, 0x693c_0001, 0x693c_0003, 0x697c_0004, 0x6930_0004] {
             assert_eq!(of_word(other), None, "{other:#x}");
         }

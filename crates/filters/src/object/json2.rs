@@ -1,9 +1,10 @@
 //! Text as JSON (codec id `json2`).
 //!
-//! * Zarr V2: `{"id": "json2", "encoding": "utf-8", …}` with the parameters of Python's encoder, kept as they were read
+//! * Zarr V2: `{"id": "json2", "encoding": "utf-8", …}` with the parameters of Python's encoder, which are
+//!   kept
 //! * Stored: `["a",null,"|O",[2]]`
 //!
-//! Written as compact as can be, in ASCII unless `ensure_ascii` is false; no parameter changes what is read.
+//! The output is compact, and ASCII unless `ensure_ascii` is false. Decoding ignores the parameters.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ use nczarr_dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, J
 use nczarr_model::{ErrorKind, NcString, Result};
 use serde_json::json;
 
-use super::{Budget, Node, Order, elements, text, token};
+use super::{MemoryBudget, NestedOrder, ObjectNode, elements, text, token};
 
 const NAME: &str = "json2";
 
@@ -43,11 +44,11 @@ impl ElementClass for Json2Class {
         }
         let ascii = members.get("ensure_ascii") != Some(&Json::Bool(false));
         let codec = if codec.is_object() { codec.clone() } else { json!({"id": NAME}) };
-        Ok(Box::new(Json2 { codec, ascii, order: Order::default() }))
+        Ok(Box::new(Json2 { codec, ascii, order: NestedOrder::default() }))
     }
 }
 
-/// Whether UTF-8 may be written and read under this name.
+/// Whether an encoding of this name is UTF-8.
 fn is_utf8(name: &str) -> bool {
     ["utf-8", "utf8", "utf_8"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
@@ -56,7 +57,7 @@ fn is_utf8(name: &str) -> bool {
 struct Json2 {
     codec: Json,
     ascii: bool,
-    order: Order,
+    order: NestedOrder,
 }
 
 impl ElementCodec for Json2 {
@@ -69,7 +70,7 @@ impl ElementCodec for Json2 {
     }
 
     fn bind(&mut self, chunk: &ElementChunk<'_>) -> Result<()> {
-        self.order = Order::of(chunk);
+        self.order = NestedOrder::of(chunk);
         Ok(())
     }
 
@@ -79,9 +80,10 @@ impl ElementCodec for Json2 {
         out.push(b'[');
         for (index, element) in elements.iter().enumerate() {
             let quoted = serde_json::to_string(text(NAME, index, element)?).map_err(failed)?;
-            match self.ascii {
-                true => escape(&quoted, out),
-                false => out.extend_from_slice(quoted.as_bytes()),
+            if self.ascii {
+                escape(&quoted, out)
+            } else {
+                out.extend_from_slice(quoted.as_bytes())
             }
             out.push(b',');
         }
@@ -91,18 +93,18 @@ impl ElementCodec for Json2 {
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let failed = |error: serde_json::Error| ErrorKind::Filter.context(format!("{NAME}: {error}"));
-        let mut budget = Budget::new(limit);
+        let mut budget = MemoryBudget::new(limit);
         let mut reader = serde_json::Deserializer::from_slice(src);
         let node = serde::de::DeserializeSeed::deserialize(Seed(&mut budget), &mut reader).map_err(failed)?;
         reader.end().map_err(failed)?;
         match node {
-            Node::List(list) => elements(NAME, list, count, self.order),
+            ObjectNode::List(list) => elements(NAME, list, count, self.order),
             other => Err(ErrorKind::Filter.context(format!("{NAME}: expected a list, found {}", other.kind()))),
         }
     }
 }
 
-/// Appends JSON text with all beyond ASCII as `\u`; only strings have such characters.
+/// Appends JSON text with non-ASCII characters as `\u`. Only strings contain such characters.
 fn escape(json: &str, out: &mut Vec<u8>) {
     for character in json.chars() {
         if character.is_ascii() {
@@ -116,7 +118,7 @@ fn escape(json: &str, out: &mut Vec<u8>) {
 }
 
 /// Reads one value within the budget.
-struct Seed<'b>(&'b mut Budget);
+struct Seed<'b>(&'b mut MemoryBudget);
 
 impl Seed<'_> {
     fn take<E: serde::de::Error>(&mut self, text: usize) -> std::result::Result<(), E> {
@@ -125,67 +127,67 @@ impl Seed<'_> {
 }
 
 impl<'de> serde::de::DeserializeSeed<'de> for Seed<'_> {
-    type Value = Node;
+    type Value = ObjectNode;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Node, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> std::result::Result<ObjectNode, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> serde::de::Visitor<'de> for Seed<'_> {
-    type Value = Node;
+    type Value = ObjectNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E: serde::de::Error>(mut self, value: bool) -> std::result::Result<Node, E> {
+    fn visit_bool<E: serde::de::Error>(mut self, value: bool) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
-        Ok(Node::Bool(value))
+        Ok(ObjectNode::Bool(value))
     }
 
-    fn visit_i64<E: serde::de::Error>(mut self, value: i64) -> std::result::Result<Node, E> {
+    fn visit_i64<E: serde::de::Error>(mut self, value: i64) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
-        Ok(Node::Token(value.to_string()))
+        Ok(ObjectNode::Token(value.to_string()))
     }
 
-    fn visit_u64<E: serde::de::Error>(mut self, value: u64) -> std::result::Result<Node, E> {
+    fn visit_u64<E: serde::de::Error>(mut self, value: u64) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
-        Ok(Node::Number(value))
+        Ok(ObjectNode::Number(value))
     }
 
-    fn visit_f64<E: serde::de::Error>(mut self, value: f64) -> std::result::Result<Node, E> {
+    fn visit_f64<E: serde::de::Error>(mut self, value: f64) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
-        Ok(Node::Token(token(value)))
+        Ok(ObjectNode::Token(token(value)))
     }
 
-    fn visit_unit<E: serde::de::Error>(mut self) -> std::result::Result<Node, E> {
+    fn visit_unit<E: serde::de::Error>(mut self) -> std::result::Result<ObjectNode, E> {
         self.take(0)?;
-        Ok(Node::Null)
+        Ok(ObjectNode::Null)
     }
 
-    fn visit_str<E: serde::de::Error>(mut self, text: &str) -> std::result::Result<Node, E> {
+    fn visit_str<E: serde::de::Error>(mut self, text: &str) -> std::result::Result<ObjectNode, E> {
         self.take(text.len())?;
-        Ok(Node::Text(text.into()))
+        Ok(ObjectNode::Text(text.into()))
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(mut self, mut list: A) -> std::result::Result<Node, A::Error> {
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(mut self, mut list: A) -> std::result::Result<ObjectNode, A::Error> {
         self.take(0)?;
         let mut nodes = Vec::new();
         while let Some(node) = list.next_element_seed(Seed(self.0))? {
             nodes.push(node);
         }
-        Ok(Node::List(nodes))
+        Ok(ObjectNode::List(nodes))
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<Node, A::Error> {
+    fn visit_map<A: serde::de::MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<ObjectNode, A::Error> {
         self.take(0)?;
         let mut members = Vec::new();
         while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
             self.take(name.len())?;
             members.push((NcString::from(&*name), map.next_value_seed(Seed(self.0))?));
         }
-        Ok(Node::Map(members))
+        Ok(ObjectNode::Map(members))
     }
 }
 

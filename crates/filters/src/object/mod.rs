@@ -1,11 +1,11 @@
 //! Codecs of Python objects: json2 and msgpack2; and pickle, which is refused.
 //!
-//! * Stored: one list, of the elements, then the type string (`|O`), then the shape
-//! * The elements stand in one flat list, or nested as the shape says; a scalar's shape is `[]`
+//! * Stored: one list of the elements, the type string (`|O`) and the shape
+//! * The elements are a flat list, or nested by shape; a scalar has the shape `[]`
 //!
-//! Null is read as empty text, for it is what Python writes where nothing was. Any other object is read as its JSON text.
-//! Written is always a flat list of text. Nested lists tell elements by index whatever order the array has, but
-//! the library that wrote them reads them back in the order of the array: where the two differ, they are refused.
+//! Null decodes as empty text, because Python writes it for missing elements. Any other object decodes as its
+//! JSON text. Encoding writes a flat list of text. Nested lists follow the indices, but the library that
+//! wrote them reads them in the order of the array. Where these differ, they are refused.
 
 mod json2;
 mod msgpack;
@@ -21,18 +21,18 @@ use nczarr_model::{Error, ErrorKind, NcString, Result};
 
 /// One value of a list.
 #[derive(Debug, PartialEq)]
-enum Node {
+enum ObjectNode {
     Text(NcString),
     Null,
     Number(u64),
-    /// Another number, as JSON has it.
+    /// Another number, as JSON text.
     Token(String),
     Bool(bool),
-    List(Vec<Node>),
-    Map(Vec<(NcString, Node)>),
+    List(Vec<ObjectNode>),
+    Map(Vec<(NcString, ObjectNode)>),
 }
 
-impl Node {
+impl ObjectNode {
     fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -44,10 +44,10 @@ impl Node {
         }
     }
 
-    /// Appends it as JSON, without spaces.
+    /// Appends it as compact JSON.
     ///
     /// # Errors
-    /// Where text in it is no UTF-8.
+    /// If it contains text that is not UTF-8.
     fn json(&self, out: &mut String) -> std::result::Result<(), String> {
         let quoted = |text: &NcString, out: &mut String| -> std::result::Result<(), String> {
             let text = std::str::from_utf8(text.as_bytes()).map_err(|_| "text in it is not UTF-8".to_owned())?;
@@ -83,7 +83,7 @@ impl Node {
     }
 }
 
-/// A number with a fraction as a token of JSON; what is none has none there, and is written as Python does.
+/// Formats a float as Python does in JSON, including infinity and NaN.
 fn token(value: f64) -> String {
     match serde_json::Number::from_f64(value) {
         Some(number) => number.to_string(),
@@ -93,20 +93,20 @@ fn token(value: f64) -> String {
     }
 }
 
-/// Memory that may still be taken.
-struct Budget {
+/// Memory that may still be allocated.
+struct MemoryBudget {
     limit: usize,
     left: usize,
 }
 
-impl Budget {
+impl MemoryBudget {
     fn new(limit: usize) -> Self {
         Self { limit, left: limit }
     }
 
-    /// Takes memory for a value with so many bytes of text.
+    /// Allocates memory for a value with this many bytes of text.
     fn take(&mut self, text: usize) -> std::result::Result<(), String> {
-        let need = size_of::<Node>().saturating_add(text);
+        let need = size_of::<ObjectNode>().saturating_add(text);
         self.left = self
             .left
             .checked_sub(need)
@@ -115,23 +115,23 @@ impl Budget {
     }
 }
 
-/// What a codec learns of its chunks: whether nested lists are in the order of the elements.
+/// Whether nested lists are in the order of the elements. The codec learns it about its chunks.
 #[derive(Debug, Clone, Copy, Default)]
-struct Order {
+struct NestedOrder {
     first_fastest: bool,
 }
 
-impl Order {
+impl NestedOrder {
     fn of(chunk: &ElementChunk<'_>) -> Self {
         Self { first_fastest: chunk.first_fastest && chunk.shape.len() > 1 }
     }
 }
 
-/// The elements of a stored list.
-fn elements(name: &str, mut list: Vec<Node>, count: usize, order: Order) -> Result<Vec<NcString>> {
+/// Returns the elements of a stored list.
+fn elements(name: &str, mut list: Vec<ObjectNode>, count: usize, order: NestedOrder) -> Result<Vec<NcString>> {
     let failed = |what: String| ErrorKind::Filter.context(format!("{name}: {what}"));
     let (shape, dtype) = (list.pop(), list.pop());
-    let (Some(Node::List(shape)), Some(Node::Text(dtype))) = (shape, dtype) else {
+    let (Some(ObjectNode::List(shape)), Some(ObjectNode::Text(dtype))) = (shape, dtype) else {
         return Err(failed("expected a list that ends with a type and a shape".into()));
     };
     let text = dtype.as_bytes();
@@ -139,7 +139,7 @@ fn elements(name: &str, mut list: Vec<Node>, count: usize, order: Order) -> Resu
         return Err(failed(format!("expected type |O, found {:?}", String::from_utf8_lossy(text))));
     }
     let lens = shape.iter().map(|len| match len {
-        Node::Number(len) => usize::try_from(*len).ok(),
+        ObjectNode::Number(len) => usize::try_from(*len).ok(),
         _ => None,
     });
     let shape: Vec<usize> =
@@ -151,7 +151,7 @@ fn elements(name: &str, mut list: Vec<Node>, count: usize, order: Order) -> Resu
     if shape.len() > 1 && order.first_fastest {
         return Err(failed(format!("nested lists of shape {shape:?} in an array of order F have no agreed meaning")));
     }
-    // Every element is a value that is there, so this is bounded by what was read.
+    // Every element is a stored value, so the input limits this.
     let mut elements = Vec::new();
     // A scalar is a list of one.
     let shape = if shape.is_empty() { vec![1] } else { shape };
@@ -159,7 +159,7 @@ fn elements(name: &str, mut list: Vec<Node>, count: usize, order: Order) -> Resu
     Ok(elements)
 }
 
-fn flatten(name: &str, list: Vec<Node>, shape: &[usize], out: &mut Vec<NcString>) -> Result<()> {
+fn flatten(name: &str, list: Vec<ObjectNode>, shape: &[usize], out: &mut Vec<NcString>) -> Result<()> {
     let failed = |what: String| -> Error { ErrorKind::Filter.context(format!("{name}: {what}")) };
     let Some((&len, inner)) = shape.split_first() else { return Ok(()) };
     if list.len() != len {
@@ -167,9 +167,9 @@ fn flatten(name: &str, list: Vec<Node>, shape: &[usize], out: &mut Vec<NcString>
     }
     for node in list {
         match node {
-            Node::List(list) if !inner.is_empty() => flatten(name, list, inner, out)?,
-            Node::Text(text) if inner.is_empty() => out.push(text),
-            Node::Null if inner.is_empty() => out.push(NcString::new()),
+            ObjectNode::List(list) if !inner.is_empty() => flatten(name, list, inner, out)?,
+            ObjectNode::Text(text) if inner.is_empty() => out.push(text),
+            ObjectNode::Null if inner.is_empty() => out.push(NcString::new()),
             other if inner.is_empty() => {
                 let mut text = String::new();
                 other.json(&mut text).map_err(|what| failed(format!("element {}: {what}", out.len())))?;
@@ -184,7 +184,7 @@ fn flatten(name: &str, list: Vec<Node>, shape: &[usize], out: &mut Vec<NcString>
     Ok(())
 }
 
-/// An element as text.
+/// Returns an element as text.
 fn text<'e>(name: &str, index: usize, element: &'e NcString) -> Result<&'e str> {
     std::str::from_utf8(element.as_bytes()).map_err(|error| {
         let at = error.valid_up_to();
@@ -196,48 +196,52 @@ fn text<'e>(name: &str, index: usize, element: &'e NcString) -> Result<&'e str> 
 mod tests {
     use super::*;
 
-    fn list(texts: &[&str]) -> Vec<Node> {
-        texts.iter().map(|&text| Node::Text(text.into())).collect()
+    fn list(texts: &[&str]) -> Vec<ObjectNode> {
+        texts.iter().map(|&text| ObjectNode::Text(text.into())).collect()
     }
 
-    fn stored(mut values: Vec<Node>, dtype: &str, shape: &[u64]) -> Vec<Node> {
-        values.push(Node::Text(dtype.into()));
-        values.push(Node::List(shape.iter().map(|&len| Node::Number(len)).collect()));
+    fn stored(mut values: Vec<ObjectNode>, dtype: &str, shape: &[u64]) -> Vec<ObjectNode> {
+        values.push(ObjectNode::Text(dtype.into()));
+        values.push(ObjectNode::List(shape.iter().map(|&len| ObjectNode::Number(len)).collect()));
         values
     }
 
     #[test]
     fn lists_of_every_shape() {
-        let order = Order::default();
+        let order = NestedOrder::default();
         let texts = |texts: &[&str]| texts.iter().map(|&text| NcString::from(text)).collect::<Vec<_>>();
         assert_eq!(elements("x", stored(list(&["a", "b"]), "|O", &[2]), 2, order).unwrap(), texts(&["a", "b"]));
         assert_eq!(elements("x", stored(list(&["a"]), "|O", &[]), 1, order).unwrap(), texts(&["a"]));
         assert_eq!(elements("x", stored(vec![], "|O", &[0]), 0, order).unwrap(), texts(&[]));
-        assert_eq!(elements("x", stored(vec![Node::Null], "<U3", &[1]), 1, order).unwrap(), texts(&[""]));
-        let nested = || stored(vec![Node::List(list(&["a", "b"])), Node::List(list(&["c", "d"]))], "|O", &[2, 2]);
+        assert_eq!(elements("x", stored(vec![ObjectNode::Null], "<U3", &[1]), 1, order).unwrap(), texts(&[""]));
+        let nested =
+            || stored(vec![ObjectNode::List(list(&["a", "b"])), ObjectNode::List(list(&["c", "d"]))], "|O", &[2, 2]);
         assert_eq!(elements("x", nested(), 4, order).unwrap(), texts(&["a", "b", "c", "d"]));
-        let first_fastest = Order::of(&ElementChunk { shape: &[2, 2], first_fastest: true });
+        let first_fastest = NestedOrder::of(&ElementChunk { shape: &[2, 2], first_fastest: true });
         assert!(elements("x", nested(), 4, first_fastest).unwrap_err().to_string().contains("order F"));
-        // Flat ones are in the order of the array, and one dimension has one order.
+        // Flat lists are in the order of the array, and one dimension has one order.
         let flat = stored(list(&["a", "b"]), "|O", &[2]);
         assert_eq!(elements("x", flat, 2, first_fastest).unwrap(), texts(&["a", "b"]));
     }
 
     #[test]
     fn other_objects_are_read_as_json() {
-        let map = Node::Map(vec![("a \"b\"".into(), Node::Null), ("c".into(), Node::List(vec![Node::Bool(true)]))]);
+        let map = ObjectNode::Map(vec![
+            ("a \"b\"".into(), ObjectNode::Null),
+            ("c".into(), ObjectNode::List(vec![ObjectNode::Bool(true)])),
+        ]);
         for (node, text) in [
-            (Node::Bool(true), "true"),
-            (Node::Bool(false), "false"),
-            (Node::Number(3), "3"),
-            (Node::Token(token(-1.5)), "-1.5"),
-            (Node::Token(token(f64::NAN)), "NaN"),
-            (Node::List(vec![]), "[]"),
-            (Node::List(list(&["a", "ü"])), "[\"a\",\"ü\"]"),
+            (ObjectNode::Bool(true), "true"),
+            (ObjectNode::Bool(false), "false"),
+            (ObjectNode::Number(3), "3"),
+            (ObjectNode::Token(token(-1.5)), "-1.5"),
+            (ObjectNode::Token(token(f64::NAN)), "NaN"),
+            (ObjectNode::List(vec![]), "[]"),
+            (ObjectNode::List(list(&["a", "ü"])), "[\"a\",\"ü\"]"),
             (map, r#"{"a \"b\"":null,"c":[true]}"#),
         ] {
             let stored = stored(vec![node], "|O", &[1]);
-            assert_eq!(elements("x", stored, 1, Order::default()).unwrap(), [NcString::from(text)]);
+            assert_eq!(elements("x", stored, 1, NestedOrder::default()).unwrap(), [NcString::from(text)]);
         }
     }
 
@@ -253,9 +257,13 @@ mod tests {
             (stored(list(&["a"]), "|O", &[u64::MAX, u64::MAX]), 1, "found shape"),
             (stored(list(&["a", "b"]), "|O", &[1, 2]), 2, "list of 1 values at element 0, found 2"),
             (stored(list(&["a"]), "|O", &[1, 1]), 1, "element 0: expected a list, found text"),
-            (one(Node::List(vec![Node::Text(NcString::from(&b"\xff"[..]))])), 1, "element 0: text in it is not UTF-8"),
+            (
+                one(ObjectNode::List(vec![ObjectNode::Text(NcString::from(&b"\xff"[..]))])),
+                1,
+                "element 0: text in it is not UTF-8",
+            ),
         ] {
-            let error = elements("x", list, count, Order::default()).unwrap_err();
+            let error = elements("x", list, count, NestedOrder::default()).unwrap_err();
             assert!(error.kind() == ErrorKind::Filter && error.to_string().contains(about), "{error}");
         }
     }

@@ -1,17 +1,17 @@
-//! MessagePack, as much of it as JSON can say: [`read`] and the writing of text and numbers.
+//! MessagePack, as far as JSON can express it: [`read`], and writing of text and numbers.
 //!
 //! Source: the MessagePack specification.
 
 use nczarr_model::NcString;
 
-use super::{Budget, Node, token};
+use super::{MemoryBudget, ObjectNode, token};
 
-/// Deeper lists are no array's.
+/// Most levels of nested lists.
 const DEPTH: usize = 64;
 
-/// Reads the value that all of `src` is.
-pub(super) fn read(src: &[u8], budget: &mut Budget) -> Result<Node, String> {
-    let mut reader = Reader { src, at: 0, budget };
+/// Reads the value that is all of `src`.
+pub(super) fn read(src: &[u8], budget: &mut MemoryBudget) -> Result<ObjectNode, String> {
+    let mut reader = MsgpackReader { src, at: 0, budget };
     let node = reader.node(DEPTH)?;
     match src.len() - reader.at {
         0 => Ok(node),
@@ -19,13 +19,13 @@ pub(super) fn read(src: &[u8], budget: &mut Budget) -> Result<Node, String> {
     }
 }
 
-struct Reader<'a> {
+struct MsgpackReader<'a> {
     src: &'a [u8],
     at: usize,
-    budget: &'a mut Budget,
+    budget: &'a mut MemoryBudget,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MsgpackReader<'a> {
     fn bytes(&mut self, len: usize) -> Result<&'a [u8], String> {
         let rest = self.src.get(self.at..).unwrap_or_default();
         match rest.get(..len) {
@@ -33,28 +33,28 @@ impl<'a> Reader<'a> {
                 self.at += len;
                 Ok(bytes)
             }
-            None => Err(format!("{len} bytes expected at byte {}, {} are there", self.at, rest.len())),
+            None => Err(format!("expected {len} bytes at byte {}, found {}", self.at, rest.len())),
         }
     }
 
-    /// A number of `len` bytes, at most 8.
+    /// Reads a number of `len` bytes, at most 8.
     fn number(&mut self, len: usize) -> Result<u64, String> {
         Ok(self.bytes(len)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
     fn len(&mut self, len: usize) -> Result<usize, String> {
-        usize::try_from(self.number(len)?).map_err(|_| "a length beyond memory".to_owned())
+        usize::try_from(self.number(len)?).map_err(|_| "a length exceeds memory".to_owned())
     }
 
-    fn node(&mut self, depth: usize) -> Result<Node, String> {
+    fn node(&mut self, depth: usize) -> Result<ObjectNode, String> {
         let from = self.at;
         self.budget.take(0)?;
         match self.number(1)? as u8 {
-            small @ 0..=0x7f => Ok(Node::Number(small.into())),
+            small @ 0..=0x7f => Ok(ObjectNode::Number(small.into())),
             list @ 0x90..=0x9f => self.list(usize::from(list & 0x0f), depth),
             text @ 0xa0..=0xbf => self.text(usize::from(text & 0x1f)),
-            0xc0 => Ok(Node::Null),
-            size @ 0xcc..=0xcf => Ok(Node::Number(self.number(1 << (size - 0xcc))?)),
+            0xc0 => Ok(ObjectNode::Null),
+            size @ 0xcc..=0xcf => Ok(ObjectNode::Number(self.number(1 << (size - 0xcc))?)),
             size @ 0xd9..=0xdb => {
                 let len = self.len(1 << (size - 0xd9))?;
                 self.text(len)
@@ -68,12 +68,12 @@ impl<'a> Reader<'a> {
                 let len = self.len(2 << (size - 0xde))?;
                 self.map(len, depth)
             }
-            value @ 0xc2..=0xc3 => Ok(Node::Bool(value == 0xc3)),
-            0xca => Ok(Node::Token(token(f32::from_bits(self.number(4)? as u32).into()))),
-            0xcb => Ok(Node::Token(token(f64::from_bits(self.number(8)?)))),
+            value @ 0xc2..=0xc3 => Ok(ObjectNode::Bool(value == 0xc3)),
+            0xca => Ok(ObjectNode::Token(token(f32::from_bits(self.number(4)? as u32).into()))),
+            0xcb => Ok(ObjectNode::Token(token(f64::from_bits(self.number(8)?)))),
             size @ 0xd0..=0xd3 => {
                 let bytes = 1 << (size - 0xd0);
-                // The sign is that of its first bit.
+                // Sign-extends from the first bit.
                 let unused = 64 - 8 * bytes as u32;
                 Ok(signed((self.number(bytes)? << unused) as i64 >> unused))
             }
@@ -85,47 +85,51 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn text(&mut self, len: usize) -> Result<Node, String> {
+    fn text(&mut self, len: usize) -> Result<ObjectNode, String> {
         let bytes = self.bytes(len)?;
         self.budget.take(len)?;
-        Ok(Node::Text(NcString::from(bytes)))
+        Ok(ObjectNode::Text(NcString::from(bytes)))
     }
 
-    fn list(&mut self, len: usize, depth: usize) -> Result<Node, String> {
-        let Some(depth) = depth.checked_sub(1) else { return Err(format!("lists in more than {DEPTH} lists")) };
-        // Memory grows with what is there, not with what is announced.
+    fn list(&mut self, len: usize, depth: usize) -> Result<ObjectNode, String> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(format!("lists are nested more than {DEPTH} levels deep"));
+        };
+        // Memory grows with the data present, not with the announced length.
         let mut list = Vec::new();
         for _ in 0..len {
             list.push(self.node(depth)?);
         }
-        Ok(Node::List(list))
+        Ok(ObjectNode::List(list))
     }
 
-    fn map(&mut self, len: usize, depth: usize) -> Result<Node, String> {
-        let Some(depth) = depth.checked_sub(1) else { return Err(format!("lists in more than {DEPTH} lists")) };
+    fn map(&mut self, len: usize, depth: usize) -> Result<ObjectNode, String> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(format!("lists are nested more than {DEPTH} levels deep"));
+        };
         let mut map = Vec::new();
         for _ in 0..len {
             let from = self.at;
             match self.node(depth)? {
-                Node::Text(name) => map.push((name, self.node(depth)?)),
+                ObjectNode::Text(name) => map.push((name, self.node(depth)?)),
                 other => return Err(format!("expected a name at byte {from}, found {}", other.kind())),
             }
         }
-        Ok(Node::Map(map))
+        Ok(ObjectNode::Map(map))
     }
 }
 
-/// A number with a sign.
-fn signed(number: i64) -> Node {
-    u64::try_from(number).map_or_else(|_| Node::Token(number.to_string()), Node::Number)
+/// Returns a signed number.
+fn signed(number: i64) -> ObjectNode {
+    u64::try_from(number).map_or_else(|_| ObjectNode::Token(number.to_string()), ObjectNode::Number)
 }
 
-/// Appends the head of a list.
+/// Appends the header of a list.
 pub(super) fn put_list(out: &mut Vec<u8>, len: u32) {
     put_head(out, len, 0x90, 16, [None, Some(0xdc), Some(0xdd)]);
 }
 
-/// Appends text. `raw`: in the form that has no length of one byte.
+/// Appends text. `raw`: in the older format without one-byte lengths.
 pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8], len: u32, raw: bool) {
     put_head(out, len, 0xa0, 32, [(!raw).then_some(0xd9), Some(0xda), Some(0xdb)]);
     out.extend_from_slice(text);
@@ -136,7 +140,7 @@ pub(super) fn put_number(out: &mut Vec<u8>, number: u32) {
     put_head(out, number, 0, 128, [Some(0xcc), Some(0xcd), Some(0xce)]);
 }
 
-/// A number below `few` together with its mark, or a mark for 1, 2 or 4 bytes and the number.
+/// Appends a number below `few` combined with `mark`, or a mark for 1, 2 or 4 bytes and the number.
 fn put_head(out: &mut Vec<u8>, number: u32, mark: u8, few: u32, marks: [Option<u8>; 3]) {
     let [_, _, _, low] = number.to_be_bytes();
     if number < few {

@@ -1,16 +1,17 @@
 //! Text as MessagePack (codec id `msgpack2`).
 //!
-//! * Zarr V2: `{"id": "msgpack2", "raw": false, "use_single_float": false, "use_bin_type": true}`, kept as read
+//! * Zarr V2: `{"id": "msgpack2", "raw": false, "use_single_float": false, "use_bin_type": true}`, kept as
+//!   read
 //! * Stored: the list of `json2` in MessagePack
 //!
-//! Text must be UTF-8 unless `raw` says that it is read as bytes. Bytes with a mark of their own are no text.
+//! Text must be UTF-8 unless `raw` is set, which reads it as bytes. MessagePack's binary type is not text.
 
 use nczarr_dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
 use nczarr_model::{ErrorKind, NcString, Result};
 use serde_json::json;
 
 use super::msgpack::{put_list, put_number, put_text, read};
-use super::{Budget, Node, Order, elements, text};
+use super::{MemoryBudget, NestedOrder, ObjectNode, elements, text};
 
 const NAME: &str = "msgpack2";
 
@@ -40,18 +41,18 @@ impl ElementClass for Msgpack2Class {
             };
         let (raw, old) = (flag("raw", false)?, !flag("use_bin_type", true)?);
         let codec = if codec.is_object() { codec.clone() } else { json!({"id": NAME}) };
-        Ok(Box::new(Msgpack2 { codec, raw, old, order: Order::default() }))
+        Ok(Box::new(Msgpack2 { codec, raw, old, order: NestedOrder::default() }))
     }
 }
 
 #[derive(Debug, Clone)]
 struct Msgpack2 {
     codec: Json,
-    /// Text is any bytes.
+    /// Text may be any bytes.
     raw: bool,
-    /// The form of text before bytes had one of their own.
+    /// Use the text format from before the binary type.
     old: bool,
-    order: Order,
+    order: NestedOrder,
 }
 
 impl ElementCodec for Msgpack2 {
@@ -64,7 +65,7 @@ impl ElementCodec for Msgpack2 {
     }
 
     fn bind(&mut self, chunk: &ElementChunk<'_>) -> Result<()> {
-        self.order = Order::of(chunk);
+        self.order = NestedOrder::of(chunk);
         Ok(())
     }
 
@@ -89,9 +90,9 @@ impl ElementCodec for Msgpack2 {
     }
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
-        let mut budget = Budget::new(limit);
+        let mut budget = MemoryBudget::new(limit);
         let node = read(src, &mut budget).map_err(|what| ErrorKind::Filter.context(format!("{NAME}: {what}")))?;
-        let Node::List(list) = node else {
+        let ObjectNode::List(list) = node else {
             return Err(ErrorKind::Filter.context(format!("{NAME}: expected a list, found {}", node.kind())));
         };
         let elements = elements(NAME, list, count, self.order)?;
@@ -125,10 +126,10 @@ mod tests {
         plain().encode(&elements, &mut out).unwrap();
         assert_eq!(out, foreign);
         assert_eq!(plain().decode(foreign, 3, LIMIT).unwrap(), elements);
-        // Of an array of two dimensions, with None.
+        // A two-dimensional array with None.
         let nested = b"\x94\x92\xa1a\xc0\x92\xa1c\xa1d\xa2|O\x92\x02\x02";
         assert_eq!(plain().decode(nested, 4, LIMIT).unwrap(), ["a", "", "c", "d"].map(NcString::from));
-        // Text of every length of length, and many elements.
+        // Text lengths of every size, and many elements.
         for (len, head) in [
             (31, &b"\xbf"[..]),
             (32, b"\xd9\x20"),
@@ -171,13 +172,13 @@ mod tests {
             (b"\x93\x81\x01\x02\xa2|O\x91\x01", "expected a name at byte 2, found a number"),
             (b"\x93\x91\xa1\xff\xa2|O\x91\x01", "text in it is not UTF-8"),
             (b"\x93\xa1\xff\xa2|O\x91\x01", "element 0 is not UTF-8"),
-            (b"\xdd\xff\xff\xff\xff\xa0", "expected at byte"),
-            (b"\xdb\xff\xff\xff\xff\xa0", "4294967295 bytes expected"),
+            (b"\xdd\xff\xff\xff\xff\xa0", "bytes at byte"),
+            (b"\xdb\xff\xff\xff\xff\xa0", "expected 4294967295 bytes"),
         ] {
             let error = plain().decode(stored, 1, LIMIT).unwrap_err();
             assert!(error.kind() == ErrorKind::Filter && error.to_string().contains(about), "{error}");
         }
-        assert!(plain().decode(&vec![0x91; 100_000], 1, LIMIT).unwrap_err().to_string().contains("64 lists"));
+        assert!(plain().decode(&vec![0x91; 100_000], 1, LIMIT).unwrap_err().to_string().contains("64 levels"));
         let many = [b"\xdc\x03\xea".to_vec(), vec![0; 1000], b"\xa2|O\x91\xcd\x03\xe8".to_vec()].concat();
         assert!(plain().decode(&many, 1000, 1000).unwrap_err().to_string().contains("limit of 1000 bytes"));
         let raw = codec(json!({"id": "msgpack2", "raw": true}));

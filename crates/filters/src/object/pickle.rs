@@ -1,6 +1,6 @@
 //! Pickled objects (codec id `pickle`): refused.
 //!
-//! Reading a pickle runs what it says. It is known here only to be refused by name.
+//! Unpickling executes code in the data. The codec exists only to refuse it by name.
 
 use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
 use nczarr_model::{ErrorKind, Result};
@@ -17,7 +17,7 @@ impl ElementClass for PickleClass {
     }
 
     fn about(&self) -> &'static str {
-        "Python's objects: always refused, for reading them runs code"
+        "Python objects: always refused, because reading them runs code"
     }
 
     fn parse(&self, _codec: &Json) -> Result<Box<dyn ElementCodec>> {

@@ -1,27 +1,27 @@
-//! Bits, most significant first: [`Reader`] and [`Writer`]. Knows no code.
+//! Reads and writes bits, most significant first: [`SzipBitReader`] and [`SzipBitWriter`].
 
 use nczarr_dispatch::OutBuf;
 use nczarr_model::Result;
 
-/// Takes bits off bytes. `None` where they end.
-pub(super) struct Reader<'a> {
+/// Reads bits of bytes. Returns `None` at the end.
+pub(super) struct SzipBitReader<'a> {
     bytes: &'a [u8],
-    /// The next bits, the first one on top. Below the `have` that count there may be some of those that follow.
+    /// The next bits at the top. Below the first `have` there may be some of the following bits.
     next: u64,
     have: u32,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SzipBitReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, next: 0, have: 0 }
     }
 
-    /// How many bits are left.
+    /// Returns the number of bits left.
     pub(super) fn left(&self) -> usize {
         self.bytes.len().saturating_mul(8).saturating_add(self.have as usize)
     }
 
-    /// At least 56 bits, as long as there are so many.
+    /// Loads at least 56 bits, while there are enough.
     fn refill(&mut self) {
         if self.have < 56
             && let Some(word) = self.bytes.first_chunk::<8>()
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of `count` bits, at most 16.
+    /// Reads a number of `count` bits, at most 16.
     pub(super) fn number(&mut self, count: u32) -> Option<u16> {
         if count == 0 {
             return Some(0);
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         u16::try_from(number).ok()
     }
 
-    /// How many zeros there are before the next one, which is taken as well.
+    /// Counts the zeros before the next one, and reads them and the one.
     pub(super) fn zeros(&mut self) -> Option<usize> {
         let mut zeros = 0;
         loop {
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
             }
             let found = self.next.leading_zeros();
             if found < self.have {
-                // In two steps: together they may be all 64.
+                // In two steps, because together they may be all 64 bits.
                 self.next = self.next << found << 1;
                 self.have -= found + 1;
                 return Some(zeros + found as usize);
@@ -81,20 +81,20 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Puts bits into an output.
-pub(super) struct Writer<'a, 'o> {
+/// Writes bits to an output.
+pub(super) struct SzipBitWriter<'a, 'o> {
     out: &'a mut OutBuf<'o>,
-    /// The bits that are no whole word yet, the first one on top.
+    /// The bits of the unfinished word, the first one at the top.
     pending: u64,
     have: u32,
 }
 
-impl<'a, 'o> Writer<'a, 'o> {
+impl<'a, 'o> SzipBitWriter<'a, 'o> {
     pub(super) fn new(out: &'a mut OutBuf<'o>) -> Self {
         Self { out, pending: 0, have: 0 }
     }
 
-    /// A number of `count` bits, at most 32; it has no higher ones.
+    /// Writes a number of `count` bits, at most 32. It must have no higher bits.
     pub(super) fn number(&mut self, number: u32, count: u32) -> Result<()> {
         if count == 0 {
             return Ok(());
@@ -112,7 +112,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         Ok(())
     }
 
-    /// So many zeros, and a one.
+    /// Writes zeros and a one.
     pub(super) fn zeros(&mut self, mut zeros: usize) -> Result<()> {
         while zeros >= 31 {
             self.number(0, 31)?;
@@ -121,7 +121,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         self.number(1, zeros as u32 + 1)
     }
 
-    /// Writes what is left, filled up with zeros to a whole byte.
+    /// Writes the remaining bits, padded with zeros to a whole byte.
     pub(super) fn finish(self) -> Result<()> {
         let bytes = self.have.div_ceil(8) as usize;
         self.out.put(self.pending.to_be_bytes().get(..bytes).unwrap_or_default())
@@ -162,7 +162,7 @@ mod tests {
         fn bits_are_those_of_the_text(items in prop::collection::vec(item(), 0..60)) {
             let mut memory = vec![0; 2000];
             let mut out = OutBuf::over(&mut memory);
-            let mut writer = Writer::new(&mut out);
+            let mut writer = SzipBitWriter::new(&mut out);
             for item in &items {
                 match *item {
                     Item::Number(number, count) => writer.number(number.into(), count).unwrap(),
@@ -177,7 +177,7 @@ mod tests {
             prop_assert!(bits.split_off(expected.len()).bytes().all(|bit| bit == b'0'));
             prop_assert_eq!(&bits, &expected);
 
-            let mut reader = Reader::new(bytes);
+            let mut reader = SzipBitReader::new(bytes);
             for item in &items {
                 match *item {
                     Item::Number(number, count) => prop_assert_eq!(reader.number(count), Some(number)),

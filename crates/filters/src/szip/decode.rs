@@ -1,17 +1,23 @@
-//! Scanlines of samples from coded blocks.
+//! Decodes coded blocks to scanlines of samples.
 
-use super::bits::Reader;
-use super::{Code, PAIR_SUM, SEGMENT, TO_THE_END, predict};
+use super::bits::SzipBitReader;
+use super::{BlockCode, PAIR_SUM, SEGMENT, TO_THE_END, predict};
 
-/// Why there are no more samples.
+/// The reason why decoding stops.
 pub(super) type Damage = &'static str;
 
 const ENDS: Damage = "the stream ends";
 
-/// Decodes a scanline: `samples` has room for all its blocks, of which those with the first `wanted` samples must be there.
+/// Decodes a scanline. `samples` has room for all its blocks. Blocks with the first `wanted` samples must be
+/// present.
 ///
-/// What fills up the last scanline some encoders leave out.
-pub(super) fn line(code: Code, bits: &mut Reader<'_>, samples: &mut [u16], wanted: usize) -> Result<(), Damage> {
+/// Some encoders leave out the padding of the last scanline.
+pub(super) fn line(
+    code: BlockCode,
+    bits: &mut SzipBitReader<'_>,
+    samples: &mut [u16],
+    wanted: usize,
+) -> Result<(), Damage> {
     let (mut rest, mut at) = (&mut *samples, 0);
     while !rest.is_empty() && (at * code.block < wanted || bits.left() >= 8) {
         let done = blocks(code, bits, rest, at)?;
@@ -24,8 +30,8 @@ pub(super) fn line(code: Code, bits: &mut Reader<'_>, samples: &mut [u16], wante
     Ok(())
 }
 
-/// Decodes the next blocks of a scanline that are coded together, the first of which is block `at`; how many.
-fn blocks(code: Code, bits: &mut Reader<'_>, rest: &mut [u16], at: usize) -> Result<usize, Damage> {
+/// Decodes the next blocks of a scanline that are coded together, from block `at` on. Returns their number.
+fn blocks(code: BlockCode, bits: &mut SzipBitReader<'_>, rest: &mut [u16], at: usize) -> Result<usize, Damage> {
     let first = usize::from(code.predict && at == 0);
     let id = u32::from(bits.number(code.id_bits()).ok_or(ENDS)?);
     let pairs = id == 0 && bits.number(1).ok_or(ENDS)? == 1;
@@ -48,15 +54,15 @@ fn blocks(code: Code, bits: &mut Reader<'_>, rest: &mut [u16], at: usize) -> Res
     Ok(1)
 }
 
-fn numbers(samples: &mut [u16], bits: &mut Reader<'_>, width: u32) -> Result<(), Damage> {
+fn numbers(samples: &mut [u16], bits: &mut SzipBitReader<'_>, width: u32) -> Result<(), Damage> {
     for sample in samples {
         *sample = bits.number(width).ok_or(ENDS)?;
     }
     Ok(())
 }
 
-/// All samples without their `low` lowest bits, and then those.
-fn split(samples: &mut [u16], bits: &mut Reader<'_>, low: u32, max: u16) -> Result<(), Damage> {
+/// Decodes all samples without their `low` lowest bits, then these bits.
+fn split(samples: &mut [u16], bits: &mut SzipBitReader<'_>, low: u32, max: u16) -> Result<(), Damage> {
     for sample in samples.iter_mut() {
         let high = bits.zeros().ok_or(ENDS)?;
         let high = u16::try_from(high).ok().filter(|&high| high <= max >> low).ok_or("a sample is too large")?;
@@ -70,8 +76,8 @@ fn split(samples: &mut [u16], bits: &mut Reader<'_>, low: u32, max: u16) -> Resu
     Ok(())
 }
 
-/// Two samples in one number. Where a reference sample stands in place of the first of a pair, that one is 0.
-fn pairs(samples: &mut [u16], bits: &mut Reader<'_>, first: usize) -> Result<(), Damage> {
+/// Decodes two samples per number. If a reference sample replaces the first of a pair, that one is 0.
+fn pairs(samples: &mut [u16], bits: &mut SzipBitReader<'_>, first: usize) -> Result<(), Damage> {
     let (alone, samples) = samples.split_at_mut(first);
     let mut next = || {
         let number = bits.zeros().ok_or(ENDS)?;
@@ -93,8 +99,8 @@ fn pairs(samples: &mut [u16], bits: &mut Reader<'_>, first: usize) -> Result<(),
     Ok(())
 }
 
-/// How many blocks of zeros there are from block `at` on.
-fn zeros(code: Code, bits: &mut Reader<'_>, at: usize) -> Result<usize, Damage> {
+/// Returns the number of zero blocks from block `at` on.
+fn zeros(code: BlockCode, bits: &mut SzipBitReader<'_>, at: usize) -> Result<usize, Damage> {
     let number = bits.zeros().ok_or(ENDS)?.saturating_add(1);
     let left = code.blocks.saturating_sub(at);
     let count = match number {

@@ -1,16 +1,16 @@
-//! Coded blocks from scanlines of samples: each block in the shortest way there is.
+//! Encodes scanlines of samples to blocks, each in its shortest form.
 
 use nczarr_model::Result;
 
-use super::bits::Writer;
-use super::{Code, PAIR_SUM, SEGMENT, TO_THE_END, predict};
+use super::bits::SzipBitWriter;
+use super::{BlockCode, PAIR_SUM, SEGMENT, TO_THE_END, predict};
 
 /// Encodes a scanline of whole blocks.
-pub(super) fn line(code: Code, samples: &mut [u16], bits: &mut Writer<'_, '_>) -> Result<()> {
+pub(super) fn line(code: BlockCode, samples: &mut [u16], bits: &mut SzipBitWriter<'_, '_>) -> Result<()> {
     let mut reference = None;
     if code.predict {
         predict::apply(samples, code.max());
-        // The reference stands by itself, and counts as 0 in its block.
+        // The reference sample is stored alone, and counts as 0 in its block.
         reference = samples.first_mut().map(std::mem::take);
     }
     let mut zeros = 0;
@@ -33,11 +33,11 @@ pub(super) fn line(code: Code, samples: &mut [u16], bits: &mut Writer<'_, '_>) -
 }
 
 fn put_zeros(
-    code: Code,
+    code: BlockCode,
     reference: Option<u16>,
     blocks: usize,
     to_the_end: bool,
-    bits: &mut Writer<'_, '_>,
+    bits: &mut SzipBitWriter<'_, '_>,
 ) -> Result<()> {
     bits.number(0, code.id_bits() + 1)?;
     put_reference(code, reference, bits)?;
@@ -49,11 +49,11 @@ fn put_zeros(
     bits.zeros(number - 1)
 }
 
-fn put_reference(code: Code, reference: Option<u16>, bits: &mut Writer<'_, '_>) -> Result<()> {
+fn put_reference(code: BlockCode, reference: Option<u16>, bits: &mut SzipBitWriter<'_, '_>) -> Result<()> {
     reference.map_or(Ok(()), |reference| bits.number(reference.into(), code.bits))
 }
 
-fn put_block(code: Code, reference: Option<u16>, block: &[u16], bits: &mut Writer<'_, '_>) -> Result<()> {
+fn put_block(code: BlockCode, reference: Option<u16>, block: &[u16], bits: &mut SzipBitWriter<'_, '_>) -> Result<()> {
     let samples = block.get(usize::from(reference.is_some())..).unwrap_or_default();
     let plain = samples.len() as u64 * u64::from(code.bits);
     let (low, split) = best_split(code, samples);
@@ -78,8 +78,8 @@ fn put_block(code: Code, reference: Option<u16>, block: &[u16], bits: &mut Write
     })
 }
 
-/// The number of low bits to split off, and what that takes. With more and more of them it gets shorter, then longer.
-fn best_split(code: Code, samples: &[u16]) -> (u32, u64) {
+/// Returns the best number of low bits to split off, and the size in bits. The size first falls, then rises.
+fn best_split(code: BlockCode, samples: &[u16]) -> (u32, u64) {
     let mut best = (0, u64::MAX);
     for low in 0..=code.plain_id() - 2 {
         let high: u64 = samples.iter().map(|&sample| u64::from(sample >> low)).sum();
@@ -92,7 +92,7 @@ fn best_split(code: Code, samples: &[u16]) -> (u32, u64) {
     best
 }
 
-/// What pairs take, with the bit that says so; the most if a pair is too large for its code.
+/// Returns the size of paired coding in bits with its flag bit; the maximum if a pair is too large.
 fn pairs_bits(block: &[u16]) -> u64 {
     let mut length = 1;
     for pair in block.as_chunks::<2>().0 {

@@ -7,10 +7,10 @@ use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, 
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::json;
 
-use super::Code;
-use super::line::Lines;
-use crate::json::{Members, describe};
-use crate::{local, transpose};
+use super::BlockCode;
+use super::line::Scanlines;
+use crate::json::{CodecMembers, describe};
+use crate::{thread_cache, transpose};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(4),
@@ -19,30 +19,30 @@ static INFO: FilterInfo = FilterInfo {
     about: "extended-Rice coding of numbers; two parameters: 4 (as they are) or 32 (differences), pixels per block",
 };
 
-/// Bits of the mask, as HDF5 has them.
+/// Bits of the mask, as in HDF5.
 mod mask {
-    /// Samples are coded as they are.
+    /// Samples are coded unchanged.
     pub(super) const EC: u32 = 4;
-    /// Differences between samples are.
+    /// Differences of samples are coded.
     pub(super) const NN: u32 = 32;
     /// The least significant byte comes first.
     pub(super) const LSB: u32 = 8;
     /// The most significant byte comes first.
     pub(super) const MSB: u32 = 16;
-    /// Always set by HDF5.
+    /// HDF5 always sets it.
     pub(super) const ALLOW_K13: u32 = 1;
-    /// Never set by HDF5.
+    /// HDF5 never sets it.
     pub(super) const CHIP: u32 = 2;
-    /// No header; always set by HDF5.
+    /// No header; HDF5 always sets it.
     pub(super) const RAW: u32 = 128;
 
     pub(super) const ALL: u32 = EC | NN | LSB | MSB | ALLOW_K13 | CHIP | RAW;
 }
 
-/// The most blocks a scanline may have.
+/// Most blocks of a scanline.
 const MOST_BLOCKS: usize = 128;
 
-/// Memory above this is given back after use.
+/// More memory than this is freed after use.
 const KEEP: usize = 8 << 20;
 
 /// The class of the szip filter.
@@ -58,7 +58,7 @@ impl FilterClass for SzipClass {
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match *params {
             [mask, block] => Szip::boxed(mask, block, None, ErrorKind::Inval),
-            // As HDF5 stores them: what it adds to the mask follows from the array.
+            // As HDF5 stores them. The additions of HDF5 follow from the array.
             [mask, block, _, pixels] => Szip::boxed(mask, block, Some(pixels), ErrorKind::Inval),
             _ => Err(ErrorKind::Inval.context(format!(
                 "szip: expected two parameters, the mask and the pixels per block, found {params:?}"
@@ -67,7 +67,7 @@ impl FilterClass for SzipClass {
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = Members::of(INFO.name, codec, format)?;
+        let members = CodecMembers::of(INFO.name, codec, format)?;
         let number = |member| {
             let found = members.int(member)?;
             let number = found.and_then(|number| u32::try_from(number).ok());
@@ -77,21 +77,21 @@ impl FilterClass for SzipClass {
     }
 }
 
-/// What was learnt of the array.
+/// The facts that `bind` gives.
 #[derive(Debug, Clone, Copy)]
-struct Bound {
-    /// Bytes of an element: 1, 2, 4 or 8.
+struct BoundSzip {
+    /// Element size in bytes: 1, 2, 4 or 8.
     item: usize,
-    lines: Lines,
+    lines: Scanlines,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Szip {
     mask: u32,
     block: u32,
-    /// Pixels of a scanline, where a file says so.
+    /// Pixels of a scanline, if the file states them.
     pixels: Option<u32>,
-    bound: Option<Bound>,
+    bound: Option<BoundSzip>,
 }
 
 impl Szip {
@@ -112,12 +112,12 @@ impl Szip {
         Ok(Box::new(Self { mask, block, pixels, bound: None }))
     }
 
-    fn bound(&self) -> Result<Bound> {
+    fn bound(&self) -> Result<BoundSzip> {
         self.bound.ok_or_else(|| ErrorKind::Internal.context("szip: used before the array was known"))
     }
 }
 
-impl Bound {
+impl BoundSzip {
     /// Whether elements are coded as byte planes.
     fn planes(self) -> bool {
         self.item > 2
@@ -170,13 +170,13 @@ impl Filter for Szip {
                 chunk.elements
             )));
         }
-        let code = Code {
+        let code = BlockCode {
             bits: if item == 2 { 16 } else { 8 },
             block,
             blocks: pixels.div_ceil(block),
             predict: self.mask & mask::NN != 0,
         };
-        self.bound = Some(Bound { item, lines: Lines { code, pixels, big_endian: chunk.big_endian } });
+        self.bound = Some(BoundSzip { item, lines: Scanlines { code, pixels, big_endian: chunk.big_endian } });
         Ok(())
     }
 
@@ -219,7 +219,7 @@ impl Filter for Szip {
     }
 }
 
-/// Bytes of the decoded size.
+/// Size in bytes of the decoded size.
 const HEADER: usize = 4;
 
 fn short(found: usize) -> Error {
@@ -228,13 +228,13 @@ fn short(found: usize) -> Error {
 
 /// Memory kept per thread.
 #[derive(Default)]
-struct Scratch {
+struct SzipScratch {
     planes: Vec<u8>,
     samples: Vec<u16>,
 }
 
-impl Scratch {
-    /// Memory for the byte planes of `len` bytes: no more than the caller holds or expects.
+impl SzipScratch {
+    /// Returns memory for the byte planes of `len` bytes, which is at most the caller's data.
     fn planes(&mut self, len: usize) -> &mut [u8] {
         self.planes.resize(len, 0);
         &mut self.planes
@@ -242,13 +242,13 @@ impl Scratch {
 }
 
 thread_local! {
-    static SCRATCH: Cell<Option<Scratch>> = const { Cell::new(None) };
+    static SCRATCH: Cell<Option<SzipScratch>> = const { Cell::new(None) };
 }
 
-fn with<R>(work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
-    local::with(
+fn with<R>(work: impl FnOnce(&mut SzipScratch) -> Result<R>) -> Result<R> {
+    thread_cache::with(
         &SCRATCH,
-        || Ok(Scratch::default()),
+        || Ok(SzipScratch::default()),
         |scratch| {
             let outcome = work(scratch);
             if scratch.planes.capacity() > KEEP {

@@ -1,35 +1,35 @@
-//! Bytes as scanlines of pixels: cutting, filling up, byte order.
+//! Converts bytes to scanlines of pixels: cutting, padding, byte order.
 
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use super::bits::{Reader, Writer};
-use super::{Code, decode, encode};
+use super::bits::{SzipBitReader, SzipBitWriter};
+use super::{BlockCode, decode, encode};
 
-/// How bytes are pixels, and pixels scanlines.
+/// The layout of pixels and scanlines.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lines {
-    pub(super) code: Code,
-    /// Pixels of a scanline before it is filled up, at least 1.
+pub(super) struct Scanlines {
+    pub(super) code: BlockCode,
+    /// Pixels of a scanline before padding, at least 1.
     pub(super) pixels: usize,
-    /// Whether a pixel of two bytes has the most significant one first.
+    /// Whether pixels of two bytes are big-endian.
     pub(super) big_endian: bool,
 }
 
-impl Lines {
+impl Scanlines {
     fn line_bytes(self) -> usize {
         self.pixels * self.code.bits.div_ceil(8) as usize
     }
 
-    /// The most bytes that `len` bytes become; `None` if no memory has so many.
+    /// Returns the largest coded size of `len` bytes; `None` if it overflows.
     pub(super) fn bound(self, len: usize) -> Option<usize> {
         let bits = len.div_ceil(self.line_bytes()).checked_mul(self.code.line_bound())?;
         Some(bits.div_ceil(8))
     }
 
-    /// Appends the coded scanlines of `src`. A pixel of which half is missing counts as having zeros there.
+    /// Appends the coded scanlines of `src`. A missing half of the last pixel counts as zeros.
     pub(super) fn encode(self, src: &[u8], samples: &mut Vec<u16>, out: &mut OutBuf<'_>) -> Result<()> {
-        let mut bits = Writer::new(out);
+        let mut bits = SzipBitWriter::new(out);
         for line in src.chunks(self.line_bytes()) {
             samples.clear();
             if self.code.bits > 8 {
@@ -48,12 +48,12 @@ impl Lines {
         bits.finish()
     }
 
-    /// Appends the `len` bytes that `src` is the code of.
+    /// Appends the `len` bytes decoded from `src`.
     ///
     /// # Errors
-    /// `NC_EFILTER` if it is the code of other or of more bytes.
+    /// `NC_EFILTER` if `src` decodes to other or more bytes.
     pub(super) fn decode(self, src: &[u8], len: usize, samples: &mut Vec<u16>, out: &mut OutBuf<'_>) -> Result<()> {
-        let mut bits = Reader::new(src);
+        let mut bits = SzipBitReader::new(src);
         samples.clear();
         samples.resize(self.code.padded(), 0);
         let mut left = len;

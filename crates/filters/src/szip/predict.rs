@@ -1,10 +1,10 @@
-//! Samples as differences to the one before, made numbers that are small where the differences are.
+//! Converts samples to differences, mapped to small numbers for small differences, and back.
 //!
-//! A difference may go up or down, as far as the range of samples lets it. As far as both are possible, going up by `n`
-//! is `2n` and going down by `n` is `2n - 1`; beyond, where only one is, it is what is left of the numbers.
-//! Source: CCSDS 121.0-B-2, section 4 (unit-delay predictor, mapper).
+//! A difference goes up or down within the range of samples. While both are possible, up by `n` maps to `2n`
+//! and down by `n` to `2n - 1`. Where only one is possible, it maps to the remaining numbers. Source: CCSDS
+//! 121.0-B-2, section 4 (unit-delay predictor, mapper).
 
-/// Makes differences of all samples but the first, which stays.
+/// Replaces all samples but the first by mapped differences.
 pub(super) fn apply(samples: &mut [u16], max: u16) {
     let mut samples = samples.iter_mut();
     let Some(first) = samples.next() else { return };
@@ -23,7 +23,7 @@ pub(super) fn apply(samples: &mut [u16], max: u16) {
     }
 }
 
-/// Makes samples of differences, none of which is above `max`.
+/// Restores samples from mapped differences, none above `max`.
 pub(super) fn undo(samples: &mut [u16], max: u16) {
     let mut samples = samples.iter_mut();
     let Some(first) = samples.next() else { return };
@@ -35,7 +35,7 @@ pub(super) fn undo(samples: &mut [u16], max: u16) {
         before = if half <= theta {
             if mapped % 2 == 0 { before + half } else { before - half }
         } else if before == theta {
-            // Down there is no more room.
+            // There is no more room downwards.
             mapped
         } else {
             max - mapped
@@ -48,7 +48,7 @@ pub(super) fn undo(samples: &mut [u16], max: u16) {
 mod tests {
     use super::*;
 
-    /// The numbers of all differences there are, one after another: nearest first, down before up.
+    /// Numbers all possible differences in order: nearest first, down before up.
     fn by_counting(before: u8, now: u8) -> u16 {
         let mut number = 0;
         for distance in 0..=255i32 {

@@ -1,8 +1,9 @@
-//! Byte shuffle: byte `b` of element `i` of `n` goes to `b * n + i`, bytes beyond the last whole element stay.
+//! Byte shuffle: byte `b` of element `i` of `n` goes to `b * n + i`. Bytes beyond the last whole element
+//! stay.
 //!
-//! [`join`] and [`split`] do it with planes that lie anywhere, for sizes known when compiled: with vectors ([`simd`])
-//! as far as those go, then with plain loops. Other sizes are loops, compiled twice on x86-64: for any processor and
-//! for AVX2. Shared by the shuffle filter and blosc; knows neither.
+//! [`join`] and [`split`] handle element sizes known at compile time, with planes at any place: with vectors
+//! ([`simd`]) as far as possible, then with loops. Other sizes use loops, compiled twice on x86-64: for any
+//! processor and for AVX2. The shuffle filter, blosc and szip share this module.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod simd;
@@ -26,10 +27,10 @@ pub(crate) fn shuffle(src: &[u8], item: usize, dst: &mut OutBuf<'_>) -> Result<(
     unsafe { write_all(src.len(), dst, |out| shuffle_all(src, item, out)) }
 }
 
-/// Lets `write` fill the next `len` bytes.
+/// Calls `write` with the next `len` bytes of the output.
 ///
 /// # Safety
-/// `write` initialises all of its argument.
+/// `write` must initialise all of its argument.
 pub(crate) unsafe fn write_all(len: usize, dst: &mut OutBuf<'_>, write: impl FnOnce(&mut Out)) -> Result<()> {
     if dst.room() < len {
         return Err(ErrorKind::Filter.context(format!("{len} bytes do not fit the {} left", dst.room())));
@@ -42,7 +43,7 @@ pub(crate) unsafe fn write_all(len: usize, dst: &mut OutBuf<'_>, write: impl FnO
     })
 }
 
-/// Writes the elements whose byte `b` stand at `b * stride` and on in `planes`. All of `items` is written.
+/// Writes elements whose byte `b` is in `planes` from `b * stride` on. Writes all of `items`.
 pub(crate) fn join<const N: usize>(planes: &[u8], stride: usize, items: &mut [[MaybeUninit<u8>; N]]) {
     let count = items.len();
     let planes: [&[u8]; N] = std::array::from_fn(|byte| &planes[byte * stride..][..count]);
@@ -57,7 +58,7 @@ pub(crate) fn join<const N: usize>(planes: &[u8], stride: usize, items: &mut [[M
     }
 }
 
-/// Writes byte `b` of all elements to `b * stride` and on in `planes`: so many bytes of each plane as there are elements.
+/// Writes byte `b` of all elements to `planes` from `b * stride` on.
 pub(crate) fn split<const N: usize>(items: &[[u8; N]], planes: &mut Out, stride: usize) {
     #[cfg(target_arch = "x86_64")]
     let done = simd::split(items, planes, stride);
@@ -104,7 +105,7 @@ fn shuffle_all(src: &[u8], item: usize, out: &mut Out) {
     }
 }
 
-/// Compiles a function for AVX2 as well and chooses at run time.
+/// Also compiles a function for AVX2, and chooses at run time.
 macro_rules! for_avx2_too {
     ($name:ident, $body:ident) => {
         fn $name(src: &[u8], item: usize, out: &mut Out) {
@@ -127,7 +128,7 @@ macro_rules! for_avx2_too {
 for_avx2_too!(join_any, join_body);
 for_avx2_too!(split_any, split_body);
 
-/// Elements per tile: so many that the strided side of it stays in the nearest cache.
+/// Elements of a tile. The strided side of a tile fits in the first-level cache.
 const TILE: usize = 64;
 
 #[inline(always)]

@@ -1,16 +1,18 @@
-//! Byte planes to elements and back with AVX2, 32 elements at a time; and 8 by 8 bits turned.
+//! Byte planes to elements and back with AVX2, 32 elements at a time; and transposition of 8 by 8 bits.
 //!
-//! One *riffle* interleaves the two halves of a group of registers byte by byte, each lane of 16 bytes by itself: in
-//! the binary number of a byte's position that rotates the bits left by one. Bytes of `N` planes stand at
-//! `plane · 16 + element` and are wanted at `element · N + plane`: log2(`N`) riffles; the way back is four.
+//! One *riffle* interleaves the two halves of a group of registers byte by byte, separately in each lane of
+//! 16 bytes. In the binary number of a byte's position it rotates the bits left by one. Bytes of `N` planes
+//! are at `plane · 16 + element` and needed at `element · N + plane`: log2(`N`) riffles. The way back takes
+//! four.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// Elements at a time.
+/// Elements of one step.
 const STEP: usize = 32;
 
-/// Writes the elements of planes that are as long as `items`, and answers how many: the rest is the caller's.
+/// Writes the elements of planes that are as long as `items`. Returns their number; the caller writes the
+/// rest.
 pub(super) fn join<const N: usize>(planes: [&[u8]; N], items: &mut [[MaybeUninit<u8>; N]]) -> usize {
     let count = items.len() / STEP * STEP;
     assert!(planes.iter().all(|plane| plane.len() >= count));
@@ -22,7 +24,7 @@ pub(super) fn join<const N: usize>(planes: [&[u8]; N], items: &mut [[MaybeUninit
     count
 }
 
-/// Writes the planes of elements, and answers of how many: the rest is the caller's.
+/// Writes the planes of elements. Returns the number of elements; the caller writes the rest.
 pub(super) fn split<const N: usize>(items: &[[u8; N]], planes: &mut [MaybeUninit<u8>], stride: usize) -> usize {
     let count = items.len() / STEP * STEP;
     assert!(
@@ -51,9 +53,11 @@ fn riffle<const N: usize>(group: [__m256i; N]) -> [__m256i; N] {
     next
 }
 
+/// Writes elements from planes.
+///
 /// # Safety
-/// The processor has AVX2; `count` bytes, a multiple of [`STEP`], can be read at each of `planes`, and so many elements
-/// written at `to`.
+/// The processor must have AVX2. `count` bytes, a multiple of [`STEP`], must be readable at each of `planes`,
+/// and as many elements writable at `to`.
 #[target_feature(enable = "avx2")]
 unsafe fn join_steps<const N: usize>(planes: [*const u8; N], to: *mut u8, count: usize) {
     for at in (0..count).step_by(STEP) {
@@ -65,8 +69,8 @@ unsafe fn join_steps<const N: usize>(planes: [*const u8; N], to: *mut u8, count:
         for _ in 0..N.ilog2() {
             group = riffle(group);
         }
-        // The second lane of each holds what comes 16 elements later. In the order of addresses: two stores to a cache
-        // line cost one if they follow one another.
+        // The second lane of each holds the elements 16 positions later. Stores follow the addresses, because
+        // two consecutive stores to a cache line cost one.
         let to = to.wrapping_add(at * N);
         for pair in 0..N / 2 {
             let both = _mm256_permute2x128_si256::<0x20>(group[2 * pair], group[2 * pair + 1]);
@@ -81,9 +85,11 @@ unsafe fn join_steps<const N: usize>(planes: [*const u8; N], to: *mut u8, count:
     }
 }
 
+/// Writes planes from elements.
+///
 /// # Safety
-/// The processor has AVX2; `count` elements, a multiple of [`STEP`], can be read at `from`, and so many bytes written
-/// at `planes` and every `stride` on, `N` times.
+/// The processor must have AVX2. `count` elements, a multiple of [`STEP`], must be readable at `from`, and as
+/// many bytes writable at each of the `N` planes, `stride` bytes apart.
 #[target_feature(enable = "avx2")]
 unsafe fn split_steps<const N: usize>(from: *const u8, planes: *mut u8, stride: usize, count: usize) {
     for at in (0..count).step_by(STEP) {

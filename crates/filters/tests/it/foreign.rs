@@ -1,4 +1,4 @@
-//! Streams that numcodecs made (vectors/make.py) are read, and say what they should.
+//! Decodes streams made by numcodecs (vectors/make.py).
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn what_may_follow_a_deflate_stream() {
         let stream = [vector!("gzip"), tail].concat();
         assert_eq!(decode(&*gzip, &stream, data.len()).is_ok(), tail.iter().all(|&b| b == 0), "gzip and {tail:?}");
     }
-    // A member more than was declared is too much, not ignored.
+    // A second member exceeds the declared size, so it is an error.
     let twice = [vector!("gzip"), vector!("gzip")].concat();
     assert!(decode(&*gzip, &twice, data.len()).unwrap_err().to_string().contains("more than"));
     assert_eq!(decode(&*gzip, &twice, 2 * data.len()).unwrap(), [&data[..], &data].concat());
@@ -51,12 +51,12 @@ fn zstd() {
     for tail in [&b"\0"[..], b"\0\0\0\0\0", b"\x1e\xb5\x2f\xfd", b"\x53\x2a\x4d\x18\x09\0\0\0short"] {
         assert!(decode(&*zstd, &[vector!("zstd"), tail].concat(), data.len() + 99).is_err(), "{tail:?}");
     }
-    // A frame without content size: magic, no flags, a window, one raw block that is the last.
+    // A frame without content size: magic, no flags, a window, one raw last block.
     let frame = b"\x28\xb5\x2f\xfd\x00\x00\x29\x00\x00hello";
     assert_eq!(decode(&*zstd, frame, 5).unwrap(), b"hello");
     assert_eq!(decode(&*zstd, &[&frame[..], frame].concat(), 10).unwrap(), b"hellohello");
     assert!(decode(&*zstd, frame, 4).is_err());
-    // No frame that holds data holds no bytes; but no frame at all is damage.
+    // Input without frames of data decodes to no bytes. Input without any frame is damage.
     assert_eq!(decode(&*zstd, b"\x53\x2a\x4d\x18\x02\0\0\0ab", 9).unwrap(), b"");
     assert!(decode(&*zstd, b"", 0).is_err());
 }
@@ -68,7 +68,7 @@ fn shuffle() {
     for (size, stream) in
         [(2, vector!("shuffle-2")), (4, vector!("shuffle-4")), (8, vector!("shuffle-8")), (10, vector!("shuffle-10"))]
     {
-        // The size in the description, or that of the element where it says 0.
+        // The size in the description, or that of the element if it is 0.
         for filter in [v2(json!({"id": "shuffle", "elementsize": size}), 3), v2(json!({"id": "shuffle"}), size)] {
             assert_eq!(encode(&*filter, &data).unwrap(), stream, "{size}");
             assert_eq!(decode(&*filter, stream, data.len()).unwrap(), data, "{size}");
@@ -105,7 +105,7 @@ fn bzip2() {
         for tail in [&b"\0\0\0"[..], b"BZ", b"BZh0", b"garbage"] {
             assert_eq!(decode(&*bz2, &[stream, tail].concat(), data.len()).unwrap(), data, "{tail:?}");
         }
-        // A stream that begins is one: it must not be cut, nor hold more than was declared.
+        // A stream that begins counts: it must not be cut, nor hold more than declared.
         for tail in [&b"BZh9"[..], &one[..one.len() - 1], one] {
             assert!(decode(&*bz2, &[stream, tail].concat(), data.len()).is_err(), "{tail:?}");
         }
@@ -124,7 +124,7 @@ fn lz4() {
     assert_eq!(encode(&*lz4, &data).unwrap(), vector!("lz4"));
     let error = decode(&*lz4, vector!("lz4"), data.len() - 1).unwrap_err().to_string();
     assert!(error.contains("holds 1000 bytes, more than the 999"), "{error}");
-    // Bytes behind the block, and a size that the block has not.
+    // Bytes behind the block, and a wrong size.
     assert!(decode(&*lz4, &[vector!("lz4"), b"\0"].concat(), data.len()).is_err());
     for size in [0u32, 999, 1001, 1 << 31, u32::MAX] {
         let mut lying = vector!("lz4").to_vec();
@@ -168,7 +168,7 @@ mod lzma {
             let error = decode(&*filter, stream, data.len() - 1).unwrap_err().to_string();
             assert!(error.contains("more than"), "{codec}: {error}");
             assert!(decode(&*filter, &stream[..stream.len() - 1], data.len()).is_err(), "{codec}");
-            // One more is too much.
+            // A second stream exceeds the declared size.
             assert!(decode(&*filter, &[stream, stream].concat(), data.len()).is_err(), "{codec}");
             let twice = decode(&*filter, &[stream, stream].concat(), 2 * data.len()).unwrap();
             assert_eq!(twice, [&data[..], &data].concat(), "{codec}");
@@ -195,7 +195,7 @@ mod lzma {
         assert!(decode(&*alone, &[vector!("lzma-alone"), b"garbage"].concat(), data.len()).is_err());
     }
 
-    /// Sizes in headers are no reason to allocate.
+    /// Sizes in headers must not cause allocations.
     #[test]
     fn headers_that_ask_for_memory() {
         let data = sample(250);
@@ -215,7 +215,7 @@ mod lzma {
         let stream = encode(&*small, &data).unwrap();
         assert_eq!(decode(&*raw, &stream, data.len()).unwrap(), data);
 
-        // The header of the block: its size, one filter, LZMA2, one byte for the dictionary, padding, CRC-32.
+        // The block header: its size, one filter, LZMA2, one byte for the dictionary, padding, CRC-32.
         let mut stream = vector!("lzma-xz").to_vec();
         assert_eq!(stream[12..20], [2, 0, 0x21, 1, 0x16, 0, 0, 0]);
         stream[16] = 40;
@@ -326,7 +326,7 @@ mod blosc {
     #[test]
     fn frames_of_every_kind() {
         let all = sample(20_001);
-        // What the description says must not matter.
+        // The description must not matter.
         let filter = v2(json!({"id": "blosc", "cname": "zlib", "shuffle": 0}), 2);
         for (name, frame) in FRAMES {
             let len = if name.ends_with('8') { all.len() / 8 * 8 } else { all.len() };
@@ -409,7 +409,7 @@ mod blosc {
     }
 }
 
-/// The same bytes as `kinds` in vectors/make_szip.py makes.
+/// The bytes of `kinds` in vectors/make_szip.py.
 #[cfg(feature = "szip")]
 fn szip_data(kind: u32, size: u64) -> Vec<u8> {
     let byte = |i: u64| match kind {
@@ -454,7 +454,7 @@ fn szip_of_libaec() {
         let what = format!("{filter:?}, {size} bytes of kind {kind}");
         let found = decode(&*filter, &stream, data.len()).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(found == data, "{what}");
-        // Of codes of one length either may be chosen.
+        // Of several codes of equal length any may be chosen.
         assert_eq!(encode(&*filter, &data).unwrap().len(), stream.len(), "{what}");
     }
     assert_eq!((cases, vectors.len()), (250, 0));

@@ -1,4 +1,4 @@
-//! The table of HDF5 ids says what the filters say.
+//! Compares the table of HDF5 ids with the filters.
 
 use nczarr_dispatch::ZarrFormat;
 use nczarr_filters::HDF5_FILTERS;
@@ -30,7 +30,7 @@ fn the_table_is_what_the_filters_say() {
     }
 }
 
-/// Noise gets longer, and comes back: that a filter does not shrink a chunk is no error.
+/// Noise gets longer and decodes. A filter that does not shrink a chunk is not an error.
 #[test]
 fn what_does_not_shrink_comes_back() {
     for filter in crate::round_trip::all_filters(4) {
@@ -43,7 +43,7 @@ fn what_does_not_shrink_comes_back() {
     }
 }
 
-/// Filters of HDF5 files only have no codec; what is only read is not written.
+/// Filters of HDF5 files have no codec. Some only decode.
 #[test]
 #[cfg(feature = "hdf5")]
 fn filters_of_hdf5_alone_have_no_codec() {
@@ -92,7 +92,7 @@ fn filters_of_hdf5_alone_have_no_codec() {
     assert_eq!(filter.bind(&chunk).unwrap_err().kind(), nczarr_model::ErrorKind::Filter);
 }
 
-/// What LZF makes comes back: runs and matches of every length, noise, and matches that go on in what they make.
+/// LZF round trips: runs and matches of every length, noise, and overlapping matches.
 #[test]
 #[cfg(feature = "hdf5")]
 fn lzf_comes_back() {
@@ -126,7 +126,7 @@ mod lz4 {
 
     use crate::{bound, class, decode, encode, noise, sample};
 
-    /// A stream by the documented framing: the size, that of a block, and blocks that are what they say.
+    /// Makes a stream by the documented format: the size, the block size, and the given blocks.
     fn framed(size: u64, block: u32, blocks: &[&[u8]]) -> Vec<u8> {
         let mut stream = [&size.to_be_bytes()[..], &block.to_be_bytes()].concat();
         for stored in blocks {
@@ -153,7 +153,7 @@ mod lz4 {
             (framed(0, 0, &[]), b""),
         ] {
             assert_eq!(decode(&*lz4, &stream, expected.len()).unwrap(), expected);
-            // As large as was declared, or an error.
+            // The declared size, or an error.
             if !expected.is_empty() {
                 assert_eq!(decode(&*lz4, &stream, expected.len() - 1).unwrap_err().kind(), ErrorKind::Filter);
             }
@@ -172,7 +172,7 @@ mod lz4 {
         }
     }
 
-    /// What the library of HDF5's filter made: `vectors/lz4-hdf5.bin`, in blocks of 400 bytes, and of noise in one.
+    /// Streams of HDF5's own filter: `vectors/lz4-hdf5.bin`, in blocks of 400 bytes, and noise in one.
     #[test]
     fn streams_of_hdf5s_own_filter_are_read_and_made() {
         let vector = include_bytes!("../vectors/lz4-hdf5.bin").as_slice();
@@ -196,7 +196,7 @@ mod lz4 {
                         data.len()
                     );
                 }
-                // In Zarr the same parameters make one block of numcodecs'.
+                // In Zarr the same parameters make one block, as in numcodecs.
                 let other = bound(class("lz4").parse_params(&[block, acceleration]).unwrap(), 4);
                 assert_eq!(other.params(), lz4.params());
                 let stream = encode(&*other, &sample(100)).unwrap();

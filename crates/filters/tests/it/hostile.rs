@@ -1,5 +1,5 @@
-//! Damaged streams: never a panic, never a write beyond the output, never more than declared; and what has a
-//! checksum never gives wrong data.
+//! Damaged streams: no panic, no write beyond the output, no more than declared. A stream with a checksum
+//! never gives wrong data.
 
 use nczarr_dispatch::{Filter, OutBuf};
 use serde_json::json;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::round_trip::all_filters;
 use crate::{decode, encode, noise, sample};
 
-/// Whether the stream tells of every change of a byte.
+/// Whether the stream detects every change of a byte.
 fn checked(filter: &dyn Filter) -> bool {
     match filter.info().name {
         "fletcher32" | "deflate" | "bzip2" | "crc32" | "crc32c" | "adler32" | "jenkins_lookup3" => true,
@@ -20,7 +20,7 @@ fn checked(filter: &dyn Filter) -> bool {
     }
 }
 
-/// Decodes whole and in parts; wrong data counts as wrong only where a checksum could tell.
+/// Decodes whole and in parts. Wrong data fail the test only if a checksum should detect them.
 fn attack(filter: &dyn Filter, stream: &[u8], data: &[u8], what: &str) {
     match decode(filter, stream, data.len()) {
         Ok(found) => {
@@ -45,9 +45,9 @@ fn every_truncation_and_every_changed_byte() {
         }
         let stream = encode(&*filter, &data).unwrap();
         for end in 0..stream.len() {
-            // What a cut leaves may be a stream by itself, but never one of the declared length.
+            // A truncated stream may be valid, but never of the declared length.
             let found = decode(&*filter, &stream[..end], data.len());
-            // Szip fills scanlines up, and its data are whole without that.
+            // Szip pads scanlines, so its data are complete without the padding.
             let whole = |found: &Vec<u8>| filter.info().name == "szip" && *found == data;
             let fine = found.is_err() || found.is_ok_and(|found| found.len() < data.len() || whole(&found));
             assert!(fine, "{filter:?} cut at {end}");
@@ -105,7 +105,7 @@ fn bombs_stop_at_the_capacity() {
     }
 }
 
-/// Headers that lie: every field of a blosc header, set to what hurts.
+/// Sets every field of a blosc header to harmful values.
 #[test]
 #[cfg(feature = "blosc")]
 fn blosc_headers_that_lie() {
@@ -115,7 +115,7 @@ fn blosc_headers_that_lie() {
         let stream = encode(&**filter, &data).unwrap();
         let numbers =
             [0, 1, 2, 3, 5, 15, 16, 17, 127, 1 << 16, 79_999, 80_001, 1 << 30, (1 << 31) - 1, 1 << 31, u32::MAX];
-        // Decoded bytes, block bytes, frame bytes, and the first positions of blocks.
+        // Decoded size, block size, frame size, and the first block positions.
         for field in [4, 8, 12, 16, 20, 24] {
             for number in numbers {
                 let mut lying = stream.clone();
@@ -137,14 +137,15 @@ fn blosc_headers_that_lie() {
     }
 }
 
-/// Sizes that lie, streams that are too long, and codes of more than there is.
+/// Wrong sizes, streams that are too long, and codes for too much data.
 #[test]
 #[cfg(feature = "szip")]
 fn szip_streams_that_lie() {
     let data = sample(1000);
     for filter in all_filters(4).iter().filter(|filter| filter.info().name == "szip") {
         let stream = encode(&**filter, &data).unwrap();
-        // Within the last scanline there is no telling; but then it is not what was declared.
+        // Within the last scanline a wrong size cannot be detected, but the result differs from the declared
+        // size.
         for size in [0, 1, 1000, 3000, 4100, 1 << 20, u32::MAX] {
             let mut lying = stream.clone();
             lying[..4].copy_from_slice(&size.to_le_bytes());
@@ -153,7 +154,7 @@ fn szip_streams_that_lie() {
         }
         let longer = [&stream[..], &[0]].concat();
         assert!(decode(&**filter, &longer, data.len()).unwrap_err().to_string().contains("to end"), "{filter:?}");
-        // Zeros up to the end of scanlines without end; and numbers without one.
+        // Zeros to the end of endless scanlines; and numbers without end.
         for byte in [0x08, 0x00, 0x10, 0xff] {
             let mut bomb = u32::MAX.to_le_bytes().to_vec();
             bomb.resize(2000, byte);

@@ -1,4 +1,4 @@
-//! Descriptions and parameters, both ways.
+//! Descriptions and parameters, in both directions.
 
 use nczarr_dispatch::ZarrFormat::{V2, V3};
 use nczarr_model::ErrorKind;
@@ -16,7 +16,7 @@ macro_rules! table {
             assert_eq!(filter.to_json(V3).to_string(), json!($v3).to_string(), "{input}");
             let params: &[u32] = &[$($param),*];
             assert_eq!(&*filter.params(), params, "{input}");
-            // Parameters and both forms of JSON describe the same filter.
+            // Parameters and both JSON forms describe the same filter.
             let again = bound(class($name).parse_params(&filter.params()).unwrap(), $item);
             assert_eq!(again.params(), filter.params(), "{input}");
             for format in [V2, V3] {
@@ -74,7 +74,7 @@ fn zstd() {
     for level in [23, -131_073] {
         let error = class("zstd").parse_params(&[i32::cast_unsigned(level)]).unwrap_err();
         assert!(error.kind() == ErrorKind::Inval && error.to_string().contains(&level.to_string()), "{error}");
-        // To read, no level is needed.
+        // Decoding needs no level.
         let filter = class("zstd").parse_json(&json!({"id": "zstd", "level": level}), V2).unwrap();
         assert_eq!(filter.to_json(V2)["level"], level.clamp(-131_072, 22));
     }
@@ -99,7 +99,7 @@ fn shuffle_and_fletcher32() {
         assert_eq!(error.kind(), ErrorKind::Filter);
         assert!(error.to_string().contains("\"elementsize\""), "{error}");
     }
-    // Before it is bound a shuffle does not know what to do, and must not guess.
+    // Before `bind` a shuffle has no element size, and must not guess.
     let unbound = class("shuffle").parse_params(&[]).unwrap();
     assert!(crate::encode(&*unbound, b"abcd").is_err() && crate::decode(&*unbound, b"abcd", 4).is_err());
 }
@@ -133,11 +133,11 @@ fn blosc() {
         let absent = bound(class("blosc").parse_json(&json!({"name": "blosc"}), V3).unwrap(), item);
         assert_eq!(absent.params()[5], code);
     }
-    // An element size of V3 is honoured.
+    // An element size of V3 is used.
     let v3 = json!({"name": "blosc", "configuration": {"cname": "lz4", "shuffle": "shuffle", "typesize": 2}});
     let filter = bound(class("blosc").parse_json(&v3, V3).unwrap(), 8);
     assert_eq!(&*filter.working_params(), [2, 2, 2, 8000, 5, 1, 1]);
-    // The parameters as HDF5 stores them hold no block size.
+    // The parameters as HDF5 stores them have no block size.
     let filter = class("blosc").parse_params(&[2, 2, 4, 4096, 1, 2, 4]).unwrap();
     assert_eq!(&*filter.params(), [0, 0, 0, 0, 1, 2, 4]);
     assert_eq!(&*filter.working_params(), [2, 2, 4, 4096, 1, 2, 4]);
@@ -175,7 +175,7 @@ fn bzip2_and_lz4() {
         "numcodecs.lz4" 4: {"id": "lz4", "acceleration": -3} => {"id": "lz4", "acceleration": 1}, {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}, [];
     }
     assert_eq!(&*class("bzip2").parse_params(&[]).unwrap().params(), [9]);
-    // A block size, as HDF5's filter takes it, means nothing in Zarr, and is kept for HDF5 files.
+    // The block size of HDF5's filter means nothing in Zarr. It is kept for HDF5 files.
     assert_eq!(&*class("lz4").parse_params(&[1 << 20]).unwrap().params(), [1 << 20]);
     for (name, params) in [
         ("bzip2", &[0][..]),
@@ -261,7 +261,7 @@ fn lzma() {
         assert_eq!(error.kind(), ErrorKind::Filter);
         assert!(error.to_string().contains(member), "{error}");
     }
-    // What makes no sense to the library is an error when it is used, and not before: xz is read without it.
+    // Settings that the library refuses are errors only when used: xz decodes without them.
     for codec in [
         json!({"id": "lzma", "preset": 77}),
         json!({"id": "lzma", "check": 7}),

@@ -1,4 +1,4 @@
-//! The filters of this build, from outside: foreign streams, round trips, damage, and the registry.
+//! Tests of the filters' public interface: foreign streams, round trips, damage, and the registry.
 #![cfg_attr(
     not(all(
         feature = "shuffle",
@@ -23,13 +23,13 @@ mod round_trip;
 use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
 use nczarr_model::Result;
 
-/// The built-in class of this name.
+/// Returns the built-in class of a name.
 fn class(name: &str) -> &'static dyn FilterClass {
     let is = |class: &&&dyn FilterClass| class.info().name == name || class.info().aliases.contains(&name);
     *nczarr_filters::BUILTIN.iter().find(is).unwrap_or_else(|| panic!("no filter {name}"))
 }
 
-/// The filter of a V2 codec description, bound to chunks of such elements.
+/// Makes the filter of a V2 description, bound to chunks of such elements.
 fn v2(codec: Json, item_size: usize) -> Box<dyn Filter> {
     let name = codec["id"].as_str().expect("an id").to_owned();
     bound(class(&name).parse_json(&codec, ZarrFormat::V2).expect("a good description"), item_size)
@@ -45,7 +45,7 @@ fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
 }
 
 fn encode(filter: &dyn Filter, src: &[u8]) -> Result<Vec<u8>> {
-    // LZMA1 has no bound; the data of these tests are not made to be its worst.
+    // LZMA1 has no bound. The data of these tests are not its worst case.
     let bound = filter.encode_bound(src.len()).unwrap_or(2 * src.len() + 100);
     let mut memory = Vec::with_capacity(bound);
     let mut out = OutBuf::new(memory.spare_capacity_mut());
@@ -55,7 +55,7 @@ fn encode(filter: &dyn Filter, src: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn decode(filter: &dyn Filter, src: &[u8], capacity: usize) -> Result<Vec<u8>> {
-    // A guard behind the capacity shows writes beyond it.
+    // Guard bytes behind the capacity detect writes beyond it.
     let mut memory = vec![0xa5; capacity + 64];
     let (inside, guard) = memory.split_at_mut(capacity);
     let mut out = OutBuf::over(inside);
@@ -64,7 +64,7 @@ fn decode(filter: &dyn Filter, src: &[u8], capacity: usize) -> Result<Vec<u8>> {
     outcome
 }
 
-/// The same bytes as `sample` in vectors/make.py makes.
+/// The bytes of `sample` in vectors/make.py.
 fn sample(words: u64) -> Vec<u8> {
     (0..words)
         .flat_map(|i| {

@@ -1,4 +1,4 @@
-//! What is built is named in the table, linked through `inventory`, and nothing else is.
+//! The table of classes and `inventory` have the same entries.
 
 use nczarr_dispatch::{ElementPlugin, FilterPlugin, inventory};
 
@@ -62,7 +62,7 @@ fn the_element_codecs_are_there() {
 #[test]
 fn a_filter_has_the_names_of_its_class() {
     for class in nczarr_filters::BUILTIN {
-        // What some of them cannot do without.
+        // Members that some of them require.
         let codec = match class.info().name {
             "categorize" => serde_json::json!({"labels": [], "dtype": "<U1"}),
             "cast_value" => serde_json::json!({"data_type": "int8"}),

@@ -1,4 +1,4 @@
-//! What a filter encodes it decodes, whatever the parameters, the length and the data.
+//! Round trips with all parameters, lengths and data.
 
 use nczarr_dispatch::{Filter, Json};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{decode, encode, noise, sample, v2};
 
-/// Every filter of this build with every kind of parameter, bound to such elements.
+/// Returns every filter of this build with every kind of parameter, bound to such elements.
 pub(crate) fn all_filters(item: usize) -> Vec<Box<dyn Filter>> {
     let mut codecs: Vec<Json> = Vec::new();
     if cfg!(feature = "shuffle") {
@@ -89,7 +89,7 @@ fn check(filter: &dyn Filter, data: &[u8]) {
         assert!(decode(filter, &stream, len - 1).is_err(), "{filter:?}, {len} bytes into one less");
         assert!(decode(filter, &stream, 0).is_err(), "{filter:?}, {len} bytes into none");
     }
-    // Too little room is an error, not a short stream and not a write beyond it.
+    // Too little room is an error, not a short stream or a write beyond it.
     let mut memory = vec![0xa5; stream.len() + 8];
     let (inside, guard) = memory.split_at_mut(stream.len().saturating_sub(1));
     if stream.len() > 1 && filter.encode(data, &mut nczarr_dispatch::OutBuf::over(inside)).is_ok() {

@@ -13,7 +13,7 @@ use super::mapping::{HERE, SourceName, VirtualMapping};
 /// Most open sources of the same file. Each source in another file has its own open file.
 const KEPT_HERE: usize = 4096;
 
-/// Limits of what sources may keep.
+/// Limits of the caches of sources.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheShare {
     /// Bytes of decoded chunks.

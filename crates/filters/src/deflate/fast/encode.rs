@@ -1,6 +1,6 @@
-//! Compressing: stretches in which nothing comes again are done here, all else is libdeflate's work. (C; `unsafe`.)
+//! Compresses with libdeflate, except incompressible ranges, which are handled here. (C; `unsafe`.)
 //!
-//! The streams of blosc, which are short, go to libdeflate as a whole.
+//! The short streams of blosc go to libdeflate as a whole.
 
 use std::cell::Cell;
 #[cfg(feature = "fast-deflate")]
@@ -15,8 +15,11 @@ use nczarr_model::{ErrorKind, Result};
 use super::DECODER;
 use crate::deflate::Wrap;
 #[cfg(feature = "fast-deflate")]
-use crate::deflate::{greedy, joint::Decoder, mixed, stream::Stop, stretches::Finder};
-use crate::{local, raw};
+use crate::deflate::{
+    fast_inflate::FastInflate, hybrid_encoder, incompressible::IncompressibleFinder, quicker_level,
+    stream::StreamFailure,
+};
+use crate::{raw_out, thread_cache};
 
 struct Compressor(NonNull<sys::libdeflate_compressor>);
 
@@ -37,20 +40,20 @@ impl Drop for Compressor {
 
 #[cfg(feature = "fast-deflate")]
 impl Compressor {
-    /// Makes one stream without a wrapping; `None` if there is no room for it.
+    /// Makes one bare deflate stream; `None` if it does not fit.
     fn deflate<'m>(&mut self, src: &[u8], room: &'m mut [MaybeUninit<u8>]) -> Option<&'m mut [u8]> {
         let (start, len) = (room.as_mut_ptr().cast(), room.len());
         // SAFETY: the context is alive and ours alone; lengths are those of the memory.
         let made =
             unsafe { sys::libdeflate_deflate_compress(self.0.as_ptr(), src.as_ptr().cast(), src.len(), start, len) };
-        // No stream is empty; 0 says that it does not fit.
+        // No stream is empty; 0 means that it does not fit.
         let made = room.get_mut(..made).filter(|made| !made.is_empty())?;
         // SAFETY: libdeflate has written them.
         Some(unsafe { made.assume_init_mut() })
     }
 }
 
-/// One per level.
+/// One compressor per level.
 type Compressors = [Option<Compressor>; 10];
 
 thread_local! {
@@ -59,13 +62,13 @@ thread_local! {
 
 #[cfg(feature = "fast-deflate")]
 thread_local! {
-    static FINDER: Cell<Option<Finder>> = const { Cell::new(None) };
+    static FINDER: Cell<Option<IncompressibleFinder>> = const { Cell::new(None) };
 }
 
-/// Runs `work` with the thread's compressor of a level.
+/// Calls `work` with the thread's compressor of a level.
 fn with_compressor<R>(level: u32, work: impl FnOnce(&mut Compressor) -> Result<R>) -> Result<R> {
     let level = level.min(9) as usize;
-    local::with(
+    thread_cache::with(
         &COMPRESSORS,
         || Ok(Compressors::default()),
         |compressors| match &mut compressors[level] {
@@ -75,14 +78,14 @@ fn with_compressor<R>(level: u32, work: impl FnOnce(&mut Compressor) -> Result<R
     )
 }
 
-/// Bytes that a stream with one stretch may take more than one without.
+/// Bytes that one incompressible range may add to a stream.
 #[cfg(feature = "fast-deflate")]
 const SEAMS: usize = 64;
 
-/// The most bytes that `decoded` bytes become.
+/// Returns the largest size of a stream of `decoded` bytes.
 #[cfg(feature = "fast-deflate")]
 pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
-    // Beyond this the library's own arithmetic could wrap.
+    // Beyond this the library's arithmetic could overflow.
     if decoded > isize::MAX as usize / 2 {
         return None;
     }
@@ -94,7 +97,7 @@ pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
             Wrap::Gzip => sys::libdeflate_gzip_compress_bound(none, decoded),
         }
     };
-    // Of what is cut each piece has its own bound, and a stretch takes less than its part of this.
+    // Each piece has its own bound, and a range takes less than its share of this.
     Some(whole + SEAMS)
 }
 
@@ -109,11 +112,11 @@ pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -
     if fits { Ok(()) } else { Err(wrap.no_room(room)) }
 }
 
-/// The quickest level that makes about as little of `src` as the one asked for.
+/// Returns the fastest level that compresses `src` about as well as `level`.
 #[cfg(feature = "fast-deflate")]
 fn quickest(wrap: Wrap, level: u32, src: &[u8]) -> u32 {
     let mut memory = Vec::new();
-    greedy::level(level, src, |level, sample| {
+    quicker_level::level(level, src, |level, sample| {
         memory.resize(sample.len(), 0);
         let mut out = OutBuf::over(&mut memory);
         encode_if_it_fits(wrap, level, sample, &mut out).ok().filter(|fits| *fits)?;
@@ -121,33 +124,35 @@ fn quickest(wrap: Wrap, level: u32, src: &[u8]) -> u32 {
     })
 }
 
-/// Appends the stream of `src` with its stretches in which nothing comes again not compressed: whether it fits; if not, nothing is appended.
-/// `None` if there are none.
+/// Appends the stream of `src` with its incompressible ranges stored. Returns whether it fits; if not,
+/// nothing is appended. `None` if there are no such ranges.
 #[cfg(feature = "fast-deflate")]
 fn encode_in_parts(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<Option<bool>> {
     if level == 0 {
         return Ok(None);
     }
-    let stretches = local::with(&FINDER, || Ok(Finder::new()), |finder| Ok(finder.find(src)))?;
+    let stretches = thread_cache::with(&FINDER, || Ok(IncompressibleFinder::new()), |finder| Ok(finder.find(src)))?;
     if stretches.is_empty() {
         return Ok(None);
     }
     let ((head, begin), (sum, end)) = (wrap.head(level), wrap.sum(src));
-    let mut outcome = Err(Stop::Room);
+    let mut outcome = Err(StreamFailure::Room);
     with_compressor(level, |compressor| {
-        let make = || Ok(Decoder::new());
-        local::with(&DECODER, make, |seams| {
+        let make = || Ok(FastInflate::new());
+        thread_cache::with(&DECODER, make, |seams| {
             // SAFETY: as many bytes are written as are answered.
             unsafe {
-                raw::append(dst, usize::MAX, |start, room| {
+                raw_out::append(dst, usize::MAX, |start, room| {
                     // SAFETY: so much memory is free there.
                     let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
                     let Some((before, body)) = out.split_at_mut_checked(begin) else { return Ok(0) };
                     before.write_copy_of_slice(&head[..begin]);
-                    outcome = mixed::encode(src, &stretches, body, seams, |part, room| compressor.deflate(part, room));
+                    outcome = hybrid_encoder::encode(src, &stretches, body, seams, |part, room| {
+                        compressor.deflate(part, room)
+                    });
                     let Ok(made) = outcome else { return Ok(0) };
                     let Some(after) = body.get_mut(made..made + end) else {
-                        outcome = Err(Stop::Room);
+                        outcome = Err(StreamFailure::Room);
                         return Ok(0);
                     };
                     after.write_copy_of_slice(&sum[..end]);
@@ -158,12 +163,12 @@ fn encode_in_parts(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> 
     })?;
     Ok(match outcome {
         Ok(_) => Some(true),
-        Err(Stop::Room) => Some(false),
-        Err(Stop::Odd) => None,
+        Err(StreamFailure::Room) => Some(false),
+        Err(StreamFailure::Odd) => None,
     })
 }
 
-/// As [`encode`]; false, and nothing appended, if the stream would be larger than the room.
+/// As [`encode`]. Returns `false` and appends nothing if the stream does not fit.
 pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
     let compress = match wrap {
         Wrap::Zlib => sys::libdeflate_zlib_compress,
@@ -174,13 +179,13 @@ pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut Ou
         let mut written = 0;
         // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `written` of them.
         unsafe {
-            raw::append(dst, usize::MAX, |start, room| {
+            raw_out::append(dst, usize::MAX, |start, room| {
                 // SAFETY: the context is alive and ours alone; lengths are those of the memory.
                 written = compress(compressor.0.as_ptr(), src.as_ptr().cast(), src.len(), start.cast(), room);
                 Ok(written)
             })
         }?;
-        // No stream is empty; 0 says that it does not fit.
+        // No stream is empty; 0 means that it does not fit.
         Ok(written > 0)
     })
 }

@@ -1,7 +1,7 @@
-//! libdeflate: whole buffers, straight into the caller's memory. (C; `unsafe`.)
+//! libdeflate: decodes and encodes whole buffers in the caller's memory. (C; `unsafe`.)
 //!
-//! Streams of short matches go through our own decoder, and come here if it declines them; noise is not compressed
-//! ([`encode`](mod@encode)). One decompressor and one compressor per level are kept per thread.
+//! Streams of short matches use our own decoder, unless it declines them. Noise is stored
+//! ([`encode`](mod@encode)). One decompressor, and one compressor per level, are kept per thread.
 
 mod encode;
 
@@ -14,8 +14,8 @@ use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 use super::Wrap;
-use super::joint::Decoder;
-use crate::{local, raw};
+use super::fast_inflate::FastInflate;
+use crate::{raw_out, thread_cache};
 
 struct Decompressor(NonNull<sys::libdeflate_decompressor>);
 
@@ -36,16 +36,16 @@ impl Drop for Decompressor {
 
 thread_local! {
     static DECOMPRESSOR: Cell<Option<Decompressor>> = const { Cell::new(None) };
-    static DECODER: Cell<Option<Decoder>> = const { Cell::new(None) };
+    static DECODER: Cell<Option<FastInflate>> = const { Cell::new(None) };
 }
 
-/// Appends one stream and answers how many bytes of `src` it took.
+/// Appends one stream. Returns the number of bytes of `src` used.
 #[cfg(feature = "fast-deflate")]
 pub(crate) fn decode(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize> {
     decode_at_most(wrap, src, usize::MAX, dst)
 }
 
-/// As [`decode`]; the stream may yield `limit` bytes at most.
+/// As [`decode`], for a stream of at most `limit` bytes of data.
 pub(crate) fn decode_at_most(wrap: Wrap, src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<usize> {
     let decompress = match wrap {
         Wrap::Zlib => sys::libdeflate_zlib_decompress_ex,
@@ -56,10 +56,10 @@ pub(crate) fn decode_at_most(wrap: Wrap, src: &[u8], limit: usize, dst: &mut Out
     if let Some(whole) = decode_short_matches(wrap, src, limit, dst)? {
         return Ok(whole);
     }
-    local::with(&DECOMPRESSOR, Decompressor::new, |context| {
+    thread_cache::with(&DECOMPRESSOR, Decompressor::new, |context| {
         // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `made` of them.
         unsafe {
-            raw::append(dst, limit, |start, room| {
+            raw_out::append(dst, limit, |start, room| {
                 let mut made = 0;
                 // SAFETY: the context is alive and ours alone; lengths are those of the memory.
                 let result = decompress(
@@ -82,18 +82,18 @@ pub(crate) fn decode_at_most(wrap: Wrap, src: &[u8], limit: usize, dst: &mut Out
     Ok(taken)
 }
 
-/// As [`decode_at_most`] where our own decoder is faster; `None`, and nothing appended, where it is not, and where
-/// anything is odd.
+/// As [`decode_at_most`], where our own decoder is faster. Returns `None` and appends nothing where it is
+/// slower, or where anything is unusual.
 fn decode_short_matches(wrap: Wrap, src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<Option<usize>> {
     let Some((body, trailer)) = wrap.frame(src) else { return Ok(None) };
     let mut whole = None;
-    local::with(
+    thread_cache::with(
         &DECODER,
-        || Ok(Decoder::new()),
+        || Ok(FastInflate::new()),
         |decoder| {
             // SAFETY: the decoder has written as many bytes as it says.
             unsafe {
-                raw::append(dst, limit, |start, room| {
+                raw_out::append(dst, limit, |start, room| {
                     // SAFETY: so much memory is free there.
                     let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
                     let Some((taken, made)) = decoder.decode(&src[body..], out) else { return Ok(0) };
@@ -113,29 +113,30 @@ fn decode_short_matches(wrap: Wrap, src: &[u8], limit: usize, dst: &mut OutBuf<'
 }
 
 impl Wrap {
-    /// Where the deflate stream begins, and how many bytes stand after it; `None` for a header with anything special.
+    /// Returns the offset of the deflate stream and the length of the trailer; `None` if the header has
+    /// optional parts.
     fn frame(self, src: &[u8]) -> Option<(usize, usize)> {
         match (self, src) {
-            // Deflate in a window of at most 32 KiB, no dictionary.
+            // Deflate with a window of at most 32 KiB and no dictionary.
             (Self::Zlib, &[method, flags, ..]) => (method & 15 == 8
                 && method >> 4 <= 7
                 && flags & 32 == 0
                 && u16::from_be_bytes([method, flags]).is_multiple_of(31))
             .then_some((2, 4)),
-            // Nothing but the fixed part.
+            // Only the fixed part.
             #[cfg(feature = "deflate")]
             (Self::Gzip, [0x1f, 0x8b, 8, 0, ..]) if src.len() > 10 => Some((10, 8)),
             _ => None,
         }
     }
 
-    /// Whether the bytes after a stream tell of what was `made` of it.
+    /// Whether the trailer `told` matches the data `made`.
     fn is_sum(self, told: &[u8], made: &[u8]) -> bool {
         let (sum, len) = self.sum(made);
         told == &sum[..len]
     }
 
-    /// What stands after a stream of these bytes, and its length.
+    /// Returns the trailer for these bytes, and its length.
     fn sum(self, bytes: &[u8]) -> ([u8; 8], usize) {
         let mut sum = [0; 8];
         match self {
@@ -156,7 +157,7 @@ impl Wrap {
         }
     }
 
-    /// What stands before a stream of this level, and its length.
+    /// Returns the header for this level, and its length.
     #[cfg(feature = "fast-deflate")]
     fn head(self, level: u32) -> ([u8; 10], usize) {
         let mut head = [0; 10];
@@ -168,7 +169,7 @@ impl Wrap {
                 (head, 2)
             }
             Self::Gzip => {
-                // No name, no time; which level was asked for, and no word of the system.
+                // No name and no time; the level; no operating system.
                 let effort = [4, 4, 0, 0, 0, 0, 0, 0, 2, 2][level.min(9) as usize];
                 head.copy_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, effort, 255]);
                 (head, 10)

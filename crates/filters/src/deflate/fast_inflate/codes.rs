@@ -1,23 +1,24 @@
-//! Prefix codes of deflate, decoded bit by bit: for headers, long codes and the ends of buffers. (RFC 1951, 3.2.2.)
+//! Prefix codes of deflate, decoded bit by bit: for headers, long codes and the ends of buffers. (RFC 1951,
+//! 3.2.2.)
 
-/// The longest code of a symbol, in bits.
+/// The longest code, in bits.
 const LONGEST: usize = 15;
 
-/// Symbols by their codes' lengths.
-pub(super) struct Codes {
-    /// How many symbols have codes of so many bits; none is counted for 0.
+/// Symbols by the lengths of their codes.
+pub(super) struct PrefixCodes {
+    /// Number of symbols with each code length; 0 for length 0.
     count: [u16; LONGEST + 1],
     /// Symbols in the order of their codes.
     symbols: [u16; 288],
 }
 
-impl Codes {
+impl PrefixCodes {
     pub(super) const fn new() -> Self {
         Self { count: [0; LONGEST + 1], symbols: [0; 288] }
     }
 
-    /// Takes the lengths of all symbols' codes; the answer gives each code to `each`: symbol, length, and the code as it
-    /// stands in the bits, first bit lowest. `None` if the codes are no full set (one code of one bit alone is one).
+    /// Sets the code lengths of all symbols. Calls `each` with symbol, length and code; the code's first bit
+    /// is lowest. `None` if the codes are incomplete. A single code of one bit is accepted.
     pub(super) fn set(&mut self, lengths: &[u8], mut each: impl FnMut(usize, u32, usize)) -> Option<()> {
         self.count = [0; LONGEST + 1];
         for &length in lengths {
@@ -51,7 +52,7 @@ impl Codes {
         Some(())
     }
 
-    /// The symbol whose code the lowest bits are, and its length.
+    /// Returns the symbol and the length of the code in the lowest bits.
     pub(super) fn decode(&self, bits: u64) -> Option<(usize, u32)> {
         let (mut code, mut first, mut place) = (0, 0, 0);
         for length in 1..=LONGEST as u32 {

@@ -1,24 +1,22 @@
-//! Where the last block of a stream begins and where it ends, in bits: so that more can be joined to it.
-//!
-//! Symbols are passed over, nothing is decoded.
+//! Finds the last block of a stream, in bits, so that another stream can be joined. Nothing is decoded.
 
-use super::bits::Bits;
-use super::tables::{Symbol, Tables};
-use super::{Decoder, stored_bytes};
+use super::bits::DeflateBits;
+use super::tables::{InflateTables, LongSymbol};
+use super::{FastInflate, stored_bytes};
 
-/// Places in a stream, in bits from its start.
+/// The last block, as bit offsets in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seam {
-    /// Of the bit that says that the block is the last one.
+pub(crate) struct LastBlock {
+    /// The bit that marks the block as the last one.
     pub(crate) last: usize,
-    /// Behind the last block.
+    /// The end of the block.
     pub(crate) end: usize,
 }
 
-impl Decoder {
-    /// The seam of the one stream without a wrapping that `src` begins with; `None` if it is none.
-    pub(crate) fn seam(&mut self, src: &[u8]) -> Option<Seam> {
-        let mut bits = Bits::new(src);
+impl FastInflate {
+    /// Finds the last block of the bare stream at the start of `src`; `None` if there is no such stream.
+    pub(crate) fn last_block(&mut self, src: &[u8]) -> Option<LastBlock> {
+        let mut bits = DeflateBits::new(src);
         loop {
             let last = bits.place();
             let is_last = bits.take(1)? == 1;
@@ -35,14 +33,14 @@ impl Decoder {
                 _ => return None,
             }
             if is_last {
-                return Some(Seam { last, end: bits.place() });
+                return Some(LastBlock { last, end: bits.place() });
             }
         }
     }
 }
 
-/// Goes behind the end of a block.
-fn pass(tables: &Tables, bits: &mut Bits<'_>) -> Option<()> {
+/// Moves behind the end of a block.
+fn pass(tables: &InflateTables, bits: &mut DeflateBits<'_>) -> Option<()> {
     loop {
         bits.refill();
         let entry = tables.entry(bits.buffer);
@@ -53,9 +51,9 @@ fn pass(tables: &Tables, bits: &mut Bits<'_>) -> Option<()> {
         let (symbol, code) = tables.symbol(entry, bits.buffer)?;
         bits.skip(code)?;
         match symbol {
-            Symbol::Literal(_) => {}
-            Symbol::End => return Some(()),
-            Symbol::Length(_, extra) => {
+            LongSymbol::Literal(_) => {}
+            LongSymbol::End => return Some(()),
+            LongSymbol::Length(_, extra) => {
                 bits.take(extra)?;
                 bits.refill();
                 let step = tables.step(bits.buffer)?;

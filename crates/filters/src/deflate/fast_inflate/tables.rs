@@ -1,29 +1,30 @@
-//! The tables of a block: one look at the next bits tells a literal, or length and distance of a match together.
+//! The tables of a block. One lookup of the next bits yields a literal, or length and distance of a match.
 //!
-//! An [`Entry`] holds, from its lowest bit: bits in all (8), where the extra bits of the distance begin (8), how many
-//! they are (8), flags (8), length (16), distance without extra bits (16). The first is where a shift takes it without
-//! another instruction, the second and third are what `bextr` wants.
+//! A [`SymbolEntry`] holds, from the lowest bit: total bits (8), position of the extra bits of the distance
+//! (8), their number (8), flags (8), length (16), distance without extra bits (16). The first field is where
+//! a shift needs no other instruction. The second and third are the operand of `bextr`.
 
-use super::codes::Codes;
+use super::codes::PrefixCodes;
 
-/// Bits looked at for a literal or a match. One more doubles the table, which then no longer stays in the nearest cache.
+/// Bits of a lookup for a literal or match. One more would double the table, which then exceeds the
+/// first-level cache.
 const BITS: u32 = 11;
 const SIZE: usize = 1 << BITS;
-/// Bits looked at for a distance alone.
+/// Bits of a lookup for a distance.
 const DISTANCE_BITS: u32 = 10;
 const DISTANCES: usize = 1 << DISTANCE_BITS;
 
-/// Of every length's symbol: the length, and the number of extra bits that are added to it.
+/// Base length and number of extra bits of each length symbol.
 const LENGTHS: [(u16, u32); 29] = {
     let mut table = spans(3, 4);
-    // The longest has a symbol of its own.
+    // The longest length has its own symbol.
     table[28] = (258, 0);
     table
 };
-/// Likewise of every distance's.
+/// Base distance and number of extra bits of each distance symbol.
 const STEPS: [(u16, u32); 30] = spans(1, 2);
 
-/// Spans from `first` on, one behind the other; after each `group` of symbols but the first they are twice as long.
+/// Consecutive spans from `first` on. After each `group` of symbols but the first their size doubles.
 const fn spans<const N: usize>(first: u16, group: usize) -> [(u16, u32); N] {
     let mut table = [(first, 0); N];
     let (mut symbol, mut base) = (0, first);
@@ -39,18 +40,19 @@ const fn spans<const N: usize>(first: u16, group: usize) -> [(u16, u32); N] {
 /// The symbol that ends a block.
 pub(super) const END: usize = 256;
 
-/// What the next bits say.
+/// The meaning of the next bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry(pub(super) u64);
+pub(super) struct SymbolEntry(pub(super) u64);
 
-impl Entry {
+impl SymbolEntry {
     const EXTRA_FROM: u32 = 8;
     const EXTRA: u32 = 16;
     const SLOW: u64 = 1 << 30;
     const LITERAL: u64 = 1 << 31;
     const LENGTH: u32 = 32;
     const DISTANCE: u32 = 48;
-    /// A literal has its byte where a match has its distance, and so much is added: a copy never takes it for near.
+    /// Added to the byte of a literal, which stands in the field of the distance. So a copy never treats it
+    /// as near.
     pub(super) const LITERAL_FROM: usize = 16;
 
     fn literal(byte: usize, code: u32) -> Self {
@@ -69,23 +71,23 @@ impl Entry {
         )
     }
 
-    /// A length, or the end of the block (length 0), without the distance.
+    /// Makes an entry for a length, or for the end of the block (length 0), without a distance.
     fn partial(length: u16, extra: u32, code: u32) -> Self {
         Self(u64::from(code) | u64::from(extra) << Self::EXTRA | Self::SLOW | u64::from(length) << Self::LENGTH)
     }
 
-    /// What a length of so many bits adds to the entry of a distance.
+    /// Returns the bits that a length adds to the entry of a distance.
     fn length(length: u64, bits: u32) -> u64 {
         u64::from(bits) | u64::from(bits) << Self::EXTRA_FROM | length << Self::LENGTH
     }
 
-    /// Bits in all.
+    /// Returns the total number of bits.
     #[inline(always)]
     pub(super) const fn bits(self) -> u32 {
         (self.0 & 63) as u32
     }
 
-    /// Where the extra bits of the distance begin: after all codes.
+    /// Returns the position of the extra bits of the distance, behind all codes.
     #[inline(always)]
     const fn codes(self) -> u32 {
         (self.0 >> Self::EXTRA_FROM & 63) as u32
@@ -101,16 +103,16 @@ impl Entry {
         self.0 & Self::LITERAL != 0
     }
 
-    /// Bytes that it makes: 1 to 258.
+    /// Returns the number of bytes it makes: 1 to 258.
     #[inline(always)]
     pub(super) const fn made(self) -> usize {
         (self.0 >> Self::LENGTH & 0x1ff) as usize
     }
 
-    /// How far back a match begins, given the bits at its place; of a literal [`Self::LITERAL_FROM`] and its byte.
+    /// Returns the distance of a match, given its bits; for a literal, [`Self::LITERAL_FROM`] plus its byte.
     ///
     /// # Safety
-    /// With `BMI` the machine has BMI1.
+    /// With `BMI`, the processor must have BMI1.
     #[inline(always)]
     pub(super) unsafe fn distance<const BMI: bool>(self, bits: u64) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -131,62 +133,63 @@ impl Entry {
     }
 }
 
-/// One symbol that [`Tables::entry`] does not tell.
+/// A symbol that [`InflateTables::entry`] does not cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Symbol {
+pub(super) enum LongSymbol {
     Literal(u8),
-    /// Length without its extra bits, and how many these are.
+    /// Length without its extra bits, and their number.
     Length(usize, u32),
     End,
 }
 
 /// The tables of one block.
-pub(super) struct Tables {
-    joint: [Entry; SIZE],
-    distances: [Entry; DISTANCES],
-    symbols: Codes,
-    steps: Codes,
+pub(super) struct InflateTables {
+    joint: [SymbolEntry; SIZE],
+    distances: [SymbolEntry; DISTANCES],
+    symbols: PrefixCodes,
+    steps: PrefixCodes,
 }
 
-impl Tables {
+impl InflateTables {
     pub(super) fn new() -> Box<Self> {
-        let (joint, distances) = ([Entry(Entry::SLOW); SIZE], [Entry(Entry::SLOW); DISTANCES]);
-        Box::new(Self { joint, distances, symbols: Codes::new(), steps: Codes::new() })
+        let (joint, distances) = ([SymbolEntry(SymbolEntry::SLOW); SIZE], [SymbolEntry(SymbolEntry::SLOW); DISTANCES]);
+        Box::new(Self { joint, distances, symbols: PrefixCodes::new(), steps: PrefixCodes::new() })
     }
 
-    /// Makes them from the codes' lengths, of literals and lengths and of distances; `None` if they are no full sets.
+    /// Makes the tables from code lengths: of literals and lengths, and of distances. `None` if the codes are
+    /// incomplete.
     pub(super) fn set(&mut self, lengths: &[u8], steps: &[u8]) -> Option<()> {
         let Self { joint, distances, symbols, steps: codes } = self;
-        distances.fill(Entry(Entry::SLOW));
+        distances.fill(SymbolEntry(SymbolEntry::SLOW));
         codes.set(steps, |symbol, bits, code| {
             if bits <= DISTANCE_BITS && symbol < STEPS.len() {
-                let entry = Entry::distance_of(symbol, bits);
+                let entry = SymbolEntry::distance_of(symbol, bits);
                 distances[code..].iter_mut().step_by(1 << bits).for_each(|place| *place = entry);
             }
         })?;
-        joint.fill(Entry(Entry::SLOW));
+        joint.fill(SymbolEntry(SymbolEntry::SLOW));
         symbols.set(lengths, |symbol, bits, code| {
             if bits > BITS {
                 return;
             }
             let mut fill = |entry| joint[code..].iter_mut().step_by(1 << bits).for_each(|place| *place = entry);
             if symbol < END {
-                fill(Entry::literal(symbol, bits));
+                fill(SymbolEntry::literal(symbol, bits));
             } else if symbol == END {
-                fill(Entry::partial(0, 0, bits));
+                fill(SymbolEntry::partial(0, 0, bits));
             } else if let Some(&(base, extra)) = LENGTHS.get(symbol - END - 1) {
-                let partial = Entry::partial(base, extra, bits);
+                let partial = SymbolEntry::partial(base, extra, bits);
                 let used = bits + extra;
                 if used >= BITS {
                     return fill(partial);
                 }
                 let room = BITS - used;
                 for more in 0..1 << extra {
-                    let add = Entry::length(u64::from(base) + more, used);
+                    let add = SymbolEntry::length(u64::from(base) + more, used);
                     let mut place = code | (more as usize) << bits;
                     for &distance in &distances[..1 << room] {
                         let fits = (distance.codes() <= room) & !distance.is_slow();
-                        joint[place % SIZE] = if fits { Entry(add + distance.0) } else { partial };
+                        joint[place % SIZE] = if fits { SymbolEntry(add + distance.0) } else { partial };
                         place += 1 << used;
                     }
                 }
@@ -195,45 +198,45 @@ impl Tables {
     }
 
     #[inline(always)]
-    pub(super) fn entry(&self, bits: u64) -> Entry {
+    pub(super) fn entry(&self, bits: u64) -> SymbolEntry {
         self.joint[bits as usize % SIZE]
     }
 
-    /// The next symbol and the bits of its code, where [`Self::entry`] is slow.
+    /// Returns the next symbol and the bits of its code, where [`Self::entry`] has no fast entry.
     #[inline(always)]
-    pub(super) fn symbol(&self, entry: Entry, bits: u64) -> Option<(Symbol, u32)> {
+    pub(super) fn symbol(&self, entry: SymbolEntry, bits: u64) -> Option<(LongSymbol, u32)> {
         if entry.bits() == 0 {
             return self.long(bits);
         }
         let symbol = match entry.made() {
-            0 => Symbol::End,
-            base => Symbol::Length(base, (entry.0 >> Entry::EXTRA & 63) as u32),
+            0 => LongSymbol::End,
+            base => LongSymbol::Length(base, (entry.0 >> SymbolEntry::EXTRA & 63) as u32),
         };
         Some((symbol, entry.bits()))
     }
 
-    /// The next symbol where its code is longer than what the table looks at.
+    /// Returns the next symbol, whose code is longer than a lookup.
     #[cold]
-    fn long(&self, bits: u64) -> Option<(Symbol, u32)> {
+    fn long(&self, bits: u64) -> Option<(LongSymbol, u32)> {
         let (symbol, taken) = self.symbols.decode(bits)?;
         let symbol = match symbol {
-            0..END => Symbol::Literal(symbol as u8),
-            END => Symbol::End,
+            0..END => LongSymbol::Literal(symbol as u8),
+            END => LongSymbol::End,
             _ => {
                 let &(base, extra) = LENGTHS.get(symbol - END - 1)?;
-                Symbol::Length(usize::from(base), extra)
+                LongSymbol::Length(usize::from(base), extra)
             }
         };
         Some((symbol, taken))
     }
 
-    /// The next distance.
-    pub(super) fn step(&self, bits: u64) -> Option<Entry> {
+    /// Returns the next distance.
+    pub(super) fn step(&self, bits: u64) -> Option<SymbolEntry> {
         let entry = self.distances[bits as usize % DISTANCES];
         if !entry.is_slow() {
             return Some(entry);
         }
         let (symbol, taken) = self.steps.decode(bits)?;
-        (symbol < STEPS.len()).then(|| Entry::distance_of(symbol, taken))
+        (symbol < STEPS.len()).then(|| SymbolEntry::distance_of(symbol, taken))
     }
 }

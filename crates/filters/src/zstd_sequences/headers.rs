@@ -1,39 +1,39 @@
-//! What stands before what is coded (RFC 8878 §3.1.1): the heads of frames, blocks, literals and sequences; and what they tell of
-//! whether a frame is worth it.
+//! Reads the headers of frames, blocks, literals and sequences (RFC 8878 §3.1.1), and estimates from them
+//! whether a frame is worthwhile.
 
-/// No block holds more.
+/// Most data of a block, in bytes.
 pub(super) const BLOCK: usize = 128 << 10;
-/// Sequences of so many bytes each are mostly copied, which libzstd does as fast.
+/// Sequences of this many bytes on average are mostly copied, which libzstd does as fast.
 const LONG: usize = 24;
-/// So many coded literals take libzstd as much less as a sequence takes it more.
+/// Number of coded literals that favour libzstd as much as one sequence disfavours it.
 const CODED: usize = 2;
-/// Greater windows are refused by those who do not expect them.
+/// Larger windows are refused, as in decoders without a special setting.
 const WINDOW: u64 = 1 << 27;
 
-/// What the head of a frame says.
-pub(super) struct Head {
-    /// Where the first block begins.
+/// The header of a frame.
+pub(super) struct FrameHeader {
+    /// Offset of the first block.
     pub(super) blocks: usize,
-    /// The most a block holds.
+    /// Most data of a block, in bytes.
     pub(super) block: usize,
 }
 
-impl Head {
-    /// `None` unless the frame holds `decoded` bytes, and has neither a checksum nor a dictionary.
+impl FrameHeader {
+    /// Parses the header; `None` unless the frame holds `decoded` bytes and has neither checksum nor
+    /// dictionary.
     pub(super) fn of(frame: &[u8], decoded: usize) -> Option<Self> {
         let (&flags, rest) = frame.strip_prefix(&0xfd2f_b528_u32.to_le_bytes())?.split_first()?;
         let single = flags & 0x20 != 0;
-        // A reserved bit, the checksum, the dictionary.
+        // Reserved bit, checksum, dictionary.
         if flags & 0b1111 != 0 {
             return None;
         }
-        let (window, rest) = match single {
-            true => (None, rest),
-            false => {
-                let (&byte, rest) = rest.split_first()?;
-                let base = 1_u64 << (10 + (byte >> 3));
-                (Some(base + (base >> 3) * u64::from(byte & 7)), rest)
-            }
+        let (window, rest) = if single {
+            (None, rest)
+        } else {
+            let (&byte, rest) = rest.split_first()?;
+            let base = 1_u64 << (10 + (byte >> 3));
+            (Some(base + (base >> 3) * u64::from(byte & 7)), rest)
         };
         let len = match (flags >> 6, single) {
             (0, false) => return None,
@@ -48,19 +48,19 @@ impl Head {
     }
 }
 
-/// A block as it is stored.
-pub(super) enum Block<'f> {
+/// A block as stored.
+pub(super) enum StoredBlock<'f> {
     Raw(&'f [u8]),
     Same(u8, usize),
     Packed {
-        /// Where it begins in the frame, and behind it.
+        /// Start and end of the block in the frame.
         start: usize,
         end: usize,
     },
 }
 
-/// The block at `at`, where the next one begins, and whether it is the last.
-pub(super) fn block<'f>(frame: &'f [u8], at: usize, most: usize) -> Option<(Block<'f>, usize, bool)> {
+/// Returns the block at `at`, the start of the next one, and whether it is the last.
+pub(super) fn block<'f>(frame: &'f [u8], at: usize, most: usize) -> Option<(StoredBlock<'f>, usize, bool)> {
     let &[a, b, c] = frame.get(at..)?.first_chunk()?;
     let head = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
     let (start, len) = (at + 3, head >> 3);
@@ -70,25 +70,25 @@ pub(super) fn block<'f>(frame: &'f [u8], at: usize, most: usize) -> Option<(Bloc
     let end = start + if head >> 1 & 3 == 1 { 1 } else { len };
     let bytes = frame.get(start..end)?;
     let block = match head >> 1 & 3 {
-        0 => Block::Raw(bytes),
-        1 => Block::Same(bytes[0], len),
-        2 => Block::Packed { start, end },
+        0 => StoredBlock::Raw(bytes),
+        1 => StoredBlock::Same(bytes[0], len),
+        2 => StoredBlock::Packed { start, end },
         _ => return None,
     };
     Some((block, end, head & 1 == 1))
 }
 
-/// How literals are stored.
-pub(super) struct Literals {
+/// The header of the literals.
+pub(super) struct LiteralsHeader {
     pub(super) kind: u8,
-    /// Bytes of the head, of what follows it, and of what that is for.
+    /// Sizes in bytes: of the header, of the stored literals, and of the decoded ones.
     pub(super) head: usize,
     pub(super) stored: usize,
     pub(super) len: usize,
     pub(super) four: bool,
 }
 
-impl Literals {
+impl LiteralsHeader {
     pub(super) fn of(block: &[u8]) -> Option<Self> {
         let first = *block.first()?;
         let (kind, format) = (first & 3, first >> 2 & 3);
@@ -120,7 +120,7 @@ impl Literals {
     }
 }
 
-/// The number of sequences, and how many bytes say it.
+/// Returns the number of sequences, and the bytes that state it.
 pub(super) fn sequences(section: &[u8]) -> Option<(usize, usize)> {
     match *section.first()? {
         few @ 0..128 => Some((usize::from(few), 1)),
@@ -132,14 +132,14 @@ pub(super) fn sequences(section: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-/// Whether a frame is of the kind that this is for, by what the heads of its blocks say.
-pub(super) fn worth(frame: &[u8], head: &Head, decoded: usize) -> Option<bool> {
+/// Whether the headers of the blocks suggest that this decoder is faster for the frame.
+pub(super) fn worth(frame: &[u8], head: &FrameHeader, decoded: usize) -> Option<bool> {
     let (mut at, mut steps, mut coded) = (head.blocks, 0, 0);
     loop {
         let (block, next, last) = block(frame, at, head.block)?;
-        if let Block::Packed { start, end } = block {
+        if let StoredBlock::Packed { start, end } = block {
             let block = &frame[start..end];
-            let literals = Literals::of(block)?;
+            let literals = LiteralsHeader::of(block)?;
             steps += sequences(block.get(literals.head + literals.stored..)?)?.0;
             coded += if literals.is_coded() { literals.len } else { 0 };
         }

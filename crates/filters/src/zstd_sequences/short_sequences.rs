@@ -1,8 +1,8 @@
-//! A run of sequences that go the short way: few literals, and a short match that does not begin just before.
+//! Decodes a run of simple sequences: few literals, and a short match without overlap.
 //!
-//! What the next sequence waits for stays in registers here, and nothing is asked that differs from sequence to sequence: an
-//! offset that comes again is found as a new one is, by the order in which the last ones are put. Whether literals, bits and room are enough is
-//! found out for many at once.
+//! The values that the next sequence needs stay in registers. There are no data-dependent branches: a
+//! permutation of the last offsets handles repeated and new offsets alike. Literals, bits and room are
+//! checked for many sequences at once.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -12,27 +12,27 @@ use std::arch::x86_64::{
 use std::ptr;
 
 use super::copy::COPY;
-use super::walk::{AT_ONCE, Bounds, Place, States, Tables};
+use super::sequences::{AT_ONCE, FseStates, SequenceTables, WalkBounds, WalkPosition};
 
-/// Matches of less go this way, and literals to which no bits are added, which are less than [`COPY`].
+/// Shorter matches are simple, and so are literals without extra bits, which are fewer than [`COPY`].
 const MANY: u32 = 2 * COPY as u32;
-/// A sequence writes at most so many bytes.
+/// Most bytes that a sequence writes.
 const ROOM: usize = 4 * COPY;
-/// It takes less than so many bytes of bits: 30 bits of an offset, 9, 9 and 8 of states.
+/// Most bytes of bits that a sequence reads: 30 bits of an offset; 9, 9 and 8 of states.
 const BITS: usize = 8;
 
-/// Whether the machine has what [`run`] takes beside BMI2.
+/// Whether the processor has the other features that [`run`] needs beside BMI2.
 pub(super) fn able() -> bool {
     std::is_x86_feature_detected!("avx")
 }
 
-/// Which of four offsets come first: the last three, and a new one.
+/// A permutation of four offsets: the last three, and a new one.
 #[derive(Clone)]
 #[repr(align(16))]
-pub(super) struct Order([u8; 16]);
+pub(super) struct OffsetShuffle([u8; 16]);
 
-impl Order {
-    /// By what stands for an offset; 0 and 4 are none of these.
+impl OffsetShuffle {
+    /// Permutations by offset value; 0 and 4 are invalid.
     pub(super) const ALL: [Self; 6] = [
         Self::of(0, 1, 2),
         Self::of(0, 1, 2),
@@ -52,13 +52,14 @@ impl Order {
     }
 }
 
-/// Makes some sequences, never the last one. `false`: there may be more of the kind. `true`: the next one is not, or too little is left of
-/// anything. Whether there were as many literals is for the caller to find out.
+/// Decodes several sequences, but never the last one. Returns `false` if more simple ones may follow. Returns
+/// `true` if the next one is not simple, or too little of anything is left. The caller checks the number of
+/// literals.
 ///
 /// # Safety
-/// The machine has BMI2 and AVX, and what `place` says is within `bounds`, or its literals are not.
+/// The processor must have BMI2 and AVX. `place` must be within `bounds`, except for its literals.
 #[inline(always)]
-pub(super) unsafe fn run(tables: &Tables, bounds: &Bounds, place: &mut Place) -> bool {
+pub(super) unsafe fn run(tables: &SequenceTables, bounds: &WalkBounds, place: &mut WalkPosition) -> bool {
     let start = bounds.start as usize;
     let bits = (place.at as usize - bounds.first as usize) / BITS;
     let room = (bounds.end as usize - place.to as usize) / ROOM;
@@ -70,7 +71,7 @@ pub(super) unsafe fn run(tables: &Tables, bounds: &Bounds, place: &mut Place) ->
     // SAFETY: the machine has the instructions.
     let mut three = unsafe { _mm_set_epi32(0, third, second, last) };
     let (mut at, mut have, mut from, mut to) = (place.at, place.bit | 56, place.from, place.to);
-    let States { mut literals, mut lengths, mut offsets } = place.states;
+    let FseStates { mut literals, mut lengths, mut offsets } = place.states;
     let mut rest = most;
     loop {
         // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it. There
@@ -94,7 +95,8 @@ pub(super) unsafe fn run(tables: &Tables, bounds: &Bounds, place: &mut Place) ->
             _bzhi_u64(word >> (have & 63), u32::from(count)) as usize
         };
         let value = take(of_entry.extra) | 1 << (of_entry.extra & 63);
-        // The last one, the one before, that before it; all others are new. What is none of these is 4, and so is a new one of 1.
+        // The last offset, the one before, and that before; all others are new. 4 marks an invalid value,
+        // also for a new offset of 1.
         let which = (value + usize::from(ll == 0)).min(5);
         // SAFETY: the machine has the instructions, and there are six orders.
         let (after, offset) = unsafe {
@@ -113,8 +115,8 @@ pub(super) unsafe fn run(tables: &Tables, bounds: &Bounds, place: &mut Place) ->
         offsets = usize::from(of_entry.next) + take(of_entry.bits);
         at = at.wrapping_add((have >> 3) as usize).wrapping_sub(7);
         have |= 56;
-        // The next step waits for these: they are made before anything is copied, not behind it, where what they are made of would have
-        // to be kept in memory meanwhile.
+        // The next step needs these values. Computing them before the copies avoids spilling their inputs to
+        // memory.
         #[cfg(not(miri))]
         // SAFETY: no instruction.
         unsafe {
@@ -147,8 +149,8 @@ pub(super) unsafe fn run(tables: &Tables, bounds: &Bounds, place: &mut Place) ->
     let mut last = [0_u32; 4];
     // SAFETY: as many bytes there are.
     unsafe { _mm_storeu_si128(last.as_mut_ptr().cast::<__m128i>(), three) };
-    let states = States { literals, lengths, offsets };
+    let states = FseStates { literals, lengths, offsets };
     let count = place.count - (most - rest);
-    *place = Place { states, at, bit: have & 7, from, to, last: [last[0], last[1], last[2]], count };
+    *place = WalkPosition { states, at, bit: have & 7, from, to, last: [last[0], last[1], last[2]], count };
     rest > 0
 }

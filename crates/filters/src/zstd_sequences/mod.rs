@@ -1,66 +1,68 @@
-//! Zstandard frames of many short matches: arrays of floats that are compressed without a shuffle.
+//! A faster decoder for zstd frames of many short matches.
 //!
-//! There nearly all time goes to sequences: what each takes of literals and of what was written. Here one takes half of the
-//! instructions that it takes libzstd, which keeps where it stands in memory. Frames of long matches or of mostly coded literals, as a shuffle
-//! makes them, gain nothing; they, small frames, those with a checksum or a dictionary, and all that is odd are declined,
-//! and left to libzstd: what is no frame is never decided here.
+//! Applies: to arrays of floats compressed without a shuffle, on processors with BMI2. Falls back: to
+//! libzstd, for small frames, frames of long matches or mostly coded literals, with a checksum or dictionary,
+//! and anything unusual. This module never decides that a frame is damaged.
+//!
+//! Gains: decoding spends nearly all time on sequences. One sequence takes half the instructions of libzstd,
+//! which keeps its state in memory.
 //!
 //! Source: RFC 8878.
 
+mod bit_window;
 mod bits;
 mod codes;
 mod copy;
-mod heads;
+mod headers;
 mod huffman;
-mod look;
+mod sequences;
 #[cfg(target_arch = "x86_64")]
-mod run;
+mod short_sequences;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod walk;
 
 use std::mem::MaybeUninit;
 
-use bits::Backward;
-use heads::{BLOCK, Block, Head, Literals, block, sequences, worth};
-use huffman::Codes;
-use tables::{Table, counts};
-use walk::{BEFORE, BEHIND, States, Tables, Work};
+use bits::BackwardBits;
+use headers::{BLOCK, FrameHeader, LiteralsHeader, StoredBlock, block, sequences, worth};
+use huffman::HuffmanTable;
+use sequences::{BEFORE, BEHIND, FseStates, SequenceSection, SequenceTables};
+use tables::{FseTable, counts};
 
-/// Frames that become less are not worth the tables.
+/// Smaller frames, by decoded size in bytes, do not repay the tables.
 const SHORT: usize = 16 << 10;
-/// One of so many sequences may take the long way: what is longer, or repeats what is nearer than a copy reaches.
+/// At most one of this many sequences may be slow: long, or overlapping.
 const SLOW: usize = 6;
-/// After a frame that was left half done for that, so many are not begun: chunks of an array are alike.
+/// After a frame that was abandoned for that, this many are declined, because chunks of an array are alike.
 const ALIKE: u32 = 30;
 
-/// What is kept from one frame to the next.
-pub(crate) struct Decoder {
-    tables: Box<Tables>,
-    codes: Box<Codes>,
-    /// The literals of a block, where they are not in the frame as they are.
+/// State kept between frames.
+pub(crate) struct SequenceDecoder {
+    tables: Box<SequenceTables>,
+    codes: Box<HuffmanTable>,
+    /// The literals of a block, unless they are stored plainly in the frame.
     literals: Vec<u8>,
     /// The last three offsets.
     repeats: [u32; 3],
-    /// Sequences of the frame so far, and how many of them did not go the short way.
+    /// Number of sequences of the frame so far, and of slow ones.
     steps: usize,
     slow: usize,
-    /// So many of the next frames are declined unseen.
+    /// Number of next frames to decline.
     decline: u32,
-    /// Found out once; without, libzstd is as fast.
+    /// Whether the processor has BMI, detected once. Without it libzstd is as fast.
     bmi: bool,
 }
 
-impl Decoder {
+impl SequenceDecoder {
     pub(crate) fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
-        let bmi = crate::bmi::has_bmi() && run::able();
+        let bmi = crate::bmi::has_bmi() && short_sequences::able();
         #[cfg(not(target_arch = "x86_64"))]
         let bmi = false;
         Self {
-            tables: Box::new(Tables::NONE),
-            codes: Box::new(Codes::NONE),
+            tables: Box::new(SequenceTables::NONE),
+            codes: Box::new(HuffmanTable::NONE),
             literals: Vec::new(),
             repeats: [0; 3],
             steps: 0,
@@ -70,10 +72,10 @@ impl Decoder {
         }
     }
 
-    /// Decodes one frame, which is all of `frame` and is for all of `dst`, block by block, until `end` bytes are there: how many are.
-    /// `None` if another decoder is to do it.
+    /// Decodes the only frame in `frame`, whose data fill `dst`, block by block until `end` bytes are there.
+    /// Returns their number. `None`: use another decoder.
     pub(crate) fn decode(&mut self, frame: &[u8], end: usize, dst: &mut [MaybeUninit<u8>]) -> Option<usize> {
-        if dst.len() < SHORT || !self.bmi || !worth(frame, &Head::of(frame, dst.len())?, dst.len())? {
+        if dst.len() < SHORT || !self.bmi || !worth(frame, &FrameHeader::of(frame, dst.len())?, dst.len())? {
             return None;
         }
         if self.decline > 0 {
@@ -83,9 +85,9 @@ impl Decoder {
         self.frame(frame, end, dst, true)
     }
 
-    /// With `choosy` a frame is left to libzstd if few sequences go the short way.
+    /// Decodes a frame. `choosy`: declines if too many sequences are slow.
     fn frame(&mut self, frame: &[u8], until: usize, dst: &mut [MaybeUninit<u8>], choosy: bool) -> Option<usize> {
-        let head = Head::of(frame, dst.len())?;
+        let head = FrameHeader::of(frame, dst.len())?;
         self.codes.forget();
         (self.tables.literals.log, self.tables.lengths.log, self.tables.offsets.log) = (None, None, None);
         self.repeats = [1, 4, 8];
@@ -94,15 +96,15 @@ impl Decoder {
         loop {
             let (block, next, last) = block(frame, at, head.block)?;
             let end = match block {
-                Block::Raw(bytes) => {
+                StoredBlock::Raw(bytes) => {
                     dst.get_mut(made..made + bytes.len())?.write_copy_of_slice(bytes);
                     made + bytes.len()
                 }
-                Block::Same(byte, len) => {
+                StoredBlock::Same(byte, len) => {
                     dst.get_mut(made..made + len)?.fill(MaybeUninit::new(byte));
                     made + len
                 }
-                Block::Packed { start, end } => self.packed(frame, start, end, dst, made)?,
+                StoredBlock::Packed { start, end } => self.packed(frame, start, end, dst, made)?,
             };
             if end - made > head.block {
                 return None;
@@ -121,7 +123,7 @@ impl Decoder {
         }
     }
 
-    /// A compressed block: how many bytes are made then.
+    /// Decodes a compressed block. Returns the new number of bytes.
     fn packed(
         &mut self,
         frame: &[u8],
@@ -131,7 +133,7 @@ impl Decoder {
         made: usize,
     ) -> Option<usize> {
         let block = &frame[start..end];
-        let literals = Literals::of(block)?;
+        let literals = LiteralsHeader::of(block)?;
         let after = literals.head + literals.stored;
         let stored = block.get(literals.head..after)?;
         if literals.len > BLOCK {
@@ -150,12 +152,12 @@ impl Decoder {
             section.is_empty().then_some(())?;
         } else {
             let taken = after + taken + self.states(section)?;
-            let mut bits = Backward::new(block.get(taken..)?)?;
+            let mut bits = BackwardBits::new(block.get(taken..)?)?;
             let tables = &*self.tables;
             let literals_state = bits.take(tables.literals.log?)? as usize;
             let offsets = bits.take(tables.offsets.log?)? as usize;
             let lengths = bits.take(tables.lengths.log?)? as usize;
-            let work = Work {
+            let work = SequenceSection {
                 tables,
                 bits: &frame[(start + taken).checked_sub(BEFORE)?..end],
                 left: bits.left,
@@ -164,11 +166,11 @@ impl Decoder {
                 } else {
                     &frame[start + literals.head..behind]
                 },
-                states: States { literals: literals_state, lengths, offsets },
+                states: FseStates { literals: literals_state, lengths, offsets },
                 count,
             };
             // SAFETY: `bmi` was found out.
-            let done = unsafe { walk::sequences(self.bmi, &work, &mut self.repeats, dst, made) }?;
+            let done = unsafe { sequences::sequences(self.bmi, &work, &mut self.repeats, dst, made) }?;
             (now, from) = (done.made, done.taken);
             self.steps += count;
             self.slow += done.slow;
@@ -178,8 +180,8 @@ impl Decoder {
         Some(now + rest.len())
     }
 
-    /// Has the literals of a block in memory of its own.
-    fn literals(&mut self, literals: &Literals, stored: &[u8]) -> Option<()> {
+    /// Decodes the literals of a block to their own memory.
+    fn literals(&mut self, literals: &LiteralsHeader, stored: &[u8]) -> Option<()> {
         if self.literals.len() < literals.len + BEHIND {
             self.literals.resize(literals.len + BEHIND, 0);
         }
@@ -196,7 +198,7 @@ impl Decoder {
         Some(())
     }
 
-    /// Reads the tables of a block's sequences: how many bytes they took.
+    /// Reads the tables of a block's sequences. Returns the number of bytes used.
     fn states(&mut self, section: &[u8]) -> Option<usize> {
         let modes = *section.first()?;
         if modes & 3 != 0 {
@@ -213,9 +215,9 @@ impl Decoder {
     }
 }
 
-/// Makes one table of sequences: how many bytes it took.
+/// Makes one table of sequences. Returns the number of bytes used.
 fn table<const SIZE: usize>(
-    table: &mut Table<SIZE>,
+    table: &mut FseTable<SIZE>,
     mode: u8,
     section: &[u8],
     usual: &[i16],

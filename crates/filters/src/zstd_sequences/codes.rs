@@ -1,8 +1,8 @@
-//! What the codes of a sequence mean, and how often they come where a block does not say (RFC 8878 §3.1.1.3.2).
+//! The codes of sequences and their default frequencies (RFC 8878 §3.1.1.3.2).
 
-use super::tables::Entry;
+use super::tables::FseEntry;
 
-/// Base and extra bits of a code of so many literals.
+/// Returns base and extra bits of a literals length code.
 pub(super) fn literals(code: usize) -> Option<(u32, u8)> {
     const MORE: [(u32, u8); 20] = [
         (16, 1),
@@ -29,7 +29,7 @@ pub(super) fn literals(code: usize) -> Option<(u32, u8)> {
     if code < 16 { Some((code as u32, 0)) } else { marked(MORE.get(code - 16)) }
 }
 
-/// Of the length of a match.
+/// Returns base and extra bits of a match length code.
 pub(super) fn lengths(code: usize) -> Option<(u32, u8)> {
     const MORE: [(u32, u8); 21] = [
         (35, 1),
@@ -57,21 +57,21 @@ pub(super) fn lengths(code: usize) -> Option<(u32, u8)> {
     if code < 32 { Some((code as u32 + 3, 0)) } else { marked(MORE.get(code - 32)) }
 }
 
-/// What bits are added to says so.
+/// Marks the base of a code with extra bits.
 fn marked(meaning: Option<&(u32, u8)>) -> Option<(u32, u8)> {
-    meaning.map(|&(base, extra)| (base | Entry::MORE, extra))
+    meaning.map(|&(base, extra)| (base | FseEntry::MORE, extra))
 }
 
-/// Codes of greater offsets are left to others.
+/// Larger offset codes are declined.
 pub(super) const MOST_OFFSET: usize = 30;
 
-/// Of an offset: only the bits that follow, since the base is 1 and as many zeros. What comes of it stands for an offset that is less by
-/// three, and up to three for those that come again.
+/// Returns base and extra bits of an offset code. The base is a one with as many zeros as extra bits. The
+/// result stands for the offset plus three; up to three, for a repeated offset.
 pub(super) fn offsets(code: usize) -> Option<(u32, u8)> {
     (code <= MOST_OFFSET).then_some((0, code as u8))
 }
 
-/// How often they come, if nobody says: 64ths, 64ths and 32nds.
+/// Default frequencies, in 64ths, 64ths and 32nds.
 pub(super) const LITERALS: [i16; 36] =
     [4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1];
 pub(super) const LENGTHS: [i16; 53] = [

@@ -1,84 +1,85 @@
-//! Through the sequences of a block: each some literals, and a match before them.
+//! Decodes the sequences of a block. Each is some literals and a match.
 
 use std::mem::MaybeUninit;
 
+use super::bit_window::BitWindow;
 use super::copy::{COPY, copy};
-use super::look::Look;
 #[cfg(target_arch = "x86_64")]
-use super::run::{Order, run};
-use super::tables::Table;
+use super::short_sequences::{OffsetShuffle, run};
+use super::tables::FseTable;
 
-/// What sequences are read with.
+/// The tables for sequences.
 #[derive(Clone)]
-pub(super) struct Tables {
-    pub(super) literals: Table<512>,
-    pub(super) lengths: Table<512>,
-    pub(super) offsets: Table<256>,
+pub(super) struct SequenceTables {
+    pub(super) literals: FseTable<512>,
+    pub(super) lengths: FseTable<512>,
+    pub(super) offsets: FseTable<256>,
     #[cfg(target_arch = "x86_64")]
-    pub(super) orders: [Order; 6],
+    pub(super) orders: [OffsetShuffle; 6],
 }
 
-impl Tables {
+impl SequenceTables {
     pub(super) const NONE: Self = Self {
-        literals: Table::NONE,
-        lengths: Table::NONE,
-        offsets: Table::NONE,
+        literals: FseTable::NONE,
+        lengths: FseTable::NONE,
+        offsets: FseTable::NONE,
         #[cfg(target_arch = "x86_64")]
-        orders: Order::ALL,
+        orders: OffsetShuffle::ALL,
     };
 }
 
-/// So many sequences of less than [`COPY`] literals are made before it is found out whether there were as many.
+/// Number of sequences with fewer than [`COPY`] literals that are decoded between checks of the literals.
 pub(super) const AT_ONCE: usize = 256;
-/// So many bytes may be read behind literals.
+/// Readable bytes required behind the literals.
 pub(super) const BEHIND: usize = (AT_ONCE + 1) * COPY;
-/// So many bytes may be read before the bits of sequences.
+/// Readable bytes required before the bits of sequences.
 pub(super) const BEFORE: usize = 8;
 
-/// The states that a sequence is read with.
+/// The states of the three decoders.
 #[derive(Clone, Copy)]
-pub(super) struct States {
+pub(super) struct FseStates {
     pub(super) literals: usize,
     pub(super) lengths: usize,
     pub(super) offsets: usize,
 }
 
-/// Sequences, and what they are made of.
+/// The sequences of a block and their inputs.
 #[derive(Clone, Copy)]
-pub(super) struct Work<'a> {
-    pub(super) tables: &'a Tables,
-    /// The bytes that hold the bits; [`BEFORE`] bytes before the first belong to it too.
+pub(super) struct SequenceSection<'a> {
+    pub(super) tables: &'a SequenceTables,
+    /// The bytes with the bits. [`BEFORE`] bytes before the first must be readable.
     pub(super) bits: &'a [u8],
-    /// Bits that are left.
+    /// Number of bits left.
     pub(super) left: usize,
-    /// Literals; [`BEHIND`] bytes behind the last belong to it too.
+    /// The literals. [`BEHIND`] bytes behind the last must be readable.
     pub(super) literals: &'a [u8],
-    pub(super) states: States,
-    /// How many, at least one.
+    pub(super) states: FseStates,
+    /// Number of sequences, at least one.
     pub(super) count: usize,
 }
 
-/// How far it went.
-pub(super) struct Done {
-    /// Bytes of the output.
+/// The result of decoding a section.
+pub(super) struct SectionResult {
+    /// Bytes of output.
     pub(super) made: usize,
-    /// Literals that were taken.
+    /// Literals used.
     pub(super) taken: usize,
-    /// Sequences that did not go the short way.
+    /// Number of slow sequences.
     pub(super) slow: usize,
 }
 
-/// Makes the sequences' bytes in `dst` from `made` on, all before which is initialised, and so it is up to what is answered.
+/// Decodes the sequences to `dst` from `made` on. The first `made` bytes must be initialised; then all up to
+/// the result are.
 ///
 /// # Safety
-/// With `bmi` the machine has what [`has_bmi`](crate::bmi::has_bmi) asks for, and AVX.
+/// With `bmi`, the processor must have AVX and the features of [`has_bmi`](crate::bmi::has_bmi).
 pub(super) unsafe fn sequences(
     bmi: bool,
-    work: &Work<'_>,
+    work: &SequenceSection<'_>,
     repeats: &mut [u32; 3],
     dst: &mut [MaybeUninit<u8>],
     made: usize,
-) -> Option<Done> {
+) -> Option<SectionResult> {
     // SAFETY: as promised by the caller.
     unsafe {
         match bmi {
@@ -89,33 +90,38 @@ pub(super) unsafe fn sequences(
     }
 }
 
-/// [`walk`] with the instructions of BMI1, BMI2 and AVX.
+/// [`walk`] with BMI1, BMI2 and AVX.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,avx")]
-fn with_bmi(work: &Work<'_>, repeats: &mut [u32; 3], dst: &mut [MaybeUninit<u8>], made: usize) -> Option<Done> {
+fn with_bmi(
+    work: &SequenceSection<'_>,
+    repeats: &mut [u32; 3],
+    dst: &mut [MaybeUninit<u8>],
+    made: usize,
+) -> Option<SectionResult> {
     // SAFETY: the machine has them.
     unsafe { walk::<true>(work, repeats, dst, made) }
 }
 
-/// Where a walk stands.
-pub(super) struct Place {
-    pub(super) states: States,
-    /// The byte of the next bit, and its number in it.
+/// The position of a walk.
+pub(super) struct WalkPosition {
+    pub(super) states: FseStates,
+    /// The byte of the next bit, and the bit's number in it.
     pub(super) at: *const u8,
     pub(super) bit: u64,
     /// The next literal.
     pub(super) from: *const u8,
-    /// Behind what is made.
+    /// The end of the output so far.
     pub(super) to: *mut u8,
     /// The last three offsets.
     pub(super) last: [u32; 3],
-    /// Sequences that are left.
+    /// Number of sequences left.
     pub(super) count: usize,
 }
 
-/// Between what a walk stays.
+/// The limits of a walk.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct WalkBounds {
     /// The first byte of the bits.
     pub(super) first: *const u8,
     pub(super) literals_end: *const u8,
@@ -123,16 +129,18 @@ pub(super) struct Bounds {
     pub(super) end: *mut u8,
 }
 
+/// Decodes all sequences.
+///
 /// # Safety
-/// With `BMI` the machine has BMI2 and AVX.
+/// With `BMI`, the processor must have BMI2 and AVX.
 #[inline(always)]
 unsafe fn walk<const BMI: bool>(
-    work: &Work<'_>,
+    work: &SequenceSection<'_>,
     repeats: &mut [u32; 3],
     dst: &mut [MaybeUninit<u8>],
     made: usize,
-) -> Option<Done> {
-    let Work { tables, bits, left, literals, states, count } = *work;
+) -> Option<SectionResult> {
+    let SequenceSection { tables, bits, left, literals, states, count } = *work;
     let (literals_len, bits_len) = (literals.len().checked_sub(BEHIND)?, bits.len().checked_sub(BEFORE)?);
     let known = states.literals < tables.literals.entries.len()
         && states.lengths < tables.lengths.entries.len()
@@ -140,16 +148,16 @@ unsafe fn walk<const BMI: bool>(
     if !known || made > dst.len() || left >= bits_len * 8 || count == 0 {
         return None;
     }
-    // Where they lie by the stack's own register, one more is free.
+    // Copies on the stack free a register, because they are addressed by the stack pointer.
     let tables = &tables.clone();
     let (start, from) = (dst.as_mut_ptr().cast::<u8>(), literals.as_ptr());
     // SAFETY: `made` lies in the memory, and the others in the slices, as was found out.
     let (bounds, to) = unsafe {
         let (first, literals_end) = (bits.as_ptr().add(BEFORE), from.add(literals_len));
-        (Bounds { first, literals_end, start, end: start.add(dst.len()) }, start.add(made))
+        (WalkBounds { first, literals_end, start, end: start.add(dst.len()) }, start.add(made))
     };
     let (at, bit) = (bounds.first.wrapping_add(left / 8), left as u64 % 8);
-    let mut place = Place { states, at, bit, from, to, last: *repeats, count };
+    let mut place = WalkPosition { states, at, bit, from, to, last: *repeats, count };
     let mut slow = 0;
     while place.count > 0 {
         // SAFETY: as promised by the caller; `place` is within the bounds, as it was found out, and so is what comes of it.
@@ -169,15 +177,15 @@ unsafe fn walk<const BMI: bool>(
         return None;
     }
     *repeats = place.last;
-    Some(Done { made: place.to as usize - start as usize, taken: place.from as usize - from as usize, slow })
+    Some(SectionResult { made: place.to as usize - start as usize, taken: place.from as usize - from as usize, slow })
 }
 
-/// One sequence, whatever it is; after the last one no states are read.
+/// Decodes any one sequence. After the last one no states are read.
 ///
 /// # Safety
-/// What `place` says is within `bounds`.
+/// `place` must be within `bounds`.
 #[inline(always)]
-unsafe fn step(tables: &Tables, bounds: &Bounds, place: &mut Place) -> Option<()> {
+unsafe fn step(tables: &SequenceTables, bounds: &WalkBounds, place: &mut WalkPosition) -> Option<()> {
     // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it.
     let (literals, lengths, offsets) = unsafe {
         (
@@ -188,7 +196,7 @@ unsafe fn step(tables: &Tables, bounds: &Bounds, place: &mut Place) -> Option<()
     };
     // SAFETY: `at` is among the bits, or not looked at.
     unsafe {
-        let mut look = Look::new(place.at, place.bit);
+        let mut look = BitWindow::new(place.at, place.bit);
         let value = (1_u64 << offsets.extra) + look.take(offsets.extra);
         look = look.again(bounds.first)?;
         let ml = lengths.base() as usize + look.take(lengths.extra) as usize;
@@ -215,7 +223,7 @@ unsafe fn step(tables: &Tables, bounds: &Bounds, place: &mut Place) -> Option<()
         place.to = place.to.add(ll + ml);
         place.count -= 1;
         if place.count > 0 {
-            place.states = States {
+            place.states = FseStates {
                 literals: usize::from(literals.next) + look.take(literals.bits) as usize,
                 lengths: usize::from(lengths.next) + look.take(lengths.bits) as usize,
                 offsets: usize::from(offsets.next) + look.take(offsets.bits) as usize,

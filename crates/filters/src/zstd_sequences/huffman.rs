@@ -1,28 +1,28 @@
-//! Literals in Huffman's code (RFC 8878 §4.2).
+//! Decodes Huffman-coded literals (RFC 8878 §4.2).
 
-use super::bits::Backward;
-use super::tables::{Table, counts};
+use super::bits::BackwardBits;
+use super::tables::{FseTable, counts};
 
-/// No code is longer; one more bit, which others allow, is left to them.
+/// The longest code in bits. Codes of one bit more are valid but declined.
 const LONGEST: u32 = 11;
 
-/// The codes of a block's literals, kept for the next ones.
-pub(super) struct Codes {
+/// The Huffman table of a block's literals, kept for the next ones.
+pub(super) struct HuffmanTable {
     /// By the next bits: the byte, and above it the length of its code.
     table: [u16; 1 << LONGEST],
-    /// The longest; `None`: there are no codes yet.
+    /// The longest code; `None`: there is no table yet.
     log: Option<u32>,
-    weights: Table<64>,
+    weights: FseTable<64>,
 }
 
-impl Codes {
-    pub(super) const NONE: Self = Self { table: [0; 1 << LONGEST], log: None, weights: Table::NONE };
+impl HuffmanTable {
+    pub(super) const NONE: Self = Self { table: [0; 1 << LONGEST], log: None, weights: FseTable::NONE };
 
     pub(super) fn forget(&mut self) {
         self.log = None;
     }
 
-    /// Reads codes: how many bytes they took.
+    /// Reads a table. Returns the number of bytes used.
     pub(super) fn read(&mut self, src: &[u8]) -> Option<usize> {
         self.log = None;
         let (&head, rest) = src.split_first()?;
@@ -41,11 +41,11 @@ impl Codes {
         Some(1 + taken)
     }
 
-    /// Weights that are packed as states themselves, two chains of them in turns: how many.
+    /// Reads weights that are FSE-coded in two interleaved states. Returns their number.
     fn packed(&mut self, src: &[u8], weights: &mut [u8]) -> Option<usize> {
         let (counts, symbols, log, taken) = counts(src, 13, 6)?;
         self.weights.set(&counts[..symbols], log, |symbol| Some((symbol as u32, 0)))?;
-        let mut bits = Backward::new(src.get(taken..)?)?;
+        let mut bits = BackwardBits::new(src.get(taken..)?)?;
         let mut states = [bits.take(log)?, bits.take(log)?];
         let mut at = 0;
         loop {
@@ -54,7 +54,7 @@ impl Codes {
             at += 1;
             match bits.take(u32::from(entry.bits)) {
                 Some(more) => states[(at - 1) % 2] = u32::from(entry.next) + more,
-                // What the other state tells is the last.
+                // The other state yields the last weight.
                 None => {
                     *weights.get_mut(at)? = self.weights.entries[states[at % 2] as usize].base() as u8;
                     return Some(at + 1);
@@ -63,7 +63,7 @@ impl Codes {
         }
     }
 
-    /// Makes the table of all weights but the last, which they imply.
+    /// Makes the table from all weights but the last, which follows from them.
     fn set(&mut self, weights: &mut [u8; 256], count: usize) -> Option<()> {
         let share = |weight: u8| 1_u32 << weight >> 1;
         if weights[..count].iter().any(|&weight| u32::from(weight) > LONGEST) {
@@ -94,12 +94,12 @@ impl Codes {
         self.log.map(drop)
     }
 
-    /// Decodes one stream that is all of `to`.
+    /// Decodes one stream that fills `to`.
     pub(super) fn one(&self, src: &[u8], to: &mut [u8]) -> Option<()> {
         self.streams([src], [to])
     }
 
-    /// Decodes four streams, whose lengths are said before the first.
+    /// Decodes four streams, whose lengths come first.
     pub(super) fn four(&self, src: &[u8], to: &mut [u8]) -> Option<()> {
         let (lengths, src) = src.split_first_chunk::<6>()?;
         let length = |at: usize| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]]));
@@ -117,12 +117,12 @@ impl Codes {
     }
 
     fn streams<const N: usize>(&self, src: [&[u8]; N], mut to: [&mut [u8]; N]) -> Option<()> {
-        /// So many codes are in what is looked at once.
+        /// Number of codes decoded from one refill.
         const AT_ONCE: usize = 57 / LONGEST as usize;
         let log = self.log?;
-        let mut streams = [Backward::new(&[1])?; N];
+        let mut streams = [BackwardBits::new(&[1])?; N];
         for (stream, src) in streams.iter_mut().zip(src) {
-            *stream = Backward::new(src)?;
+            *stream = BackwardBits::new(src)?;
         }
         let mut done = 0;
         let least = to.iter().map(|to| to.len()).min()?;

@@ -1,48 +1,49 @@
-//! Deflate streams of many short matches: arrays that are compressed without a shuffle.
+//! A faster decoder for deflate streams of many short matches.
 //!
-//! There a decoder waits for one thing: the look into a table by bits that the look before has to tell. Here one look
-//! tells length and distance of a match at once ([`tables`]), and literals take the same way as matches, without a
-//! branch that is guessed wrongly at every fifth symbol. Streams of little but literals, as a shuffle makes them, gain
-//! nothing by it; they, short streams, and all that is odd are declined, and left to libdeflate: what is no deflate
-//! stream is never decided here.
+//! Applies: to arrays compressed without a shuffle, on processors with BMI. Falls back: to libdeflate, for
+//! short streams, streams of mostly literals, and anything unusual. This module never decides that a stream
+//! is damaged.
+//!
+//! Gains: one table lookup yields length and distance of a match ([`tables`]), so the next lookup can start
+//! earlier. Literals take the same path as matches, without a mispredicted branch.
 //!
 //! Source: RFC 1951.
 
 mod bits;
 mod codes;
 #[cfg(feature = "fast-deflate")]
-mod seam;
+mod last_block;
+mod symbols;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod walk;
 
 use std::mem::MaybeUninit;
 
-use bits::Bits;
-use codes::Codes;
-use tables::{END, Tables};
+use bits::DeflateBits;
+use codes::PrefixCodes;
+use tables::{END, InflateTables};
 
-/// Shorter streams are not worth the tables, in bytes: at 7 KiB libdeflate is faster by a fifth, at 50 it is slower.
+/// Shorter streams do not repay the tables, in bytes. libdeflate is a fifth faster at 7 KiB and slower at 50.
 const SHORT: usize = 16 << 10;
-/// What becomes so many times as much is made of long matches, which libdeflate copies as fast.
+/// A stream that expands by this factor has long matches, which libdeflate copies as fast.
 const LONG: usize = 8;
 
-/// What is kept from one stream to the next.
-pub(crate) struct Decoder {
-    tables: Box<Tables>,
-    header: Codes,
-    /// Found out once; without, libdeflate is as fast.
+/// State kept between streams.
+pub(crate) struct FastInflate {
+    tables: Box<InflateTables>,
+    header: PrefixCodes,
+    /// Whether the processor has BMI, detected once. Without it libdeflate is as fast.
     bmi: bool,
 }
 
-impl Decoder {
+impl FastInflate {
     pub(crate) fn new() -> Self {
-        Self { tables: Tables::new(), header: Codes::new(), bmi: crate::bmi::has_bmi() }
+        Self { tables: InflateTables::new(), header: PrefixCodes::new(), bmi: crate::bmi::has_bmi() }
     }
 
-    /// Decodes one stream without a wrapping from the start of `src` to the start of `dst`: how many bytes it took and
-    /// how many, all of them initialised, it made. `None` if another decoder is to do it.
+    /// Decodes one bare stream from the start of `src` to the start of `dst`. Returns the bytes used and the
+    /// bytes made, all initialised. `None`: use another decoder.
     pub(crate) fn decode(&mut self, src: &[u8], dst: &mut [MaybeUninit<u8>]) -> Option<(usize, usize)> {
         if src.len() < SHORT || dst.len() / src.len() >= LONG || !self.bmi {
             return None;
@@ -50,9 +51,9 @@ impl Decoder {
         self.stream(src, dst, true)
     }
 
-    /// With `choosy` only a stream whose first compressed block is worth it.
+    /// Decodes a stream. `choosy`: declines if its first compressed block is not worthwhile.
     fn stream(&mut self, src: &[u8], dst: &mut [MaybeUninit<u8>], mut choosy: bool) -> Option<(usize, usize)> {
-        let mut bits = Bits::new(src);
+        let mut bits = DeflateBits::new(src);
         let mut made = 0;
         loop {
             let last = bits.take(1)? == 1;
@@ -76,12 +77,12 @@ impl Decoder {
         }
     }
 
-    fn block(&self, bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: usize) -> Option<usize> {
+    fn block(&self, bits: &mut DeflateBits<'_>, dst: &mut [MaybeUninit<u8>], made: usize) -> Option<usize> {
         // SAFETY: `bmi` was found out.
-        unsafe { walk::block(self.bmi, &self.tables, bits, dst, made) }
+        unsafe { symbols::block(self.bmi, &self.tables, bits, dst, made) }
     }
 
-    /// The codes of a block that brings none.
+    /// Sets the fixed codes.
     fn fixed(&mut self) -> Option<()> {
         let mut lengths = [8; 288];
         lengths[144..256].fill(9);
@@ -89,8 +90,8 @@ impl Decoder {
         self.tables.set(&lengths, &[5; 32])
     }
 
-    /// Reads the codes of a block; with `choosy` declines those of mostly literals.
-    fn dynamic(&mut self, bits: &mut Bits<'_>, choosy: bool) -> Option<()> {
+    /// Reads the codes of a block. `choosy`: declines codes of mostly literals.
+    fn dynamic(&mut self, bits: &mut DeflateBits<'_>, choosy: bool) -> Option<()> {
         const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
         let symbols = bits.take(5)? as usize + END + 1;
         let all = symbols + bits.take(5)? as usize + 1;
@@ -124,24 +125,23 @@ impl Decoder {
     }
 }
 
-/// Whether more than three quarters of the symbols are literals, by what their codes' lengths say of how frequent they
-/// are. With fewer a guess between literal and match is wrong often enough for libdeflate to be slower: at three fifths by
-/// a fifth.
+/// Whether more than three quarters of the symbols are literals, as their code lengths suggest. With fewer,
+/// branch mispredictions make libdeflate slower; at three fifths by a fifth.
 fn mostly_literals(lengths: &[u8]) -> bool {
     let share: u32 = lengths[..END].iter().filter(|length| **length > 0).map(|length| 1 << (15 - length)).sum();
     share > 3 << 13
 }
 
-/// Copies a block that is not compressed.
-fn stored(bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: usize) -> Option<usize> {
+/// Copies a stored block.
+fn stored(bits: &mut DeflateBits<'_>, dst: &mut [MaybeUninit<u8>], made: usize) -> Option<usize> {
     let bytes = stored_bytes(bits)?;
     let end = made + bytes.len();
     dst.get_mut(made..end)?.write_copy_of_slice(bytes);
     Some(end)
 }
 
-/// The bytes of a block that is not compressed, which is left behind.
-fn stored_bytes<'s>(bits: &mut Bits<'s>) -> Option<&'s [u8]> {
+/// Returns the bytes of a stored block, and moves behind it.
+fn stored_bytes<'s>(bits: &mut DeflateBits<'s>) -> Option<&'s [u8]> {
     let start = bits.align();
     let header = bits.src().get(start..start + 4)?;
     let length = u16::from_le_bytes([header[0], header[1]]);

@@ -1,15 +1,15 @@
-//! The bits of a stream, lowest first, read with care for its end.
+//! The bits of a stream, lowest first. Every read is checked.
 
-pub(super) struct Bits<'a> {
+pub(super) struct DeflateBits<'a> {
     src: &'a [u8],
     /// The next byte to take.
     pub(super) next: usize,
-    /// Bits taken and not yet used: the lowest `have`; those above are 0.
+    /// Unused bits: the lowest `have`. The others are 0.
     pub(super) buffer: u64,
     pub(super) have: u32,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> DeflateBits<'a> {
     pub(super) const fn new(src: &'a [u8]) -> Self {
         Self { src, next: 0, buffer: 0, have: 0 }
     }
@@ -18,13 +18,13 @@ impl<'a> Bits<'a> {
         self.src
     }
 
-    /// How many bits were used.
+    /// Returns the number of bits used.
     #[cfg(feature = "fast-deflate")]
     pub(super) const fn place(&self) -> usize {
         self.next * 8 - self.have as usize
     }
 
-    /// Takes bytes as long as there is room; at the end there may be fewer than 56 bits.
+    /// Takes bytes while there is room. Near the end there may be fewer than 56 bits.
     pub(super) fn refill(&mut self) {
         while self.have <= 56
             && let Some(&byte) = self.src.get(self.next)
@@ -35,21 +35,21 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Uses bits; `None` if there are not so many.
+    /// Uses bits; `None` if there are too few.
     pub(super) fn skip(&mut self, count: u32) -> Option<()> {
         self.have = self.have.checked_sub(count)?;
         self.buffer = self.buffer.checked_shr(count).unwrap_or(0);
         Some(())
     }
 
-    /// The next bits, 32 at most.
+    /// Returns the next bits, at most 32.
     pub(super) fn take(&mut self, count: u32) -> Option<u64> {
         self.refill();
         let bits = self.buffer & !(u64::MAX << count);
         self.skip(count).map(|()| bits)
     }
 
-    /// Goes to the next whole byte, and gives back the bytes that were not used.
+    /// Moves to the next whole byte, and gives back unused bytes. Returns the position.
     pub(super) fn align(&mut self) -> usize {
         self.next -= (self.have / 8) as usize;
         (self.buffer, self.have) = (0, 0);

@@ -1,12 +1,12 @@
-//! The C library, for tests to compare with.
+//! The C library, for comparison in tests.
 
 use std::ffi::c_int;
 
-use super::encode::How;
+use super::encode::BloscSettings;
 use super::frame::OVERHEAD;
 
-/// The C library's frame.
-pub(super) fn compress(how: &How, src: &[u8]) -> Vec<u8> {
+/// Returns the C library's frame.
+pub(super) fn compress(how: &BloscSettings, src: &[u8]) -> Vec<u8> {
     let mut frame = vec![0u8; src.len() + OVERHEAD];
     let typesize = if how.typesize > 255 { 1 } else { how.typesize.max(1) };
     // SAFETY: it reads `src.len()` bytes of `src` and writes at most `frame.len()` to `frame`; the name ends with 0.
@@ -28,7 +28,7 @@ pub(super) fn compress(how: &How, src: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// What the C library reads from a frame that holds `len` bytes.
+/// Decodes a frame of `len` bytes of data with the C library.
 pub(super) fn decompress(frame: &[u8], len: usize) -> Option<Vec<u8>> {
     let (mut size, mut data) = (0, vec![0u8; len]);
     // SAFETY: the first checks the frame within its bytes; the second is called if that went well, and writes at most

@@ -1,37 +1,38 @@
-//! Chunks of which a compressor makes no less if it takes the first match it finds, instead of looking whether the next byte begins a
-//! longer one: numbers most of whose bytes are those of the number before.
+//! Chooses a faster level where it compresses as well: level 4 takes the first match, level 5 also looks for
+//! a longer match at the next byte.
 //!
-//! Which are such is found by trying: of some samples the quicker level has to make as little as the one asked for, or nearly so. So that other
-//! chunks cost nothing, they are not tried if few bytes are those of a number before. A guess: what is wrongly taken for such is stored
-//! a little larger, never wrongly.
+//! Applies to chunks whose numbers share most bytes with the number before. Samples are compressed at both
+//! levels. Other chunks cost nothing, because samples are taken only if bytes repeat at a short distance. A
+//! wrong guess makes a chunk slightly larger.
 
-use super::stretches::alike;
+use super::incompressible::equal_bytes;
 
-/// The level that looks for longer ones.
+/// The lazy level, which looks for longer matches.
 const LAZY: u32 = 5;
-/// The one that does not.
+/// The greedy level.
 const GREEDY: u32 = 4;
-/// Of shorter chunks samples would be too short, or cost too much.
+/// Shorter chunks have samples that are too short or too costly.
 const SHORTEST: usize = 1 << 20;
-/// One part in so many is tried at each place.
+/// Fraction of the chunk in each sample (one in this many).
 const PART: usize = 128;
-/// It may make more by one part in so many: samples are no nearer to the whole.
+/// The greedy result may be larger by this fraction (one in this many).
 const MORE: usize = 256;
-/// Bytes of a number, or of several.
+/// Sizes in bytes of one or several numbers.
 const DISTANCES: [usize; 7] = [4, 6, 8, 12, 16, 24, 32];
 const FARTHEST: usize = 32;
-/// So many places are looked at, so many words of eight bytes at each.
+/// Number of places examined, and of words of eight bytes at each.
 const PLACES: usize = 8;
 const WORDS: usize = 64;
-/// Places in a word at which three bytes begin.
+/// Positions in a word at which three bytes begin.
 const BEGIN: usize = 6;
-/// Of so many hundred places so many have to begin three bytes that are those of a number before. If it is more, matches are long, and
-/// all is quick.
+/// Least and most positions, of this many hundred, where three bytes repeat. With more, matches are long and
+/// any level is fast.
 const HUNDRED: usize = 100;
 const SOME: usize = 40;
 const MANY: usize = 85;
 
-/// The level to compress a chunk with; `len` answers how many bytes a level makes of a sample, `None` if it cannot.
+/// Returns the level for a chunk. `len` returns the compressed size of a sample at a level, or `None` if it
+/// fails.
 pub(super) fn level(asked: u32, src: &[u8], mut len: impl FnMut(u32, &[u8]) -> Option<usize>) -> u32 {
     if asked != LAZY || src.len() < SHORTEST || !may_be(src) {
         return asked;
@@ -42,7 +43,7 @@ pub(super) fn level(asked: u32, src: &[u8], mut len: impl FnMut(u32, &[u8]) -> O
         let sample = &src[start..start + part];
         let (Some(one), Some(other)) = (len(GREEDY, sample), len(LAZY, sample)) else { return asked };
         (greedy, lazy) = (greedy + one, lazy + other);
-        // The second would not make up for it.
+        // The second sample cannot make up for it.
         if greedy > lazy + lazy / 64 {
             return asked;
         }
@@ -50,7 +51,7 @@ pub(super) fn level(asked: u32, src: &[u8], mut len: impl FnMut(u32, &[u8]) -> O
     if greedy <= lazy + lazy / MORE { GREEDY } else { asked }
 }
 
-/// Whether it is worth trying.
+/// Whether sampling is worthwhile.
 fn may_be(src: &[u8]) -> bool {
     let step = (src.len() - FARTHEST - 8 * WORDS) / (PLACES - 1);
     let most = PLACES * WORDS * BEGIN;
@@ -60,12 +61,12 @@ fn may_be(src: &[u8]) -> bool {
     (SOME * most..=MANY * most).contains(&best)
 }
 
-/// At how many places of the first words three bytes begin that are those at a distance before.
+/// Counts the positions of the first words where three bytes equal those at `distance` before.
 fn threes(src: &[u8], distance: usize) -> usize {
     let (before, here) = (src[FARTHEST - distance..].as_chunks().0, src[FARTHEST..].as_chunks().0);
     let words = before.iter().zip(here).take(WORDS);
     let found = words.map(|(a, b)| {
-        let alike = alike(*a, *b);
+        let alike = equal_bytes(*a, *b);
         (alike & alike >> 8 & alike >> 16).count_ones() as usize
     });
     found.sum()
@@ -75,11 +76,11 @@ fn threes(src: &[u8], distance: usize) -> usize {
 mod tests {
     use nczarr_dispatch::OutBuf;
 
-    use super::super::stretches::tests::noise;
+    use super::super::incompressible::tests::noise;
     use super::super::{Wrap, fast, pure};
     use super::*;
 
-    /// What the filter makes, and what libdeflate makes at the two levels.
+    /// Returns the output of the filter, and of libdeflate at the two levels.
     fn encoded(wrap: Wrap, src: &[u8]) -> [Vec<u8>; 3] {
         let mut memory = vec![0; fast::bound(wrap, src.len()).expect("a bound")];
         let mut out = OutBuf::over(&mut memory);
@@ -102,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Waves with noise, as doubles of so many parts of one.
+    /// Waves with noise, as doubles that are multiples of one part in `parts`.
     fn doubles(len: usize, parts: f64) -> Vec<u8> {
         let some = noise(4 * len, 3);
         let some = some.as_chunks::<4>().0.iter().map(|four| four.map(f64::from).iter().sum::<f64>() / 512.0 - 1.0);
@@ -122,12 +123,12 @@ mod tests {
             assert!(ours.len() <= lazy.len() + lazy.len() / 100, "{} {}", ours.len(), lazy.len());
             assert_read(&ours, wrap, src);
         }
-        // No sample of a short chunk is tried.
+        // A short chunk is not sampled.
         let src = &src[..SHORTEST - 1];
         assert_eq!(level(LAZY, src, |_, _| panic!("a sample")), LAZY);
     }
 
-    /// Whatever is compressed, little is lost, and what is not like the number before is not tried.
+    /// Little is lost on any data, and data without repeats are not sampled.
     #[test]
     fn elsewhere_all_is_as_asked() {
         let len = 1 << 20;
@@ -153,7 +154,7 @@ mod tests {
         }
     }
 
-    /// The level follows from both samples, and without room for them nothing changes.
+    /// Both samples decide the level. If they do not fit, nothing changes.
     #[test]
     fn samples_decide() {
         let src = doubles(1 << 18, 128.0);

@@ -1,15 +1,15 @@
-//! Copies of literals and matches that are long, or near the end of the output, or of what was written just before.
+//! Copies literals and matches that are long, near the end of the output, or overlap.
 
 use std::ptr;
 
-/// Bytes that are copied at once.
+/// Bytes copied at once.
 pub(super) const COPY: usize = 16;
 
-/// Copies literals and a match, of whatever length.
+/// Copies literals and a match of any length.
 ///
 /// # Safety
-/// `ll` bytes and 16 more may be read from `from`; from `to` on `rest` bytes may be written, at least `ll + ml`; `offset` is not 0, and so
-/// many bytes before the end of the literals at `to` all is written.
+/// `ll` bytes and 16 more must be readable at `from`. `rest` bytes, at least `ll + ml`, must be writable at
+/// `to`. `offset` must not be 0, and must lead to initialised bytes.
 #[inline(never)]
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, ll: usize, ml: usize, offset: usize, rest: usize) {
     // SAFETY: as promised by the caller; steps of 16 bytes end less than 16 bytes beyond what they are for, where there is room.
@@ -35,7 +35,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, ll: usize, ml: usize, of
         } else if offset == 1 {
             ptr::write_bytes(match_to, *source, ml);
         } else {
-            // What was copied is copied with it the next time: twice as much.
+            // Each copy includes the earlier one, so the length doubles.
             let mut at = 0;
             while at < ml {
                 let len = (offset + at).min(ml - at);

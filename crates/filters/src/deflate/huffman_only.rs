@@ -1,36 +1,37 @@
-//! Blocks of literals alone: each byte becomes a code, as short as it is frequent, and no matches are looked for.
+//! Encodes blocks of literals only. Each byte gets a Huffman code; there are no matches.
 //!
-//! Not here: which bytes are better off so ([`super::stretches`]).
+//! [`super::incompressible`] chooses the bytes.
 //!
 //! Source: RFC 1951, 3.2.2 and 3.2.7.
 
 use std::array;
 
-use super::stream::{Stop, Stream};
-use super::stretches::histogram;
+use super::incompressible::histogram;
+use super::stream::{StreamFailure, StreamWriter};
 
-/// So many bytes have their codes in common.
+/// Bytes that share one set of codes.
 const BLOCK: usize = 64 << 10;
-/// Four codes, and what is pending before them, make at most 63 bits.
+/// Longest code in bits. Four codes and the pending bits make at most 63 bits.
 const LONGEST: u32 = 14;
 /// The symbol that ends a block.
 const END: usize = 256;
-/// Literals and the end, and two lengths of matches' distances, of which there are none: a code of one is not read by all.
+/// Code lengths written: literals, the end symbol, and two unused distances. Some decoders reject a single
+/// distance code.
 const LENGTHS: usize = END + 1 + 2;
-/// Symbols of the largest code, and what they are joined to.
+/// Symbols of the largest code, and the inner nodes of its tree.
 const NODES: usize = 2 * (END + 1);
-/// The order in which lengths of the code for lengths come.
+/// The order of the lengths of the code-length code.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/// Appends bytes as blocks of literals, or as they are where that is shorter.
-pub(super) fn put(src: &[u8], stream: &mut Stream<'_>) -> Result<(), Stop> {
+/// Appends bytes as blocks of literals, or as stored blocks where they are shorter.
+pub(super) fn put(src: &[u8], stream: &mut StreamWriter<'_>) -> Result<(), StreamFailure> {
     for block in src.chunks(BLOCK) {
         let mut counts = [0; END + 1];
         counts[..END].copy_from_slice(&histogram(block));
         counts[END] = 1;
         let lengths: [u8; END + 1] = lengths(&counts, LONGEST);
         let bits: usize = counts.iter().zip(lengths).map(|(&count, len)| count as usize * usize::from(len)).sum();
-        // What tells the codes takes 50 to 250 bytes.
+        // The codes themselves take 50 to 250 bytes.
         if bits / 8 + 256 > block.len() {
             stream.store(block)?;
             continue;
@@ -55,11 +56,11 @@ pub(super) fn put(src: &[u8], stream: &mut Stream<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Appends the lengths of a block's codes, in a code of their own.
-fn tell(literals: &[u8; END + 1], stream: &mut Stream<'_>) -> Result<(), Stop> {
+/// Appends the code lengths of a block, in their own code.
+fn tell(literals: &[u8; END + 1], stream: &mut StreamWriter<'_>) -> Result<(), StreamFailure> {
     let mut all = [1; LENGTHS];
     all[..=END].copy_from_slice(literals);
-    // Symbols, and what stands behind each: so many bits of a number.
+    // Symbols, with extra bits: their number and value.
     let mut symbols = Vec::with_capacity(LENGTHS);
     for run in all.chunk_by(|a, b| a == b) {
         let (value, mut left) = (run[0], run.len());
@@ -99,8 +100,8 @@ fn tell(literals: &[u8; END + 1], stream: &mut Stream<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Lengths of codes for symbols of such counts, 0 of those that do not come; none is longer than `longest`. Two symbols and more
-/// have a code that is complete.
+/// Returns code lengths for symbol counts; 0 for unused symbols. No code is longer than `longest`. The code
+/// is complete if there are two or more symbols.
 fn lengths<const N: usize>(counts: &[u32; N], longest: u32) -> [u8; N] {
     let mut counts = *counts;
     loop {
@@ -108,12 +109,12 @@ fn lengths<const N: usize>(counts: &[u32; N], longest: u32) -> [u8; N] {
         if found.iter().all(|&len| u32::from(len) <= longest) {
             return found;
         }
-        // Nearer to each other, and at last all alike.
+        // Makes the counts more alike, and in the end equal.
         counts.iter_mut().filter(|count| **count > 0).for_each(|count| *count = *count / 2 + 1);
     }
 }
 
-/// Huffman's lengths: the two rarest are joined, again and again.
+/// Returns Huffman code lengths: joins the two rarest nodes repeatedly.
 fn huffman<const N: usize>(counts: &[u32; N]) -> [u8; N] {
     let mut rare: [usize; N] = array::from_fn(|symbol| symbol);
     rare.sort_unstable_by_key(|&symbol| (counts[symbol] == 0, counts[symbol], symbol));
@@ -123,7 +124,7 @@ fn huffman<const N: usize>(counts: &[u32; N]) -> [u8; N] {
         rare[..leaves].iter().for_each(|&only| lengths[only] = 1);
         return lengths;
     }
-    // Nodes: the symbols, and behind them what was joined, in the order of their counts too.
+    // The nodes: symbols first, then inner nodes, both sorted by count.
     let (mut weights, mut parents, mut depths) = ([0; NODES], [0; NODES], [0_u8; NODES]);
     rare[..leaves].iter().zip(&mut weights).for_each(|(&symbol, weight)| *weight = counts[symbol]);
     let (mut leaf, mut joined) = (0, leaves);
@@ -143,7 +144,7 @@ fn huffman<const N: usize>(counts: &[u32; N]) -> [u8; N] {
     lengths
 }
 
-/// The code of each symbol: its length, and above eight bits the code, its first bit lowest.
+/// Returns each symbol's code: length in the low 8 bits, and above it the code with its first bit lowest.
 fn codes<const N: usize>(lengths: &[u8; N]) -> [u32; N] {
     let mut codes = [0; N];
     let mut next = 0_u32;
@@ -161,7 +162,7 @@ fn codes<const N: usize>(lengths: &[u8; N]) -> [u32; N] {
 mod tests {
     use super::*;
 
-    /// Kraft's sum is one: no code is missing, none too much; and the longest is no longer than said.
+    /// Kraft's sum is one, and no code exceeds the longest length.
     #[test]
     fn codes_are_complete_and_not_too_long() {
         let mut state = 1_u64;
@@ -172,7 +173,7 @@ mod tests {
         for round in 0..2000 {
             let used = 2 + round % 255;
             let mut counts = [0; END + 1];
-            // From all alike to Fibonacci's, which make the longest codes.
+            // From equal counts to Fibonacci numbers, which make the longest codes.
             let (mut a, mut b) = (1_u32, 1_u32);
             for place in 0..used {
                 let symbol = (place * 7 + round) % (END + 1);

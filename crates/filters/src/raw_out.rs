@@ -1,13 +1,14 @@
-//! The one way a C library writes into an [`OutBuf`].
+//! The only way in which C libraries write into an [`OutBuf`].
 
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-/// Appends what `write` makes, which gets the start and the size of the free memory, at most `limit` bytes,
-/// and answers how many bytes of it were written.
+/// Appends the output of `write`. It gets the start and the size of the free memory, at most `limit` bytes,
+/// and returns the number of bytes written.
 ///
 /// # Safety
-/// `write` writes only to the memory it is given, and has initialised as many bytes from its start as it answers.
+/// `write` must write only to that memory, and must have initialised as many bytes from its start as it
+/// returns.
 pub(crate) unsafe fn append(
     dst: &mut OutBuf<'_>,
     limit: usize,

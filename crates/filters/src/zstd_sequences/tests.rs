@@ -1,4 +1,4 @@
-//! Beside libzstd: what is decoded here is what it makes of the same frame.
+//! Compares this decoder with libzstd on the same frames.
 
 use std::mem::MaybeUninit;
 
@@ -7,18 +7,18 @@ use zstd_safe::{CCtx, CParameter, DCtx};
 
 use super::*;
 
-/// Bytes behind the output that must stay as they are.
+/// Bytes behind the output that must not change.
 const BEYOND: usize = 64;
 const UNTOUCHED: u8 = 0xa5;
 
-fn decoders() -> Vec<Decoder> {
-    let mut plain = Decoder::new();
+fn decoders() -> Vec<SequenceDecoder> {
+    let mut plain = SequenceDecoder::new();
     plain.bmi = false;
-    vec![plain, Decoder::new()]
+    vec![plain, SequenceDecoder::new()]
 }
 
-/// What the decoder makes of a frame, in so much room.
-fn ours(decoder: &mut Decoder, frame: &[u8], room: usize) -> Option<Vec<u8>> {
+/// Decodes a frame into `room` bytes.
+fn ours(decoder: &mut SequenceDecoder, frame: &[u8], room: usize) -> Option<Vec<u8>> {
     let mut memory = vec![MaybeUninit::new(UNTOUCHED); room + BEYOND];
     let outcome = decoder.frame(frame, room, &mut memory[..room], false);
     // SAFETY: all of it was initialised when it was made.
@@ -31,7 +31,7 @@ fn ours(decoder: &mut Decoder, frame: &[u8], room: usize) -> Option<Vec<u8>> {
     })
 }
 
-/// What libzstd makes of it.
+/// Decodes it with libzstd.
 fn theirs(frame: &[u8], room: usize) -> Option<Vec<u8>> {
     let mut memory = vec![0; room];
     let made = DCtx::create().decompress(&mut memory[..], frame).ok()?;
@@ -58,7 +58,7 @@ impl Dice {
     }
 }
 
-/// Elements of `width` bytes that come again soon, later, or from far away, with runs, text and noise between.
+/// Elements of `width` bytes that repeat soon, later, or from far away, with runs, text and noise between.
 fn elements(dice: &mut Dice, width: usize, len: usize) -> Vec<u8> {
     let mut data: Vec<u8> = (0..width * 40).map(|_| dice.below(256) as u8).collect();
     let letters = 2 + dice.below(60);
@@ -91,7 +91,7 @@ fn elements(dice: &mut Dice, width: usize, len: usize) -> Vec<u8> {
     data
 }
 
-/// Ways to compress that differ in what they make use of.
+/// Compression settings that use different features.
 fn ways(dice: &mut Dice) -> Vec<CParameter> {
     let levels = [-50, -5, -1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 19];
     let mut ways = vec![CParameter::CompressionLevel(levels[dice.below(levels.len())])];
@@ -126,14 +126,14 @@ fn what_libzstd_makes_is_read_as_it_reads_it() {
         for decoder in &mut decoders {
             let found = ours(decoder, &frame, len);
             assert!(found.is_some_and(|found| found == data), "{turn}: {len} {ways:?}");
-            // Another size is not its own.
+            // Another size does not match the frame.
             assert!(ours(decoder, &frame, len + 1).is_none());
             assert!(ours(decoder, &frame, len - 1).is_none());
         }
     }
 }
 
-/// Of a frame as much is decoded as is asked for, and the rest of its last block; what follows is not looked into.
+/// A partial decode yields the requested bytes and the rest of the last block. Later blocks are not examined.
 #[test]
 fn a_start_is_the_start_of_the_whole() {
     let mut dice = Dice(11);
@@ -147,14 +147,14 @@ fn a_start_is_the_start_of_the_whole() {
             assert!(made >= until && made < until + BLOCK, "{until}: {made}");
             // SAFETY: all of it was initialised when it was made.
             let found: Vec<u8> = memory.into_iter().map(|byte| unsafe { byte.assume_init() }).collect();
-            // A copy may go on for a little.
+            // A copy may write slightly beyond.
             let beyond = &found[(made + BEYOND).min(len)..];
             assert!(found[..made] == data[..made] && beyond.iter().all(|&byte| byte == UNTOUCHED));
         }
     }
 }
 
-/// Whatever is changed: nothing is written elsewhere, and what is decoded is what libzstd makes of it too.
+/// With any damage, nothing is written elsewhere, and decoded data equal those of libzstd.
 #[test]
 fn damage_is_never_read_as_something_else() {
     let mut decoders = decoders();
@@ -167,7 +167,7 @@ fn damage_is_never_read_as_something_else() {
         let frame = packed(&data, &ways(&mut dice));
         for _ in 0..40 {
             let mut damaged = frame.clone();
-            // The first bytes of a frame and of its blocks decide most.
+            // Damage in the first bytes of a frame and its blocks has most effects.
             let near = if dice.below(2) == 0 { damaged.len() } else { damaged.len().min(200) };
             for _ in 0..1 + dice.below(3) {
                 let at = dice.below(near);
@@ -195,7 +195,7 @@ fn damage_is_never_read_as_something_else() {
 }
 
 proptest! {
-    /// Bytes that begin as a frame does.
+    /// Bytes that begin like a frame.
     #[test]
     fn noise_is_no_frame(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0_usize..200) {
         let head = [0x28, 0xb5, 0x2f, 0xfd, 0x20, len as u8];
@@ -210,7 +210,7 @@ proptest! {
 
 #[test]
 fn the_machine_that_tests_takes_the_fast_way() {
-    let mut decoder = Decoder::new();
+    let mut decoder = SequenceDecoder::new();
     let mut state = Dice(5);
     // Rounded values with a little noise.
     let floats = (0..200_000).flat_map(|i| {
@@ -218,7 +218,7 @@ fn the_machine_that_tests_takes_the_fast_way() {
         (((value * 128.0).round() / 128.0) as f32).to_le_bytes()
     });
     let floats: Vec<u8> = floats.collect();
-    let read = |decoder: &mut Decoder, data: &[u8], ways: &[CParameter]| {
+    let read = |decoder: &mut SequenceDecoder, data: &[u8], ways: &[CParameter]| {
         let mut memory = vec![MaybeUninit::new(0); data.len()];
         decoder.decode(&packed(data, ways), data.len(), &mut memory).map(|_| {
             // SAFETY: all of it was initialised when it was made.
@@ -228,7 +228,8 @@ fn the_machine_that_tests_takes_the_fast_way() {
     };
     let level = [CParameter::CompressionLevel(3)];
     assert_eq!(read(&mut decoder, &floats, &level).is_some(), decoder.bmi);
-    // A checksum, one value, what cannot be compressed, what is coded literals, and what is short are left to libzstd.
+    // Frames with a checksum, one value, incompressible data, coded literals, or little data are left to
+    // libzstd.
     let checked = [CParameter::CompressionLevel(3), CParameter::ChecksumFlag(true)];
     assert!(read(&mut decoder, &floats, &checked).is_none());
     let noise: Vec<u8> = (0..100_000).map(|_| state.below(256) as u8).collect();
@@ -237,7 +238,7 @@ fn the_machine_that_tests_takes_the_fast_way() {
         assert!(read(&mut decoder, data, &level).is_none());
     }
     assert_eq!(decoder.decline, 0);
-    // Where much is repeated from very near, libzstd is as fast, and some frames more are left to it.
+    // With many near repetitions libzstd is as fast, so some more frames are declined.
     let numbers = (0..100_000_u64).scan(0, |time, _| {
         *time += 1 + state.below(4) as u64;
         Some(time.to_le_bytes())

@@ -1,32 +1,32 @@
-//! Tables of states (RFC 8878 §4.1, §4.1.1): what each tells, and which comes next.
+//! FSE tables (RFC 8878 §4.1, §4.1.1): the meaning of each state, and its successors.
 
-use super::bits::Forward;
+use super::bits::ForwardBits;
 
-/// What one state tells.
+/// The meaning of one state.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(8))]
-pub(super) struct Entry {
-    /// The least value of its symbol. If bits are added to it, [`Entry::MORE`] may say so too.
+pub(super) struct FseEntry {
+    /// The least value of its symbol. [`FseEntry::MORE`] may mark that bits are added to it.
     base: u32,
-    /// The least of the states that may follow.
+    /// The least of the next states.
     pub(super) next: u16,
-    /// How many bits are added to the base.
+    /// Number of bits added to the base.
     pub(super) extra: u8,
-    /// How many bits are added to `next`.
+    /// Number of bits added to `next`.
     pub(super) bits: u8,
 }
 
-impl Entry {
+impl FseEntry {
     const NONE: Self = Self { base: 0, next: 0, extra: 0, bits: 0 };
-    /// Beyond all lengths: with the marked ones, one comparison tells that a length is neither great nor to be added to.
+    /// Exceeds all lengths, so one comparison detects both long values and values with extra bits.
     pub(super) const MORE: u32 = 1 << 31;
 
-    /// The least value of its symbol.
+    /// Returns the least value of its symbol.
     pub(super) fn base(&self) -> u32 {
         self.base & !Self::MORE
     }
 
-    /// As [`Entry::base`], and greater than any if bits are added to it and that is to be marked.
+    /// As [`FseEntry::base`], but greater than any length if bits are added and the symbol is marked.
     pub(super) fn marked(&self) -> u32 {
         self.base
     }
@@ -34,25 +34,26 @@ impl Entry {
 
 /// A table of at most `SIZE` states.
 #[derive(Clone)]
-pub(super) struct Table<const SIZE: usize> {
-    pub(super) entries: [Entry; SIZE],
+pub(super) struct FseTable<const SIZE: usize> {
+    pub(super) entries: [FseEntry; SIZE],
     /// There are `1 << log` states; `None`: there is no table yet.
     pub(super) log: Option<u32>,
 }
 
-/// How often each symbol comes, of which there are at most 53; -1 is less than once.
-pub(super) type Counts = [i16; 53];
+/// Frequencies of at most 53 symbols; -1 means less than one.
+pub(super) type FseCounts = [i16; 53];
 
-impl<const SIZE: usize> Table<SIZE> {
-    pub(super) const NONE: Self = Self { entries: [Entry::NONE; SIZE], log: None };
+impl<const SIZE: usize> FseTable<SIZE> {
+    pub(super) const NONE: Self = Self { entries: [FseEntry::NONE; SIZE], log: None };
 
-    /// A table of one state.
+    /// Makes a table of one state.
     pub(super) fn set_one(&mut self, (base, extra): (u32, u8)) {
-        self.entries[0] = Entry { base, extra, ..Entry::NONE };
+        self.entries[0] = FseEntry { base, extra, ..FseEntry::NONE };
         self.log = Some(0);
     }
 
-    /// Spreads symbols over the states. `meaning` tells base and extra bits of a symbol. The counts add up to `1 << log`.
+    /// Spreads symbols over the states. `meaning` returns base and extra bits of a symbol. The counts add up
+    /// to `1 << log`.
     pub(super) fn set(&mut self, counts: &[i16], log: u32, meaning: impl Fn(usize) -> Option<(u32, u8)>) -> Option<()> {
         self.log = None;
         let size = 1_usize << log;
@@ -83,7 +84,7 @@ impl<const SIZE: usize> Table<SIZE> {
             let symbol = usize::from(symbol);
             let bits = log - next[symbol].checked_ilog2()?;
             let (base, extra) = meaning(symbol)?;
-            *entry = Entry { base, extra, next: (next[symbol] << bits).wrapping_sub(size as u16), bits: bits as u8 };
+            *entry = FseEntry { base, extra, next: (next[symbol] << bits).wrapping_sub(size as u16), bits: bits as u8 };
             next[symbol] += 1;
         }
         self.log = Some(log);
@@ -91,9 +92,10 @@ impl<const SIZE: usize> Table<SIZE> {
     }
 }
 
-/// Reads how often symbols come: the counts, of how many symbols, the logarithm of their sum, and the bytes they took.
-pub(super) fn counts(src: &[u8], most_symbols: usize, most_log: u32) -> Option<(Counts, usize, u32, usize)> {
-    let mut bits = Forward::new(src);
+/// Reads symbol frequencies. Returns the counts, the number of symbols, the logarithm of their sum, and the
+/// bytes used.
+pub(super) fn counts(src: &[u8], most_symbols: usize, most_log: u32) -> Option<(FseCounts, usize, u32, usize)> {
+    let mut bits = ForwardBits::new(src);
     let log = bits.take(4) + 5;
     if log > most_log {
         return None;
@@ -103,7 +105,7 @@ pub(super) fn counts(src: &[u8], most_symbols: usize, most_log: u32) -> Option<(
         if symbol >= most_symbols || bits.read > src.len() * 8 {
             return None;
         }
-        // One of 0 to `rest` + 1; the lower ones take a bit less.
+        // A value of 0 to `rest` + 1. Low values take one bit less.
         let wide = (rest + 1).ilog2() + 1;
         let short = (1 << wide) - 1 - (rest + 1);
         let low = bits.peek(wide - 1);

@@ -1,37 +1,38 @@
-//! Through the symbols of a block: fast while there is room on both sides, with care near the ends.
+//! Decodes the symbols of a block: fast while there is room on both sides, with checks near the ends.
 
 use std::mem::MaybeUninit;
 
-use super::bits::Bits;
-use super::tables::{Entry, Symbol, Tables};
+use super::bits::DeflateBits;
+use super::tables::{InflateTables, LongSymbol, SymbolEntry};
 
-/// No distance is greater.
+/// The greatest distance.
 const FARTHEST: usize = 32 << 10;
-/// A step of the fast walk takes two entries of at most 258 bytes, and a copy writes at most 16 bytes beyond its end.
+/// Most bytes that a fast step writes: two entries of at most 258 bytes, and 16 bytes beyond a copy.
 const ROOM: usize = 2 * 258 + 16;
-/// A step reads 8 bytes twice, and goes on by at most 7 between.
+/// Most bytes that a step reads ahead: it reads 8 bytes twice, and advances by at most 7 between.
 const AHEAD: usize = 16;
 
-/// The byte of every literal, where [`Entry::distance`] points to; so many more that 16 may be copied from each.
-static LITERALS: [u8; Entry::LITERAL_FROM + 256 + 15] = {
-    let mut bytes = [0; Entry::LITERAL_FROM + 256 + 15];
+/// The byte of every literal, at [`SymbolEntry::distance`]. There is padding, because 16 bytes are copied
+/// from each.
+static LITERALS: [u8; SymbolEntry::LITERAL_FROM + 256 + 15] = {
+    let mut bytes = [0; SymbolEntry::LITERAL_FROM + 256 + 15];
     let mut byte = 0;
     while byte < 256 {
-        bytes[Entry::LITERAL_FROM + byte] = byte as u8;
+        bytes[SymbolEntry::LITERAL_FROM + byte] = byte as u8;
         byte += 1;
     }
     bytes
 };
 
-/// Decodes the symbols of a block to `dst` from `made` on, up to its end: how many bytes there are then. Those before
-/// `made` are initialised, and those before what is answered.
+/// Decodes the symbols of a block to `dst` from `made` on. Returns the new number of bytes, all initialised.
+/// The first `made` bytes must be initialised.
 ///
 /// # Safety
-/// With `bmi` the machine has what [`has_bmi`](crate::bmi::has_bmi) asks for.
+/// With `bmi`, the processor must have the features of [`has_bmi`](crate::bmi::has_bmi).
 pub(super) unsafe fn block(
     bmi: bool,
-    tables: &Tables,
-    bits: &mut Bits<'_>,
+    tables: &InflateTables,
+    bits: &mut DeflateBits<'_>,
     dst: &mut [MaybeUninit<u8>],
     mut made: usize,
 ) -> Option<usize> {
@@ -45,54 +46,59 @@ pub(super) unsafe fn block(
             }
         };
         match stop? {
-            Stop::Block => return Some(made),
-            Stop::Room => {}
+            WalkEnd::Block => return Some(made),
+            WalkEnd::Room => {}
         }
         match careful(tables, bits, dst, &mut made)? {
-            Stop::Block => return Some(made),
-            Stop::Room => {}
+            WalkEnd::Block => return Some(made),
+            WalkEnd::Room => {}
         }
     }
 }
 
-/// Why a walk ended.
+/// The reason why a walk ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    /// With the block.
+enum WalkEnd {
+    /// End of the block.
     Block,
-    /// Before an end of a buffer.
+    /// Near the end of a buffer.
     Room,
 }
 
-/// One symbol, every access checked.
-fn careful(tables: &Tables, bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: &mut usize) -> Option<Stop> {
+/// Decodes one symbol with every access checked.
+fn careful(
+    tables: &InflateTables,
+    bits: &mut DeflateBits<'_>,
+    dst: &mut [MaybeUninit<u8>],
+    made: &mut usize,
+) -> Option<WalkEnd> {
     bits.refill();
     let entry = tables.entry(bits.buffer);
     let (distance, length) = if !entry.is_slow() {
-        // SAFETY: nothing is asked of the machine.
+        // SAFETY: no processor features are needed.
         let distance = unsafe { entry.distance::<false>(bits.buffer) };
         bits.skip(entry.bits())?;
         if entry.is_literal() {
             dst.get_mut(*made)?.write(LITERALS[distance]);
             *made += 1;
-            return Some(Stop::Room);
+            return Some(WalkEnd::Room);
         }
         (distance, entry.made())
     } else {
         let (symbol, code) = tables.symbol(entry, bits.buffer)?;
         bits.skip(code)?;
         match symbol {
-            Symbol::Literal(byte) => {
+            LongSymbol::Literal(byte) => {
                 dst.get_mut(*made)?.write(byte);
                 *made += 1;
-                return Some(Stop::Room);
+                return Some(WalkEnd::Room);
             }
-            Symbol::End => return Some(Stop::Block),
-            Symbol::Length(base, extra) => {
+            LongSymbol::End => return Some(WalkEnd::Block),
+            LongSymbol::Length(base, extra) => {
                 let length = base + bits.take(extra)? as usize;
                 bits.refill();
                 let step = tables.step(bits.buffer)?;
-                // SAFETY: nothing is asked of the machine.
+                // SAFETY: no processor features are needed.
                 let distance = unsafe { step.distance::<false>(bits.buffer) };
                 bits.skip(step.bits())?;
                 (distance, length)
@@ -106,61 +112,66 @@ fn careful(tables: &Tables, bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], ma
         dst[place + distance] = dst[place];
     }
     *made = end;
-    Some(Stop::Room)
+    Some(WalkEnd::Room)
 }
 
-/// Where the fast walk stands.
+/// The state of the fast walk.
 #[derive(Clone, Copy)]
-struct At {
-    /// The next byte to write and to read.
+struct WalkState {
+    /// The next bytes to write and to read.
     to: *mut u8,
     from: *const u8,
     buffer: u64,
-    /// Its lowest 6 bits are the number of bits in the buffer, what is above them means nothing.
+    /// Its lowest 6 bits are the number of bits in the buffer. The other bits have no meaning.
     have: u64,
 }
 
-/// [`enter`] with the instructions of BMI1 and BMI2.
+/// [`enter`] with BMI1 and BMI2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2")]
-fn with_bmi(tables: &Tables, bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: &mut usize) -> Option<Stop> {
+fn with_bmi(
+    tables: &InflateTables,
+    bits: &mut DeflateBits<'_>,
+    dst: &mut [MaybeUninit<u8>],
+    made: &mut usize,
+) -> Option<WalkEnd> {
     // SAFETY: the machine has them.
     unsafe { enter::<true>(tables, bits, dst, made) }
 }
 
-/// The fast walk, as far as it may go.
+/// Runs the fast walk as far as possible.
 ///
 /// # Safety
-/// With `BMI` the machine has BMI1 and BMI2.
+/// With `BMI`, the processor must have BMI1 and BMI2.
 #[inline(always)]
 unsafe fn enter<const BMI: bool>(
-    tables: &Tables,
-    bits: &mut Bits<'_>,
+    tables: &InflateTables,
+    bits: &mut DeflateBits<'_>,
     dst: &mut [MaybeUninit<u8>],
     made: &mut usize,
-) -> Option<Stop> {
+) -> Option<WalkEnd> {
     let src = bits.src();
     let (Some(last), Some(full)) = (src.len().checked_sub(AHEAD), dst.len().checked_sub(ROOM)) else {
-        return Some(Stop::Room);
+        return Some(WalkEnd::Room);
     };
     if bits.next >= last || *made >= full {
-        return Some(Stop::Room);
+        return Some(WalkEnd::Room);
     }
     let start: *mut u8 = dst.as_mut_ptr().cast();
     // SAFETY: all places are within the buffers; the walks stop a step's length before their ends.
     let (at, stop) = unsafe {
         let last = src.as_ptr().add(last);
-        let mut at = At {
+        let mut at = WalkState {
             to: start.add(*made),
             from: src.as_ptr().add(bits.next),
             buffer: bits.buffer,
             have: u64::from(bits.have),
         };
-        let mut stop = Some(Stop::Room);
+        let mut stop = Some(WalkEnd::Room);
         if *made < FARTHEST {
             stop = walk::<BMI, true>(tables, &mut at, last, start.add(full.min(FARTHEST)), start);
         }
-        if stop == Some(Stop::Room) && at.to.offset_from(start) as usize >= FARTHEST {
+        if stop == Some(WalkEnd::Room) && at.to.offset_from(start) as usize >= FARTHEST {
             stop = walk::<BMI, false>(tables, &mut at, last, start.add(full), start);
         }
         *made = at.to.offset_from(start) as usize;
@@ -172,23 +183,24 @@ unsafe fn enter<const BMI: bool>(
     stop
 }
 
-/// Steps of one or two entries up to `last` and `full`. Distances are compared with what is written if `NEAR` the start
-/// of the output; beyond [`FARTHEST`] none can lead out of it.
+/// Runs steps of one or two entries up to `last` and `full`. `NEAR`: the output may be shorter than a
+/// distance, so distances are checked. Beyond [`FARTHEST`] no distance leads out of it.
 ///
 /// # Safety
-/// From `at.to` to `full` and [`ROOM`] beyond the memory is ours, all from `start` to `at.to` is initialised; [`AHEAD`]
-/// bytes may be read from `last`, and all before it. Without `NEAR` there are [`FARTHEST`] bytes before `at.to`.
-/// With `BMI` the machine has BMI1 and BMI2.
+/// The memory from `at.to` to [`ROOM`] bytes beyond `full` must be writable. All bytes from `start` to
+/// `at.to` must be initialised. All bytes before `last`, and [`AHEAD`] bytes from it, must be readable.
+/// Without `NEAR` there must be [`FARTHEST`] bytes before `at.to`. With `BMI`, the processor must have BMI1
+/// and BMI2.
 #[inline(always)]
 unsafe fn walk<const BMI: bool, const NEAR: bool>(
-    tables: &Tables,
-    at: &mut At,
+    tables: &InflateTables,
+    at: &mut WalkState,
     last: *const u8,
     full: *mut u8,
     start: *mut u8,
-) -> Option<Stop> {
-    let At { mut to, mut from, mut buffer, mut have } = *at;
-    // The bits above `have` in the buffer are those of the byte at `from`, so to add them again changes nothing.
+) -> Option<WalkEnd> {
+    let WalkState { mut to, mut from, mut buffer, mut have } = *at;
+    // The buffer's bits above `have` equal those of the byte at `from`, so adding them again changes nothing.
     macro_rules! refill {
         () => {
             // SAFETY: before `last` and at most 7 beyond 8 bytes may be read, by the promise of the caller.
@@ -207,11 +219,11 @@ unsafe fn walk<const BMI: bool, const NEAR: bool>(
     }
     macro_rules! take {
         ($entry:expr $(, $then:expr)?) => {
-            let entry: Entry = $entry;
+            let entry: SymbolEntry = $entry;
             let here = buffer;
             buffer >>= entry.bits();
             have = have.wrapping_sub(entry.0);
-            // All waits for this look, so it comes first.
+            // Everything waits for this lookup, so it comes first.
             $($then;)?
             // SAFETY: as promised by the caller.
             let distance = unsafe { entry.distance::<BMI>(here) };
@@ -230,13 +242,13 @@ unsafe fn walk<const BMI: bool, const NEAR: bool>(
     }
     let stop = loop {
         if from >= last || to >= full {
-            break Stop::Room;
+            break WalkEnd::Room;
         }
         refill!();
         let mut entry = tables.entry(buffer);
         if !entry.is_slow() {
             let first = entry;
-            // At most 24 bits are gone of 56.
+            // At most 24 of 56 bits are used.
             take!(first, entry = tables.entry(buffer));
             if !entry.is_slow() {
                 take!(entry);
@@ -249,15 +261,15 @@ unsafe fn walk<const BMI: bool, const NEAR: bool>(
         buffer >>= code;
         have = have.wrapping_sub(u64::from(code));
         match symbol {
-            Symbol::End => break Stop::Block,
-            Symbol::Literal(byte) => {
+            LongSymbol::End => break WalkEnd::Block,
+            LongSymbol::Literal(byte) => {
                 // SAFETY: there is room.
                 unsafe {
                     to.write(byte);
                     to = to.add(1);
                 }
             }
-            Symbol::Length(base, extra) => {
+            LongSymbol::Length(base, extra) => {
                 let length = base + (buffer & !(u64::MAX << extra)) as usize;
                 buffer >>= extra;
                 have = have.wrapping_sub(u64::from(extra));
@@ -277,19 +289,20 @@ unsafe fn walk<const BMI: bool, const NEAR: bool>(
             }
         }
     };
-    *at = At { to, from, buffer, have };
+    *at = WalkState { to, from, buffer, have };
     Some(stop)
 }
 
-/// Bytes of which not all need to be initialised.
+/// Bytes that may be partly uninitialised.
 type Word = MaybeUninit<u32>;
 type Block = MaybeUninit<u128>;
 const STEP: usize = size_of::<Block>();
 
-/// Copies `length` bytes, and writes up to 15 more; `from` is `distance` before `to`, or elsewhere.
+/// Copies `length` bytes, and writes up to 15 more. `from` is `distance` before `to`, or elsewhere.
 ///
 /// # Safety
-/// `length` and 16 bytes may be written at `to`, and read at `from`; the first `distance` at `from` are initialised.
+/// `length` and 16 bytes must be writable at `to` and readable at `from`. The first `distance` bytes at
+/// `from` must be initialised.
 #[inline(always)]
 unsafe fn copy(from: *const u8, to: *mut u8, distance: usize, length: usize) {
     const WORD: usize = size_of::<Word>();
@@ -298,7 +311,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, distance: usize, length: usize) {
         if distance < WORD {
             return near(from, to, distance, length);
         }
-        // Most matches are no longer; arrays repeat elements, of which few are smaller.
+        // Most matches are this short. Arrays repeat elements, and few are smaller.
         to.cast::<Word>().write_unaligned(from.cast::<Word>().read_unaligned());
         to.add(WORD).cast::<Word>().write_unaligned(from.add(WORD).cast::<Word>().read_unaligned());
         to.add(2 * WORD).cast::<Word>().write_unaligned(from.add(2 * WORD).cast::<Word>().read_unaligned());
@@ -309,7 +322,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, distance: usize, length: usize) {
     }
 }
 
-/// What is left of a [`copy`] after 16 bytes; the distance is at least 4.
+/// Copies the rest after 16 bytes. The distance is at least 4.
 #[inline(never)]
 unsafe fn long(from: *const u8, to: *mut u8, distance: usize, length: usize) {
     // SAFETY: as promised by the caller of `copy`; a step is begun within the length and writes 16 bytes.
@@ -325,7 +338,7 @@ unsafe fn long(from: *const u8, to: *mut u8, distance: usize, length: usize) {
     }
 }
 
-/// A [`copy`] over less than 16 bytes' distance.
+/// Copies over a distance of less than 16 bytes.
 #[cold]
 unsafe fn near(from: *const u8, to: *mut u8, distance: usize, length: usize) {
     // SAFETY: as promised by the caller of `copy`; a step is begun within the length and writes 8 bytes.
@@ -333,7 +346,7 @@ unsafe fn near(from: *const u8, to: *mut u8, distance: usize, length: usize) {
         if distance == 1 {
             return std::ptr::write_bytes(to, *from, length);
         }
-        // What a step writes beyond the distance the next ones write anew.
+        // The next steps overwrite what a step writes beyond the distance.
         let step = distance.min(8);
         let mut done = 0;
         while done < length.min(STEP) {
@@ -341,7 +354,7 @@ unsafe fn near(from: *const u8, to: *mut u8, distance: usize, length: usize) {
             to.add(done).cast::<MaybeUninit<u64>>().write_unaligned(word);
             done += step;
         }
-        // The bytes repeat after every multiple of the distance as well.
+        // The bytes also repeat after every multiple of the distance.
         let period = distance * STEP.div_ceil(distance);
         while done < length {
             let block = to.add(done).sub(period).cast::<Block>().read_unaligned();

@@ -1,4 +1,4 @@
-//! Beside libdeflate: what is decoded here is what it makes of the same stream.
+//! Compares this decoder with libdeflate on the same streams.
 
 use std::io::Write;
 use std::mem::MaybeUninit;
@@ -9,18 +9,18 @@ use libdeflate_sys as sys;
 
 use super::*;
 
-/// Bytes behind the output that must stay as they are.
+/// Bytes behind the output that must not change.
 const BEYOND: usize = 64;
 const UNTOUCHED: u8 = 0xa5;
 
-fn decoders() -> Vec<Decoder> {
-    let mut plain = Decoder::new();
+fn decoders() -> Vec<FastInflate> {
+    let mut plain = FastInflate::new();
     plain.bmi = false;
-    vec![plain, Decoder::new()]
+    vec![plain, FastInflate::new()]
 }
 
-/// What the decoder makes of a whole stream, in so much room: bytes taken, and the output.
-fn ours(decoder: &mut Decoder, src: &[u8], room: usize) -> Option<(usize, Vec<u8>)> {
+/// Decodes a whole stream into `room` bytes. Returns the bytes used, and the output.
+fn ours(decoder: &mut FastInflate, src: &[u8], room: usize) -> Option<(usize, Vec<u8>)> {
     let mut memory = vec![MaybeUninit::new(UNTOUCHED); room + BEYOND];
     let outcome = decoder.stream(src, &mut memory[..room], false);
     // SAFETY: all of it was initialised when it was made.
@@ -29,7 +29,7 @@ fn ours(decoder: &mut Decoder, src: &[u8], room: usize) -> Option<(usize, Vec<u8
     outcome.map(|(taken, made)| (taken, memory[..made].to_vec()))
 }
 
-/// What libdeflate makes of it.
+/// Decodes it with libdeflate.
 fn theirs(src: &[u8], room: usize) -> Option<(usize, Vec<u8>)> {
     let mut memory = vec![0_u8; room];
     let (mut taken, mut made) = (0, 0);
@@ -67,7 +67,8 @@ fn deflated(level: u32, data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Elements of `width` bytes that come again soon, later, or at the greatest distance, with runs and noise between.
+/// Elements of `width` bytes that repeat soon, later, or at the greatest distance, with runs and noise
+/// between.
 fn elements(dice: &mut Dice, width: usize, len: usize) -> Vec<u8> {
     let mut data: Vec<u8> = (0..width * 40).map(|_| dice.below(256) as u8).collect();
     while data.len() < len {
@@ -133,7 +134,7 @@ fn every_distance_and_length() {
     }
 }
 
-/// Stored, with the codes that need no telling, and with their own.
+/// Stored blocks, fixed codes and dynamic codes.
 #[test]
 fn blocks_of_all_kinds() {
     let mut dice = Dice(6);
@@ -185,7 +186,7 @@ fn long_codes() {
     }
 }
 
-/// What is damaged is never taken for something else than libdeflate takes it for.
+/// A damaged stream never decodes to other data than in libdeflate.
 #[test]
 fn damaged_streams() {
     let mut dice = Dice(4);
@@ -206,7 +207,7 @@ fn damaged_streams() {
             for _ in 0..100 {
                 let mut damaged = stream.clone();
                 for _ in 0..=dice.below(3) {
-                    // Headers tell more than what follows.
+                    // Damage in headers has more effects.
                     let end = if dice.below(2) == 0 { damaged.len() } else { damaged.len().min(100) };
                     damaged[dice.below(end)] ^= 1 << dice.below(8);
                 }
@@ -225,7 +226,7 @@ fn damaged_streams() {
 #[test]
 fn what_is_worth_it() {
     let mut dice = Dice(5);
-    let mut decoder = Decoder::new();
+    let mut decoder = FastInflate::new();
     let mut choice = |data: &[u8]| {
         let mut memory = vec![MaybeUninit::uninit(); data.len()];
         decoder.decode(&deflated(6, data), &mut memory).is_some()
@@ -238,11 +239,11 @@ fn what_is_worth_it() {
     assert!(!choice(&noise), "literals");
 }
 
-/// Literals with a match of few bytes after some of them: worth it as long as a guess between the two is often wrong.
+/// Literals with some short matches. They are worthwhile while branches are often mispredicted.
 #[test]
 fn literals_between_short_matches() {
     let mut dice = Dice(8);
-    let mut decoder = Decoder::new();
+    let mut decoder = FastInflate::new();
     for (between, worth) in [(4, true), (40, false)] {
         let mut data: Vec<u8> = (0..3000).map(|_| dice.below(90) as u8).collect();
         while data.len() < 200_000 {
@@ -261,24 +262,24 @@ fn literals_between_short_matches() {
     }
 }
 
-/// The seam of a stream is where its decoder stops, and its last block is said to be that.
+/// The last block ends where the decoder stops, and has the mark.
 #[test]
 #[cfg(feature = "fast-deflate")]
 fn seams_of_all_levels() {
     let mut dice = Dice(7);
-    let mut decoder = Decoder::new();
+    let mut decoder = FastInflate::new();
     for width in [1, 4, 8] {
         for level in [0, 1, 3, 6, 9] {
             let len = 1 + dice.below(200_000);
             let stream = deflated(level, &elements(&mut dice, width, len));
-            let seam = decoder.seam(&[&stream[..], b"tail"].concat()).expect("a good stream");
+            let seam = decoder.last_block(&[&stream[..], b"tail"].concat()).expect("a good stream");
             assert_eq!(seam.end.div_ceil(8), stream.len(), "width {width} level {level}");
             assert!(seam.last + 3 < seam.end && stream[seam.last / 8] >> (seam.last % 8) & 1 == 1);
-            // Without its mark it is not the last: the stream goes on, and there is nothing.
+            // Without its mark the block is not the last. The stream goes on, and there is nothing.
             let mut open = stream.clone();
             open[seam.last / 8] &= !(1 << (seam.last % 8));
-            assert_eq!(decoder.seam(&open), None);
-            assert_eq!(decoder.seam(&stream[..stream.len() - 1]), None);
+            assert_eq!(decoder.last_block(&open), None);
+            assert_eq!(decoder.last_block(&stream[..stream.len() - 1]), None);
         }
     }
 }
