@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-use nczarr_dispatch::{Buffer, Small};
+use nczarr_dispatch::{Buffer, DimVec};
 use nczarr_model::NcString;
 
 /// What an [`Array`] can hold: the number types, in a [`Buffer`], and strings, in a vector. Sealed.
@@ -33,12 +33,12 @@ items!(Vec: String, NcString);
 /// Dimensions picked by a single index are not in the shape, so reading one element gives an array of rank 0.
 #[derive(Debug, Clone)]
 pub struct Array<T: Item> {
-    shape: Small<u64>,
+    shape: DimVec<u64>,
     data: T::Data,
 }
 
 impl<T: Item> Array<T> {
-    pub(crate) fn new(shape: Small<u64>, data: T::Data) -> Self {
+    pub(crate) fn new(shape: DimVec<u64>, data: T::Data) -> Self {
         debug_assert_eq!(shape.iter().product::<u64>(), data.len() as u64);
         Self { shape, data }
     }
@@ -98,19 +98,19 @@ mod tests {
 
     #[test]
     fn elements_are_found_by_index() {
-        let array = Array::new(Small::from(&[2, 3][..]), Buffer::copy_of(&[0, 1, 2, 10, 11, 12]).unwrap());
+        let array = Array::new(DimVec::from(&[2, 3][..]), Buffer::from_slice(&[0, 1, 2, 10, 11, 12]).unwrap());
         assert_eq!(array.at(&[1, 2]), Some(&12));
         assert_eq!(array.at(&[0, 1]), Some(&1));
         for outside in [&[2, 0][..], &[0, 3], &[1], &[0, 0, 0], &[]] {
             assert_eq!(array.at(outside), None, "{outside:?}");
         }
-        assert_eq!(Array::new(Small::default(), vec!["a".to_owned()]).at(&[]), Some(&"a".to_owned()));
+        assert_eq!(Array::new(DimVec::default(), vec!["a".to_owned()]).at(&[]), Some(&"a".to_owned()));
         assert_eq!(array.len(), 6);
     }
 
     #[test]
     fn a_clone_is_another_array() {
-        let array = Array::new(Small::from(&[2][..]), Buffer::copy_of(&[1.5, 2.5]).unwrap());
+        let array = Array::new(DimVec::from(&[2][..]), Buffer::from_slice(&[1.5, 2.5]).unwrap());
         let mut copy = array.clone();
         copy.as_mut_slice()[0] = 0.0;
         assert_eq!((array.as_slice(), copy.as_slice(), copy.shape()), (&[1.5, 2.5][..], &[0.0, 2.5][..], &[2][..]));

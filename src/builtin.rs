@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Driver, Known, Magic, MapFactory, PluginKind, Registry, Table};
+use nczarr_dispatch::{Driver, KnownPlugin, Magic, MapFactory, PluginKind, PluginTable, Registry};
 use nczarr_model::Result;
 
 static DRIVERS: &[&dyn Driver] = &[
@@ -56,61 +56,68 @@ mod first_bytes {
     pub(super) static ZIP: &[Magic] = &[at(0, b"PK\x03\x04"), at(0, b"PK\x05\x06"), at(0, b"PK\x07\x08")];
 }
 
-static KNOWN: &[Known] = &[
-    Known { aliases: &["zarr", "xarray", "noxarray"], ..Known::new(PluginKind::Driver, "nczarr", "nczarr") },
-    Known {
+static KNOWN: &[KnownPlugin] = &[
+    KnownPlugin {
+        aliases: &["zarr", "xarray", "noxarray"],
+        ..KnownPlugin::new(PluginKind::Driver, "nczarr", "nczarr")
+    },
+    KnownPlugin {
         aliases: &["netcdf-3", "64bitoffset", "64bitdata", "cdf1", "cdf2", "cdf5"],
         magic: first_bytes::CLASSIC,
-        ..Known::new(PluginKind::Driver, "classic", "classic")
+        ..KnownPlugin::new(PluginKind::Driver, "classic", "classic")
     },
-    Known {
+    KnownPlugin {
         aliases: &["netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"],
         magic: first_bytes::HDF5,
-        ..Known::new(PluginKind::Driver, "hdf5", "hdf5")
+        ..KnownPlugin::new(PluginKind::Driver, "hdf5", "hdf5")
     },
-    Known { magic: first_bytes::HDF4, ..Known::new(PluginKind::Driver, "hdf4", "hdf4") },
-    Known::later(PluginKind::Driver, "cdl", "cdl"),
-    Known::new(PluginKind::Map, "file", "file"),
-    Known { aliases: &["memory"], ..Known::new(PluginKind::Map, "mem", "mem") },
-    Known { magic: first_bytes::ZIP, ..Known::new(PluginKind::Map, "zip", "zip") },
-    Known { aliases: &["gs3"], ..Known::new(PluginKind::Map, "s3", "s3") },
-    Known { aliases: &["https"], ..Known::new(PluginKind::Map, "http", "http") },
-    Known { hdf5_id: Some(1), aliases: &["zlib", "gzip"], ..Known::new(PluginKind::Filter, "deflate", "deflate") },
-    Known { hdf5_id: Some(2), ..Known::new(PluginKind::Filter, "shuffle", "shuffle") },
-    Known { hdf5_id: Some(3), ..Known::new(PluginKind::Filter, "fletcher32", "fletcher32") },
-    Known { hdf5_id: Some(4), ..Known::new(PluginKind::Filter, "szip", "szip") },
-    Known { hdf5_id: Some(32001), ..Known::new(PluginKind::Filter, "blosc", "blosc") },
-    Known { hdf5_id: Some(32015), ..Known::new(PluginKind::Filter, "zstd", "zstd") },
-    Known { hdf5_id: Some(307), aliases: &["bz2"], ..Known::new(PluginKind::Filter, "bzip2", "bzip2") },
-    Known { hdf5_id: Some(32004), ..Known::new(PluginKind::Filter, "lz4", "lz4") },
-    Known::new(PluginKind::Filter, "lzma", "lzma"),
-    Known::new(PluginKind::Filter, "crc32", "crc32"),
-    Known::new(PluginKind::Filter, "crc32c", "crc32c"),
-    Known::new(PluginKind::Filter, "adler32", "adler32"),
-    Known::new(PluginKind::Filter, "jenkins_lookup3", "jenkins-lookup3"),
-    Known::new(PluginKind::Filter, "delta", "numeric"),
-    Known::new(PluginKind::Filter, "fixedscaleoffset", "numeric"),
-    Known::new(PluginKind::Filter, "quantize", "numeric"),
-    Known::new(PluginKind::Filter, "bitround", "numeric"),
-    Known::new(PluginKind::Filter, "packbits", "numeric"),
-    Known::new(PluginKind::Filter, "astype", "numeric"),
-    Known::new(PluginKind::Filter, "categorize", "numeric"),
-    Known::new(PluginKind::Filter, "cast_value", "numeric"),
-    Known::new(PluginKind::Filter, "scale_offset", "numeric"),
-    Known::new(PluginKind::Element, "categorize", "numeric"),
-    Known { hdf5_id: Some(5), ..Known::new(PluginKind::Filter, "nbit", "hdf5") },
-    Known { hdf5_id: Some(6), ..Known::new(PluginKind::Filter, "scaleoffset", "hdf5") },
-    Known { hdf5_id: Some(32000), ..Known::new(PluginKind::Filter, "lzf", "hdf5") },
-    Known::other_filter(32003, "snappy"),
-    Known::other_filter(32008, "bitshuffle"),
-    Known::other_filter(32013, "zfp"),
-    Known::other_filter(32014, "fpzip"),
-    Known::other_filter(32017, "sz"),
-    Known::other_filter(32024, "sz3"),
-    Known::other_filter(32026, "blosc2"),
+    KnownPlugin { magic: first_bytes::HDF4, ..KnownPlugin::new(PluginKind::Driver, "hdf4", "hdf4") },
+    KnownPlugin::later(PluginKind::Driver, "cdl", "cdl"),
+    KnownPlugin::new(PluginKind::Map, "file", "file"),
+    KnownPlugin { aliases: &["memory"], ..KnownPlugin::new(PluginKind::Map, "mem", "mem") },
+    KnownPlugin { magic: first_bytes::ZIP, ..KnownPlugin::new(PluginKind::Map, "zip", "zip") },
+    KnownPlugin { aliases: &["gs3"], ..KnownPlugin::new(PluginKind::Map, "s3", "s3") },
+    KnownPlugin { aliases: &["https"], ..KnownPlugin::new(PluginKind::Map, "http", "http") },
+    KnownPlugin {
+        hdf5_id: Some(1),
+        aliases: &["zlib", "gzip"],
+        ..KnownPlugin::new(PluginKind::Filter, "deflate", "deflate")
+    },
+    KnownPlugin { hdf5_id: Some(2), ..KnownPlugin::new(PluginKind::Filter, "shuffle", "shuffle") },
+    KnownPlugin { hdf5_id: Some(3), ..KnownPlugin::new(PluginKind::Filter, "fletcher32", "fletcher32") },
+    KnownPlugin { hdf5_id: Some(4), ..KnownPlugin::new(PluginKind::Filter, "szip", "szip") },
+    KnownPlugin { hdf5_id: Some(32001), ..KnownPlugin::new(PluginKind::Filter, "blosc", "blosc") },
+    KnownPlugin { hdf5_id: Some(32015), ..KnownPlugin::new(PluginKind::Filter, "zstd", "zstd") },
+    KnownPlugin { hdf5_id: Some(307), aliases: &["bz2"], ..KnownPlugin::new(PluginKind::Filter, "bzip2", "bzip2") },
+    KnownPlugin { hdf5_id: Some(32004), ..KnownPlugin::new(PluginKind::Filter, "lz4", "lz4") },
+    KnownPlugin::new(PluginKind::Filter, "lzma", "lzma"),
+    KnownPlugin::new(PluginKind::Filter, "crc32", "crc32"),
+    KnownPlugin::new(PluginKind::Filter, "crc32c", "crc32c"),
+    KnownPlugin::new(PluginKind::Filter, "adler32", "adler32"),
+    KnownPlugin::new(PluginKind::Filter, "jenkins_lookup3", "jenkins-lookup3"),
+    KnownPlugin::new(PluginKind::Filter, "delta", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "fixedscaleoffset", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "quantize", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "bitround", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "packbits", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "astype", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "categorize", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "cast_value", "numeric"),
+    KnownPlugin::new(PluginKind::Filter, "scale_offset", "numeric"),
+    KnownPlugin::new(PluginKind::Element, "categorize", "numeric"),
+    KnownPlugin { hdf5_id: Some(5), ..KnownPlugin::new(PluginKind::Filter, "nbit", "hdf5") },
+    KnownPlugin { hdf5_id: Some(6), ..KnownPlugin::new(PluginKind::Filter, "scaleoffset", "hdf5") },
+    KnownPlugin { hdf5_id: Some(32000), ..KnownPlugin::new(PluginKind::Filter, "lzf", "hdf5") },
+    KnownPlugin::foreign_filter(32003, "snappy"),
+    KnownPlugin::foreign_filter(32008, "bitshuffle"),
+    KnownPlugin::foreign_filter(32013, "zfp"),
+    KnownPlugin::foreign_filter(32014, "fpzip"),
+    KnownPlugin::foreign_filter(32017, "sz"),
+    KnownPlugin::foreign_filter(32024, "sz3"),
+    KnownPlugin::foreign_filter(32026, "blosc2"),
 ];
 
-static TABLE: Table = Table {
+static TABLE: PluginTable = PluginTable {
     drivers: DRIVERS,
     maps: MAPS,
     filters: nczarr_filters::BUILTIN,

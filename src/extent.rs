@@ -5,7 +5,7 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use nczarr_dispatch::Small;
+use nczarr_dispatch::DimVec;
 use nczarr_model::{ErrorKind, Result, Slab};
 
 /// What part of one dimension is meant.
@@ -193,7 +193,7 @@ pub trait Extents {
     ///
     /// # Errors
     /// As [`IntoExtent::into_extent`].
-    fn extents(self) -> Result<Option<Small<Extent>>>;
+    fn extents(self) -> Result<Option<DimVec<Extent>>>;
 
     /// The indices of the one element that is meant, put into `at`, if they can be told at a glance
     /// ([`IntoExtent::single`]) and there is room. `None` is never wrong.
@@ -225,14 +225,14 @@ fn singles<'a, E: IntoExtent>(extents: &[E], at: &'a mut [u64]) -> Option<&'a [u
 }
 
 impl Extents for RangeFull {
-    fn extents(self) -> Result<Option<Small<Extent>>> {
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
         Ok(None)
     }
 }
 
 impl Extents for () {
-    fn extents(self) -> Result<Option<Small<Extent>>> {
-        Ok(Some(Small::default()))
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
+        Ok(Some(DimVec::default()))
     }
 
     fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
@@ -241,7 +241,7 @@ impl Extents for () {
 }
 
 impl<E: IntoExtent> Extents for Vec<E> {
-    fn extents(self) -> Result<Option<Small<Extent>>> {
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
         self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
 
@@ -255,7 +255,7 @@ impl<E: IntoExtent> Extents for Vec<E> {
 }
 
 impl<E: IntoExtent, const N: usize> Extents for [E; N] {
-    fn extents(self) -> Result<Option<Small<Extent>>> {
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
         self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
 
@@ -269,7 +269,7 @@ impl<E: IntoExtent, const N: usize> Extents for [E; N] {
 }
 
 impl<E: IntoExtent + Clone> Extents for &[E] {
-    fn extents(self) -> Result<Option<Small<Extent>>> {
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
         self.iter().cloned().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
 
@@ -283,7 +283,7 @@ impl<E: IntoExtent + Clone> Extents for &[E] {
 }
 
 impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
-    fn extents(self) -> Result<Option<Small<Extent>>> {
+    fn extents(self) -> Result<Option<DimVec<Extent>>> {
         self.as_slice().extents()
     }
 
@@ -299,8 +299,8 @@ impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
 macro_rules! single {
     ($($t:ty),* $(,)?) => {$(
         impl Extents for $t {
-            fn extents(self) -> Result<Option<Small<Extent>>> {
-                Ok(Some(Small::from(&[self.into_extent()?][..])))
+            fn extents(self) -> Result<Option<DimVec<Extent>>> {
+                Ok(Some(DimVec::from(&[self.into_extent()?][..])))
             }
 
             fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
@@ -327,9 +327,9 @@ macro_rules! tuples {
     ($($name:ident)*) => {
         impl<$($name: IntoExtent),*> Extents for ($($name,)*) {
             #[allow(non_snake_case)]
-            fn extents(self) -> Result<Option<Small<Extent>>> {
+            fn extents(self) -> Result<Option<DimVec<Extent>>> {
                 let ($($name,)*) = self;
-                Ok(Some(Small::from(&[$($name.into_extent()?),*][..])))
+                Ok(Some(DimVec::from(&[$($name.into_extent()?),*][..])))
             }
 
             #[allow(non_snake_case)]
@@ -372,11 +372,11 @@ tuples!(A B C D E F G H);
 /// Extents applied to a shape: start, count and stride per dimension, and which dimensions stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    start: Small<u64>,
-    count: Small<u64>,
+    start: DimVec<u64>,
+    count: DimVec<u64>,
     /// Empty: 1 everywhere.
-    stride: Small<u64>,
-    kept: Small<bool>,
+    stride: DimVec<u64>,
+    kept: DimVec<bool>,
 }
 
 impl Selection {
@@ -433,13 +433,13 @@ impl Selection {
     }
 
     /// The shape of the result: the counts of the dimensions not picked by an index.
-    pub fn shape(&self) -> Small<u64> {
+    pub fn shape(&self) -> DimVec<u64> {
         self.count.iter().zip(self.kept.iter()).filter(|(_, kept)| **kept).map(|(&count, _)| count).collect()
     }
 }
 
-fn per_dimension(extents: impl Extents, rank: usize) -> Result<Small<Extent>> {
-    let extents = extents.extents()?.unwrap_or_else(|| Small::of(rank));
+fn per_dimension(extents: impl Extents, rank: usize) -> Result<DimVec<Extent>> {
+    let extents = extents.extents()?.unwrap_or_else(|| DimVec::with_len(rank));
     if extents.len() != rank {
         return Err(ErrorKind::Inval.context(format!("{} extents, the variable's rank is {rank}", extents.len())));
     }

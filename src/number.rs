@@ -6,7 +6,7 @@ use nczarr_model::NcType;
 use crate::Item;
 
 /// A Rust type that memory of a netCDF number type is made of. Sealed: there are ten.
-pub trait Number: sealed::Sealed + nczarr_dispatch::Plain + bytemuck::Pod + Item<Data = Buffer<Self>> {
+pub trait Number: sealed::Sealed + nczarr_dispatch::Element + bytemuck::Pod + Item<Data = Buffer<Self>> {
     /// The netCDF type.
     const TYPE: NcType;
 }

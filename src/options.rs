@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, Only, Options, Progress, Registry, ZMap,
+    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, OpenScope, Options, Progress, Registry,
+    ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -213,7 +214,7 @@ impl OpenOptions {
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if what is there is no map, as a classic file.
     pub fn open_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
-        default_or(&self.registry)?.storage(path, self.writable, &self.options)
+        default_or(&self.registry)?.open_storage(path, self.writable, &self.options)
     }
 
     /// Maps a dataset that is one file into memory, if it is only read: its bytes need not be asked for. Feature `mmap`;
@@ -270,7 +271,7 @@ impl OpenOptions {
             return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
         }
         let registry = default_or(&self.registry)?;
-        let only = Only { path: variable, data: false };
+        let only = OpenScope { path: variable, data_only: false };
         let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
         File::new(dataset, path, registry).root().variable(variable)
     }
@@ -292,7 +293,7 @@ impl OpenOptions {
             return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
         }
         let registry = default_or(&self.registry)?;
-        let only = Only { path: variable, data: true };
+        let only = OpenScope { path: variable, data_only: true };
         let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
         let variable = File::for_data(dataset, path, registry, (self, variable)).root().variable(variable)?;
         // Its filters and memory are made ready now. What stands against that is told to who reads.
@@ -359,7 +360,7 @@ impl CreateOptions {
     /// # Errors
     /// As [`create`].
     pub fn create_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
-        default_or(&self.registry)?.new_storage(path, self.clobber, &self.options)
+        default_or(&self.registry)?.create_storage(path, self.clobber, &self.options)
     }
 
     /// Creates a dataset that is one file, in memory: a classic file, or an archive (`x.zip`, `x#mode=nczarr,zip`). With

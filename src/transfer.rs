@@ -6,7 +6,7 @@
 mod records;
 mod unpack;
 
-use nczarr_dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, VarAccess, byte_len};
+use nczarr_dispatch::{Buffer, DimVec, Element, MemMut, MemRef, NcDispatch, OutBuf, VarAccess, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::variable::Access;
@@ -44,7 +44,7 @@ impl Variable {
             && at.len() == access.rank()
         {
             let bytes = bytemuck::must_cast_slice_mut(&mut value);
-            if !access.peek(at, T::TYPE, bytes) {
+            if !access.try_get_element(at, T::TYPE, bytes) {
                 fill(&access, &Slab::new(at, &[1; PEEKED][..at.len()]), T::TYPE, bytes)?;
             }
             return Ok(value[0]);
@@ -80,7 +80,7 @@ impl Variable {
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string, or one of them is not UTF-8.
     pub fn get_strings<E: Extents>(&self, extents: E) -> Result<Array<String>> {
         let strings = self.get_nc_strings(extents)?;
-        let shape = Small::from(strings.shape());
+        let shape = DimVec::from(strings.shape());
         let texts = strings.into_vec().into_iter().enumerate().map(|(index, string)| {
             String::from_utf8(string.into_bytes()).map_err(|error| {
                 let what = format!("{}: string {index} is not UTF-8", self.full_name());
@@ -241,7 +241,7 @@ impl Variable {
         nczarr_model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
         let len = byte_len(slab.len(), size_of::<T>())?;
         let dense = Buffer::<T>::fill(len / size_of::<T>(), |out| {
-            let dense = bytemuck::try_cast_slice_mut(out.zeroed(len)?).map_err(|_| ErrorKind::Internal)?;
+            let dense = bytemuck::try_cast_slice_mut(out.put_zeros(len)?).map_err(|_| ErrorKind::Internal)?;
             nczarr_model::gather_items(slab.count, imap, values, dense)
         })?;
         self.write(&slab, MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(&dense) })
@@ -304,22 +304,22 @@ impl Part<'_> {
         let count = self.bytes(size_of::<NcString>())? / size_of::<NcString>();
         let mut strings = Vec::new();
         strings.try_reserve_exact(count).map_err(|error| {
-            self.access.named(ErrorKind::NoMem.context(format!("{count} strings")).caused_by(error))
+            self.access.with_path(ErrorKind::NoMem.context(format!("{count} strings")).caused_by(error))
         })?;
         strings.resize(count, NcString::new());
         Ok(strings)
     }
 
     /// Reads into fresh memory.
-    fn fetch<T: Plain>(&self, ty: NcType) -> Result<Buffer<T>> {
+    fn fetch<T: Element>(&self, ty: NcType) -> Result<Buffer<T>> {
         let slab = self.selection.slab();
         self.check()?;
         self.check_type(ty)?;
-        self.access.look(&slab)?;
+        self.access.check_readable(&slab)?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
             self.access.get(&slab, MemMut::Fixed { ty, out })
         })
-        .map_err(|error| self.access.named(error))
+        .map_err(|error| self.access.with_path(error))
     }
 
     /// Whether elements become memory of this type, asked before there is any.
@@ -335,9 +335,9 @@ impl Part<'_> {
 
 /// Reads into memory of exactly the right size.
 fn fill(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
-    let mut out = OutBuf::over(bytes);
+    let mut out = OutBuf::from_slice(bytes);
     access.get(slab, MemMut::Fixed { ty, out: &mut out })?;
-    match out.room() {
+    match out.remaining() {
         0 => Ok(()),
         room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", access.path()))),
     }

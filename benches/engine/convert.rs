@@ -68,13 +68,15 @@ fn linear(criterion: &mut Criterion) {
         for (name, linear) in [("scaled", plain.clone()), ("missing", Linear { missing, ..plain })] {
             group.bench_function(id(name), |bencher| {
                 bencher.iter(|| {
-                    let out = &mut OutBuf::over(memory);
+                    let out = &mut OutBuf::from_slice(memory);
                     array.get_linear(&slab, MemMut::Fixed { ty: to, out }, &linear).expect("read");
                 });
             });
         }
         group.bench_function(id("converted"), |bencher| {
-            bencher.iter(|| array.get(&slab, MemMut::Fixed { ty: to, out: &mut OutBuf::over(memory) }).expect("read"));
+            bencher.iter(|| {
+                array.get(&slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(memory) }).expect("read")
+            });
         });
     }
     group.finish();

@@ -27,7 +27,7 @@ pub fn bench(criterion: &mut Criterion) {
                 chunk_bytes: plain.len(),
                 elements: plain.len() / item_size,
                 row: plain.len() / item_size,
-                line: Some(plain.len() / item_size),
+                array_row: Some(plain.len() / item_size),
                 big_endian: false,
                 item: ItemType::bytes(item_size),
             };

@@ -84,7 +84,7 @@ fn cached(criterion: &mut Criterion) {
     array.flush().expect("flushed");
     let mut group = criterion.benchmark_group("element");
     for (name, bytes) in [("kept", 64 << 20), ("stored", 0)] {
-        array.tune(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
+        array.set_chunk_cache(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
         let (mut at, mut out) = (0, [0; 4]);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
@@ -108,7 +108,7 @@ fn text(criterion: &mut Criterion) {
         array.put(&Slab::new(&[0], &[len]), MemRef::Strings(&words)).expect("written");
         array.sync().expect("stored");
         for (op, count, bytes) in [("few-kept", 8, 64 << 20), ("few-stored", 8, 0), ("all", len, 0)] {
-            array.tune(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
+            array.set_chunk_cache(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
             let mut out = vec![NcString::new(); count as usize];
             group.throughput(Throughput::Elements(count));
             group.bench_function(BenchmarkId::new(op, name), |bencher| {
@@ -124,5 +124,5 @@ fn bytes(values: &[f32]) -> MemRef<'_> {
 }
 
 fn read(array: &nczarr_chunkio::ChunkedArray, slab: &Slab<'_>, ty: NcType, out: &mut [u8]) {
-    array.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::over(out) }).expect("read");
+    array.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(out) }).expect("read");
 }

@@ -48,8 +48,14 @@ pub fn list(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let registry = nczarr::registry()?;
     let (target, options) = (nczarr_url_infer::parse(&op.url())?, Options::default());
-    let request =
-        OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };
+    let request = OpenRequest {
+        target: &target,
+        writable: false,
+        options: &options,
+        registry: &registry,
+        map: None,
+        scope: None,
+    };
     let map = registry.open_map(&request)?;
     let keys = map.list(&Key::new("v")?)?;
     let chunks = keys.iter().filter(|key| !is_document(key.name())).count() as u64;

@@ -1,6 +1,6 @@
 //! Elements of user-defined types: fields of compounds by their names, and lists.
 
-use nczarr_dispatch::{Buffer, MemMut, MemRef, Small};
+use nczarr_dispatch::{Buffer, DimVec, MemMut, MemRef};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, UserType, Values, convert};
 
 use crate::{Array, Extents, Number, Variable};
@@ -102,7 +102,7 @@ impl Variable {
                     .extend_from_slice(value.ok_or_else(|| named(ErrorKind::BadField.context("outside the element")))?);
             }
         }
-        let mut shape: Small<u64> = part.selection.shape();
+        let mut shape: DimVec<u64> = part.selection.shape();
         place.repeats.iter().for_each(|(count, _)| shape.push(*count as u64));
         Ok(Array::new(shape, numbers(place.ty, &bytes).map_err(named)?))
     }

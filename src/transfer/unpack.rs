@@ -67,7 +67,7 @@ impl Variable {
             .whole()?
             .unwrap_or(self)
             .packing(part.access.xtype())
-            .map_err(|error| part.access.named(error))?;
+            .map_err(|error| part.access.with_path(error))?;
         let values = match packing.taken_as {
             None if packing.linear.is_identity() => part.fetch(T::TYPE)?,
             None => part.fetch_linear(&packing.linear)?,
@@ -116,18 +116,18 @@ impl Part<'_> {
         let slab = self.selection.slab();
         self.check()?;
         self.check_type(T::TYPE)?;
-        self.access.look(&slab)?;
+        self.access.check_readable(&slab)?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
             self.access.get_linear(&slab, MemMut::Fixed { ty: T::TYPE, out }, linear)
         })
-        .map_err(|error| self.access.named(error))
+        .map_err(|error| self.access.with_path(error))
     }
 
     /// Likewise, of elements whose bytes are those of type `ty`.
     fn fetch_as<T: Real>(&self, ty: NcType, linear: &Linear) -> Result<Buffer<T>> {
         let (slab, own) = (self.selection.slab(), self.access.xtype());
         self.check()?;
-        self.access.look(&slab)?;
+        self.access.check_readable(&slab)?;
         let row = LinearRow::new(ty, linear)?;
         let stored = Buffer::<u8>::fill(self.bytes(ty.size().unwrap_or(1))?, |out| {
             self.access.get(&slab, MemMut::Fixed { ty: own, out })
@@ -137,10 +137,10 @@ impl Part<'_> {
             out_of_range = put_linear(&row, &stored, T::TYPE, out)?;
             Ok(())
         })
-        .map_err(|error| self.access.named(error))?;
+        .map_err(|error| self.access.with_path(error))?;
         match out_of_range {
             false => Ok(values),
-            true => Err(self.access.named(ErrorKind::Range.context("a scaled value does not fit type float"))),
+            true => Err(self.access.with_path(ErrorKind::Range.context("a scaled value does not fit type float"))),
         }
     }
 }

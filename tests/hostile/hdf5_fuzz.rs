@@ -118,7 +118,7 @@ fn data(file: &File, id: VarId) -> Result<Vec<NcString>> {
         return Err(ErrorKind::NoMem.into());
     }
     let mut bytes = vec![0; len as usize * size];
-    variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+    variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
     Ok(vec![NcString::from(bytes)])
 }
 

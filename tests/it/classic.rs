@@ -186,7 +186,7 @@ fn copy_data(
     let item = ty.size().unwrap_or(1);
     let len = shape.iter().product::<u64>() as usize;
     let mut bytes = vec![0; len * item];
-    let out = &mut OutBuf::over(&mut bytes);
+    let out = &mut OutBuf::from_slice(&mut bytes);
     from.get_vara(id, &vec![0; shape.len()], &shape, MemMut::Fixed { ty, out })?;
     if !matches!(order, Order::Scattered) {
         return match len {

@@ -167,7 +167,7 @@ fn places(shape: &[u64], start: &[u64], count: &[u64]) -> Vec<usize> {
 
 fn read(variable: &Variable, start: &[u64], count: &[u64]) -> nczarr::Result<Vec<f64>> {
     let mut bytes = vec![0; count.iter().product::<u64>() as usize * 8];
-    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut bytes) };
+    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut bytes) };
     variable.read(&Slab::new(start, count), out)?;
     Ok(bytes.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
 }

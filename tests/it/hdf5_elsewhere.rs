@@ -189,9 +189,9 @@ fn a_file_with_data_elsewhere_is_not_written_to() {
 fn files_beside_it_are_named() {
     let file = nczarr::open(here("external.h5").to_str().unwrap()).unwrap();
     let names = ["external.raw", "external2.raw", "nowhere.raw", "source.h5"].map(here);
-    assert_eq!(file.dataset().further_files(), names);
+    assert_eq!(file.dataset().external_files(), names);
     assert_eq!(
-        nczarr::open(here("shared.h5").to_str().unwrap()).unwrap().dataset().further_files(),
+        nczarr::open(here("shared.h5").to_str().unwrap()).unwrap().dataset().external_files(),
         [] as [PathBuf; 0]
     );
 }

@@ -88,7 +88,9 @@ fn parts_are_those_of_the_whole() {
             }
             let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
             let mut bytes = vec![0; 8 * expected.len()];
-            variable.read(&slab, MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+            variable
+                .read(&slab, MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut bytes) })
+                .unwrap();
             let found: Vec<f64> = bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect();
             assert_eq!(found, expected, "{name}: {start:?} {count:?} {stride:?}");
         }
@@ -201,7 +203,7 @@ fn what_cannot_be_is_an_error() {
 fn the_files_of_its_sources_are_named() {
     let expected = ["virtual-0.h5", "virtual-1.h5", "virtual-2.h5", "virtual-nowhere.h5"].map(here);
     for name in FILES {
-        assert_eq!(open(name).dataset().further_files(), expected);
+        assert_eq!(open(name).dataset().external_files(), expected);
     }
 }
 

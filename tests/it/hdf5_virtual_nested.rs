@@ -76,8 +76,8 @@ fn the_files_of_sources_of_sources_are_named() {
     ] {
         let expected: Vec<PathBuf> = expected.iter().map(|name| here(name)).collect();
         let file = open(name);
-        assert_eq!(file.dataset().further_files(), expected, "{name}");
-        assert_eq!(file.dataset().further_files(), expected, "{name}, again");
+        assert_eq!(file.dataset().external_files(), expected, "{name}");
+        assert_eq!(file.dataset().external_files(), expected, "{name}, again");
     }
 }
 

@@ -136,7 +136,7 @@ fn data(var: &Variable) -> Result<Values, String> {
         return Ok(Values::String(strings));
     }
     let mut bytes = vec![0; len as usize * ty.size().unwrap_or(1)];
-    let out = MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) };
+    let out = MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) };
     var.read(&slab, out).map_err(|error| error.to_string())?;
     Values::from_native_bytes(ty, &bytes).ok_or_else(|| "no whole elements".to_owned())
 }

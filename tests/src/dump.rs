@@ -22,7 +22,7 @@ impl DataSource for Source<'_> {
         }
         let size = model.type_size(ty)?.unwrap_or(1);
         let mut bytes = vec![0; len * size];
-        variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+        variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
         Ok(match ty {
             NcType::User(id) => Values::User(id, bytes),
             _ => Values::from_native_bytes(ty, &bytes).expect("whole elements"),

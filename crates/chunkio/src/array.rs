@@ -180,7 +180,7 @@ impl Kind {
                 chunk_bytes: source.item,
                 elements: 1,
                 row: 1,
-                line: None,
+                array_row: None,
                 big_endian,
                 item: ItemType::bytes(1),
             };
@@ -242,7 +242,7 @@ impl VarData for ChunkedArray {
         }
     }
 
-    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
             Kind::Numbers(keeper) => read::peek(keeper, at, ty, out),
             Kind::Strings(_) => false,
@@ -250,7 +250,7 @@ impl VarData for ChunkedArray {
     }
 
     /// Nobody may write the array, and its chunks have to stay where they are meanwhile.
-    fn pick(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    fn try_get_stored_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
             Kind::Numbers(keeper) => read::pick(keeper, at, ty, out),
             Kind::Strings(_) => false,
@@ -315,7 +315,7 @@ impl VarData for ChunkedArray {
         matches!(&self.kind, Kind::Strings(keeper) if matches!(keeper.form.text, Text::Fixed(Cell::Bytes(_))))
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
             return Err(
                 ErrorKind::Inval.context(format!("a cache preemption of {}; 0 to 1 is allowed", cache.preemption))
@@ -328,7 +328,7 @@ impl VarData for ChunkedArray {
         })
     }
 
-    fn cache(&self) -> CacheConfig {
+    fn chunk_cache(&self) -> CacheConfig {
         *self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -220,14 +220,14 @@ impl Filter for Elements {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let count = Self::count(src, self.held, "these")?;
-        let out = dst.zeroed(count.saturating_mul(self.stored))?;
+        let out = dst.put_zeros(count.saturating_mul(self.stored))?;
         self.each(count, |piece, stored, held| piece.save(&src[held], &mut out[stored]));
         Ok(())
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let count = Self::count(src, self.stored, "stored")?;
-        let out = dst.zeroed(count.saturating_mul(self.held))?;
+        let out = dst.put_zeros(count.saturating_mul(self.held))?;
         self.each(count, |piece, stored, held| piece.load(&src[stored], &mut out[held]));
         Ok(())
     }
@@ -262,7 +262,7 @@ fn one(element: &[u8], from: usize, to: usize, convert: impl FnOnce(&mut OutBuf<
         return Err(ErrorKind::Inval.context(format!("one element of {from} bytes expected, {} found", element.len())));
     }
     let mut out = vec![0; to];
-    convert(&mut OutBuf::over(&mut out))?;
+    convert(&mut OutBuf::from_slice(&mut out))?;
     Ok(out)
 }
 
@@ -275,13 +275,13 @@ mod tests {
         let stage = stage.unwrap();
         assert!(stored.len().is_multiple_of(stored_size) && held.len().is_multiple_of(held_size));
         let mut out = vec![1; held.len()];
-        stage.decode(stored, &mut OutBuf::over(&mut out)).unwrap();
+        stage.decode(stored, &mut OutBuf::from_slice(&mut out)).unwrap();
         assert_eq!(out, held);
         assert_eq!(stage.encode_bound(held.len()), Some(stored.len()));
         let mut out = vec![1; stored.len()];
-        stage.encode(held, &mut OutBuf::over(&mut out)).unwrap();
+        stage.encode(held, &mut OutBuf::from_slice(&mut out)).unwrap();
         assert_eq!(out, stored);
-        assert!(stage.decode(&stored[1..], &mut OutBuf::over(&mut out)).is_err());
+        assert!(stage.decode(&stored[1..], &mut OutBuf::from_slice(&mut out)).is_err());
     }
 
     #[test]
@@ -322,8 +322,8 @@ mod tests {
             let stage = Elements::new(&[Piece::Halves { half, count: 1, big_endian: false }]).unwrap().0.unwrap();
             let stored: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
             let (mut held, mut again) = (vec![0; stored.len() * 2], vec![0; stored.len()]);
-            stage.decode(&stored, &mut OutBuf::over(&mut held)).unwrap();
-            stage.encode(&held, &mut OutBuf::over(&mut again)).unwrap();
+            stage.decode(&stored, &mut OutBuf::from_slice(&mut held)).unwrap();
+            stage.encode(&held, &mut OutBuf::from_slice(&mut again)).unwrap();
             let singles = held.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes));
             let pairs = stored.as_chunks::<2>().0.iter().zip(again.as_chunks::<2>().0);
             for ((before, after), single) in pairs.zip(singles) {

@@ -8,7 +8,9 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use nczarr_dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_along, pull_beside, pull_parallel};
+use nczarr_dispatch::{
+    Key, Payload, WriteJob, WriteOutcome, WriteTicket, run_on_pool, run_with_caller, run_with_helper,
+};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::cache::Changed;
@@ -79,9 +81,9 @@ impl<F: Form> Keeper<F> {
         let work = || map.write_batch(&job);
         match along {
             0 | 1 => work(),
-            2 => pull_beside(&work),
-            _ if self.form.is_plain() && bytes / changed.len() < SMALL => pull_beside(&work),
-            _ => pull_along(along, &work),
+            2 => run_with_helper(&work),
+            _ if self.form.is_plain() && bytes / changed.len() < SMALL => run_with_helper(&work),
+            _ => run_with_caller(along, &work),
         }
         let mut result = job.outcome.failure();
         let holes = std::mem::take(&mut *lock(&job.holes));
@@ -100,7 +102,7 @@ impl<F: Form> Keeper<F> {
     fn write_parts(&self, changed: &[Changed], holes: &[ChunkIndex]) -> Result<()> {
         let bytes = changed.iter().filter(|entry| !entry.complete).map(|entry| entry.cost).sum();
         let (next, outcome) = (AtomicUsize::new(0), Outcome::unwatched());
-        pull_parallel(threads::worth(&self.options, holes.len(), bytes), &|| {
+        run_on_pool(threads::worth(&self.options, holes.len(), bytes), &|| {
             while let Some(index) = holes.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Err(error) = self.write_back(index) {
                     outcome.note(error);
@@ -164,7 +166,7 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
             let _ = flight.snapshot.set(snapshot);
             *lock(&flight.landing) = Some((landing, claim));
             self.keeper.locate(&entry.index, key);
-            return Some(WriteTicket { index: at, expect: None });
+            return Some(WriteTicket { index: at, precondition: None });
         }
     }
 
@@ -173,18 +175,18 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
         let snapshot =
             snapshot.ok_or_else(|| ErrorKind::Internal.context("the map asks for a ticket that is not its own"))?;
         if let Some(stored) = self.keeper.form.as_stored(&snapshot.data) {
-            return Ok(Payload::Caller(stored));
+            return Ok(Payload::Borrowed(stored));
         }
         self.keeper.form.encode(&snapshot.data, scratch)?;
         Ok(Payload::Scratch)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         let flight = self.flights.get(ticket.index).and_then(|flight| lock(&flight.landing).take());
         let Some((landing, claim)) = flight else { return };
         let outcome = outcome.and_then(|written| match written {
-            Written::Done(_) => Ok(()),
-            Written::Lost => Err(ErrorKind::Internal.context("the map compared what it was not asked to")),
+            WriteOutcome::Done(_) => Ok(()),
+            WriteOutcome::Conflict => Err(ErrorKind::Internal.context("the map compared what it was not asked to")),
         });
         match outcome {
             Ok(()) => landing.arrive(None),

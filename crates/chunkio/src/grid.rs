@@ -4,13 +4,13 @@
 
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{Limits, Small};
+use nczarr_dispatch::{DimVec, Limits};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::{ArrayDim, Order};
 
 /// The coordinates of a chunk in the grid, slowest dimension first.
-pub(crate) type ChunkIndex = Small<u64>;
+pub(crate) type ChunkIndex = DimVec<u64>;
 
 /// A length to divide by, and what makes that quick.
 #[derive(Debug, Clone, Copy)]
@@ -136,8 +136,8 @@ impl Grid {
     }
 
     /// The current shape.
-    pub(crate) fn shape(&self) -> Small<u64> {
-        let mut shape = Small::of(self.rank());
+    pub(crate) fn shape(&self) -> DimVec<u64> {
+        let mut shape = DimVec::with_len(self.rank());
         for (dim, len) in shape.iter_mut().enumerate() {
             *len = self.len(dim);
         }

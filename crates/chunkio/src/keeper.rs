@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use nczarr_dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Options, Precondition, WriteOutcome, ZMap};
 use nczarr_model::{Error, ErrorKind, Result, Slab};
 
 use crate::cache::{Cache, Entry, Inserted};
@@ -450,9 +450,9 @@ impl<F: Form> Keeper<F> {
 
     /// Stores a chunk of which storage held nothing a moment ago; if somebody else did meanwhile, as [`Keeper::merge`].
     fn create(&self, index: &ChunkIndex, snapshot: &Snapshot<F::Data>) -> Result<Option<F::Data>> {
-        match self.store_all(index, snapshot, |key, stored| self.map().write_if(key, stored, Expect::Absent))? {
-            Written::Done(_) => Ok(None),
-            Written::Lost => {
+        match self.store_all(index, snapshot, |key, stored| self.map().write_if(key, stored, Precondition::Absent))? {
+            WriteOutcome::Done(_) => Ok(None),
+            WriteOutcome::Conflict => {
                 self.cache.change(index, |entry| entry.filled = false);
                 self.merge(index, snapshot).map(Some)
             }

@@ -1,13 +1,13 @@
 //! Memory for bytes: [`Block`], the bytes of one decoded chunk, and [`Scratch`], what each thread keeps.
 //!
 //! Both are written through an [`OutBuf`], so that nothing is zeroed first and nothing unwritten is ever read.
-//! Allocation fails with an error, not an abort: sizes come from outside. Where memory comes from, [`Piece`] knows.
+//! Allocation fails with an error, not an abort: sizes come from outside. Where memory comes from, [`Allocation`] knows.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
-use nczarr_dispatch::{OutBuf, Piece};
+use nczarr_dispatch::{Allocation, OutBuf};
 use nczarr_model::{ErrorKind, Result};
 
 /// Scratch beyond this is given back after use.
@@ -25,7 +25,7 @@ static SPARE: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 ///
 /// # Safety
 /// They are initialised.
-unsafe fn first(piece: &Piece, len: usize) -> &[u8] {
+unsafe fn first(piece: &Allocation, len: usize) -> &[u8] {
     debug_assert!(len <= piece.len());
     // SAFETY: they lie inside the piece, and are initialised as the caller promises.
     unsafe { std::slice::from_raw_parts(piece.start().as_ptr().cast(), len) }
@@ -41,7 +41,7 @@ fn written(out: &OutBuf<'_>, start: *const u8) -> Result<usize> {
 }
 
 /// Bytes of a fixed size, all initialised.
-pub(crate) struct Block(Piece);
+pub(crate) struct Block(Allocation);
 
 impl Block {
     /// `len` bytes, written by `fill`.
@@ -54,11 +54,11 @@ impl Block {
         short: impl FnOnce(usize) -> nczarr_model::Error,
     ) -> Result<Self> {
         let mut raw = match Self::spare(len) {
-            Some(mut block) => std::mem::replace(&mut block.0, Piece::EMPTY),
-            None => Piece::new(len)?,
+            Some(mut block) => std::mem::replace(&mut block.0, Allocation::EMPTY),
+            None => Allocation::new(len)?,
         };
         let start = raw.start().as_ptr().cast();
-        let mut out = OutBuf::new(raw.bytes());
+        let mut out = OutBuf::new(raw.uninit_bytes());
         fill(&mut out)?;
         match written(&out, start)? {
             filled if filled == len => Ok(Self(raw)),
@@ -135,7 +135,7 @@ impl Drop for Block {
             && let Ok(mut spare) = SPARE.try_lock()
             && spare.iter().map(|block| block.0.len()).sum::<usize>() + self.0.len() <= WAITING
         {
-            spare.push(Self(std::mem::replace(&mut self.0, Piece::EMPTY)));
+            spare.push(Self(std::mem::replace(&mut self.0, Allocation::EMPTY)));
         }
     }
 }
@@ -158,23 +158,23 @@ impl DerefMut for Block {
 
 /// Memory that is filled again and again and only grows.
 pub(crate) struct Scratch {
-    raw: Piece,
+    raw: Allocation,
     filled: usize,
 }
 
 impl Scratch {
-    const EMPTY: Self = Self { raw: Piece::EMPTY, filled: 0 };
+    const EMPTY: Self = Self { raw: Allocation::EMPTY, filled: 0 };
 
     /// Lets `fill` write at most `limit` bytes, and returns what it wrote.
     pub(crate) fn fill(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<&[u8]> {
         self.filled = 0;
         if self.raw.len() < limit {
             // The old memory goes first: both together may be more than there is.
-            self.raw = Piece::EMPTY;
-            self.raw = Piece::alone(limit)?;
+            self.raw = Allocation::EMPTY;
+            self.raw = Allocation::unpooled(limit)?;
         }
         let start = self.raw.start().as_ptr().cast();
-        let mut out = OutBuf::new(&mut self.raw.bytes()[..limit]);
+        let mut out = OutBuf::new(&mut self.raw.uninit_bytes()[..limit]);
         fill(&mut out)?;
         self.filled = written(&out, start)?;
         Ok(self.written())
@@ -252,8 +252,8 @@ mod tests {
     #[test]
     fn another_output_does_not_count() {
         let exchange = |out: &mut OutBuf<'_>| {
-            *out = OutBuf::over(Box::leak(vec![1; 8].into_boxed_slice()));
-            out.zeroed(8).map(drop)
+            *out = OutBuf::from_slice(Box::leak(vec![1; 8].into_boxed_slice()));
+            out.put_zeros(8).map(drop)
         };
         let kind = |result: Result<()>| result.unwrap_err().kind();
         assert_eq!(kind(Block::new(8, exchange, |_| ErrorKind::Trunc.into()).map(drop)), ErrorKind::Internal);

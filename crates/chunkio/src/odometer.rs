@@ -1,6 +1,6 @@
 //! [`Odometer`]: walks nested runs, slowest outside.
 
-use nczarr_dispatch::Small;
+use nczarr_dispatch::DimVec;
 
 use crate::project::Dim;
 
@@ -8,7 +8,7 @@ use crate::project::Dim;
 #[derive(Debug)]
 pub(crate) struct Odometer<'a> {
     dims: &'a [Dim],
-    at: Small<usize>,
+    at: DimVec<usize>,
     chunk: usize,
     mem: usize,
     done: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Odometer<'a> {
 impl<'a> Odometer<'a> {
     /// Starts at the given elements; `dims` is innermost first.
     pub(crate) fn new(dims: &'a [Dim], chunk: usize, mem: usize) -> Self {
-        Self { dims, at: Small::of(dims.len()), chunk, mem, done: dims.iter().any(|dim| dim.n == 0) }
+        Self { dims, at: DimVec::with_len(dims.len()), chunk, mem, done: dims.iter().any(|dim| dim.n == 0) }
     }
 
     /// Calls `visit` with the place of every element in the chunk and in memory: for masks, strings and tests.

@@ -91,7 +91,7 @@ impl Plan {
                 chunk_bytes: bound.unwrap_or(0),
                 elements: source.count,
                 row: source.row,
-                line: source.line,
+                array_row: source.line,
                 big_endian: source.big_endian,
                 item: entering,
             };

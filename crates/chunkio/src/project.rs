@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use nczarr_dispatch::Small;
+use nczarr_dispatch::DimVec;
 use nczarr_model::{ErrorKind, Result, Slab};
 
 use crate::grid::{ChunkIndex, Grid};
@@ -39,7 +39,7 @@ pub(crate) struct Part {
     /// Which chunk.
     pub(crate) index: ChunkIndex,
     /// Nested runs, innermost first; adjacent ones are joined. Never empty.
-    pub(crate) dims: Small<Dim>,
+    pub(crate) dims: DimVec<Dim>,
     /// The first element in the chunk.
     pub(crate) chunk_start: usize,
     /// The first element in memory.
@@ -200,7 +200,7 @@ impl Axis {
 /// The chunks a slab touches.
 #[derive(Debug)]
 pub(crate) struct Projection {
-    axes: Small<Axis>,
+    axes: DimVec<Axis>,
     /// Whether chunks are numbered shard by shard.
     sharded: bool,
     /// How many chunks have a selected element.
@@ -219,7 +219,7 @@ impl Projection {
     /// `NC_EEDGE` if an index does not fit 64 bits;
     /// `NC_ENOMEM` if the elements cannot be counted.
     pub(crate) fn new(grid: &Grid, slab: &Slab<'_>, shape: &[u64], shards: Option<&[u64]>) -> Result<Self> {
-        let mut axes = Small::<Axis>::of(grid.rank());
+        let mut axes = DimVec::<Axis>::with_len(grid.rank());
         let too_many = || ErrorKind::NoMem.context(format!("a slab of {:?} elements", slab.count));
         let (mut total, mut mem_stride) = (1usize, 1usize);
         for (dim, axis) in axes.iter_mut().enumerate().rev() {
@@ -294,11 +294,11 @@ impl Projection {
 
     /// The shard of chunk number `rest`, as the numbers of its chunks along each dimension: the first and how many.
     /// What is left of `rest` is the chunk's number among these.
-    fn shard(&self, rest: &mut u64) -> Small<(u64, u64)> {
+    fn shard(&self, rest: &mut u64) -> DimVec<(u64, u64)> {
         // The product of all numbers of touched chunks is the total, so nothing here overflows.
         let mut behind = self.total as u64;
         let mut before = 1;
-        let mut shard = Small::of(self.axes.len());
+        let mut shard = DimVec::with_len(self.axes.len());
         for (axis, place) in self.axes.iter().zip(shard.iter_mut()) {
             behind /= axis.touched;
             let each = before * behind;

@@ -61,12 +61,12 @@ impl VarData for Rounded {
         self.array.get(slab, out)
     }
 
-    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        self.array.peek(at, ty, out)
+    fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.array.try_get_cached_element(at, ty, out)
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        self.array.look(slab)
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+        self.array.check_readable(slab)
     }
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
@@ -97,12 +97,12 @@ impl VarData for Rounded {
         self.array.stored_chunks()
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.array.tune(cache)
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        self.array.set_chunk_cache(cache)
     }
 
-    fn cache(&self) -> CacheConfig {
-        self.array.cache()
+    fn chunk_cache(&self) -> CacheConfig {
+        self.array.chunk_cache()
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {

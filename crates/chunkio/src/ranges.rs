@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Ranges, Small};
+use nczarr_dispatch::{ByteRange, DimVec, Ranges};
 
 use crate::odometer::Odometer;
 use crate::project::{Dim, Part};
@@ -44,7 +44,7 @@ impl Pieces {
         let range = |start: u64, len: Option<u64>| start as usize..start as usize + len.unwrap_or(0) as usize;
         match &self.ranges {
             Ranges::One(one) => vec![range(one.offset, one.len)],
-            Ranges::Every { first, step, count } => {
+            Ranges::Strided { first, step, count } => {
                 (0..u64::from(*count)).map(|i| range(first.offset + i * step, first.len)).collect()
             }
             Ranges::List(list) => list.iter().map(|one| range(one.offset, one.len)).collect(),
@@ -63,7 +63,7 @@ pub(crate) fn straight(part: &Part, item: usize, elems: usize) -> Option<(ByteRa
 /// The pieces for a part of a chunk of `elems` elements of `item` bytes; `None` if reading all of the chunk is better.
 pub(crate) fn pieces(part: &Part, item: usize, elems: usize, gap: usize) -> Option<Pieces> {
     // Innermost in the chunk first, which is the other way round in a chunk of F order.
-    let mut order: Small<usize> = (0..part.dims.len()).collect();
+    let mut order: DimVec<usize> = (0..part.dims.len()).collect();
     order.sort_by_key(|&dim| part.dims[dim].chunk);
 
     let mut compact = part.clone();
@@ -88,7 +88,7 @@ pub(crate) fn pieces(part: &Part, item: usize, elems: usize, gap: usize) -> Opti
     let first = range(part.chunk_start);
     let ranges = match &*apart {
         [] => Ranges::One(first),
-        [dim] => Ranges::Every { first, step: (dim.chunk * item) as u64, count: u32::try_from(dim.n).ok()? },
+        [dim] => Ranges::Strided { first, step: (dim.chunk * item) as u64, count: u32::try_from(dim.n).ok()? },
         dims => {
             Ranges::List(Odometer::new(dims, part.chunk_start, 0).map(|(start, _)| range(start)).collect::<Arc<_>>())
         }
@@ -161,7 +161,7 @@ mod tests {
         // 32³ of a 64³ chunk of 4 bytes: rows are 256 bytes apart, planes 16 KiB.
         let part = part(0, &[(32, 1), (32, 64), (32, 4096)]);
         let found = pieces(&part, 4, 64 * 64 * 64, worth_reading(false, false)).unwrap();
-        assert!(matches!(found.ranges, Ranges::Every { step: 16384, count: 32, .. }));
+        assert!(matches!(found.ranges, Ranges::Strided { step: 16384, count: 32, .. }));
         assert_eq!(found.bytes, 32 * (31 * 256 + 128));
         assert!(pieces(&part, 4, 64 * 64 * 64, worth_reading(true, false)).is_some());
         assert!(pieces(&part, 4, 64 * 64 * 33, worth_reading(true, false)).is_none(), "more than half");

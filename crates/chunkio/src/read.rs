@@ -13,7 +13,9 @@ mod units;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nczarr_dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Sink, Version};
+use nczarr_dispatch::{
+    Key, MapCaps, MissingChunks, ObjectSink, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version,
+};
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
@@ -312,11 +314,11 @@ impl Get<'_> {
         &self,
         mut ticket: ReadTicket<'_>,
         part: &Part,
-        found: Result<Option<(Found<'_>, Option<Version>)>>,
+        found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>,
     ) -> Result<()> {
         let number = ticket.index;
         let found = found?;
-        if ticket.into.is_none() && matches!(found, Some((Found::InPlace, _))) && self.pours(&ticket, part) {
+        if ticket.into.is_none() && matches!(found, Some((ReadOutcome::InPlace, _))) && self.pours(&ticket, part) {
             // It came piece by piece; what did not come is missed in the end.
             return Ok(());
         }
@@ -330,13 +332,13 @@ impl Get<'_> {
         let wrong = |found| Err(self.keeper.form.plan.wrong_size(found));
         match (found, lent) {
             (None, _) => self.missing(slot, part),
-            (Some((Found::InPlace, _)), Some(filled)) if filled == part.elems * self.mem_item => {
+            (Some((ReadOutcome::InPlace, _)), Some(filled)) if filled == part.elems * self.mem_item => {
                 slot.complete();
                 self.moved(part, false);
                 Ok(())
             }
-            (Some((Found::InPlace, _)), filled) => wrong(filled.unwrap_or(0)),
-            (Some((Found::Bytes(stored), _)), _) => match ticket.ranges {
+            (Some((ReadOutcome::InPlace, _)), filled) => wrong(filled.unwrap_or(0)),
+            (Some((ReadOutcome::Bytes(stored), _)), _) => match ticket.ranges {
                 Ranges::All => self.place(slot, stored, part),
                 _ => self.place_pieces(slot, stored, part),
             },
@@ -510,22 +512,22 @@ impl ReadJob for Batch<'_> {
         })
     }
 
-    fn left(&self) -> Option<usize> {
+    fn remaining(&self) -> Option<usize> {
         Some(self.chunks.saturating_sub(self.next.load(Ordering::Relaxed)))
     }
 
-    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         let get = self.get;
         if ticket.index >= get.projection.total {
             return None;
         }
         self.with_part(ticket.index, |part| {
             let pour = get.pours(ticket, part).then(|| Pour::new(get, ticket.index, part)).flatten()?;
-            Some(Box::new(pour) as Box<dyn Sink + 'j>)
+            Some(Box::new(pour) as Box<dyn ObjectSink + 'j>)
         })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let get = self.get;
         get.came.store(true, Ordering::Relaxed);
         if ticket.index >= get.projection.total {

@@ -290,15 +290,15 @@ mod tests {
 
     #[test]
     fn a_strip_is_full_or_an_error() {
-        let all = |number: usize, out: &mut OutBuf<'_>| out.put(&[number as u8; 3][..out.room()]);
+        let all = |number: usize, out: &mut OutBuf<'_>| out.put(&[number as u8; 3][..out.remaining()]);
         assert_eq!(run(3, all).unwrap(), [0, 0, 0, 1, 1, 1, 2, 2]);
         let kind = |result: Result<Vec<u8>>| result.unwrap_err().kind();
         assert_eq!(kind(run(2, all)), ErrorKind::Internal, "a piece is left out");
         assert_eq!(kind(run(3, |_, out| out.put(&[1]))), ErrorKind::Internal, "a piece is not full");
         assert_eq!(kind(run(3, |number, out| all(number, out).and(Err(ErrorKind::Io.into())))), ErrorKind::Io);
         let exchange = |_: usize, out: &mut OutBuf<'_>| {
-            *out = OutBuf::over(Box::leak(vec![1; 3].into_boxed_slice()));
-            out.zeroed(3).map(drop)
+            *out = OutBuf::from_slice(Box::leak(vec![1; 3].into_boxed_slice()));
+            out.put_zeros(3).map(drop)
         };
         assert_eq!(kind(run(3, exchange)), ErrorKind::Internal, "another output does not count");
     }

@@ -1,6 +1,6 @@
 //! How many threads a piece of work is worth.
 
-use nczarr_dispatch::{Options, processors};
+use nczarr_dispatch::{Options, cpu_count};
 
 /// Less than this is done before a second thread has woken up.
 const WORTH: usize = 256 << 10;
@@ -16,7 +16,7 @@ pub(crate) fn worth(options: &Options, chunks: usize, bytes: usize) -> usize {
 /// Threads for however much work.
 pub(crate) fn most(options: &Options) -> usize {
     match options.threads {
-        0 => processors(),
+        0 => cpu_count(),
         threads => threads,
     }
 }

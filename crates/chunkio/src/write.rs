@@ -12,7 +12,7 @@ mod sole;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{Key, OutBuf, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
+use nczarr_dispatch::{DimVec, Key, OutBuf, Payload, PutPart, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, NcType, Result, Slab};
 
 use crate::claims::Claim;
@@ -42,7 +42,7 @@ pub(crate) struct Put<'a> {
 
 /// What of a chunk is outside, for a writer: nothing beyond an unlimited dimension, where another process may
 /// have written, unless there is none.
-pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &Slab<'_>) -> Small<u64> {
+pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &Slab<'_>) -> DimVec<u64> {
     let mut shape = keeper.grid.shape();
     for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| keeper.grid.dims[*dim].unlimited) {
         *len = if keeper.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
@@ -190,7 +190,7 @@ impl Put<'_> {
         let layout = &form.plan.layout;
         if let Some(bytes) = self.as_stored(part) {
             if !form.plan.has_filters() {
-                return Ok(Payload::Caller(bytes));
+                return Ok(Payload::Borrowed(bytes));
             }
             with_scratch(|pair| {
                 form.plan.encode(Given::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes), pair, scratch)
@@ -238,7 +238,7 @@ impl WriteJob for Batch<'_> {
             let claim = put.keeper.claims.take(&part.index);
             self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((number, claim));
             put.keeper.locate(&part.index, key);
-            return Some(WriteTicket { index: number, expect: None });
+            return Some(WriteTicket { index: number, precondition: None });
         }
     }
 
@@ -260,7 +260,7 @@ impl WriteJob for Batch<'_> {
         parts::put_parts(self.put, &self.put.projection.get(index), put)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         let (put, keeper) = (self.put, self.put.keeper);
         let claim = {
             let mut flying = self.flying.lock().unwrap_or_else(PoisonError::into_inner);
@@ -268,13 +268,13 @@ impl WriteJob for Batch<'_> {
             flying.swap_remove(at).1
         };
         match outcome {
-            Ok(Written::Done(_)) => {
+            Ok(WriteOutcome::Done(_)) => {
                 keeper.cache.stale(&claim.index);
                 keeper.cache.remove(&claim.index);
                 self.stored.fetch_add(1, Ordering::AcqRel);
                 put.outcome.advance(keeper.form.elems * put.mem_item);
             }
-            Ok(Written::Lost) => {
+            Ok(WriteOutcome::Conflict) => {
                 let error = ErrorKind::Internal.context("the map compared what it was not asked to");
                 put.outcome.fail(keeper.blame(error, &claim.index));
             }

@@ -67,7 +67,7 @@ fn counted(work: impl FnOnce()) -> usize {
 
 fn read(array: &ChunkedArray, chunks: u64, memory: &mut [u8]) {
     let count = [chunks * 4, 8, 8];
-    let mut out = OutBuf::over(&mut memory[..(chunks * 1024) as usize]);
+    let mut out = OutBuf::from_slice(&mut memory[..(chunks * 1024) as usize]);
     array.get(&Slab::new(&[0, 0, 0], &count), MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
 }
 
@@ -86,7 +86,7 @@ struct Zeros;
 
 impl ByteStore for Zeros {
     fn read_at(&self, _: u64, out: &mut OutBuf<'_>) -> nczarr_model::Result<()> {
-        out.zeroed(out.room()).map(drop)
+        out.put_zeros(out.remaining()).map(drop)
     }
 
     fn write_at(&self, _: u64, _: &[u8]) -> nczarr_model::Result<()> {
@@ -122,7 +122,7 @@ fn nothing_is_allocated_per_piece() {
             let slab = Slab { start: &[0; 3], count: &count, stride: Some(&[1, stride, stride]) };
             let memory = &mut memory[..slab.len() as usize * ty.size().unwrap()];
             let mut both = || {
-                array.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(memory) }).unwrap();
+                array.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(memory) }).unwrap();
                 array.put(&slab, MemRef::Fixed { ty, bytes: memory }).unwrap();
             };
             // The thread's scratch comes first.
@@ -152,14 +152,14 @@ fn little_is_held() {
         assert!(more <= limit + (256 << 10), "{more} bytes, at most {limit} and a little were expected");
     };
     held(4 * CHUNK, &mut || {
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
     });
     // In part, through the cache: its budget, and what is on its way.
     held(4 * CHUNK + 4 * CHUNK, &mut || {
         for row in 0..32u64 {
             let mut bytes = [0; 2048];
-            let mut out = OutBuf::over(&mut bytes);
+            let mut out = OutBuf::from_slice(&mut bytes);
             array
                 .get(&Slab::new(&[row, 7, 0], &[1, 1, 512]), MemMut::Fixed { ty: NcType::Int, out: &mut out })
                 .unwrap();
@@ -240,7 +240,7 @@ fn nothing_is_allocated_per_chunk() {
         array.put(&Slab::new(&[0, 0, 0], &[1, 1, 1]), MemRef::Fixed { ty: NcType::Int, bytes: &[1; 4] }).unwrap();
         let hits = counted(|| {
             for _ in 0..100 {
-                let mut out = OutBuf::over(&mut memory[..4]);
+                let mut out = OutBuf::from_slice(&mut memory[..4]);
                 let slab = Slab::new(&[0, 0, 0], &[1, 1, 1]);
                 array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
             }

@@ -28,7 +28,7 @@ pub fn run(url: &str) -> Result<(), Failure> {
     for step in &explanation.steps {
         line("rule", step);
     }
-    for look in &explanation.looks {
+    for look in &explanation.probes {
         line("looked at", &format!("{}: {}", look.at, look.found));
     }
     if let Some((driver, why)) = &explanation.driver {

@@ -60,7 +60,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn begins_as_cdl(path: &Path) -> bool {
     let mut head = [0; 7];
     let read = fs::canonicalize(path)
-        .and_then(|path| nczarr::dispatch::place::open_regular(&path))
+        .and_then(|path| nczarr::dispatch::single_file::open_regular(&path))
         .and_then(|file| file.map_or(Ok(()), |mut file| file.read_exact(&mut head)));
     read.is_ok() && head == *b"netcdf "
 }

@@ -29,7 +29,7 @@ pub fn run(command: &MapCommand) -> std::result::Result<(), Failure> {
 }
 
 fn map_at(url: &str, writable: bool) -> Result<Arc<dyn ZMap>> {
-    nczarr::registry()?.storage(url, writable, &Options::default())
+    nczarr::registry()?.open_storage(url, writable, &Options::default())
 }
 
 fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()> {
@@ -54,8 +54,8 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
         }
         odd_below(&*map, &prefix, &keys, &mut odd)?;
     } else {
-        odd = map.unnamable(&prefix)?;
-        for name in map.search(&prefix)? {
+        odd = map.invalid_names(&prefix)?;
+        for name in map.children(&prefix)? {
             let path = if prefix.is_root() { name.clone() } else { format!("{}/{name}", prefix.as_str()) };
             line(&name, &Key::new(&path)?)?;
         }
@@ -71,8 +71,8 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
 /// All names at or below a prefix that no key can have, with the prefix of each. `keys`: those of all objects there, sorted.
 fn odd_below(map: &dyn ZMap, prefix: &Key, keys: &[Key], odd: &mut Vec<String>) -> Result<()> {
     let before = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
-    odd.extend(map.unnamable(prefix)?.iter().map(|name| format!("{before}{name}")));
-    for name in map.names(prefix)? {
+    odd.extend(map.invalid_names(prefix)?.iter().map(|name| format!("{before}{name}")));
+    for name in map.possible_children(prefix)? {
         let below = prefix.join(&name)?;
         if keys.binary_search(&below).is_err() {
             odd_below(map, &below, keys, odd)?;

@@ -157,7 +157,7 @@ impl Output {
         let fail = |error| Error::io(path.display().to_string(), error);
         let place = overlap::real(&followed(path));
         if let Some(place) = &place {
-            overlap::check_local(source, place, &dataset.further_files())?;
+            overlap::check_local(source, place, &dataset.external_files())?;
         }
         let (made, sink): (_, Box<dyn Write>) = match (place, fs::metadata(path)) {
             // Devices and pipes take what comes; nothing is kept there.

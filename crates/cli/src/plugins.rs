@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nczarr::dispatch::{Origin, Plugin};
+use nczarr::dispatch::{Origin, PluginDescription};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub fn run(json: bool) -> Result<(), Failure> {
     out.put(text).and_then(|()| out.finish()).map_err(failed)
 }
 
-fn as_text(plugins: &[Plugin]) -> String {
+fn as_text(plugins: &[PluginDescription]) -> String {
     let mut text = String::new();
     for plugin in plugins.iter().filter(|plugin| !is_echo(plugin, plugins)) {
         let id = plugin.hdf5_id.map_or(String::new(), |id| id.to_string());
@@ -49,12 +49,13 @@ fn as_text(plugins: &[Plugin]) -> String {
 }
 
 /// Whether it is what hides it, seen a second time: what is built in is linked as well.
-fn is_echo(plugin: &Plugin, plugins: &[Plugin]) -> bool {
-    let alike = |other: &&Plugin| (other.kind, other.name, other.about) == (plugin.kind, plugin.name, plugin.about);
+fn is_echo(plugin: &PluginDescription, plugins: &[PluginDescription]) -> bool {
+    let alike =
+        |other: &&PluginDescription| (other.kind, other.name, other.about) == (plugin.kind, plugin.name, plugin.about);
     plugin.hidden && plugins.iter().find(alike).is_some_and(|first| !first.hidden)
 }
 
-fn as_json(plugins: &[Plugin]) -> String {
+fn as_json(plugins: &[PluginDescription]) -> String {
     let list: Vec<_> = plugins
         .iter()
         .map(|plugin| {
@@ -62,7 +63,7 @@ fn as_json(plugins: &[Plugin]) -> String {
                 "kind": plugin.kind.name(),
                 "name": plugin.name,
                 "hdf5_id": plugin.hdf5_id,
-                "words": plugin.words,
+                "words": plugin.aliases,
                 "origin": origin(plugin.origin),
                 "hidden": plugin.hidden,
                 "about": plugin.about,

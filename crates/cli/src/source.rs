@@ -43,7 +43,7 @@ impl<'a> DatasetSource<'a> {
     pub fn bytes(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<u8>> {
         let ty = self.model.var(var)?.xtype;
         let mut bytes = memory(byte_len(slab.len(), self.item_size(ty)?)?)?;
-        self.read(var, slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+        self.read(var, slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
         Ok(bytes)
     }
 

@@ -1,4 +1,4 @@
-//! [`Audit`]: what a driver finds when it compares the objects of a storage with its dataset.
+//! [`Audit`]: the result of comparing the objects of a storage with its dataset.
 
 use crate::Fault;
 

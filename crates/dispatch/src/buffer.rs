@@ -1,8 +1,8 @@
 //! [`Buffer`]: memory for results.
 //!
-//! Never zeroed first, 64-byte aligned if it has so many bytes, and in huge pages where that pays ([`Piece`]): fresh
-//! small pages cost an unfiltered read as much again as the read itself. It is filled once, as bytes,
-//! through an [`OutBuf`], and is a slice of numbers from then on.
+//! A buffer is not zeroed first. It is 64-byte aligned from 64 bytes on, and uses huge pages where they pay
+//! ([`Allocation`]): fresh small pages would double the time of an unfiltered read. It is filled once, as
+//! bytes, through an [`OutBuf`], and is a slice of numbers afterwards.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,41 +10,41 @@ use std::ops::{Deref, DerefMut};
 
 use nczarr_model::{ErrorKind, Result};
 
-use crate::{OutBuf, Piece};
+use crate::{Allocation, OutBuf};
 
-/// A type of which any bytes are a value: the ten number types. Sealed.
+/// One of the ten number types: any bytes are a value. Sealed.
 ///
 /// # Safety
-/// Every pattern of bytes is a value, and there is no padding.
-pub unsafe trait Plain: sealed::Sealed + Copy + Send + Sync + fmt::Debug + PartialEq + 'static {}
+/// Every bit pattern is a value, and there is no padding.
+pub unsafe trait Element: sealed::Sealed + Copy + Send + Sync + fmt::Debug + PartialEq + 'static {}
 
 mod sealed {
     pub trait Sealed {}
 }
 
-macro_rules! plain {
+macro_rules! element {
     ($($t:ty),*) => {$(
         impl sealed::Sealed for $t {}
         // SAFETY: an integer or float without invalid bit patterns or padding.
-        unsafe impl Plain for $t {}
+        unsafe impl Element for $t {}
     )*};
 }
 
-plain!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+element!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
 /// A boxed slice of numbers for results: aligned, and filled without being zeroed first.
-pub struct Buffer<T: Plain> {
-    /// Of as many bytes as the numbers have.
-    memory: Piece,
+pub struct Buffer<T: Element> {
+    /// Exactly the bytes of the numbers.
+    memory: Allocation,
     items: PhantomData<T>,
 }
 
-impl<T: Plain> Buffer<T> {
-    /// Makes a buffer of `len` numbers and lets `fill` write all of them.
+impl<T: Element> Buffer<T> {
+    /// Returns a buffer of `len` numbers; `fill` must write all of them.
     ///
     /// # Errors
-    /// What `fill` answers; [`ErrorKind::NoMem`] if there is no such memory; [`ErrorKind::Internal`] if `fill` wrote
-    /// less than all of it.
+    /// The error of `fill`; [`ErrorKind::NoMem`] if memory is short; [`ErrorKind::Internal`] if `fill` wrote
+    /// less than all bytes.
     ///
     /// # Examples
     /// ```
@@ -56,12 +56,12 @@ impl<T: Plain> Buffer<T> {
     /// ```
     pub fn fill(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Self> {
         let mut buffer = Self::uninit(len)?;
-        let memory = buffer.memory.bytes();
+        let memory = buffer.memory.uninit_bytes();
         let bytes = memory.len();
         let start = memory.as_ptr().cast::<u8>();
         let mut out = OutBuf::new(memory);
         fill(&mut out)?;
-        // `fill` could have put another output in the place of this one.
+        // `fill` could have replaced the output by another one.
         let filled = out.filled();
         if filled.len() != bytes || !std::ptr::eq(filled.as_ptr(), start) {
             return Err(
@@ -71,43 +71,44 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer of `len` zeros. Large ones the system gives so, and nobody has to write them.
+    /// Returns a buffer of `len` zeros. The system provides large ones already zeroed.
     ///
     /// # Errors
-    /// [`ErrorKind::NoMem`] if there is no such memory.
+    /// [`ErrorKind::NoMem`] if memory is short.
     pub fn zeros(len: usize) -> Result<Self> {
         let too_much = || ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>()));
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
-        // All zeros are a number of each type.
-        let memory = Piece::zeros(bytes).map_err(|_| too_much())?;
+        // Zero bytes are a valid number of each type.
+        let memory = Allocation::zeroed(bytes).map_err(|_| too_much())?;
         Ok(Self { memory, items: PhantomData })
     }
 
-    /// A buffer with these numbers.
+    /// Returns a buffer with a copy of these numbers.
     ///
     /// # Errors
-    /// [`ErrorKind::NoMem`] if there is no such memory.
-    pub fn copy_of(items: &[T]) -> Result<Self> {
+    /// [`ErrorKind::NoMem`] if memory is short.
+    pub fn from_slice(items: &[T]) -> Result<Self> {
         let buffer = Self::uninit(items.len())?;
         // SAFETY: the memory has room for `items.len()` items and overlaps nothing.
         unsafe { buffer.start().copy_from_nonoverlapping(items.as_ptr(), items.len()) };
         Ok(buffer)
     }
 
-    /// The numbers, copied to a vector.
+    /// Copies the numbers into a vector.
     pub fn into_vec(self) -> Vec<T> {
         self.to_vec()
     }
 
-    /// Memory for `len` numbers, not initialised: nobody outside may see it before it is.
+    /// Returns uninitialised memory for `len` numbers. It must not leave this module before it is
+    /// initialised.
     fn uninit(len: usize) -> Result<Self> {
         let too_much = || ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>()));
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
-        let memory = Piece::new(bytes).map_err(|_| too_much())?;
+        let memory = Allocation::new(bytes).map_err(|_| too_much())?;
         Ok(Self { memory, items: PhantomData })
     }
 
-    /// The first number's place; aligned for all of them.
+    /// The address of the first number, aligned for the type.
     fn start(&self) -> *mut T {
         const { assert!(align_of::<T>() <= 8) };
         self.memory.start().as_ptr().cast()
@@ -118,46 +119,46 @@ impl<T: Plain> Buffer<T> {
     }
 }
 
-impl<T: Plain> Deref for Buffer<T> {
+impl<T: Element> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: so many items, initialised since `fill` or `copy_of` gave the buffer away.
+        // SAFETY: `count` items, initialised before `fill` or `from_slice` returned the buffer.
         unsafe { std::slice::from_raw_parts(self.start(), self.count()) }
     }
 }
 
-impl<T: Plain> DerefMut for Buffer<T> {
+impl<T: Element> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`; `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.count()) }
     }
 }
 
-impl<T: Plain> Clone for Buffer<T> {
-    /// A copy of all numbers. As with a vector, a system without memory for it ends the process: [`Buffer::copy_of`]
-    /// answers an error.
+impl<T: Element> Clone for Buffer<T> {
+    /// Copies all numbers. Aborts if memory is short, as a vector does; [`Buffer::from_slice`] returns an
+    /// error instead.
     fn clone(&self) -> Self {
-        Self::copy_of(self).unwrap_or_else(|_| {
+        Self::from_slice(self).unwrap_or_else(|_| {
             let layout = std::alloc::Layout::for_value(&**self);
             std::alloc::handle_alloc_error(layout)
         })
     }
 }
 
-impl<T: Plain> fmt::Debug for Buffer<T> {
+impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }
 }
 
-impl<T: Plain> PartialEq for Buffer<T> {
+impl<T: Element> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Plain> From<Buffer<T>> for Vec<T> {
+impl<T: Element> From<Buffer<T>> for Vec<T> {
     fn from(buffer: Buffer<T>) -> Self {
         buffer.into_vec()
     }
@@ -195,8 +196,8 @@ mod tests {
     fn another_output_does_not_count() {
         let leaked: &'static mut [u8] = Box::leak(vec![1u8; 8].into_boxed_slice());
         let error = Buffer::<u64>::fill(1, |out| {
-            *out = OutBuf::over(leaked);
-            out.zeroed(8).map(|_| ())
+            *out = OutBuf::from_slice(leaked);
+            out.put_zeros(8).map(|_| ())
         })
         .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);
@@ -205,11 +206,11 @@ mod tests {
     #[test]
     fn small_large_and_empty_ones_are_aligned() {
         for len in [0usize, 1, 15, 1 << 17, (4 << 20) / 8, (4 << 20) / 8 + 3] {
-            let buffer = Buffer::<f64>::fill(len, |out| out.zeroed(len * 8).map(|_| ())).unwrap();
+            let buffer = Buffer::<f64>::fill(len, |out| out.put_zeros(len * 8).map(|_| ())).unwrap();
             assert_eq!(buffer.len(), len);
             assert!(buffer.iter().all(|&x| x == 0.0));
             assert!(len < 8 || buffer.as_ptr().addr().is_multiple_of(64));
-            assert_eq!(Buffer::copy_of(&buffer).unwrap(), buffer);
+            assert_eq!(Buffer::from_slice(&buffer).unwrap(), buffer);
             assert_eq!(buffer.into_vec(), vec![0.0; len]);
         }
     }

@@ -1,8 +1,8 @@
-//! The open dataset: [`Dataset`], and [`VarData`], one variable's data.
+//! An open dataset ([`Dataset`]) and the data of one variable ([`VarData`]).
 //!
-//! A driver implements these few methods; [`NcDispatch`](crate::NcDispatch) spells out every entry of the
-//! netCDF dispatch table in terms of them. Arguments are validated before they get here: a driver never
-//! re-checks a hyperslab.
+//! A driver implements these methods. [`NcDispatch`](crate::NcDispatch) builds all entries of netCDF's
+//! dispatch table on them. Arguments are checked before they arrive here: a driver never checks a hyperslab
+//! again.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,35 +12,35 @@ use nczarr_model::{Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, 
 
 use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
 
-/// How much of a variable's decoded data is kept.
+/// The size and policy of a variable's chunk cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheConfig {
-    /// Bytes.
+    /// The capacity in bytes.
     pub bytes: usize,
-    /// Slots of the table; a hint.
+    /// The number of slots of the hash table; a hint.
     pub slots: usize,
-    /// 0 to 1: how readily chunks that were fully read or written are given up first; a hint.
+    /// A number from 0 to 1: how readily completely read or written chunks are evicted; a hint.
     pub preemption: f32,
 }
 
 impl CacheConfig {
-    /// What a process starts with.
+    /// The built-in default.
     pub const BUILT_IN: Self = Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 };
 }
 
 impl Default for CacheConfig {
-    /// The process's setting ([`chunk_cache`](crate::settings::chunk_cache)).
+    /// The setting of the process ([`chunk_cache`](crate::settings::chunk_cache)).
     fn default() -> Self {
         crate::settings::chunk_cache()
     }
 }
 
-/// What a dataset says of itself.
+/// The description of an open dataset.
 #[derive(Debug, Clone)]
 pub struct DatasetInfo {
     /// The driver's name.
     pub driver: &'static str,
-    /// The map's name, if it lies in one.
+    /// The map's name, if the dataset is in a map.
     pub map: Option<String>,
     /// `NC_FORMAT_*`.
     pub format: Format,
@@ -50,23 +50,24 @@ pub struct DatasetInfo {
     pub flavour: String,
     /// The version of the format (`2` for Zarr V2 …).
     pub version: String,
-    /// Whether it may be changed.
+    /// Whether the dataset is open for writing.
     pub writable: bool,
-    /// Why driver, map and flavour were chosen, and what was odd: one line each.
+    /// The reasons for driver, map and flavour, and oddities: one line each.
     pub notes: Vec<String>,
-    /// The defects that opening met; the dataset is open all the same.
+    /// The defects that opening found and passed over.
     pub faults: Vec<Fault>,
     /// The text of `_NCProperties`, if the dataset has one.
     pub properties: Option<String>,
     /// The version of the superblock for `_SuperblockVersion`, if the dataset has one.
     pub superblock: Option<i32>,
-    /// Whether nothing in it tells that netCDF made it: `_IsNetcdf4` is 0.
+    /// Whether nothing shows that netCDF created it: `_IsNetcdf4` is 0.
     pub foreign: bool,
 }
 
 impl DatasetInfo {
-    /// What a read-only dataset without map, flavour and version says; the rest is filled in with `..`.
-    pub fn of(driver: &DriverInfo, format: Format) -> Self {
+    /// Returns the description of a read-only dataset without map, flavour and version. Fill in the rest with
+    /// `..`.
+    pub fn new(driver: &DriverInfo, format: Format) -> Self {
         Self {
             driver: driver.name,
             map: None,
@@ -84,39 +85,39 @@ impl DatasetInfo {
     }
 }
 
-/// Room that is asked for when define mode is left, in bytes. Hints for formats in which data follow a header.
+/// Free space requested when define mode ends, in bytes. Hints for formats with a header before the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spacing {
-    /// Room behind the header.
+pub struct HeaderPadding {
+    /// Free space after the header.
     pub h_minfree: u64,
-    /// What the start of the fixed part is a multiple of; 0: what the format does.
+    /// The alignment of the fixed-size variables; 0: the default of the format.
     pub v_align: u64,
-    /// Room behind the fixed part.
+    /// Free space after the fixed-size variables.
     pub v_minfree: u64,
-    /// What the start of the records is a multiple of; 0: what the format does.
+    /// The alignment of the records; 0: the default of the format.
     pub r_align: u64,
 }
 
-/// How the elements of a variable are stored, where this says more than their netCDF type: units, text, byte order.
+/// The stored form of a variable's elements, if it says more than the netCDF type: units, text, byte order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredType {
-    /// The type as the member `data_type` of Zarr V3 has it, in JSON.
+    /// The type as JSON, as in the member `data_type` of Zarr V3.
     pub data_type: String,
     /// The byte order of its numbers.
     pub endian: Endian,
 }
 
-/// One open dataset: what a storage format must be able to do.
+/// An open dataset: the methods that a format implements.
 pub trait Dataset: Send + Sync + fmt::Debug {
-    /// What it is.
+    /// Returns the description of the dataset.
     fn info(&self) -> DatasetInfo;
 
-    /// The metadata tree. All inquiry functions are answered from it.
+    /// Returns the metadata tree, which answers all inquiries.
     fn model(&self) -> &ModelCell;
 
-    /// The faults that only a search of the storage shows, beside [`DatasetInfo::faults`].
+    /// Searches the storage for faults beyond [`DatasetInfo::faults`].
     ///
-    /// Opening does not search: most callers never ask.
+    /// Opening does not search, since most callers do not need it.
     ///
     /// # Errors
     /// Those of the storage.
@@ -124,20 +125,20 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
-    /// The registry it was opened with; `None`: the process's.
+    /// Returns the registry of the dataset; `None`: that of the process.
     fn registry(&self) -> Option<&Arc<Registry>> {
         None
     }
 
-    /// The data of a variable; kept by whoever reads or writes it often.
+    /// Returns the data of a variable. Frequent callers keep it.
     ///
     /// # Errors
-    /// The variable's `problem` if its data cannot be read; `NC_ENOTVAR`.
+    /// `NC_ENOTVAR`, or the variable's `problem` if its data cannot be read.
     fn data(&self, var: VarId) -> Result<Arc<dyn VarData>>;
 
-    /// Compares all objects of the storage with the dataset: which belong to nothing, and which contradict each other.
+    /// Compares all objects of the storage with the dataset, and reports unused and contradictory ones.
     ///
-    /// It reads metadata and lists keys, and no data. Formats that are one file have nothing to compare.
+    /// It reads metadata and lists keys, but reads no data. Formats of one file have nothing to compare.
     ///
     /// # Errors
     /// Those of the storage.
@@ -145,9 +146,9 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(Audit::default())
     }
 
-    /// The attributes of a group or variable as the JSON that is stored of them now, in formats that store JSON.
+    /// Returns the stored attributes of a group or variable as JSON, in formats that store JSON.
     ///
-    /// The storage is read: who opens a dataset keeps none of it.
+    /// It reads the storage: an open dataset does not keep the JSON.
     ///
     /// # Errors
     /// Those of the storage.
@@ -155,18 +156,19 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Has an attribute that is defined stored as this JSON, in formats that store JSON. The JSON counts as long as the
-    /// attribute has the values that it has now, and only if the JSON is read as these values.
+    /// Sets the JSON of a defined attribute, in formats that store JSON. The JSON is used while the attribute
+    /// keeps its current value, and only if the JSON means this value.
     ///
     /// # Errors
-    /// `NC_ENOTATT` if there is no such attribute.
-    fn keep_json(&self, _group: GroupId, _var: Option<VarId>, _name: &str, _json: &str) -> Result<()> {
+    /// `NC_ENOTATT` if the attribute does not exist.
+    fn set_attribute_json(&self, _group: GroupId, _var: Option<VarId>, _name: &str, _json: &str) -> Result<()> {
         Ok(())
     }
 
-    /// How the elements of a variable are stored, in formats that another dataset can follow ([`Dataset::def_var_stored`]).
+    /// Returns the stored form of a variable's elements, for [`Dataset::def_var_as_stored`] of another
+    /// dataset.
     ///
-    /// The storage is read, as for [`Dataset::attributes_json`].
+    /// It reads the storage, like [`Dataset::attributes_json`].
     ///
     /// # Errors
     /// Those of the storage.
@@ -174,12 +176,12 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// As [`Dataset::apply`] of [`Edit::DefVar`], for a variable whose elements are stored as `stored` says.
-    /// `None`: the format does not store elements of this netCDF type so, and defined nothing.
+    /// As [`Dataset::apply`] of [`Edit::DefVar`], with the stored form `stored`. `None`: the format cannot
+    /// store this type in that form, and nothing was defined.
     ///
     /// # Errors
     /// As [`Dataset::apply`].
-    fn def_var_stored(
+    fn def_var_as_stored(
         &self,
         _group: GroupId,
         _name: &str,
@@ -190,28 +192,28 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Local files besides that of its path in which data of it lie, as far as they have names that are read.
-    fn further_files(&self) -> Vec<PathBuf> {
+    /// Returns further local files that hold data, as far as their names are known.
+    fn external_files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Ends define mode, flushes and releases everything. Idempotent.
+    /// Ends define mode, writes all changes and releases all resources. Idempotent.
     ///
     /// # Errors
     /// Those of the storage.
     fn close(&self) -> Result<()>;
 
-    /// Whether this format can hold the edit, and what must happen in storage before the model changes.
+    /// Checks whether the format supports an edit, and prepares the storage before the model changes.
     ///
     /// # Errors
-    /// The netCDF code of the rule the format has; nothing has changed then.
+    /// The netCDF code of the violated rule; nothing has changed then.
     fn admit(&self, _edit: &Edit<'_>) -> Result<()> {
         Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 
     /// Admits an edit and applies it to the model ([`ModelCell::define`]).
     ///
-    /// A format whose [`Dataset::admit`] depends on what other threads may be changing makes one step of both.
+    /// A format whose [`Dataset::admit`] depends on changes by other threads makes both steps atomic.
     ///
     /// # Errors
     /// As [`Dataset::admit`] and [`Model::apply`](nczarr_model::Model::apply); nothing has changed then.
@@ -220,18 +222,18 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         self.model().define(edit)
     }
 
-    /// As [`Dataset::apply`] of [`Edit::PutAtt`]. The values may be taken, which saves a copy.
+    /// As [`Dataset::apply`] of [`Edit::PutAtt`]. It may move the values, which saves a copy.
     ///
     /// # Errors
-    /// As [`Dataset::apply`]; all values are there still.
+    /// As [`Dataset::apply`]; `values` is unchanged then.
     fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
         self.apply(&Edit::PutAtt { group, var, name, values }).map(drop)
     }
 
     /// Writes the metadata (`enddef`).
     ///
-    /// They count no data that are not stored: lengths of unlimited dimensions are those of the last [`Dataset::sync`],
-    /// unless the data are stored first.
+    /// Lengths of unlimited dimensions never count unstored data: they are those of the last
+    /// [`Dataset::sync`], unless data are stored first.
     ///
     /// # Errors
     /// Those of the storage.
@@ -239,30 +241,31 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// As [`Dataset::commit`], leaving room; formats that have no use for it leave none.
+    /// As [`Dataset::commit`], with free space. Formats without a header ignore it.
     ///
     /// # Errors
     /// As [`Dataset::commit`].
-    fn commit_spaced(&self, _spacing: Spacing) -> Result<()> {
+    fn commit_padded(&self, _spacing: HeaderPadding) -> Result<()> {
         self.commit()
     }
 
-    /// The room that its layout has, as [`Dataset::commit_spaced`] is asked for it; none in formats that have no use for it.
+    /// Returns the free space of the layout, for [`Dataset::commit_padded`]. Formats without a header return
+    /// zeros.
     ///
-    /// What whoever wrote it wanted to be aligned cannot be told any more: room counts, and alignment is what keeps the places.
-    fn spacing(&self) -> Spacing {
-        Spacing::default()
+    /// The original alignment is unknown: the sizes count, and the alignment preserves the offsets.
+    fn header_padding(&self) -> HeaderPadding {
+        HeaderPadding::default()
     }
 
-    /// All bytes of a dataset that lies in memory as one file, everything written; also once it is closed.
+    /// Returns all bytes of a dataset in memory, with all changes; also after closing.
     ///
     /// # Errors
-    /// `NC_EINMEMORY` if it does not.
+    /// `NC_EINMEMORY` if the dataset is not one file in memory.
     fn image(&self) -> Result<Vec<u8>> {
         Err(ErrorKind::InMemory.context("the dataset is not a file in memory"))
     }
 
-    /// Ends define mode ([`ModelCell::end`]) and writes everything out: data first, then metadata, once.
+    /// Ends define mode ([`ModelCell::end`]) and writes all changes: data first, then metadata, once.
     ///
     /// # Errors
     /// Those of the storage.
@@ -270,7 +273,8 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Closes without the changes of a define mode that has not ended; a dataset that was never committed is deleted.
+    /// Closes and discards the changes of an unfinished define mode. Deletes a dataset that was never
+    /// committed.
     ///
     /// # Errors
     /// Those of the storage.
@@ -285,41 +289,44 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// Reads a hyperslab, converting to the memory type.
     ///
     /// # Errors
-    /// `NC_ERANGE` after the whole transfer if a value did not fit; what storage and filters say.
+    /// `NC_ERANGE` after the whole transfer if a value did not fit; otherwise the error of the storage or a
+    /// filter.
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
 
-    /// Copies one element to `out`, of its own type and byte for byte what [`VarData::get`] would read there, if that takes
-    /// no more than a look at memory. `false` in every other case, whatever it is: nothing happened, and `get` is to be asked.
+    /// Copies one element from memory to `out`, without conversion: the bytes that [`VarData::get`] would
+    /// return. Returns `false` if the element is not in memory; nothing happened then.
     ///
-    /// Nothing was checked before: not the rank, the indices, the type or the length of `out`.
-    fn peek(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
+    /// The arguments are unchecked: rank, indices, type and the length of `out`.
+    fn try_get_cached_element(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
         false
     }
 
-    /// As [`VarData::peek`], which is asked first, if it takes no more than to look where the element is stored. `false`: what is
-    /// in `out` means nothing, and `get` is to be asked, which also says what is wrong if anything is.
-    fn pick(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
+    /// As [`VarData::try_get_cached_element`], but reads the element from storage if that is a single small
+    /// read. Returns `false` otherwise: `out` is undefined, and the caller uses `get`, which reports any
+    /// error.
+    fn try_get_stored_element(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
         false
     }
 
-    /// Whether what a hyperslab is read from is there, as far as a look tells: asked before memory is taken for it.
-    /// The hyperslab was checked.
+    /// Checks cheaply whether the storage of a hyperslab exists, before the caller allocates memory. The
+    /// hyperslab was checked.
     ///
     /// # Errors
-    /// What [`VarData::get`] would say, as far as it is known without reading.
-    fn look(&self, _slab: &Slab<'_>) -> Result<()> {
+    /// The error of [`VarData::get`], as far as it is known without reading.
+    fn check_readable(&self, _slab: &Slab<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Reads a hyperslab as floats or doubles, each element transformed on the way.
+    /// Reads a hyperslab as floats or doubles and transforms each element.
     ///
-    /// Arithmetic is that of doubles, in memory of floats too, where the result is rounded. Where this is not
-    /// implemented elements are read first and transformed then, with memory for all of them.
+    /// Arithmetic uses doubles; results in floats are rounded. The default reads all elements first and then
+    /// transforms them, which takes memory for both.
     ///
     /// # Errors
-    /// As [`VarData::get`]; `NC_EBADTYPE` for memory of another type, or missing values that are not of the variable's.
+    /// As [`VarData::get`]; `NC_EBADTYPE` for memory of another type, or for missing values of another type
+    /// than the variable's.
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
-        crate::linear::two_passes(self, slab, out, linear)
+        crate::linear::get_linear_in_two_passes(self, slab, out, linear)
     }
 
     /// Writes a hyperslab, converting from the memory type, and grows unlimited dimensions.
@@ -330,8 +337,8 @@ pub trait VarData: Send + Sync + fmt::Debug {
         Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 
-    /// Whether nothing of a hyperslab is stored: its elements were never written, and read as the fill value.
-    /// `false` if that is not known.
+    /// Whether nothing of a hyperslab is stored: its elements read as the fill value. `false` if that is
+    /// unknown.
     ///
     /// # Errors
     /// Those of the storage.
@@ -339,10 +346,10 @@ pub trait VarData: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
-    /// The chunks that the storage holds. `None`: that is not known at a cost that goes with their number.
+    /// Returns the chunks in storage. `None`: the cost would not be proportional to their number.
     ///
-    /// A list of keys or an index answers this. Elements of all other chunks read as the fill value. Chunks are those
-    /// of [`VarData::chunk_shape`], also where several of them lie in one shard.
+    /// It uses a listing or an index. Elements of all other chunks read as the fill value. The chunks have
+    /// the shape [`VarData::chunk_shape`], also inside shards.
     ///
     /// # Errors
     /// Those of the storage.
@@ -350,26 +357,26 @@ pub trait VarData: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Whether text is stored in a fixed number of bytes each, where an empty one may as well be none at all: it reads as
-    /// empty, and netCDF-C takes it for none (`NIL` in CDL).
+    /// Whether text has a fixed number of bytes, so that an empty text and a missing one are the same: it
+    /// reads as empty, and netCDF-C prints `NIL` in CDL.
     fn is_fixed_text(&self) -> bool {
         false
     }
 
-    /// Changes how much of the decoded data is kept.
+    /// Changes the chunk cache.
     ///
     /// # Errors
-    /// `NC_EINVAL` if the values make no sense.
-    fn tune(&self, _cache: CacheConfig) -> Result<()> {
+    /// `NC_EINVAL` for invalid values.
+    fn set_chunk_cache(&self, _cache: CacheConfig) -> Result<()> {
         Ok(())
     }
 
-    /// How much of the decoded data is kept.
-    fn cache(&self) -> CacheConfig {
+    /// Returns the settings of the chunk cache.
+    fn chunk_cache(&self) -> CacheConfig {
         CacheConfig::default()
     }
 
-    /// The shape of the stored chunks, in elements; `None` if the variable is stored in one piece.
+    /// Returns the shape of the stored chunks, in elements; `None` if the variable is contiguous.
     fn chunk_shape(&self) -> Option<Vec<u64>> {
         None
     }

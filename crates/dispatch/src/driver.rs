@@ -1,4 +1,4 @@
-//! The format seam: [`Driver`] (one per format) and what it is asked to open or create.
+//! [`Driver`], one per format, and the requests to open or create a dataset; [`MapFactory`], one per storage.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::{ByteSource, Dataset, Options, Part, Registry, Survey, ZMap};
+use crate::{ByteSource, Dataset, InitialRead, Options, PrefetchedMap, Registry, ZMap};
 
-/// `NC_FORMATX_*`: the implementation behind a dataset.
+/// `NC_FORMATX_*`: the implementation of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FormatX {
@@ -27,7 +27,7 @@ pub enum FormatX {
 }
 
 impl FormatX {
-    /// The number netCDF-C gives it.
+    /// Returns netCDF-C's number.
     pub const fn code(self) -> i32 {
         match self {
             Self::Nc3 => 1,
@@ -41,7 +41,7 @@ impl FormatX {
     }
 }
 
-/// `NC_FORMAT_*`: the data model and file kind a dataset presents.
+/// `NC_FORMAT_*`: the data model and kind of file of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// CDF-1.
@@ -57,7 +57,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The number netCDF-C gives it.
+    /// Returns netCDF-C's number.
     pub const fn code(self) -> i32 {
         match self {
             Self::Classic => 1,
@@ -68,7 +68,7 @@ impl Format {
         }
     }
 
-    /// What `ncdump -k` calls it.
+    /// Returns the name that `ncdump -k` prints.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Classic => "classic",
@@ -80,93 +80,94 @@ impl Format {
     }
 }
 
-/// Bytes at the start of a file that tell its format.
+/// Bytes near the start of a file that identify its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Magic {
-    /// Where they stand.
+    /// Their offset in bytes.
     pub offset: u64,
-    /// What they are.
+    /// The bytes.
     pub bytes: &'static [u8],
 }
 
-/// What a driver is called and how its datasets are recognised.
+/// A driver's name, and the marks of its datasets.
 #[derive(Debug)]
 pub struct DriverInfo {
     /// Its name, unique in a registry.
     pub name: &'static str,
-    /// The implementation number it answers with.
+    /// The implementation number of its datasets.
     pub formatx: FormatX,
-    /// The values of `mode=` that choose it.
+    /// The values of `mode=` that select it.
     pub modes: &'static [&'static str],
-    /// First bytes of a plain file that choose it.
+    /// First bytes of a file that select it.
     pub magic: &'static [Magic],
-    /// Keys in the root of a map, one of which says that the dataset is this driver's (`.zgroup` …); empty if it uses no map.
+    /// Marker keys in the root of a map (`.zgroup` …): one of them identifies the dataset. Empty if the
+    /// driver uses no map.
     pub markers: &'static [&'static str],
-    /// One line for people.
+    /// A description in one line.
     pub about: &'static str,
 }
 
-/// How a dataset is to be opened.
+/// A request to open a dataset.
 #[derive(Clone)]
 pub struct OpenRequest<'a> {
-    /// Where it is, and the fragment.
+    /// The location, and the options of the fragment.
     pub target: &'a Target,
-    /// Whether it will be changed.
+    /// Whether the dataset is opened for writing.
     pub writable: bool,
-    /// Limits, cache and the like.
+    /// Limits, cache and other options.
     pub options: &'a Options,
-    /// Who else is there: maps and filters.
+    /// The available maps and filters.
     pub registry: &'a Arc<Registry>,
-    /// The map, when somebody opened it already (an embedder, or the probe of the content).
+    /// The map, if it is open already: given by the program, or opened for recognition.
     pub map: Option<MountedMap>,
-    /// The one variable that is asked for, when the dataset is opened for nothing else. What lies beside it may be left
-    /// out; a driver that does not care opens everything.
-    pub only: Option<Only<'a>>,
+    /// The variable to open, if the rest of the dataset is not needed. A driver may ignore this and open
+    /// everything.
+    pub scope: Option<OpenScope<'a>>,
 }
 
-/// The one variable that a dataset is opened for.
+/// The single variable that a dataset is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Only<'a> {
+pub struct OpenScope<'a> {
     /// Its path from the root.
     pub path: &'a str,
-    /// Only its data are asked for: attributes, and what groups and dimensions are called, may be left out as well.
-    pub data: bool,
+    /// Whether attributes and names of groups and dimensions may be skipped too.
+    pub data_only: bool,
 }
 
-/// A map, and how it was come by.
+/// An open map, and its origin.
 #[derive(Clone)]
 pub struct MountedMap {
     /// The map.
     pub map: Arc<dyn ZMap>,
-    /// The factory that opened or made it; `None`: an embedder handed it in.
+    /// The factory of the map; `None`: the program supplied the map.
     pub factory: Option<Arc<dyn MapFactory>>,
-    /// Why it is this one, for people.
+    /// The reason for this map, for messages.
     pub why: Cow<'static, str>,
-    /// What was seen of it already, if each operation is a request.
-    pub survey: Option<Arc<Survey>>,
+    /// The objects that are read already, if the map is remote.
+    pub prefetched: Option<Arc<PrefetchedMap>>,
 }
 
 impl MountedMap {
-    /// The map of that factory.
+    /// A map that a factory opened.
     pub(crate) fn of(map: Arc<dyn ZMap>, factory: &Arc<dyn MapFactory>, why: Cow<'static, str>) -> Self {
-        Self { map, factory: Some(Arc::clone(factory)), why, survey: None }
+        Self { map, factory: Some(Arc::clone(factory)), why, prefetched: None }
     }
 
-    /// The map, for opening what lies in it: it answers from what was seen already, as far as that goes.
-    pub fn seen(&self) -> &dyn ZMap {
-        self.survey.as_deref().map_or(&*self.map, |survey| survey)
+    /// Returns the map for opening a dataset: prefetched objects are answered from memory.
+    pub fn for_opening(&self) -> &dyn ZMap {
+        self.prefetched.as_deref().map_or(&*self.map, |survey| survey)
     }
 
-    /// The factory's name, if it has one.
+    /// Returns the factory's name, if there is a factory.
     pub fn name(&self) -> Option<&'static str> {
         self.factory.as_ref().map(|factory| factory.info().name)
     }
 }
 
 impl From<Arc<dyn ZMap>> for MountedMap {
-    /// A map that an embedder hands in.
+    /// Wraps a map that the program supplies.
     fn from(map: Arc<dyn ZMap>) -> Self {
-        Self { map, factory: None, why: "it was handed in".into(), survey: None }
+        Self { map, factory: None, why: "supplied by the program".into(), prefetched: None }
     }
 }
 
@@ -188,51 +189,52 @@ impl fmt::Debug for MountedMap {
     }
 }
 
-/// What to do about a dataset that stands where a new one is to be made.
+/// The treatment of an existing dataset at the path of a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clobber {
     /// Refuse with `NC_EOBJECT` (a map) or `NC_EEXIST` (a file).
     #[default]
     Refuse,
-    /// Delete it first, if it is recognisably a dataset; anything else is refused.
+    /// Delete it first if it is a dataset; anything else is refused.
     Replace,
 }
 
-/// How a dataset is to be created.
+/// A request to create a dataset.
 #[derive(Clone)]
 pub struct CreateRequest<'a> {
-    /// Where, and the fragment.
+    /// The location, and the options of the fragment.
     pub target: &'a Target,
-    /// What to do about what stands there.
+    /// The treatment of an existing dataset.
     pub clobber: Clobber,
     /// Only the classic model: no groups, user types, strings or second unlimited dimension.
     pub classic_model: bool,
-    /// Limits, cache and the like.
+    /// Limits, cache and other options.
     pub options: &'a Options,
-    /// Who else is there: maps and filters.
+    /// The available maps and filters.
     pub registry: &'a Arc<Registry>,
-    /// The map, when somebody made it already.
+    /// The map, if it exists already.
     pub map: Option<MountedMap>,
-    /// For a map factory: keys in the root, one of which must be there before anything is replaced. Empty: nothing is.
+    /// For map factories: a dataset is replaced only if its root has one of these keys. Empty: nothing is
+    /// replaced.
     pub markers: &'a [&'a str],
 }
 
-/// One format: a unit struct and a `static` description.
+/// A format: a unit struct and a `static` description.
 pub trait Driver: Send + Sync + 'static {
-    /// Names, modes and magic.
+    /// Returns the names, modes and first bytes of the format.
     fn info(&self) -> &DriverInfo;
 
-    /// Opens a dataset. Never truncates or repairs.
+    /// Opens a dataset. It never truncates or repairs a file.
     ///
     /// # Errors
-    /// `NC_ENOTNC` or `NC_ENOTZARR` if it is not this format's; what else the format says.
+    /// `NC_ENOTNC` or `NC_ENOTZARR` if the data have another format; otherwise an error of the format.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>>;
 
-    /// As [`Driver::open`], of a file elsewhere that was opened to recognise it ([`Registry::open_source`]).
+    /// As [`Driver::open`], from the remote file that was opened for recognition ([`Registry::open_source`]).
     ///
     /// # Errors
     /// As [`Driver::open`].
-    fn open_from(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    fn open_from_source(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
         self.open(request)
     }
 
@@ -244,119 +246,121 @@ pub trait Driver: Send + Sync + 'static {
         Err(ErrorKind::Perm.context(format!("driver {} cannot create datasets", self.info().name)))
     }
 
-    /// Opens a dataset that is one file, whose bytes are in memory; what is written is in memory too
-    /// ([`Dataset::image`]). The target only names it.
+    /// Opens a dataset of one file from its bytes. Changes stay in memory ([`Dataset::image`]). The target
+    /// only names it.
     ///
     /// # Errors
     /// As [`Driver::open`]; `NC_EINMEMORY` if the format is no single file.
     fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::InMemory.context(format!("driver {} opens nothing in memory", self.info().name)))
+        Err(ErrorKind::InMemory.context(format!("driver {} cannot open datasets in memory", self.info().name)))
     }
 
-    /// Opens a dataset that is one file and reads it into memory. `persist`: what is written there goes back to the file
-    /// when it is closed, in one step; nothing does if it is opened for reading only.
+    /// Opens a dataset of one file and reads it into memory. `persist`: closing a writable dataset writes it
+    /// back in one step.
     ///
     /// # Errors
     /// As [`Driver::open`]; `NC_EDISKLESS` if the format is no single file.
     fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::Diskless.context(format!("driver {} opens nothing in memory", self.info().name)))
+        Err(ErrorKind::Diskless.context(format!("driver {} cannot open datasets in memory", self.info().name)))
     }
 
-    /// Creates a dataset that is one file, in memory. `persist`: when it is closed the file is put where the target says.
+    /// Creates a dataset of one file in memory. `persist`: closing writes the file to the target.
     ///
     /// # Errors
     /// As [`Driver::create`]; `NC_EDISKLESS` if the format is no single file.
     fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::Diskless.context(format!("driver {} creates nothing in memory", self.info().name)))
+        Err(ErrorKind::Diskless.context(format!("driver {} cannot create datasets in memory", self.info().name)))
     }
 }
 
-/// What a map factory is called and which places it serves.
+/// A map factory's name, and the locations that it serves.
 #[derive(Debug)]
 pub struct MapInfo {
-    /// Its name, unique in a registry; also its value of `mode=`.
+    /// Its name, unique in a registry. It is also its value of `mode=`.
     pub name: &'static str,
-    /// URL schemes that choose it, in lower case.
+    /// URL schemes that select it, in lower case.
     pub schemes: &'static [&'static str],
-    /// First bytes of a plain file that choose it (an archive); empty for others.
+    /// First bytes of a file that select it (an archive); empty for other storage.
     pub magic: &'static [Magic],
-    /// One line for people.
+    /// A description in one line.
     pub about: &'static str,
 }
 
-/// Opens and creates the maps of one kind of storage.
+/// Opens and creates maps of one kind of storage.
 pub trait MapFactory: Send + Sync + 'static {
-    /// Names and schemes.
+    /// Returns the names and schemes of the storage.
     fn info(&self) -> &MapInfo;
 
-    /// Whether these are the last bytes of a file that this map opens: all of it, or the last 66,000 bytes.
+    /// Whether this map recognises the end of a file: the whole file, or its last 66,000 bytes.
     ///
-    /// Asked only where no driver knows the first bytes: formats that are read from their end may stand behind other bytes.
-    fn ends(&self, _tail: &[u8]) -> bool {
+    /// It is called only if the first bytes are unknown, since such formats may follow other bytes.
+    fn recognises_tail(&self, _tail: &[u8]) -> bool {
         false
     }
 
-    /// Opens what is there.
+    /// Opens an existing map.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>>;
 
-    /// As [`MapFactory::open`], of a map that is one file elsewhere, opened to recognise it ([`Registry::open_source`]).
+    /// As [`MapFactory::open`], from the remote file that was opened for recognition
+    /// ([`Registry::open_source`]).
     ///
     /// # Errors
     /// As [`MapFactory::open`].
-    fn open_from(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+    fn open_from_source(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
         self.open(request)
     }
 
-    /// Makes a new, empty map.
+    /// Creates an empty map.
     ///
     /// # Errors
-    /// `NC_EPERM` if the storage cannot be written, `NC_EOBJECT` if a dataset stands there and may not be replaced,
-    /// `NC_EEXIST` if something else does.
+    /// `NC_EPERM` if the storage is read-only; `NC_EOBJECT` if a dataset exists and may not be replaced;
+    /// `NC_EEXIST` if something else exists.
     fn create(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
         Err(ErrorKind::Perm.context(format!("map {} cannot create datasets", self.info().name)))
     }
 
-    /// Opens a map that is one file, whose bytes are in memory; what is written is in memory too ([`ZMap::image`]). The
-    /// target only names it.
+    /// Opens a map of one file from its bytes. Changes stay in memory ([`ZMap::image`]). The target only
+    /// names it.
     ///
     /// # Errors
-    /// `NC_EINMEMORY` if such a map is no single file; what it says of the bytes.
+    /// `NC_EINMEMORY` if such a map is not a single file; otherwise an error about the bytes.
     fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::InMemory.context(format!("map {} opens nothing in memory", self.info().name)))
+        Err(ErrorKind::InMemory.context(format!("map {} cannot open archives in memory", self.info().name)))
     }
 
-    /// Opens a map that is one file and reads it into memory ([`ZMap::image`]). `persist`: what is written there goes back
-    /// to the file when the map is closed, in one step; nothing does if it is opened for reading only, or dropped without
-    /// being closed.
+    /// Opens a map of one file and reads it into memory ([`ZMap::image`]). `persist`: closing a writable map
+    /// writes the file back in one step. Dropping it without `close` writes nothing.
     ///
     /// # Errors
     /// As [`MapFactory::open`]; `NC_EDISKLESS` if such a map is no single file.
     fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Diskless.context(format!("map {} is not one file that could lie in memory", self.info().name)))
+        Err(ErrorKind::Diskless
+            .context(format!("map {} is not a single file, so it cannot be in memory", self.info().name)))
     }
 
-    /// Makes a new, empty map that is one file, in memory ([`ZMap::image`]). `persist`: when it is closed the file is put
-    /// where the target says, unless nothing was written.
+    /// Creates an empty map of one file in memory ([`ZMap::image`]). `persist`: closing writes the file to
+    /// the target, unless nothing was written.
     ///
     /// # Errors
     /// As [`MapFactory::create`]; `NC_EDISKLESS` if such a map is no single file.
     fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Diskless.context(format!("map {} is not one file that could lie in memory", self.info().name)))
+        Err(ErrorKind::Diskless
+            .context(format!("map {} is not a single file, so it cannot be in memory", self.info().name)))
     }
 
-    /// Opens one object, the one that the target names, as a file for reading. `part` is probably wanted first: where it
-    /// costs nothing more, it is read at once.
+    /// Opens the object of the target as a file for reading. `part` is probably read first; it is fetched at
+    /// once if that costs no further request.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if the storage has no such files.
-    fn open_source(&self, _request: &OpenRequest<'_>, _part: Part) -> Result<Arc<dyn ByteSource>> {
-        Err(ErrorKind::NotNc.context(format!("map {} opens no single files", self.info().name)))
+    /// `NC_ENOTFOUND` if there is no such object; `NC_ENOTNC` if the storage has no single files.
+    fn open_source(&self, _request: &OpenRequest<'_>, _part: InitialRead) -> Result<Arc<dyn ByteSource>> {
+        Err(ErrorKind::NotNc.context(format!("map {} cannot open single files", self.info().name)))
     }
 
-    /// Deletes the dataset there, and nothing else: the caller has recognised it by its markers.
+    /// Deletes the dataset at the target, and nothing else: the caller recognised it by its markers.
     ///
     /// # Errors
     /// `NC_EPERM` if the storage cannot be written, `NC_ENOTFOUND` if nothing is there.

@@ -1,7 +1,7 @@
-//! [`ElementCodec`]: the array end of a chunk's codec chain, where elements become bytes.
+//! [`ElementCodec`]: the first codec of a chunk, which turns elements into bytes.
 //!
 //! Elements of fixed size need none: their bytes are the array. Elements of variable length (`vlen-utf8` and
-//! kin) do, so that they never pretend to be fixed bytes. Filters come after it.
+//! similar) need one. Filters come after it.
 
 use std::fmt;
 
@@ -10,29 +10,30 @@ use nczarr_model::{NcString, Result};
 
 use crate::{ItemType, Json};
 
-/// What an element codec may want to know of the chunks it will work on.
+/// The properties of chunks that an element codec may use.
 #[derive(Debug, Clone, Copy)]
 pub struct ElementChunk<'a> {
     /// The shape of every chunk.
     pub shape: &'a [u64],
-    /// Whether elements come with the first dimension fastest, not the last.
+    /// Whether the first dimension varies fastest.
     pub first_fastest: bool,
 }
 
 /// Turns the elements of one chunk into bytes and back.
 pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
-    /// The codec's name (`vlen-utf8` …).
+    /// Returns the codec's name (`vlen-utf8` …).
     fn name(&self) -> &str;
 
-    /// The codec description.
+    /// Returns the codec description.
     fn to_json(&self) -> Json;
 
-    /// What each element is a list of; `None`: it is text. Bytes of an element are the list's items as stored.
+    /// Returns the item type if each element is a list; `None`: elements are text. The bytes of an element
+    /// are the stored items.
     fn item(&self) -> Option<ItemType> {
         None
     }
 
-    /// Learns what it will work on; called once per variable, before any data.
+    /// Adapts the codec to the chunks of a variable; called once per variable, before any data.
     ///
     /// # Errors
     /// `NC_EFILTER` if it cannot work on such chunks.
@@ -40,7 +41,8 @@ pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Whether an element can be held: asked when it is written, long before its chunk is encoded.
+    /// Checks that an element can be encoded. It is called when the element is written, long before its chunk
+    /// is encoded.
     ///
     /// # Errors
     /// As [`ElementCodec::encode`].
@@ -48,13 +50,13 @@ pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
         self.encode(std::slice::from_ref(element), &mut Vec::new())
     }
 
-    /// Replaces `out` by the bytes of `elements`.
+    /// Replaces `out` by the encoded bytes of `elements`.
     ///
     /// # Errors
-    /// `NC_EFILTER` if an element cannot be held, naming its index.
+    /// `NC_EFILTER` with the index of an element that cannot be encoded.
     fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()>;
 
-    /// Makes exactly `count` elements of `src`. `limit` bounds the memory they may take, in bytes.
+    /// Decodes exactly `count` elements from `src`. They may take at most `limit` bytes of memory.
     ///
     /// # Errors
     /// `NC_EFILTER` if there are more, fewer or larger elements than declared.
@@ -65,17 +67,17 @@ dyn_clone::clone_trait_object!(ElementCodec);
 
 /// Makes [`ElementCodec`]s from codec descriptions.
 pub trait ElementClass: Send + Sync + 'static {
-    /// The names it answers to.
+    /// Returns the names of the codec.
     fn names(&self) -> &'static [&'static str];
 
-    /// One line for people: which elements, and how they are written.
+    /// Returns one line about the elements and their encoding.
     fn about(&self) -> &'static str {
         ""
     }
 
-    /// An instance from a codec description.
+    /// Returns a codec for a codec description.
     ///
     /// # Errors
-    /// `NC_EFILTER`, saying which member and what was expected.
+    /// `NC_EFILTER` that names the wrong member and the expected value.
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>>;
 }

@@ -1,10 +1,10 @@
-//! [`Fault`]: a defect that a driver met when it opened a dataset, and that did not keep the dataset from opening.
+//! [`Fault`]: a defect that opening found and passed over.
 
 use std::fmt;
 
-/// A defect of a dataset that opened all the same.
+/// A defect of an open dataset.
 ///
-/// `ncz info` prints it, `ncz validate` counts it, and `ncz copy` reports what the copy cannot have because of it.
+/// `ncz info` prints it, `ncz validate` counts it, and `ncz copy` reports the loss.
 ///
 /// ```
 /// use nczarr_dispatch::{Fault, FaultKind};
@@ -19,7 +19,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The path or the key of the object, with every character that cannot be printed escaped.
     pub path: String,
-    /// The reason, with the expected and the found value where there are such.
+    /// The reason, with the expected and found values if there are any.
     pub text: String,
 }
 
@@ -72,7 +72,7 @@ impl Fault {
     }
 }
 
-/// A character as it is, or escaped if a terminal would not print it.
+/// Escapes a control character.
 fn printable(c: char) -> Vec<char> {
     if c.is_control() { c.escape_default().collect() } else { vec![c] }
 }

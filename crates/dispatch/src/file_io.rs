@@ -1,4 +1,4 @@
-//! Files at offsets, whatever the system has for that.
+//! Reads and writes files at offsets, on every system.
 
 use std::fs::File;
 use std::io::Result;
@@ -12,18 +12,18 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-/// Fills the room with the bytes from `offset` on, as far as the file reaches.
+/// Fills `out` with bytes from `offset` on, up to the end of the file.
 ///
 /// # Errors
-/// What the system says; what was read until then is in the room.
+/// The system's error; bytes read before it stay in `out`.
 pub fn read_at(file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
     system::read_at(file, offset, out)
 }
 
-/// Writes all of `bytes` from `offset` on; the file grows as far as they reach.
+/// Writes all of `bytes` at `offset`; the file grows if needed.
 ///
 /// # Errors
-/// What the system says; some of the bytes may be written then.
+/// The system's error; some bytes may be written then.
 pub fn write_at(file: &File, offset: u64, bytes: &[u8]) -> Result<()> {
     system::write_at(file, offset, bytes)
 }
@@ -40,10 +40,10 @@ mod unix {
 
     pub fn read_at(file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let mut at = offset;
-        while out.room() > 0 {
+        while out.remaining() > 0 {
             let before = out.filled().len();
             let mut failure = None;
-            // The closure's own error only says that there is one.
+            // The closure's error is a placeholder for `failure`.
             let _ = out.fill_with(|room| match pread(file, room, at) {
                 Ok((read, _)) => Ok(read),
                 Err(errno) => {
@@ -114,7 +114,7 @@ mod windows {
     const BLOCK: usize = 1 << 20;
 }
 
-/// Where files have one place only at which they are read and written: one after another.
+/// For systems whose files have a single position: accesses run one after another.
 #[cfg(not(any(unix, windows)))]
 mod one_place {
     use std::fs::File;
@@ -123,7 +123,7 @@ mod one_place {
 
     use crate::OutBuf;
 
-    /// Who holds it moves the place of some file and uses it.
+    /// Held while a thread moves the position of a file and uses it.
     static TURN: Mutex<()> = Mutex::new(());
 
     pub fn read_at(mut file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {

@@ -1,8 +1,8 @@
-//! Filters: bytes to bytes, known by HDF5 id and by codec name.
+//! Filters turn bytes into bytes. They have an HDF5 id and codec names.
 //!
-//! [`FilterClass`] is the registry's side (names to instance), [`Filter`] one filter with its parameters:
-//! a value that a variable's pipeline holds and copies. A filter knows neither chunks, keys nor variables;
-//! what it must know of the data it learns in [`Filter::bind`].
+//! [`FilterClass`] builds filters for the registry. [`Filter`] is one filter with its parameters: a value
+//! that a variable's pipeline holds and copies. A filter knows no chunks, keys or variables; [`Filter::bind`]
+//! supplies the properties of the data.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::OutBuf;
 /// A JSON value of a codec description.
 pub type Json = serde_json::Value;
 
-/// Which generation of Zarr a codec description belongs to.
+/// The Zarr version of a codec description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ZarrFormat {
     /// Zarr V2: `{"id": name, …}`.
@@ -25,24 +25,24 @@ pub enum ZarrFormat {
     V3,
 }
 
-/// What a filter is called.
+/// The names of a filter.
 #[derive(Debug)]
 pub struct FilterInfo {
     /// The registered HDF5 id, if there is one.
     pub hdf5_id: Option<u32>,
-    /// The name as netCDF and numcodecs spell it; unique in a registry.
+    /// The name in netCDF and numcodecs; unique in a registry.
     pub name: &'static str,
-    /// Other names it answers to, among them the V2 and V3 codec names that differ from `name`.
+    /// Other names, including V2 and V3 codec names that differ from `name`.
     pub aliases: &'static [&'static str],
-    /// One line for people: what it does, and what it wants.
+    /// One line: its function and its parameters.
     pub about: &'static str,
 }
 
-/// What an element means to those who compute with it.
+/// The meaning of an element in computations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ItemKind {
-    /// Bytes of no known meaning: text, records, what a compressor made.
+    /// Bytes without a known meaning: text, records, output of a compressor.
     Bytes,
     /// One byte, 0 or 1.
     Bool,
@@ -54,10 +54,10 @@ pub enum ItemKind {
     Float,
 }
 
-/// One element as it lies in the bytes a filter gets.
+/// The type of the elements in the bytes of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ItemType {
-    /// What it means.
+    /// The meaning of the bytes.
     pub kind: ItemKind,
     /// Its size in bytes, at least 1.
     pub size: usize,
@@ -66,15 +66,15 @@ pub struct ItemType {
 }
 
 impl ItemType {
-    /// Bytes of no known meaning, one by one.
+    /// Single bytes without a known meaning.
     pub const BYTES: Self = Self { kind: ItemKind::Bytes, size: 1, big_endian: false };
 
-    /// Elements of so many bytes of no known meaning.
+    /// Returns elements of `size` bytes without a known meaning.
     pub const fn bytes(size: usize) -> Self {
         Self { size, ..Self::BYTES }
     }
 
-    /// A number or text of a netCDF type; a type without a size is [`ItemType::BYTES`].
+    /// Returns the item type of a netCDF type. A type without a size is [`ItemType::BYTES`].
     pub fn of(ty: NcType, big_endian: bool) -> Self {
         let kind = match ty {
             NcType::Byte | NcType::Short | NcType::Int | NcType::Int64 => ItemKind::Int,
@@ -86,7 +86,7 @@ impl ItemType {
     }
 }
 
-/// What a filter may want to know of the chunks it will work on.
+/// The properties of chunks that a filter may use.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkInfo {
     /// Size of one element in bytes, as it enters the first filter.
@@ -97,21 +97,22 @@ pub struct ChunkInfo {
     pub elements: usize,
     /// Elements along the fastest dimension of the chunk.
     pub row: usize,
-    /// Elements along the last dimension of the whole array; `None` if that may change, or elements are text.
-    pub line: Option<usize>,
+    /// Elements along the last dimension of the whole array; `None` if that may change or elements are text.
+    pub array_row: Option<usize>,
     /// Whether the stored elements are big-endian.
     pub big_endian: bool,
-    /// The elements as they enter this filter when encoding: the array's, or what the filters before made of them.
+    /// The elements that enter this filter when encoding: those of the array, or the output of the previous
+    /// filter.
     pub item: ItemType,
 }
 
-/// What a filter does to the order of bytes, if that is all it does.
+/// The effect of a filter that only reorders bytes.
 ///
-/// The engine folds such stages into its gather and scatter kernels instead of calling the filter.
+/// The chunk engine merges such stages into its kernels instead of calling the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Something the engine cannot fold: it calls the filter.
+    /// Anything else: the engine calls the filter.
     Opaque,
     /// Byte shuffle: byte `b` of element `i` of `n` goes to `b * n + i`; trailing bytes of an odd length stay.
     Transpose {
@@ -125,19 +126,19 @@ pub enum Stage {
     },
 }
 
-/// The registry's side of a filter: makes instances from parameters.
+/// Builds filters from parameters or codec descriptions.
 pub trait FilterClass: Send + Sync + 'static {
-    /// Ids and names.
+    /// Returns the id and the names.
     fn info(&self) -> &FilterInfo;
 
-    /// An instance from the visible HDF5 parameters.
+    /// Returns a filter with these HDF5 parameters, as users give them.
     ///
     /// # Errors
-    /// `NC_EFILTER` or `NC_EINVAL`, saying which parameter and what was expected.
+    /// `NC_EFILTER` or `NC_EINVAL` that names the wrong parameter and the expected value.
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>>;
 
-    /// An instance for the chunks of HDF5 files, from the parameters that stand there. Almost all filters make of a chunk
-    /// there what they make of it in Zarr; LZ4 has a form of its own.
+    /// Returns a filter for chunks of HDF5 files, with the stored parameters. Most filters use the same form
+    /// as in Zarr; LZ4 has a separate one.
     ///
     /// # Errors
     /// As [`FilterClass::parse_params`].
@@ -145,42 +146,42 @@ pub trait FilterClass: Send + Sync + 'static {
         self.parse_params(params)
     }
 
-    /// An instance from a codec description of the given generation.
+    /// Returns a filter for a codec description of this Zarr version.
     ///
     /// # Errors
     /// As [`FilterClass::parse_params`].
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>>;
 
-    /// Whether whatever bytes it encodes come back. Filters that compute with elements of the type that a description
-    /// names lose or refuse some, and make others of elements of another type; whoever copies data must look.
+    /// Whether decoding returns all encoded bytes exactly. Numeric filters may lose values, reject some, or
+    /// depend on the element type; programs that copy data must check this.
     fn is_lossless(&self) -> bool {
         true
     }
 
-    /// Whether new data can be encoded with it; one that cannot is there to read what others wrote, and is refused where
-    /// filters are defined.
-    fn encodes(&self) -> bool {
+    /// Whether the filter can encode. One that cannot only reads existing data, and is refused in
+    /// definitions.
+    fn can_encode(&self) -> bool {
         true
     }
 }
 
-/// One filter with its parameters: a value.
+/// A filter with its parameters. It is a value.
 pub trait Filter: DynClone + Send + Sync + fmt::Debug {
-    /// Ids and names, the same as its class's.
+    /// Returns the id and the names of its class.
     fn info(&self) -> &FilterInfo;
 
-    /// The visible HDF5 parameters.
+    /// Returns the HDF5 parameters as users give them.
     fn params(&self) -> Cow<'_, [u32]>;
 
-    /// The parameters as HDF5 stores them: the visible ones and what was learnt in [`Filter::bind`] (blosc, shuffle, szip).
+    /// Returns the HDF5 parameters as stored: also those that [`Filter::bind`] added (blosc, shuffle, szip).
     fn working_params(&self) -> Cow<'_, [u32]> {
         self.params()
     }
 
-    /// The codec description of the given generation; `Null` if Zarr has no codec for it.
+    /// Returns the codec description for this Zarr version; `Null` if Zarr has no such codec.
     fn to_json(&self, format: ZarrFormat) -> Json;
 
-    /// Learns what it will work on; called once per variable, before any data.
+    /// Adapts the filter to the chunks of a variable; called once per variable, before any data.
     ///
     /// # Errors
     /// `NC_EFILTER` if it cannot work on such chunks.
@@ -188,36 +189,39 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// What its encoded bytes are to the filter after it; asked after `bind`. Most make bytes of no meaning.
+    /// Returns the item type of its encoded bytes; called after `bind`. Most filters produce bytes without
+    /// meaning.
     fn encoded_item(&self) -> ItemType {
         ItemType::BYTES
     }
 
-    /// What the engine may do in place of calling this filter; asked once per variable, after `bind`.
+    /// Returns the operation that the engine may do instead of calling the filter; called once per variable,
+    /// after `bind`.
     fn stage(&self) -> Stage {
         Stage::Opaque
     }
 
-    /// The most bytes [`Filter::encode`] makes of `decoded` bytes. `None`: unknown, the engine grows and retries.
+    /// Returns the largest size of `decoded` bytes after encoding. `None`: unknown; the engine grows the
+    /// buffer and retries.
     fn encode_bound(&self, decoded: usize) -> Option<usize>;
 
     /// Encodes all of `src` into the empty `dst`.
     ///
     /// # Errors
-    /// `NC_EFILTER`; in particular when `dst` has too little room.
+    /// `NC_EFILTER`, also if `dst` is too small.
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()>;
 
     /// Decodes all of `src` into the empty `dst`, whose capacity is the declared size and a limit.
     ///
-    /// A stream that yields less is no error here: the caller compares what was filled with what was declared.
+    /// A shorter stream is not an error here: the caller compares the filled size with the declared size.
     ///
     /// # Errors
-    /// `NC_EFILTER` if the stream is damaged or wants more room than there is.
+    /// `NC_EFILTER` if the stream is damaged or longer than `dst`.
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()>;
 
-    /// The decoded bytes of `wanted`, one range after another, without decoding the rest of the `decoded` bytes.
+    /// Decodes only the ranges `wanted` of the `decoded` bytes, one after another.
     ///
-    /// `None`: this filter cannot; the engine decodes the whole chunk. Blosc can, block by block.
+    /// `None`: not supported; the engine decodes the whole chunk. Blosc supports it, block by block.
     fn decode_ranges(
         &self,
         _src: &[u8],
@@ -228,11 +232,12 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
         None
     }
 
-    /// Bytes of the units that [`Filter::decode_ranges`] decodes each on its own: the first begins with the chunk, the
-    /// last may be shorter, and all of them one after another cost what [`Filter::decode`] costs. At least 1.
+    /// Returns the size of the units that [`Filter::decode_ranges`] decodes independently, at least 1. The
+    /// first unit begins with the chunk, and the last may be shorter. Decoding all units costs as much as
+    /// [`Filter::decode`].
     ///
-    /// `None`: there are none, or just one. With units the engine need not hold the `decoded` bytes of `src` at once:
-    /// [`Filter::decode_ranges`] must not decline ranges that begin and end with units. The blocks of a blosc frame are such.
+    /// `None`: there are no units, or one. With units the engine need not hold all `decoded` bytes at once.
+    /// The filter must then accept ranges of whole units. Blocks of a blosc frame are such units.
     fn decode_unit(&self, _src: &[u8], _decoded: usize) -> Option<usize> {
         None
     }

@@ -1,7 +1,9 @@
-//! Filters as text, `307,9|zstd,-3`: what netCDF-C's tools take (`nccopy -F`, the CDL attribute `_Filter`).
+//! Parses and prints filters as text, such as `307,9|zstd,-3`: the form of `nccopy -F` and of the CDL
+//! attribute `_Filter`.
 //!
-//! One filter is its HDF5 id or its name and its parameters, with commas between; several are joined by `|`, in the order
-//! of encoding. A parameter is a constant with a tag that says its type; each becomes one 32-bit word or two:
+//! A filter is an HDF5 id or a name, followed by parameters after commas. Several filters are joined by `|`,
+//! in the order of encoding. The suffix of a parameter gives its type; each parameter becomes one or two
+//! 32-bit words:
 //!
 //! | constant | example | words |
 //! |---|---|---|
@@ -10,8 +12,8 @@
 //! | 64 bits | `-5l` `18446744073709551615ul` | two, the low one first |
 //! | float, double | `789f` `12.5d` | one; two, the low one first |
 //!
-//! Hexadecimal digits come before tags: there is no `b`, `f` or `d` behind them. What does not fit its type is an error.
-//! It knows no filter. Source: netCDF-C, "NetCDF-4 Filter Support", filter specification syntax.
+//! After hexadecimal digits `b`, `f` and `d` are digits, not suffixes. A value that does not fit its type is
+//! an error.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,16 +22,16 @@ use nczarr_model::{Error, ErrorKind, FilterSpec, Result};
 
 use crate::Registry;
 
-/// One filter and its parameters, as text has them.
+/// A filter and its parameters, parsed from text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterText {
-    /// Which one.
+    /// The filter's id or name.
     pub filter: FilterName,
     /// Its parameters.
     pub params: Vec<u32>,
 }
 
-/// How a text names a filter.
+/// The id or name of a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilterName {
     /// By its HDF5 id.
@@ -39,15 +41,15 @@ pub enum FilterName {
 }
 
 impl FilterText {
-    /// The filters of a text, joined by `|`.
+    /// Parses filters that are joined by `|`.
     ///
     /// # Errors
-    /// `NC_EINVAL` if one of them makes no sense, or there is none.
+    /// `NC_EINVAL` if one of them is invalid, or if there is none.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         text.split('|').map(str::parse).collect()
     }
 
-    /// The text of some filters: what [`FilterText::parse_list`] reads.
+    /// Prints filters in the form that [`FilterText::parse_list`] reads.
     pub fn render_list(filters: &[Self]) -> String {
         filters.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
     }
@@ -56,7 +58,7 @@ impl FilterText {
 impl FromStr for FilterText {
     type Err = Error;
 
-    /// One filter.
+    /// Parses one filter.
     fn from_str(text: &str) -> Result<Self> {
         let mut parts = text.split(',').map(str::trim);
         let name = parts.next().unwrap_or_default();
@@ -76,11 +78,11 @@ impl FromStr for FilterText {
 }
 
 fn wrong(text: &str, part: &str, what: &str) -> Error {
-    ErrorKind::Inval.context(format!("filter {text:?}: {part:?} is no parameter of a filter: {what}"))
+    ErrorKind::Inval.context(format!("filter {text:?}: invalid parameter {part:?}: {what}"))
 }
 
 impl fmt::Display for FilterText {
-    /// As [`FromStr`] reads it; parameters as unsigned numbers.
+    /// Prints the form that [`FromStr`] reads, with unsigned parameters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.filter {
             FilterName::Id(id) => write!(f, "{id}")?,
@@ -91,10 +93,10 @@ impl fmt::Display for FilterText {
 }
 
 impl Registry {
-    /// The filter that a text means, with the parameters it will have.
+    /// Returns the specification of a filter, with its normalised parameters.
     ///
     /// # Errors
-    /// As [`Registry::filter`]; what the filter says of the parameters.
+    /// As [`Registry::filter`], or the filter's error about its parameters.
     pub fn filter_spec(&self, text: &FilterText) -> Result<FilterSpec> {
         let class = match &text.filter {
             FilterName::Id(id) => self.filter_by_id(*id)?,
@@ -110,10 +112,10 @@ impl Registry {
     }
 }
 
-/// Why a text is no constant.
+/// The reason why a text is not a constant.
 type Problem = &'static str;
 
-/// Appends the words of one constant.
+/// Appends the words of a constant.
 fn param(text: &str, words: &mut Vec<u32>) -> Result<(), Problem> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -129,7 +131,7 @@ fn param(text: &str, words: &mut Vec<u32>) -> Result<(), Problem> {
     let number = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     match &lower[number.len()..] {
         "f" => {
-            // Through a double, as netCDF-C reads it.
+            // Rounded through a double, as in netCDF-C.
             let value = real(negative, number)? as f32;
             if value.is_infinite() {
                 return Err("it is too large for a float");
@@ -157,11 +159,11 @@ fn real(negative: bool, number: &str) -> Result<f64, Problem> {
     match number.parse::<f64>().ok().filter(|_| allowed && starts) {
         Some(value) if value.is_finite() => Ok(if negative { -value } else { value }),
         Some(_) => Err("it is too large for a double"),
-        None => Err("it is no number"),
+        None => Err("no number"),
     }
 }
 
-/// A whole number of the type that `tag` says.
+/// Appends a whole number of the type `tag`.
 fn integer(negative: bool, value: Option<u64>, tag: &str, words: &mut Vec<u32>) -> Result<(), Problem> {
     let (bits, unsigned) = match tag {
         "" => (32, false),
@@ -172,13 +174,13 @@ fn integer(negative: bool, value: Option<u64>, tag: &str, words: &mut Vec<u32>) 
         "us" => (16, true),
         "l" => (64, false),
         "ul" => (64, true),
-        _ => return Err("its tag is none of u, b, ub, s, us, l, ul, f and d"),
+        _ => return Err("unknown tag (expected u, b, ub, s, us, l, ul, f or d)"),
     };
-    let value = value.ok_or("it is no number")?;
+    let value = value.ok_or("no number")?;
     if negative && unsigned {
         return Err("its tag says that it has no sign");
     }
-    // Without a sign all bits may be used, whatever the tag: so netCDF-C takes 200b.
+    // Without a sign all bits may be used, whatever the suffix: netCDF-C accepts `200b`.
     let all = u64::MAX >> (64 - bits);
     if value > if negative { 1 << (bits - 1) } else { all } {
         return Err(match bits {

@@ -1,33 +1,36 @@
-//! [`Forbidden`]: an object that the storage refuses without saying whether there is one.
+//! [`Forbidden`]: marks the error for a key that the storage refuses and that may not exist.
 //!
-//! A server that does not allow listing answers 403 for a key that does not exist. So a 403 tells nothing about the key. A
-//! map marks such an error with [`Forbidden`], and whoever opens a dataset decides what it means. [`ForbiddenIsAbsent`]
-//! is the map for those who know that every such key is absent.
+//! A server without listing answers 403 for a missing key, so a 403 says nothing about the key. A map marks
+//! such an error with [`Forbidden`], and the code that opens a dataset decides. [`ForbiddenIsAbsent`] is the
+//! map for callers that know that every such key is absent.
 
 use std::fmt;
 use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::zmap::{ByteRange, Change, Expect, Found, MapCaps, ReadJob, ReadTicket, Sink, WriteJob, Written, ZMap};
+use crate::zmap::{
+    ByteRange, MapCaps, ObjectSink, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, WriteJob, WriteOutcome,
+    ZMap,
+};
 use crate::{Key, OutBuf, Version};
 
-/// The cause of an error where the storage refused an object, and did not say whether there is one.
+/// The cause of an error for a key that the storage refused, whether or not it exists.
 ///
 /// ```
 /// use nczarr_dispatch::Forbidden;
 /// use nczarr_model::ErrorKind;
 ///
 /// let error = ErrorKind::Auth.context("the server answered 403").caused_by(Forbidden);
-/// assert!(Forbidden::caused(&error));
-/// assert!(Forbidden::explained(error).to_string().contains("forbidden=absent"));
+/// assert!(Forbidden::is_cause_of(&error));
+/// assert!(Forbidden::with_advice(error).to_string().contains("forbidden=absent"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forbidden;
 
 impl Forbidden {
-    /// Whether an error means that: refused, and perhaps absent.
-    pub fn caused(error: &Error) -> bool {
+    /// Whether an error has this cause.
+    pub fn is_cause_of(error: &Error) -> bool {
         let mut cause = std::error::Error::source(error);
         while let Some(error) = cause {
             if error.is::<Self>() {
@@ -38,10 +41,10 @@ impl Forbidden {
         false
     }
 
-    /// The error of reading one object of a map, with the option that takes it for absence.
+    /// Adds advice about the option `forbidden=absent` to the error of reading one object.
     #[must_use]
-    pub fn explained(error: Error) -> Error {
-        if !Self::caused(&error) {
+    pub fn with_advice(error: Error) -> Error {
+        if !Self::is_cause_of(&error) {
             return error;
         }
         let what = format!("{}; if the key does not exist, forbidden=absent reads it as absent", error.what());
@@ -57,14 +60,14 @@ impl fmt::Display for Forbidden {
 
 impl std::error::Error for Forbidden {}
 
-/// A map in which every object that the storage refuses is absent.
+/// A map in which every forbidden key is absent.
 #[derive(Debug)]
 pub(crate) struct ForbiddenIsAbsent(pub(crate) Arc<dyn ZMap>);
 
-/// An answer in which a refusal is absence.
-fn settled<T>(found: Result<T>, absent: T) -> Result<T> {
+/// Replaces a refusal by `absent`.
+fn absent_if_forbidden<T>(found: Result<T>, absent: T) -> Result<T> {
     match found {
-        Err(error) if Forbidden::caused(&error) => Ok(absent),
+        Err(error) if Forbidden::is_cause_of(&error) => Ok(absent),
         found => found,
     }
 }
@@ -72,28 +75,28 @@ fn settled<T>(found: Result<T>, absent: T) -> Result<T> {
 #[deny(clippy::missing_trait_methods)]
 impl ZMap for ForbiddenIsAbsent {
     fn caps(&self) -> MapCaps {
-        // An object that counts as absent must not be overwritten.
+        // A forbidden object that counts as absent must not be overwritten.
         MapCaps { write: false, overwrite: false, delete: false, conditional_write: false, ..self.0.caps() }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        settled(self.0.len(key), None)
+        absent_if_forbidden(self.0.len(key), None)
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        settled(self.0.read(key, range, out), false)
+        absent_if_forbidden(self.0.read(key, range, out), false)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.search(prefix)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.0.children(prefix)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.names(prefix)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.0.possible_children(prefix)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.unnamable(prefix)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.0.invalid_names(prefix)
     }
 
     fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
@@ -113,15 +116,15 @@ impl ZMap for ForbiddenIsAbsent {
     }
 
     fn exists(&self, key: &Key) -> Result<bool> {
-        settled(self.0.exists(key), false)
+        absent_if_forbidden(self.0.exists(key), false)
     }
 
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         self.0.list(prefix)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.0.list_once(prefix)
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.0.list_in_one_request(prefix)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -141,18 +144,18 @@ impl ZMap for ForbiddenIsAbsent {
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
-        settled(self.0.read_into(key, offset, out), false)
+        absent_if_forbidden(self.0.read_into(key, offset, out), false)
     }
 
     fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        settled(self.0.read_versioned(key, limit, out), None)
+        absent_if_forbidden(self.0.read_versioned(key, limit, out), None)
     }
 
-    fn write_if(&self, key: &Key, _value: &[u8], _expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: Precondition<'_>) -> Result<WriteOutcome> {
         Err(only_read(key))
     }
 
-    fn update(&self, key: &Key, _limit: usize, _change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, _limit: usize, _change: &mut UpdateFn<'_>) -> Result<()> {
         Err(only_read(key))
     }
 
@@ -161,7 +164,7 @@ impl ZMap for ForbiddenIsAbsent {
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        self.0.read_batch(&Settled(job));
+        self.0.read_batch(&ForbiddenAsAbsentJob(job));
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {
@@ -173,31 +176,31 @@ impl ZMap for ForbiddenIsAbsent {
 }
 
 fn only_read(key: &Key) -> Error {
-    ErrorKind::Perm.context(format!("key {key}: with forbidden=absent a dataset is only read"))
+    ErrorKind::Perm.context(format!("key {key}: the dataset is read-only with forbidden=absent"))
 }
 
-/// A job whose answers are settled.
-struct Settled<'a>(&'a dyn ReadJob);
+/// A read job that sees forbidden keys as absent.
+struct ForbiddenAsAbsentJob<'a>(&'a dyn ReadJob);
 
 #[deny(clippy::missing_trait_methods)]
-impl ReadJob for Settled<'_> {
+impl ReadJob for ForbiddenAsAbsentJob<'_> {
     fn threads(&self) -> usize {
         self.0.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.0.left()
+    fn remaining(&self) -> Option<usize> {
+        self.0.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         self.0.next(key)
     }
 
-    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         self.0.sink(ticket)
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
-        self.0.done(ticket, settled(found, None));
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
+        self.0.done(ticket, absent_if_forbidden(found, None));
     }
 }

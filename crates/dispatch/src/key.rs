@@ -1,4 +1,4 @@
-//! [`Key`]: the name of one object in a map.
+//! [`Key`]: the name of an object in a map.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use nczarr_model::{ErrorKind, Result};
 
 /// The path of an object inside a map: segments joined by `/`, relative, checked.
 ///
-/// `temp/0.0` is a key; so is the empty key, the root, which holds no object but is the prefix of all.
-/// No segment is empty, `.` or `..`, and none holds a control character, so no map has to look.
+/// `temp/0.0` is a key. The empty key is the root: it holds no object and is the prefix of all keys. No
+/// segment is empty, `.` or `..`, and none has a control character, so maps need not check.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(String);
 
@@ -17,10 +17,10 @@ impl Key {
         Self(String::new())
     }
 
-    /// Checks `path` and makes it a key.
+    /// Returns `path` as a key.
     ///
     /// # Errors
-    /// [`ErrorKind::Inval`] naming the path and the segment that is not legal.
+    /// [`ErrorKind::Inval`] that names the path and the illegal segment.
     pub fn new(path: &str) -> Result<Self> {
         if !path.is_empty() {
             for segment in path.split('/') {
@@ -30,7 +30,7 @@ impl Key {
         Ok(Self(path.to_owned()))
     }
 
-    /// The key as text, without a leading `/`.
+    /// Returns the key as text, without a leading `/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,12 +40,12 @@ impl Key {
         self.0.is_empty()
     }
 
-    /// The segments from the root on.
+    /// Returns the segments from the root on.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }
 
-    /// This key with `path` (one or more segments) below it.
+    /// Returns this key with `path` (one or more segments) appended.
     ///
     /// # Errors
     /// As [`Key::new`].
@@ -61,8 +61,8 @@ impl Key {
         !text.contains('/') && check_segment(text).is_ok()
     }
 
-    /// Any name as text to show: control characters, and bytes that are no UTF-8, are escaped.
-    pub fn shown(name: &[u8]) -> String {
+    /// Returns any name as printable text: escapes control characters and invalid UTF-8.
+    pub fn escaped(name: &[u8]) -> String {
         let mut text = String::new();
         for chunk in name.utf8_chunks() {
             for char in chunk.valid().chars() {
@@ -91,7 +91,7 @@ impl Key {
         Ok(())
     }
 
-    /// The key one segment up; the root has none.
+    /// Returns the key without its last segment; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         match self.0.rsplit_once('/') {
             Some((parent, _)) => Some(Self(parent.to_owned())),
@@ -100,14 +100,14 @@ impl Key {
         }
     }
 
-    /// The last segment; empty for the root.
+    /// Returns the last segment; empty for the root.
     pub fn name(&self) -> &str {
         let start = self.0.bytes().rposition(|byte| byte == b'/').map_or(0, |at| at + 1);
         &self.0[start..]
     }
 
-    /// What of this key lies below `prefix`, or `None` if it does not.
-    pub fn below<'a>(&'a self, prefix: &Key) -> Option<&'a str> {
+    /// Returns the rest of this key after `prefix` and a `/`, or `None` if it is not below it.
+    pub fn relative_to<'a>(&'a self, prefix: &Key) -> Option<&'a str> {
         if prefix.is_root() {
             return Some(&self.0);
         }
@@ -120,9 +120,9 @@ impl Key {
         self.0.push_str(&other.0);
     }
 
-    /// Appends one segment (or, with `/`, several) made of the numbers in `index`, joined by `separator`.
+    /// Appends the numbers in `index`, joined by `separator`: one segment, or several with `/`.
     ///
-    /// An empty `index` appends nothing. Allocates only when the key's memory must grow.
+    /// An empty `index` appends nothing. It allocates only if the key must grow.
     pub fn push_index(&mut self, index: &[u64], separator: char) {
         for (i, number) in index.iter().enumerate() {
             if i == 0 {
@@ -134,7 +134,8 @@ impl Key {
         }
     }
 
-    /// Appends `first`, and what [`Key::push_index`] would append, after the separator: the name of a chunk in Zarr V3.
+    /// Appends `first`, the separator, and the numbers as [`Key::push_index`] does: a chunk's name in Zarr
+    /// V3.
     pub fn push_index_after(&mut self, first: char, index: &[u64], separator: char) {
         self.separate();
         self.0.push(first);
@@ -151,9 +152,9 @@ impl Key {
     }
 }
 
-/// Appends a number in decimal. Formatting it would take longer than all else about the key of a small chunk.
+/// Appends a number in decimal. `format!` would take longer than all other work for the key of a small chunk.
 fn push_number(text: &mut String, number: u64) {
-    /// As many digits as the greatest number has.
+    /// The number of digits of the greatest number.
     const MOST: usize = u64::MAX.ilog10() as usize + 1;
     if number < 10 {
         return text.push(char::from(b'0' + number as u8));
@@ -164,11 +165,11 @@ fn push_number(text: &mut String, number: u64) {
         digits[from] = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    // Digits are text.
+    // Digits are valid UTF-8.
     text.push_str(str::from_utf8(&digits[from..]).unwrap_or_default());
 }
 
-/// Whether this is one segment, and legal by what can be seen of its bytes, each alone. The quick look, and enough for most.
+/// Whether `path` is one legal segment of printable ASCII: a fast test that accepts almost all segments.
 fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'/') && !matches!(path, "" | "." | "..")
 }
@@ -177,7 +178,7 @@ fn check_segment(segment: &str) -> Result<()> {
     match segment {
         "" => Err(ErrorKind::Inval.context("empty segment")),
         "." | ".." => Err(ErrorKind::Inval.context(format!("segment {segment:?}"))),
-        // The first look is the quick one, and enough for almost all.
+        // The first test is fast and decides almost all cases.
         _ if segment.bytes().any(|byte| !matches!(byte, b' '..=b'~')) && segment.chars().any(char::is_control) => {
             Err(ErrorKind::Inval.context(format!("control character in segment {segment:?}")))
         }
@@ -221,7 +222,7 @@ mod tests {
             (b"\x00\xff\x7f", "\\u{0}\\xff\\u{7f}"),
             (b"", ""),
         ] {
-            assert_eq!(Key::shown(name), shown);
+            assert_eq!(Key::escaped(name), shown);
         }
     }
 
@@ -235,7 +236,7 @@ mod tests {
         key.set(&base);
         key.push_index(&[1, 2], '/');
         assert_eq!(key.as_str(), "g/v/1/2");
-        assert_eq!(key.below(&base), Some("1/2"));
+        assert_eq!(key.relative_to(&base), Some("1/2"));
         let numbers = [0, 9, 10, 100, 12_345, u64::MAX - 1, u64::MAX, 10_u64.pow(19)];
         for pair in numbers.windows(2) {
             key.set(&base);
@@ -253,7 +254,7 @@ mod tests {
         key.push_index(&[1, 2], '/');
         assert_eq!(key.parent().unwrap().as_str(), "g/v/1");
         assert_eq!(key.name(), "2");
-        assert_eq!(Key::new("gv").unwrap().below(&Key::new("g").unwrap()), None);
+        assert_eq!(Key::new("gv").unwrap().relative_to(&Key::new("g").unwrap()), None);
         assert!(Key::new("a").unwrap().parent().unwrap().is_root());
         assert!(Key::root().parent().is_none());
     }

@@ -1,23 +1,28 @@
-//! The seams of the project: traits for formats, storage and filters, and the registry that finds them.
+//! Contracts for formats, storage and filters, and the registry that finds implementations.
 //!
-//! * [`Driver`], [`Dataset`], [`VarData`]: a format. [`NcDispatch`] gives every entry of netCDF's dispatch table on top.
-//! * [`ZMap`]: a key → bytes store; [`MapFactory`] opens it.
-//! * [`Filter`]: bytes → bytes; [`FilterClass`] makes it from HDF5 parameters or a codec description.
-//!   [`ElementCodec`] stands where elements of variable length become bytes.
-//! * [`Registry`]: who is there, by name; [`open`](Registry::open) and [`create`](Registry::create) choose among them.
+//! * [`Driver`], [`Dataset`], [`VarData`]: one format. [`NcDispatch`] adds all entries of netCDF's dispatch
+//!   table.
+//! * [`ZMap`]: a store of keys and bytes. [`MapFactory`] opens it.
+//! * [`Filter`]: turns bytes into bytes. [`FilterClass`] builds one from HDF5 parameters or from a codec
+//!   description.
+//! * [`Registry`]: the available plugins by name. [`open`](Registry::open) and [`create`](Registry::create)
+//!   choose among them.
 //!
 //! This crate names no format, no storage and no filter.
 //!
-//! Plugins are compiled against this crate and `model`. Within one compatible version traits that others implement get new
-//! methods only with defaults, no guarantee of a method becomes weaker, and no implementation is asked for more.
+//! Plugins depend on this crate and on `nczarr_model`. Within one compatible version, new trait methods have
+//! default implementations. No method loses a guarantee, and no implementation gains a duty.
 #![deny(unsafe_code)]
 
+#[allow(unsafe_code)]
+mod alloc;
 mod audit;
 mod batch;
 #[allow(unsafe_code)]
 mod buffer;
 mod choose;
 mod dataset;
+mod dim_vec;
 mod driver;
 mod element;
 mod fault;
@@ -25,7 +30,6 @@ pub mod file_io;
 mod filter;
 mod filter_text;
 mod forbidden;
-mod gate;
 mod key;
 mod linear;
 mod memory;
@@ -33,41 +37,41 @@ mod nc_dispatch;
 mod options;
 #[allow(unsafe_code)]
 mod outbuf;
-mod persist;
-pub mod place;
+mod persist_target;
 mod pool;
-mod rc;
+mod prefetched_map;
+mod rc_file;
 mod registry;
+mod rename_lock;
 pub mod settings;
-#[allow(unsafe_code)]
-mod slab;
-mod small;
+pub mod single_file;
 mod source;
-mod stored;
-mod survey;
+mod stored_chunks;
 pub mod trace;
 mod version;
 mod wait;
-mod write_gate;
+mod write_fence;
 mod zmap;
 
+pub use alloc::{Allocation, PageRange};
 pub use audit::Audit;
 pub use batch::{
-    Fetch, Fetched, InFlight, Reply, Stretches, coalesce, gather, read_overlapped, read_parallel, write_parallel,
+    CoalescedRanges, FetchReply, FetchRequest, FetchResult, InFlightLimits, coalesce, gather, read_overlapped,
+    read_parallel, write_parallel,
 };
-pub use buffer::{Buffer, Plain};
-pub use choose::{Explanation, Look, no_dataset};
-pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, StoredType, VarData};
+pub use buffer::{Buffer, Element};
+pub use choose::{Explanation, ProbeStep, no_dataset_error};
+pub use dataset::{CacheConfig, Dataset, DatasetInfo, HeaderPadding, StoredType, VarData};
+pub use dim_vec::{DimVec, DimVec as Small};
 pub use driver::{
-    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, Only,
-    OpenRequest,
+    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
+    OpenScope,
 };
 pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use fault::{Fault, FaultKind};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use filter_text::{FilterName, FilterText};
 pub use forbidden::Forbidden;
-pub use gate::{Gate, Moving, Writing, has_passed};
 pub use inventory;
 pub use key::Key;
 pub use linear::put_linear;
@@ -78,23 +82,24 @@ pub use nc_dispatch::{
 pub use nczarr_model::convert::Linear;
 pub use options::{Durability, ForbiddenKeys, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
-pub use persist::Persist;
+pub use persist_target::PersistTarget;
 pub use pool::{
-    Hands, drop_apart, hand_over, is_pooled, processors, pull_along, pull_apart, pull_beside, pull_parallel,
+    Executor, cpu_count, drop_in_background, is_pool_thread, run_on_new_threads, run_on_pool, run_with_caller,
+    run_with_helper, with_executor,
 };
-pub use rc::Rc;
+pub use prefetched_map::PrefetchedMap;
+pub use rc_file::RcFile;
 pub use registry::{
-    DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
+    DriverPlugin, ElementPlugin, FilterPlugin, KnownPlugin, MapPlugin, Origin, PluginDescription, PluginKind,
+    PluginTable, Registry, StaticPlugin,
 };
-pub use slab::{Pages, Piece};
-pub use small::Small;
-pub use source::{ByteSource, Part, ReadAhead, WhenRead};
-pub use stored::StoredChunks;
-pub use survey::Survey;
+pub use rename_lock::{ExclusiveGuard, RenameLock, SharedGuard, has_elapsed};
+pub use source::{ByteSource, InitialRead, ReadAhead, ReadCallback};
+pub use stored_chunks::StoredChunks;
 pub use version::{Stamp, Version};
 pub use wait::{Task, wait_for};
-pub use write_gate::{Closing, WriteGate};
+pub use write_fence::{CloseState, WriteFence};
 pub use zmap::{
-    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, Sink,
-    WriteJob, WriteTicket, Written, ZMap,
+    ByteRange, MapCaps, ObjectSink, OwnedPrecondition, Payload, Precondition, PutPart, Ranges, ReadJob, ReadOutcome,
+    ReadTicket, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZMap,
 };

@@ -1,14 +1,14 @@
-//! Scaled reads where the driver has no kernel for them: a plain read, then a pass over its elements.
+//! Scaled reads for drivers without a kernel for them: a plain read, then a pass over its elements.
 //!
-//! Singles are rounded once, from what doubles give: values come as doubles, or as what they are stored as.
+//! Elements are read as doubles, or as their stored type, and floats are rounded once.
 
 use nczarr_model::convert::{Linear, LinearRow};
 use nczarr_model::{ErrorKind, NcType, Result, Slab, Values};
 
 use crate::{Buffer, MemMut, OutBuf, VarData, byte_len};
 
-/// Reads, then transforms: what [`VarData::get_linear`] does by itself.
-pub(crate) fn two_passes<D: VarData + ?Sized>(
+/// Reads, then transforms: the default of [`VarData::get_linear`].
+pub(crate) fn get_linear_in_two_passes<D: VarData + ?Sized>(
     data: &D,
     slab: &Slab<'_>,
     out: MemMut<'_, '_>,
@@ -28,10 +28,10 @@ pub(crate) fn two_passes<D: VarData + ?Sized>(
     }
 }
 
-/// Appends transformed elements, as floats or doubles; answers whether one is out of range.
+/// Appends transformed elements as floats or doubles. Returns whether one is out of range.
 ///
 /// # Errors
-/// `NC_EBADTYPE` for memory of another type; if there is less room.
+/// `NC_EBADTYPE` for memory of another type; an error if `out` is too small.
 pub fn put_linear(row: &LinearRow, src: &[u8], ty: NcType, out: &mut OutBuf<'_>) -> Result<bool> {
     let (mut out_of_range, mut result) = (false, Ok(()));
     Linear::check(NcType::Double, ty)?;
@@ -69,7 +69,7 @@ mod tests {
         let data = Shorts(vec![-7, 0, 1, 30_000]);
         let mut bytes = vec![0; 4 * ty.size().unwrap()];
         let slab = Slab::new(&[0], &[4]);
-        let result = data.get_linear(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) }, linear);
+        let result = data.get_linear(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }, linear);
         (Values::from_native_bytes(ty, &bytes).unwrap(), result)
     }
 

@@ -1,44 +1,47 @@
-//! The caller's side of a transfer: [`MemMut`] to read into and [`MemRef`] to write from. Memory for results is a
-//! [`Buffer`](crate::Buffer).
+//! The caller's memory in a transfer: [`MemMut`] for reads and [`MemRef`] for writes.
+//! [`Buffer`](crate::Buffer) owns memory for results.
 //!
-//! Elements lie one after another in C order of the slab, in native byte order.
+//! Elements follow one another in C order of the slab, in native byte order.
 
 use nczarr_model::{ErrorKind, NcString, NcType, Result};
 
 use crate::OutBuf;
 
-/// Where a read puts its elements.
+/// The destination of a read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MemMut<'a, 'b> {
     /// Elements of a type of fixed size.
     Fixed {
-        /// Their type; conversion to it happens on the way.
+        /// Their type; the read converts to it.
         ty: NcType,
-        /// Their place: its capacity is exactly the slab's elements times the type's size. After a success all of it is filled.
+        /// Their memory. The capacity is exactly the slab's elements times the type's size. A successful read
+        /// fills all of it.
         out: &'a mut OutBuf<'b>,
     },
-    /// Strings, or packed elements of a user-defined type without a fixed size ([`nczarr_model::Packer`]); exactly the slab's number of elements.
+    /// Strings, or packed elements of a user-defined type without a fixed size ([`nczarr_model::Packer`]):
+    /// one for each element of the slab.
     Strings(&'a mut [NcString]),
 }
 
-/// Where a write takes its elements from.
+/// The source of a write.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum MemRef<'a> {
     /// Elements of a type of fixed size.
     Fixed {
-        /// Their type; conversion from it happens on the way.
+        /// Their type; the write converts from it.
         ty: NcType,
         /// Exactly the slab's elements times the type's size.
         bytes: &'a [u8],
     },
-    /// Strings, or packed elements of a user-defined type without a fixed size ([`nczarr_model::Packer`]); exactly the slab's number of elements.
+    /// Strings, or packed elements of a user-defined type without a fixed size ([`nczarr_model::Packer`]):
+    /// one for each element of the slab.
     Strings(&'a [NcString]),
 }
 
 impl MemMut<'_, '_> {
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn ty(&self) -> NcType {
         match self {
             Self::Fixed { ty, .. } => *ty,
@@ -48,7 +51,7 @@ impl MemMut<'_, '_> {
 }
 
 impl MemRef<'_> {
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn ty(&self) -> NcType {
         match self {
             Self::Fixed { ty, .. } => *ty,
@@ -57,10 +60,10 @@ impl MemRef<'_> {
     }
 }
 
-/// Bytes that `elements` elements of `size` bytes take.
+/// Returns the size in bytes of `elements` elements of `size` bytes.
 ///
 /// # Errors
-/// [`ErrorKind::NoMem`] if that does not fit the address space.
+/// [`ErrorKind::NoMem`] if the size exceeds the address space.
 pub fn byte_len(elements: u64, size: usize) -> Result<usize> {
     usize::try_from(elements)
         .ok()

@@ -1,9 +1,9 @@
-//! What a caller may ask of an open dataset: limits, concurrency, cache, durability, absence, progress.
+//! Options of an open dataset: limits, threads, cache, durability, missing chunks and progress.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Sizes that come from outside are checked against these before anything is allocated.
+/// Limits for sizes that a file states. They are checked before memory is allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -11,7 +11,7 @@ pub struct Limits {
     pub json_depth: usize,
     /// Bytes of a metadata document. Default 64 MiB.
     pub document: u64,
-    /// Bytes that the metadata of a dataset that is one file may take in memory, beside the size of the file. Default 28 MiB.
+    /// The memory for the metadata of a dataset of one file, beyond the size of the file. Default 28 MiB.
     pub metadata: u64,
     /// Dimensions of a variable. Default 1024.
     pub rank: usize,
@@ -37,10 +37,10 @@ impl Default for Limits {
     }
 }
 
-/// What an absent chunk of a readable dataset means.
+/// The treatment of absent chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingChunks {
-    /// It was never written: fill values.
+    /// An absent chunk reads as fill values.
     #[default]
     Fill,
     /// Fill values, and a warning in the log.
@@ -49,28 +49,28 @@ pub enum MissingChunks {
     Error,
 }
 
-/// The meaning of an object that the storage refuses without saying whether there is one ([`Forbidden`](crate::Forbidden)).
+/// The treatment of forbidden keys, which may not exist ([`Forbidden`](crate::Forbidden)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ForbiddenKeys {
-    /// An error that names the key. Only where another document shows that there is none, it is absent.
+    /// An error that names the key, unless another document shows that the key is absent.
     #[default]
     Error,
-    /// Every such object is absent. The dataset is only read.
+    /// Forbidden keys are absent. The dataset is read-only.
     Absent,
 }
 
 /// When a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Objects appear whole; the system writes them back in its own time.
+    /// Objects appear whole; the system flushes them in its own time.
     #[default]
     Rename,
     /// Objects and their directories are synced as well, at the latest by [`ZMap::sync`](crate::ZMap::sync).
     Fsync,
 }
 
-/// Told how far a transfer has come; can stop it.
+/// Observes a transfer, and may cancel it.
 pub trait Progress: Send + Sync {
     /// `done` of `total` bytes have been moved. `false` stops the transfer.
     fn advance(&self, done: u64, total: u64) -> bool;
@@ -82,30 +82,31 @@ pub trait Progress: Send + Sync {
 pub struct Options {
     /// Limits for sizes from outside.
     pub limits: Limits,
-    /// Threads a transfer may use; 0: as many as the system offers.
+    /// The number of threads of a transfer; 0: the number of processors.
     pub threads: usize,
-    /// Bytes of decoded chunks kept per variable. An array that fits into what was asked for is kept from the first
-    /// touch of each chunk on. Default: the process's setting; `None` where nobody set it: 64 MiB, and of chunks
-    /// that can be read in pieces only those that are read again and again.
+    /// The size of the chunk cache of each variable, in bytes. An array that fits a requested size is kept
+    /// from the first access of each chunk on. Default: the setting of the process; `None` without one: 64
+    /// MiB, and chunks that can be read in parts are kept only if they are read repeatedly.
     pub cache_bytes: Option<usize>,
     /// When a write counts as done.
     pub durability: Durability,
-    /// What an absent chunk means.
+    /// The treatment of absent chunks.
     pub missing_chunks: MissingChunks,
-    /// The meaning of an object that the storage refuses (403) and that may not exist. The fragment says the same
-    /// with `forbidden=absent`, and an rc file with `ZARR.FORBIDDEN=absent`.
+    /// The treatment of forbidden keys (403). The fragment option is `forbidden=absent`, the rc file setting
+    /// `ZARR.FORBIDDEN=absent`.
     pub forbidden: ForbiddenKeys,
-    /// Nobody else writes this dataset: partial chunk writes need no conditional writes.
-    /// The fragment says the same with `exclusive=true`, and an rc file with `ZARR.EXCLUSIVE=true`.
+    /// No other process writes this dataset, so writes of partial chunks need no conditional writes. The
+    /// fragment option is `exclusive=true`, the rc file setting `ZARR.EXCLUSIVE=true`.
     pub exclusive: bool,
-    /// A string longer than a fixed-length variable holds is cut at a character boundary instead of refused.
+    /// Whether a string that exceeds a fixed-length variable is truncated at a character boundary instead of
+    /// rejected.
     pub truncate_strings: bool,
-    /// A new dataset may say in attributes of the format's own what the format has no other word for.
+    /// Whether a new dataset may add attributes for properties that its format cannot express.
     pub annotate: bool,
-    /// A dataset that is one file and only read is mapped into memory. Should somebody cut the file short in the
-    /// middle of a read, the system ends the process where it looks at what is gone.
+    /// Whether a dataset of one file that is only read is mapped into memory. If another process truncates
+    /// the file during a read, the system ends this process.
     pub memory_map: bool,
-    /// Told of every transfer.
+    /// The observer of transfers.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
@@ -114,7 +115,7 @@ impl Default for Options {
         Self {
             limits: Limits::default(),
             threads: 0,
-            cache_bytes: crate::settings::asked_chunk_cache().map(|cache| cache.bytes),
+            cache_bytes: crate::settings::explicit_chunk_cache().map(|cache| cache.bytes),
             durability: Durability::default(),
             missing_chunks: MissingChunks::default(),
             forbidden: ForbiddenKeys::default(),

@@ -1,19 +1,19 @@
-//! [`OutBuf`]: memory that may only be written, and that knows how much of it has been.
+//! [`OutBuf`]: write-only memory that tracks its initialised prefix.
 //!
-//! Decoders, maps and drivers fill it; whoever made it learns from [`OutBuf::filled`] which prefix is
-//! initialised. Fresh memory needs no zeroing first, and safe code cannot claim bytes it did not write.
+//! Decoders, maps and drivers fill it; [`OutBuf::filled`] returns the initialised prefix. New memory needs no
+//! zeroing, and safe code cannot claim bytes that it did not write.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use nczarr_model::{ErrorKind, Result};
 
-/// A write-only output of fixed capacity, in bytes; the prefix written so far counts as initialised.
+/// A write-only output of fixed capacity in bytes. The prefix written so far is initialised.
 pub struct OutBuf<'a> {
     start: *mut MaybeUninit<u8>,
     capacity: usize,
     filled: usize,
-    /// Whether the owner reads all of the memory afterwards, written or not: it must stay initialised.
+    /// Whether the owner reads all of the memory afterwards, so that it must stay initialised.
     owned: bool,
     memory: PhantomData<&'a mut [MaybeUninit<u8>]>,
 }
@@ -24,51 +24,51 @@ unsafe impl Send for OutBuf<'_> {}
 unsafe impl Sync for OutBuf<'_> {}
 
 impl<'a> OutBuf<'a> {
-    /// An empty output over `memory`.
+    /// Returns an empty output over `memory`.
     pub fn new(memory: &'a mut [MaybeUninit<u8>]) -> Self {
         let (start, capacity) = (memory.as_mut_ptr(), memory.len());
         Self { start, capacity, filled: 0, owned: false, memory: PhantomData }
     }
 
-    /// An empty output over memory that is initialised already. What is not written may be zeros afterwards.
-    pub fn over(memory: &'a mut [u8]) -> Self {
+    /// Returns an empty output over initialised memory. Unwritten bytes may become zeros.
+    pub fn from_slice(memory: &'a mut [u8]) -> Self {
         let (start, capacity) = (memory.as_mut_ptr().cast(), memory.len());
         Self { start, capacity, filled: 0, owned: true, memory: PhantomData }
     }
 
-    /// The capacity in bytes: the most that may be written.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// What has been written so far.
+    /// Returns the bytes written so far.
     pub fn filled(&self) -> &[u8] {
         // SAFETY: the first `filled` bytes are initialised, by the contract of every method that raises it.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.filled) }
     }
 
-    /// What has been written so far, to change it where it lies.
+    /// Returns the bytes written so far, for changes in place.
     pub fn filled_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `filled`; `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.filled) }
     }
 
-    /// How many bytes may still be written.
-    pub fn room(&self) -> usize {
+    /// Returns the number of bytes that may still be written.
+    pub fn remaining(&self) -> usize {
         self.capacity - self.filled
     }
 
-    /// Whether its owner reads only what is written to it: memory that nobody may have used before.
+    /// Whether the owner reads only the written bytes. Such memory may be untouched.
     pub fn is_fresh(&self) -> bool {
         !self.owned
     }
 
-    /// Forgets what was written.
+    /// Makes the output empty.
     pub fn clear(&mut self) {
         self.filled = 0;
     }
 
-    /// A borrow of the same memory for a shorter time; starts empty and forgets what was written here.
+    /// Borrows the same memory for a shorter time. Both outputs become empty.
     pub fn reborrow(&mut self) -> OutBuf<'_> {
         self.filled = 0;
         OutBuf { start: self.start, capacity: self.capacity, filled: 0, owned: self.owned, memory: PhantomData }
@@ -77,7 +77,7 @@ impl<'a> OutBuf<'a> {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// [`ErrorKind::Filter`] if there is less room: the stream wants more than was declared.
+    /// [`ErrorKind::Filter`] if the capacity is too small: the stream is longer than declared.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.rest_for(bytes.len())?.write_copy_of_slice(bytes);
         self.filled += bytes.len();
@@ -87,7 +87,7 @@ impl<'a> OutBuf<'a> {
     /// Appends bytes one by one.
     ///
     /// # Errors
-    /// As [`OutBuf::put`]; what fitted stays written.
+    /// As [`OutBuf::put`]; the bytes that fit stay written.
     pub fn extend(&mut self, bytes: impl Iterator<Item = u8>) -> Result<()> {
         let mut bytes = bytes.fuse();
         let rest = self.rest();
@@ -103,11 +103,11 @@ impl<'a> OutBuf<'a> {
         }
     }
 
-    /// Appends `len` zero bytes and hands them out, for code that needs initialised memory.
+    /// Appends `len` zero bytes and returns them, for code that needs initialised memory.
     ///
     /// # Errors
     /// As [`OutBuf::put`].
-    pub fn zeroed(&mut self, len: usize) -> Result<&mut [u8]> {
+    pub fn put_zeros(&mut self, len: usize) -> Result<&mut [u8]> {
         let from = self.filled;
         self.rest_for(len)?.fill(MaybeUninit::new(0));
         self.filled += len;
@@ -115,25 +115,25 @@ impl<'a> OutBuf<'a> {
         Ok(unsafe { std::slice::from_raw_parts_mut(self.start.add(from).cast(), len) })
     }
 
-    /// Lets `fill` write into the room and takes what it returns as written.
+    /// Lets `fill` write into the unwritten memory. The returned slice counts as written.
     ///
-    /// The closure proves what it initialised by returning it: a prefix of its argument.
+    /// The closure proves initialisation by returning a prefix of its argument.
     ///
     /// # Errors
-    /// Whatever `fill` answers, and [`ErrorKind::Internal`] if it returns other memory than a prefix of its argument.
+    /// The error of `fill`; [`ErrorKind::Internal`] if it returns anything but a prefix of its argument.
     pub fn fill_with(
         &mut self,
         fill: impl for<'x> FnOnce(&'x mut [MaybeUninit<u8>]) -> Result<&'x mut [u8]>,
     ) -> Result<()> {
-        let room = self.room();
+        let room = self.remaining();
         // SAFETY: `filled <= capacity`.
         let start = unsafe { self.start.add(self.filled) }.cast::<u8>();
-        // The closure could take bytes away as well, by writing `MaybeUninit::uninit()`. Where the owner will read them
-        // they are put back, also when the closure fails or panics.
-        let mut lost = Lost { start, from: 0, to: if self.owned { room } else { 0 } };
+        // The closure could also deinitialise bytes with `MaybeUninit::uninit()`. If the owner reads them,
+        // they become zeros again, also on error or panic.
+        let mut lost = ZeroOnDrop { start, from: 0, to: if self.owned { room } else { 0 } };
         let written = fill(self.rest())?;
         if !std::ptr::eq(written.as_ptr(), start) || written.len() > room {
-            return Err(ErrorKind::Internal.context("fill_with: the result is not a prefix of the output"));
+            return Err(ErrorKind::Internal.context("OutBuf::fill_with: the result is not a prefix of the output"));
         }
         let written = written.len();
         lost.from = written.min(lost.to);
@@ -141,12 +141,13 @@ impl<'a> OutBuf<'a> {
         Ok(())
     }
 
-    /// Lets `fill` append at most `limit` bytes, to an output that starts empty. Answers how many it appended.
+    /// Lets `fill` append at most `limit` bytes, through an output that starts empty. Returns the number of
+    /// bytes.
     ///
     /// # Errors
-    /// Whatever `fill` answers; [`OutBuf::put`]'s error if there is less room; [`ErrorKind::Internal`] if `fill`
-    /// exchanged its output for another.
-    pub fn limited(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
+    /// The error of `fill`; that of [`OutBuf::put`] if the capacity is too small; [`ErrorKind::Internal`] if
+    /// `fill` replaced its output.
+    pub fn fill_limited(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
         let owned = self.owned;
         let memory = self.rest_for(limit)?;
         let mut part = OutBuf { owned, ..OutBuf::new(memory) };
@@ -154,19 +155,19 @@ impl<'a> OutBuf<'a> {
         fill(&mut part)?;
         let (end, filled) = (part.start, part.filled);
         if !std::ptr::eq(start, end) {
-            return Err(ErrorKind::Internal.context("an output was exchanged for another"));
+            return Err(ErrorKind::Internal.context("OutBuf::fill_limited: the output was replaced"));
         }
         self.filled += filled;
         Ok(filled)
     }
 
-    /// The whole memory, for code that writes it in pieces or in parallel. Forgets what was written.
+    /// Returns the whole memory, for writes in parts or in parallel. The output becomes empty.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.filled = 0;
         self.start.cast()
     }
 
-    /// Declares the first `len` bytes written.
+    /// Declares the first `len` bytes as written.
     ///
     /// # Safety
     /// The first `len` bytes of the memory are initialised, and `len` is at most [`OutBuf::capacity`].
@@ -181,27 +182,27 @@ impl<'a> OutBuf<'a> {
     }
 
     fn rest_for(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>]> {
-        if len > self.room() {
+        if len > self.remaining() {
             return Err(self.overrun());
         }
         Ok(&mut self.rest()[..len])
     }
 
     fn overrun(&self) -> nczarr_model::Error {
-        ErrorKind::Filter.context(format!("the stream holds more than the {} bytes declared", self.capacity))
+        ErrorKind::Filter.context(format!("the stream is longer than declared ({} bytes)", self.capacity))
     }
 }
 
-/// Bytes that may not be initialised any more; they become zeros.
-struct Lost {
+/// Bytes that may be uninitialised; dropping this zeroes them.
+struct ZeroOnDrop {
     start: *mut u8,
     from: usize,
     to: usize,
 }
 
-impl Drop for Lost {
+impl Drop for ZeroOnDrop {
     fn drop(&mut self) {
-        // Most often there are none, and a call would take longer than to see that.
+        // Usually there are none: this test is cheaper than the call.
         if self.from < self.to {
             // SAFETY: `from..to` lies in the room of the output this was made for, which is borrowed exclusively.
             unsafe { self.start.add(self.from).write_bytes(0, self.to - self.from) }
@@ -225,7 +226,7 @@ mod tests {
         let mut out = OutBuf::new(&mut memory);
         out.put(b"abc").unwrap();
         out.extend(b"de".iter().copied()).unwrap();
-        out.zeroed(1).unwrap()[0] = b'f';
+        out.put_zeros(1).unwrap()[0] = b'f';
         out.fill_with(|rest| Ok(rest[..1].write_copy_of_slice(b"g"))).unwrap();
         assert_eq!(out.filled(), b"abcdefg");
         out.filled_mut()[..2].swap(0, 1);
@@ -240,7 +241,7 @@ mod tests {
     fn memory_of_the_owner_stays_initialised() {
         let take = |rest: &mut [MaybeUninit<u8>]| rest.fill(MaybeUninit::uninit());
         let mut memory = [1u8; 8];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         out.put(b"ab").unwrap();
         out.fill_with(|rest| {
             take(rest);
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(memory, *b"abcd\0\0\0\0");
 
         memory.fill(1);
-        let failed = OutBuf::over(&mut memory).reborrow().fill_with(|rest| {
+        let failed = OutBuf::from_slice(&mut memory).reborrow().fill_with(|rest| {
             take(rest);
             Err(ErrorKind::Filter.context("no"))
         });
@@ -259,7 +260,7 @@ mod tests {
 
         memory.fill(1);
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            OutBuf::over(&mut memory).fill_with(|rest| {
+            OutBuf::from_slice(&mut memory).fill_with(|rest| {
                 take(rest);
                 panic!("in the middle")
             })
@@ -273,13 +274,13 @@ mod tests {
         let mut memory = [MaybeUninit::uninit(); 8];
         let mut out = OutBuf::new(&mut memory);
         out.put(b"ab").unwrap();
-        assert_eq!(out.limited(3, |part| part.put(b"cd")).unwrap(), 2);
-        assert!(out.limited(3, |part| part.put(b"efgh")).is_err());
-        assert!(out.limited(5, |_| Ok(())).is_err(), "only four are left");
+        assert_eq!(out.fill_limited(3, |part| part.put(b"cd")).unwrap(), 2);
+        assert!(out.fill_limited(3, |part| part.put(b"efgh")).is_err());
+        assert!(out.fill_limited(5, |_| Ok(())).is_err(), "only four are left");
         assert_eq!(out.filled(), b"abcd");
-        let error = out.limited(4, |part| {
-            *part = OutBuf::over(Box::leak(vec![1; 8].into_boxed_slice()));
-            part.zeroed(4).map(drop)
+        let error = out.fill_limited(4, |part| {
+            *part = OutBuf::from_slice(Box::leak(vec![1; 8].into_boxed_slice()));
+            part.put_zeros(4).map(drop)
         });
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Internal);
         assert_eq!(out.filled(), b"abcd");

@@ -1,11 +1,11 @@
-//! [`pull_parallel`], [`pull_along`], [`pull_beside`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from; and
-//! [`drop_apart`].
+//! Ways to run the work of a batch on several threads: [`run_on_pool`], [`run_with_caller`],
+//! [`run_with_helper`], [`run_on_new_threads`] and [`with_executor`]; also [`drop_in_background`].
 //!
-//! The pool is rayon's current one, entered here and nowhere else. A worker that waits may run another task:
-//! no lock and no borrow of thread-local state may be held by `work` across a call that can end up here.
+//! The pool is rayon's current one; only this module enters it. A worker that waits may run another task. So
+//! `work` holds no lock and no borrow of thread-local state across a call that may enter the pool.
 
 #[cfg(feature = "parallel")]
-mod beside;
+mod helper;
 
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;
@@ -16,15 +16,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "parallel")]
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Runs `work` on up to `threads` threads at once and returns when all of them are done.
+/// Runs `work` on up to `threads` pool threads and returns when all are done.
 ///
-/// `work` is to take pieces from a shared job until there are none. With one thread, or without the feature
-/// `parallel`, it runs on the calling thread; with two as in [`pull_beside`]; with more the caller only waits, since one more
-/// thread than there are processors would bring one more cold scratch.
-pub fn pull_parallel(threads: usize, work: &(dyn Fn() + Sync)) {
+/// `work` takes parts of a shared job until none is left. With one thread, or without the feature `parallel`,
+/// it runs on the calling thread. With two it runs as in [`run_with_helper`]. With more the caller only
+/// waits, since a thread beyond the number of processors would add one more set of cold buffers.
+pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
-        if threads == 2 && can_help() && beside::pull(work) {
+        if threads == 2 && can_use_second_thread() && helper::try_run(work) {
             return;
         }
         rayon::scope(|scope| {
@@ -38,10 +38,11 @@ pub fn pull_parallel(threads: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
-/// Runs `work` on the calling thread and on up to `threads` - 1 of the pool; returns when all of them are done.
+/// Runs `work` on the calling thread and on up to `threads` - 1 pool threads; returns when all are done.
 ///
-/// As [`pull_parallel`], for work so short that waking threads counts, or whose data the caller has at hand.
-pub fn pull_along(threads: usize, work: &(dyn Fn() + Sync)) {
+/// As [`run_on_pool`], for short work where waking threads matters, or where the caller's cache holds the
+/// data.
+pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         rayon::in_place_scope(|scope| {
@@ -56,29 +57,29 @@ pub fn pull_along(threads: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
-/// Runs `work` on the calling thread and on one that is kept for this and runs on another processor; returns when both are done.
+/// Runs `work` on the calling thread and on a helper thread on another processor; returns when both are done.
 ///
-/// As [`pull_along`] with two threads, which it is where that one is not to be had: one caller at a time has it, none that
-/// belongs to a pool, and none whose only processor it would share. For work of a millisecond or less that waits for nobody.
-pub fn pull_beside(work: &(dyn Fn() + Sync)) {
+/// Falls back to `run_with_caller(2)` if the helper is busy, the caller is a pool thread, or only one
+/// processor is available. For work of a millisecond or less that waits for no other thread.
+pub fn run_with_helper(work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
-    if can_help() && beside::pull(work) {
+    if can_use_second_thread() && helper::try_run(work) {
         return;
     }
-    pull_along(2, work);
+    run_with_caller(2, work);
 }
 
-/// Runs `work` on the calling thread and on up to `threads` - 1 threads made for it; returns when all of them are done.
+/// Runs `work` on the calling thread and on up to `threads` - 1 new threads; returns when all are done.
 ///
-/// For work that is done while a lock is held: it never waits for the pool, whose threads may be waiting for that lock, and
-/// no other task runs on the caller's thread meanwhile. Making a thread costs some ten microseconds. Without the feature
-/// `parallel`, all is done by the calling thread.
-pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
+/// For work under a lock: it never waits for pool threads, which may wait for that lock, and the calling
+/// thread runs no other task meanwhile. A new thread costs about ten microseconds. Without the feature
+/// `parallel`, the calling thread does all work.
+pub fn run_on_new_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         std::thread::scope(|scope| {
-            for _ in 1..threads.min(workers()) {
-                // A thread that cannot be had leaves more for the others.
+            for _ in 1..threads.min(thread_count()) {
+                // If a thread cannot start, the others do its work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -89,21 +90,21 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
-/// Gives back the memory of `what` on a thread made for it, which the caller does not wait for.
+/// Frees `what` on a new thread that the caller does not wait for.
 ///
-/// For what consists of very many pieces and does nothing when it goes but give back memory. One thread does so at a time:
-/// what comes meanwhile is dropped by who calls, as is everything where there is no processor for another thread, where the
-/// caller belongs to a pool, and without the feature `parallel`.
-pub fn drop_apart(what: impl Send + 'static) {
+/// For values of very many allocations, whose destructors only free memory. One thread runs at a time. The
+/// caller frees the value itself if that thread is busy, if there is only one processor, on a pool thread,
+/// and without the feature `parallel`.
+pub fn drop_in_background(what: impl Send + 'static) {
     #[cfg(feature = "parallel")]
-    if can_help() {
+    if can_use_second_thread() {
         static BUSY: AtomicBool = AtomicBool::new(false);
         if !BUSY.swap(true, Ordering::Acquire) {
             let work = move || {
                 drop(what);
                 BUSY.store(false, Ordering::Release);
             };
-            // Without a thread the work is dropped here, and what it holds with it.
+            // If no thread starts, the closure is dropped here, and the value with it.
             if std::thread::Builder::new().spawn(work).is_err() {
                 BUSY.store(false, Ordering::Release);
             }
@@ -113,20 +114,21 @@ pub fn drop_apart(what: impl Send + 'static) {
     drop(what);
 }
 
-/// Runs `serve` on the calling thread, with [`Hands`] to give work to; returns when `serve` is done and all of that work is.
+/// Runs `serve` on the calling thread, with an [`Executor`] for other work; returns when `serve` and all that
+/// work are done.
 ///
-/// For who waits for something else, a network say, and wants done by others what comes of it. At most `threads` of the
-/// pool work at once. With one thread, in the pool itself, whose threads may all be waiting so, or without the feature
-/// `parallel`, work is done where it is given.
-pub fn hand_over<'s, R>(threads: usize, serve: impl FnOnce(&Hands<'_, 's>) -> R) -> R {
+/// For callers that wait, for example for a network, and hand the results to other threads. At most `threads`
+/// pool threads work at once. With one thread, on a pool thread (since all may wait like this), or without
+/// the feature `parallel`, work runs at once on the calling thread.
+pub fn with_executor<'s, R>(threads: usize, serve: impl FnOnce(&Executor<'_, 's>) -> R) -> R {
     #[cfg(feature = "parallel")]
-    if threads > 1 && !is_pooled() {
+    if threads > 1 && !is_pool_thread() {
         return rayon::in_place_scope(|scope| {
-            serve(&Hands { scope: Some(scope), threads, waiting: Arc::default(), work: PhantomData })
+            serve(&Executor { scope: Some(scope), threads, waiting: Arc::default(), work: PhantomData })
         });
     }
     let _ = threads;
-    serve(&Hands {
+    serve(&Executor {
         #[cfg(feature = "parallel")]
         scope: None,
         #[cfg(feature = "parallel")]
@@ -137,26 +139,26 @@ pub fn hand_over<'s, R>(threads: usize, serve: impl FnOnce(&Hands<'_, 's>) -> R)
     })
 }
 
-/// Something to do once.
-type Work<'s> = Box<dyn FnOnce() + Send + 's>;
+/// A task that runs once.
+type BoxedTask<'s> = Box<dyn FnOnce() + Send + 's>;
 
-/// Work that nobody has begun, and how many are at it.
+/// The queued tasks, and the number of threads that run them.
 #[cfg(feature = "parallel")]
-type Waiting<'s> = Mutex<(VecDeque<Work<'s>>, usize)>;
+type TaskQueue<'s> = Mutex<(VecDeque<BoxedTask<'s>>, usize)>;
 
-/// Who takes work in [`hand_over`].
-pub struct Hands<'a, 's> {
+/// Runs tasks for [`with_executor`].
+pub struct Executor<'a, 's> {
     #[cfg(feature = "parallel")]
     scope: Option<&'a rayon::Scope<'s>>,
     #[cfg(feature = "parallel")]
     threads: usize,
     #[cfg(feature = "parallel")]
-    waiting: Arc<Waiting<'s>>,
-    work: PhantomData<(&'a (), Work<'s>)>,
+    waiting: Arc<TaskQueue<'s>>,
+    work: PhantomData<(&'a (), BoxedTask<'s>)>,
 }
 
-impl<'s> Hands<'_, 's> {
-    /// Has `work` done, some time before [`hand_over`] returns.
+impl<'s> Executor<'_, 's> {
+    /// Queues `work`; it runs before [`with_executor`] returns.
     pub fn run(&self, work: impl FnOnce() + Send + 's) {
         #[cfg(feature = "parallel")]
         if let Some(scope) = self.scope {
@@ -165,7 +167,7 @@ impl<'s> Hands<'_, 's> {
             if waiting.1 < self.threads {
                 waiting.1 += 1;
                 let waiting = Arc::clone(&self.waiting);
-                scope.spawn(move |_| work_off(&waiting));
+                scope.spawn(move |_| run_queued(&waiting));
             }
             return;
         }
@@ -174,7 +176,7 @@ impl<'s> Hands<'_, 's> {
 }
 
 #[cfg(feature = "parallel")]
-fn work_off(waiting: &Waiting<'_>) {
+fn run_queued(waiting: &TaskQueue<'_>) {
     loop {
         let work = {
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,36 +192,36 @@ fn work_off(waiting: &Waiting<'_>) {
     }
 }
 
-/// Whether the calling thread belongs to a pool: another task, begun on any thread, may be waiting for one that comes after
-/// this, so it should not wait for others long.
-pub fn is_pooled() -> bool {
+/// Whether the calling thread is a pool thread. It should not wait long: a task on another thread may wait
+/// for the next task of this one.
+pub fn is_pool_thread() -> bool {
     #[cfg(feature = "parallel")]
     return rayon::current_thread_index().is_some();
     #[cfg(not(feature = "parallel"))]
     false
 }
 
-/// Whether a thread beside this one can do what it would do later: this is none of the pool, whose others are busy as well,
-/// and there is a processor for it.
-pub(crate) fn can_help() -> bool {
+/// Whether a second thread helps: this is not a pool thread, and there is more than one processor.
+pub(crate) fn can_use_second_thread() -> bool {
     #[cfg(feature = "parallel")]
-    return !is_pooled() && workers() > 1;
+    return !is_pool_thread() && thread_count() > 1;
     #[cfg(not(feature = "parallel"))]
     false
 }
 
-/// Processors this process may use. Asking the system reads files: it is done once.
-pub fn processors() -> usize {
+/// Returns the number of processors of this process. The system is asked once, since that reads files.
+pub fn cpu_count() -> usize {
     static SYSTEM: OnceLock<usize> = OnceLock::new();
     *SYSTEM.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Threads that can work at once: those of the pool this is in, else the machine's. Asking does not make a pool.
+/// Returns the number of threads that can run at once: those of the current pool, else the processors. It
+/// creates no pool.
 #[cfg(feature = "parallel")]
-fn workers() -> usize {
+fn thread_count() -> usize {
     match rayon::current_thread_index() {
         Some(_) => rayon::current_num_threads(),
-        None => processors(),
+        None => cpu_count(),
     }
 }
 
@@ -242,7 +244,7 @@ mod tests {
                 at_once.fetch_sub(1, Ordering::SeqCst);
                 done.fetch_add(1, Ordering::SeqCst);
             };
-            hand_over(threads, |hands| (0..300).for_each(|_| hands.run(work)));
+            with_executor(threads, |hands| (0..300).for_each(|_| hands.run(work)));
             assert_eq!(done.into_inner(), 300);
             assert!(most.into_inner() <= threads.max(1));
         }
@@ -254,7 +256,7 @@ mod tests {
     fn in_the_pool_work_is_done_at_once() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         pool.install(|| {
-            hand_over(8, |hands| {
+            with_executor(8, |hands| {
                 let done = Arc::new(AtomicUsize::new(0));
                 let count = Arc::clone(&done);
                 hands.run(move || count.store(1, Ordering::SeqCst));
@@ -280,13 +282,13 @@ mod tests {
         let (gone, at_once) = std::sync::mpsc::channel();
         drop(gone);
         let first = Slow(say.clone(), wait, "first");
-        if !can_help() {
+        if !can_use_second_thread() {
             go.send(()).unwrap();
         }
-        drop_apart(first);
-        if can_help() {
+        drop_in_background(first);
+        if can_use_second_thread() {
             // The second is not left to a thread: it is gone when this returns, before the first may be.
-            drop_apart(Slow(say.clone(), at_once, "second"));
+            drop_in_background(Slow(say.clone(), at_once, "second"));
             assert_eq!(heard.try_recv(), Ok("second"));
             go.send(()).unwrap();
         }
@@ -296,8 +298,8 @@ mod tests {
     #[test]
     fn who_waits_works_too() {
         type Way = fn(usize, &(dyn Fn() + Sync));
-        let beside: Way = |threads, work| if threads < 2 { work() } else { pull_beside(work) };
-        let ways = [pull_apart as Way, pull_along, beside];
+        let beside: Way = |threads, work| if threads < 2 { work() } else { run_with_helper(work) };
+        let ways = [run_on_new_threads as Way, run_with_caller, beside];
         for (threads, pull) in [0, 1, 2, 5].into_iter().flat_map(|threads| ways.map(|way| (threads, way))) {
             let (left, seen) = (AtomicUsize::new(1000), Mutex::new(HashSet::new()));
             pull(threads, &|| {

@@ -1,6 +1,6 @@
-//! Settings of the process that netCDF's interface has: what datasets opened from now on start with.
+//! Process-wide settings of netCDF's interface: defaults for datasets that are opened later.
 //!
-//! The log level is with [`trace`](crate::trace), the registry with [`Registry`](crate::Registry).
+//! [`trace`](crate::trace) has the log level, [`Registry`](crate::Registry) the plugins.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -8,27 +8,26 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::{CacheConfig, Format};
 
-/// `None`: nobody said anything.
+/// `None`: not set.
 static CHUNK_CACHE: RwLock<Option<CacheConfig>> = RwLock::new(None);
 static DEFAULT_FORMAT: RwLock<Format> = RwLock::new(Format::NetCdf4);
 
-/// The version of this library, for people (`nc_inq_libvers`).
+/// Returns the version of this library (`nc_inq_libvers`).
 pub const fn library_version() -> &'static str {
     concat!("nczarr ", env!("CARGO_PKG_VERSION"))
 }
 
-/// How much of a variable's decoded data is kept unless the options or the variable say otherwise
-/// (`nc_get_chunk_cache`).
+/// Returns the default chunk cache, for options and variables that set none (`nc_get_chunk_cache`).
 pub fn chunk_cache() -> CacheConfig {
-    asked_chunk_cache().unwrap_or(CacheConfig::BUILT_IN)
+    explicit_chunk_cache().unwrap_or(CacheConfig::BUILT_IN)
 }
 
-/// As [`chunk_cache`], if the process was told so.
-pub(crate) fn asked_chunk_cache() -> Option<CacheConfig> {
+/// As [`chunk_cache`], if it was set.
+pub(crate) fn explicit_chunk_cache() -> Option<CacheConfig> {
     *CHUNK_CACHE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets what [`chunk_cache`] answers (`nc_set_chunk_cache`). Options made before keep what they have.
+/// Sets the result of [`chunk_cache`] (`nc_set_chunk_cache`). Existing options keep their value.
 ///
 /// # Errors
 /// [`ErrorKind::Inval`] if the preemption is not in 0 to 1.
@@ -45,13 +44,12 @@ pub(crate) fn check_cache(cache: &CacheConfig) -> Result<()> {
     Ok(())
 }
 
-/// The format of new datasets for which nothing says another. With [`Format::NetCdf4Classic`] they have the classic
-/// model.
+/// Returns the default format of new datasets. [`Format::NetCdf4Classic`] gives them the classic model.
 pub fn default_format() -> Format {
     *DEFAULT_FORMAT.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets what [`default_format`] answers, and answers what it was (`nc_set_default_format`).
+/// Sets the result of [`default_format`] and returns the old value (`nc_set_default_format`).
 pub fn set_default_format(format: Format) -> Format {
     std::mem::replace(&mut *DEFAULT_FORMAT.write().unwrap_or_else(PoisonError::into_inner), format)
 }

@@ -1,12 +1,12 @@
-//! [`Version`]: which state of an object was read or written, as its map tells it, and [`Stamp`], a version to remember.
+//! [`Version`]: a map's mark of one state of an object. [`Stamp`]: a version that is kept for long.
 //!
-//! What a version is made of only its map knows: a tag of a server, an open file, a number.
+//! Only the map knows the content of a version: a server's tag, an open file, a number.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// An opaque mark of one state of one object, made by a map and understood by that map alone.
+/// An opaque mark of one state of one object. Only the map that made it interprets it.
 #[derive(Clone)]
 pub struct Version {
     mark: Arc<dyn Any + Send + Sync>,
@@ -15,12 +15,13 @@ pub struct Version {
 }
 
 impl Version {
-    /// Wraps a map's own mark; it is the same as its copies only.
+    /// Wraps a map's mark. It equals only its copies.
     pub fn new(mark: impl Any + Send + Sync) -> Self {
         Self { mark: Arc::new(mark), compare: None, scarce: false }
     }
 
-    /// Wraps a mark that is equal to others if and only if they are of the same state of the same object.
+    /// Wraps a mark that is equal to another one if and only if both are of the same state of the same
+    /// object.
     pub fn comparable<T: Any + PartialEq + Send + Sync>(mark: T) -> Self {
         let compare = |one: &Version, other: &Version| match (one.get::<T>(), other.get::<T>()) {
             (Some(one), Some(other)) => one == other,
@@ -29,27 +30,27 @@ impl Version {
         Self { mark: Arc::new(mark), compare: Some(compare), scarce: false }
     }
 
-    /// As [`Version::comparable`], of a mark that holds something scarce as long as it lives (an open file): a [`Stamp`]
-    /// of it does not keep it alive.
+    /// As [`Version::comparable`], for a mark that owns a scarce resource such as an open file. A [`Stamp`]
+    /// does not keep it alive.
     pub fn scarce<T: Any + PartialEq + Send + Sync>(mark: T) -> Self {
         Self { scarce: true, ..Self::comparable(mark) }
     }
 
-    /// The mark, if it is of type `T`.
+    /// Returns the mark, if it is of type `T`.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.mark.downcast_ref()
     }
 
-    /// Whether both are known to be of the same state of the same object. `false` proves nothing.
+    /// Whether both are certainly of the same state of the same object. `false` proves nothing.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.mark, &other.mark) || self.compare.is_some_and(|compare| compare(self, other))
     }
 
-    /// What to remember of it.
+    /// Returns a stamp for long-term storage.
     pub fn stamp(&self) -> Stamp {
         Stamp(match self.scarce {
-            true => Kept::Weak(Arc::downgrade(&self.mark), self.compare),
-            false => Kept::Strong(self.clone()),
+            true => StampMark::Weak(Arc::downgrade(&self.mark), self.compare),
+            false => StampMark::Strong(self.clone()),
         })
     }
 }
@@ -60,22 +61,22 @@ impl fmt::Debug for Version {
     }
 }
 
-/// A version that is remembered for long; it may be forgotten by its map.
+/// A version that is kept for long. Its mark may be gone.
 #[derive(Clone)]
-pub struct Stamp(Kept);
+pub struct Stamp(StampMark);
 
 #[derive(Clone)]
-enum Kept {
+enum StampMark {
     Strong(Version),
     Weak(Weak<dyn Any + Send + Sync>, Option<fn(&Version, &Version) -> bool>),
 }
 
 impl Stamp {
-    /// Whether it is known to be of the same state as `version`, as [`Version::same`].
+    /// Whether it is certainly of the same state as `version`, as [`Version::same`].
     pub fn is(&self, version: &Version) -> bool {
         match &self.0 {
-            Kept::Strong(own) => own.same(version),
-            Kept::Weak(mark, compare) => {
+            StampMark::Strong(own) => own.same(version),
+            StampMark::Weak(mark, compare) => {
                 mark.upgrade().is_some_and(|mark| Version { mark, compare: *compare, scarce: true }.same(version))
             }
         }

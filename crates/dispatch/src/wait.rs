@@ -1,7 +1,7 @@
-//! [`wait_for`]: the answer of a future, on a thread that may belong to a runtime.
+//! [`wait_for`]: waits for a future on a thread that may belong to a runtime.
 //!
-//! Maps are called from anywhere, also from a task of the embedder's runtime, where `block_on` panics. A map over an
-//! asynchronous client spawns its work on a runtime of its own and waits here. This module knows no runtime.
+//! Maps may be called from a task of the program's runtime, where `block_on` panics. A map over an
+//! asynchronous client spawns its work on its own runtime and waits here. This module knows no runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,13 +9,13 @@ use std::sync::mpsc::sync_channel;
 
 use nczarr_model::{ErrorKind, Result};
 
-/// Work for a runtime.
+/// A task for a runtime.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Hands `work` to `spawn`, which has a runtime run it, and waits on this thread for the answer.
+/// Passes `work` to `spawn`, which runs it on a runtime, and waits on this thread for the result.
 ///
-/// The thread may be one of a task: nothing is polled on it. The runtime that runs `work` must have other threads than this
-/// one, or both wait for each other; a runtime of the map's own has.
+/// The calling thread may run a task: nothing is polled on it. The runtime must have another thread, or both
+/// wait for each other. A runtime of the map's own has one.
 ///
 /// ```
 /// # fn spawn_on_my_runtime(task: nczarr_dispatch::Task) { std::thread::spawn(move || pollster(task)); }
@@ -30,14 +30,14 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// ```
 ///
 /// # Errors
-/// `NC_EIO` if the runtime drops `work` before it is done, also because it panicked.
+/// `NC_EIO` if the runtime drops `work` before it is done, also because of a panic.
 pub fn wait_for<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
     spawn: impl FnOnce(Task),
 ) -> Result<T> {
     let (answer, answered) = sync_channel(1);
     spawn(Box::pin(async move {
-        // The one who waits is there until this is sent or dropped.
+        // The receiver exists until this is sent or dropped.
         let _ = answer.send(work.await);
     }));
     answered.recv().map_err(|_| ErrorKind::Io.context("the runtime ended before the work was done"))

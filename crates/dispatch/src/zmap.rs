@@ -1,8 +1,8 @@
-//! The storage seam: [`ZMap`], one dataset's key → bytes store, and the batches it is driven by.
+//! [`ZMap`], the store of keys and bytes of one dataset, and its batches.
 //!
-//! A map stores objects and knows nothing of Zarr, chunks or JSON. Batches are *pulled*: the map takes
-//! tickets from a job and reports each one back, from as many threads as it likes, so a thread pool and an
-//! asynchronous client can both drive a transfer, and memory is bounded by what is in flight.
+//! A map stores objects and knows no Zarr, chunks or JSON. Batches are *pulled*: the map takes tickets from a
+//! job and returns each one, from any number of threads. So a thread pool and an asynchronous client can both
+//! run a transfer, and memory is bounded by the tickets in flight.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use nczarr_model::{ErrorKind, Result};
 use crate::batch;
 use crate::{Key, OutBuf, Version};
 
-/// What a map can do. All capabilities are positive; a method behind an absent one is `NC_EPERM`.
+/// The capabilities of a map. All are positive; a method without its capability returns `NC_EPERM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MapCaps {
     /// Objects can be written.
@@ -21,25 +21,25 @@ pub struct MapCaps {
     pub overwrite: bool,
     /// Objects can be deleted.
     pub delete: bool,
-    /// Keys can be found by [`ZMap::search`] and [`ZMap::list`].
+    /// Keys can be found by [`ZMap::children`] and [`ZMap::list`].
     pub list: bool,
     /// A range of an object can be read at a cost that does not grow with the object.
     pub range_read: bool,
     /// [`ZMap::read_versioned`] and [`ZMap::write_if`] work: no update is lost between processes.
     pub conditional_write: bool,
-    /// [`ReadTicket::versioned`] is answered for parts of objects too, at a cost that does not grow with the object, by
-    /// versions that tell whether two parts are of one state ([`Version::same`]); also where nothing can be written.
+    /// [`ReadTicket::versioned`] works for parts of objects at a cost that does not grow with the object, and
+    /// the versions can be compared ([`Version::same`]); also on read-only maps.
     pub versioned_parts: bool,
-    /// Each operation is a request over a network.
+    /// Each operation is a network request.
     pub remote: bool,
 }
 
-/// A part of an object, in bytes from its start.
+/// A range of an object, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
-    /// First byte.
+    /// The offset of the first byte.
     pub offset: u64,
-    /// At most this many bytes; `None` up to the end.
+    /// The maximum length; `None`: up to the end.
     pub len: Option<u64>,
 }
 
@@ -58,28 +58,28 @@ impl ByteRange {
     }
 }
 
-/// What a conditional write expects to find.
+/// The expected state of the object of a conditional write.
 #[derive(Debug, Clone, Copy)]
-pub enum Expect<'a> {
+pub enum Precondition<'a> {
     /// No object.
     Absent,
     /// The object as it was when this version was read.
-    Is(&'a Version),
+    Unchanged(&'a Version),
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone)]
-pub enum Written {
-    /// Done; the version of what now stands there, if the map tells.
+pub enum WriteOutcome {
+    /// The object is written; with its new version if the map supplies one.
     Done(Option<Version>),
-    /// Not done: the object is not as expected.
-    Lost,
+    /// Nothing was written: the object is not in the expected state.
+    Conflict,
 }
 
-/// Which parts of an object a ticket wants.
+/// The parts of an object that a ticket wants.
 ///
-/// Of `All`, `One` and `Last` what lies beyond the end of the object is left out. Of `Every` and `List` each range
-/// must be there as a whole: one that is not is an error (`NC_EIO`), since what follows would stand in the wrong place.
+/// `All`, `One` and `Suffix` are truncated at the end of the object. Each range of `Strided` and `List` must
+/// exist as a whole: otherwise the read fails (`NC_EIO`), since later ranges would be misplaced.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Ranges {
@@ -88,258 +88,257 @@ pub enum Ranges {
     /// One range.
     One(ByteRange),
     /// The last bytes.
-    Last(u64),
-    /// `count` ranges of the length of `first`, `step` bytes apart; delivered one after another.
-    Every {
+    Suffix(u64),
+    /// `count` ranges of the length of `first`, `step` bytes apart, concatenated.
+    Strided {
         /// The first range; its `len` is set.
         first: ByteRange,
         /// Bytes from the start of one range to the start of the next.
         step: u64,
-        /// How many ranges.
+        /// The number of ranges.
         count: u32,
     },
-    /// These ranges, delivered one after another; each has its `len` set.
+    /// These ranges, concatenated; each has its `len` set.
     List(Arc<[ByteRange]>),
 }
 
 /// One object to read.
 #[derive(Debug)]
 pub struct ReadTicket<'j> {
-    /// Which piece of the job this is.
+    /// The number of this ticket in its job.
     pub index: usize,
     /// The parts wanted.
     pub ranges: Ranges,
-    /// How many bytes are expected; a guess that sizes the first read.
+    /// The expected number of bytes; a hint for the size of the first read.
     pub hint: usize,
-    /// More bytes than this are an error ([`ReadTicket::check_len`]), not an allocation: a map reads at most one more.
+    /// The largest allowed size. A longer object is an error ([`ReadTicket::check_len`]), not an allocation:
+    /// a map reads at most one byte more.
     pub limit: usize,
-    /// Whether [`ReadJob::done`] wants the object's version.
+    /// Whether [`ReadJob::done`] needs the object's version.
     pub versioned: bool,
-    /// Where the bytes may go straight away, for [`Ranges::All`] and [`Ranges::One`]; the map may ignore it. With a version
-    /// it is that of the bytes, as ever.
+    /// Memory for the bytes, for [`Ranges::All`] and [`Ranges::One`]. The map may ignore it.
     ///
-    /// A map that reports [`Found::InPlace`] says: `into` holds all that was asked for. So it has seen that the object
-    /// (or the part up to its end, when `One` has no length) does not go on beyond the capacity, for instance by
-    /// reading one more byte into a place of its own; if it does go on, that is an error (`NC_EIO`), as beyond
-    /// `limit`. An object that is shorter fills less; the job compares with what was declared. `One` with a length
-    /// other than the capacity is not read in place.
+    /// A map that reports [`ReadOutcome::InPlace`] has filled `into` with all wanted bytes. It has checked
+    /// that the object, or an open-ended range, does not exceed the capacity, for example by reading one more
+    /// byte elsewhere; a longer object is an error (`NC_EIO`). A shorter object fills less, and the job
+    /// compares the length. A `One` whose length differs from the capacity is not read in place.
     pub into: Option<OutBuf<'j>>,
 }
 
-/// The bytes of an object.
+/// The location of an object's bytes.
 #[derive(Debug)]
-pub enum Found<'v> {
-    /// They are in the ticket's `into`.
+pub enum ReadOutcome<'v> {
+    /// In the ticket's `into`.
     InPlace,
-    /// Here they are, for the time of the call.
+    /// Here, for the duration of the call.
     Bytes(&'v [u8]),
 }
 
-/// A batch of reads, pulled by the map.
+/// A batch of reads. The map pulls its tickets.
 pub trait ReadJob: Sync {
-    /// How many threads the work is worth. 1: stay on the calling thread.
+    /// Returns the useful number of threads. 1: stay on the calling thread.
     fn threads(&self) -> usize;
 
-    /// The next ticket and, in `key`, its object. `None`: no more, or cancelled. Each ticket is handed out once.
+    /// Returns the next ticket and sets `key` to its object. `None`: done or cancelled. Each ticket is
+    /// returned once.
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>>;
 
-    /// How many tickets there are still at most, if that is known. A map may ignore it.
-    fn left(&self) -> Option<usize> {
+    /// Returns an upper bound of the remaining tickets, if it is known. A map may ignore it.
+    fn remaining(&self) -> Option<usize> {
         None
     }
 
-    /// What would rather have the object of a ticket piece by piece than all at once. A map may ignore it.
+    /// Returns a sink for a ticket that prefers its object part by part. A map may ignore it.
     ///
-    /// For tickets that want all of an object, without a version, and that were lent no memory. A map that uses it asks once
-    /// there is something to read, hands over pieces until none is wanted or the object ended, all of them of one
-    /// state of the object, and reports [`Found::InPlace`]; or the error that taking a piece was.
-    fn sink<'j>(&'j self, _ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    /// For tickets of whole objects without a version and without memory. A map that uses it calls this once
+    /// there are bytes, then passes parts until the sink wants none or the object ends. All parts are of one
+    /// state of the object. Then it reports [`ReadOutcome::InPlace`], or the sink's error.
+    fn sink<'j>(&'j self, _ticket: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
 
-    /// Takes a ticket back with what was found; `Ok(None)`: no such object.
+    /// Completes a ticket. `Ok(None)`: no such object.
     ///
     /// Called once per ticket, from any thread, in any order.
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>);
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>);
 }
 
-/// Takes an object from its start to its end, each piece while it is still near the processor.
-pub trait Sink {
-    /// How many bytes the next piece is to have; 0: no more are wanted.
+/// Receives an object part by part from its start, while each part is in the processor's cache.
+pub trait ObjectSink {
+    /// Returns the size of the next part; 0: no more is wanted.
     fn wants(&self) -> usize;
 
-    /// Takes the next piece: as many bytes as were wanted, or fewer, where the object ends.
+    /// Takes the next part: the wanted size, or less at the end of the object.
     ///
     /// # Errors
-    /// What is wrong with the object.
+    /// An error in the object's content.
     fn take(&mut self, piece: &[u8]) -> Result<()>;
 }
 
 /// One object to write.
 #[derive(Debug)]
 pub struct WriteTicket {
-    /// Which piece of the job this is.
+    /// The number of this ticket in its job.
     pub index: usize,
-    /// Write only if the object is in this state; `None`: replace whatever is there.
-    pub expect: Option<ExpectOwned>,
+    /// The expected state of the object; `None`: replace any object.
+    pub precondition: Option<OwnedPrecondition>,
 }
 
-/// As [`Expect`], kept in a ticket.
+/// As [`Precondition`], owned by a ticket.
 #[derive(Debug, Clone)]
-pub enum ExpectOwned {
+pub enum OwnedPrecondition {
     /// No object.
     Absent,
     /// The object as it was when this version was read.
-    Is(Version),
+    Unchanged(Version),
 }
 
-impl ExpectOwned {
-    /// The borrowed form.
-    pub fn as_expect(&self) -> Expect<'_> {
+impl OwnedPrecondition {
+    /// Returns the borrowed form.
+    pub fn as_precondition(&self) -> Precondition<'_> {
         match self {
-            Self::Absent => Expect::Absent,
-            Self::Is(version) => Expect::Is(version),
+            Self::Absent => Precondition::Absent,
+            Self::Unchanged(version) => Precondition::Unchanged(version),
         }
     }
 }
 
-/// Where the bytes of a write are.
+/// The location of the bytes of a write.
 #[derive(Debug)]
 pub enum Payload<'s> {
-    /// In the scratch the map handed in.
+    /// In the scratch buffer that the map passed.
     Scratch,
-    /// In the caller's memory: nothing was copied.
-    Caller(&'s [u8]),
+    /// In the caller's memory, without a copy.
+    Borrowed(&'s [u8]),
 }
 
-/// A batch of writes, pulled by the map: encoding overlaps storing.
+/// A batch of writes. The map pulls its tickets, so encoding overlaps storing.
 pub trait WriteJob: Sync {
-    /// How many threads the work is worth. 1: stay on the calling thread.
+    /// Returns the useful number of threads. 1: stay on the calling thread.
     fn threads(&self) -> usize;
 
-    /// The next ticket and, in `key`, its object. Each ticket is handed out once.
+    /// Returns the next ticket and sets `key` to its object. Each ticket is returned once.
     fn next(&self, key: &mut Key) -> Option<WriteTicket>;
 
-    /// Makes the bytes of piece `index`, in `scratch` (whose contents are replaced) or elsewhere.
+    /// Produces the bytes of ticket `index`, in `scratch` (whose content is replaced) or elsewhere.
     ///
     /// # Errors
-    /// The map reports them through [`WriteJob::done`] and goes on.
+    /// The map passes errors to [`WriteJob::done`] and continues.
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>>;
 
-    /// Whether the bytes of each piece can be had in parts too, by [`WriteJob::parts`].
+    /// Whether [`WriteJob::parts`] is available.
     fn has_parts(&self) -> bool {
         false
     }
 
-    /// As [`WriteJob::value`], in parts: `put` is called with one after another, and the whole is never in memory.
+    /// As [`WriteJob::value`], in parts: `put` is called for each part, and the whole is never in memory.
     ///
-    /// For maps that store an object as it comes and show it once it is complete. May be called again for the same piece,
-    /// if the map has to begin anew.
+    /// For maps that stream an object and publish it when it is complete. It may be called again for the same
+    /// ticket, if the map starts over.
     ///
     /// # Errors
-    /// Those of `put`, and of making the parts; then the object is not to be stored.
+    /// The errors of `put` and of encoding; the object must not be stored then.
     fn parts(&self, _index: usize, _put: &mut PutPart<'_>) -> Result<()> {
         Err(ErrorKind::Internal.context("the job has no parts"))
     }
 
-    /// Takes a ticket back with what became of it.
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>);
+    /// Completes a ticket with its result.
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>);
 }
 
-/// Takes the next part of an object.
+/// Stores the next part of an object.
 pub type PutPart<'p> = dyn FnMut(&[u8]) -> Result<()> + Send + 'p;
 
-/// One dataset's key → bytes store.
+/// The store of keys and bytes of one dataset.
 ///
 /// Guarantees of every implementation:
-/// * a write replaces the whole object or leaves the old one: no reader ever sees a part of it;
-/// * only the storage's own "no such key" is absence (`Ok(None)`, `Ok(false)`); every other failure is an error
-///   that names the key;
-/// * an object's key is never a prefix of another object's key, and a key that is only a prefix holds no object (where
-///   each operation is a request, [`MapCaps::remote`], a map does not ask for this alone: there a key that is only a
-///   prefix is one without an object, and to keep keys apart is the caller's part);
+/// * a write replaces the whole object or leaves the old one: no reader sees a part of it;
+/// * only the storage's own "no such key" is absence (`Ok(None)`, `Ok(false)`); every other failure is an
+///   error that names the key;
+/// * an object's key is never a prefix of another object's key. Remote maps ([`MapCaps::remote`]) do not
+///   check this: there the caller keeps keys apart, and a mere prefix is a key without an object;
 /// * nothing outside the dataset is ever touched.
 pub trait ZMap: Send + Sync + fmt::Debug {
-    /// What this map can do.
+    /// Returns the capabilities of this map.
     fn caps(&self) -> MapCaps;
 
-    /// Length in bytes of the object at `key`, or `None` if there is none.
+    /// Returns the length in bytes of the object at `key`, or `None` if there is none.
     ///
     /// # Errors
-    /// `NC_EEMPTY` if `key` is only a prefix of objects; otherwise what the storage says.
+    /// `NC_EEMPTY` if `key` is only a prefix of objects; otherwise the storage's error.
     fn len(&self, key: &Key) -> Result<Option<u64>>;
 
-    /// Replaces `out` by the requested bytes; `false` if there is no object. Bytes beyond the end are left out.
+    /// Replaces `out` by the wanted bytes; `false` if there is no object. Bytes beyond the end are left out.
     ///
     /// # Errors
     /// As [`ZMap::len`].
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool>;
 
-    /// The next segments below `prefix` that lead to an object, sorted bytewise, each once.
+    /// Returns the next segments below `prefix` that lead to an object, sorted bytewise, each once.
     ///
     /// # Errors
-    /// What the storage says; a prefix without objects is an empty list, not an error.
-    fn search(&self, prefix: &Key) -> Result<Vec<String>>;
+    /// The storage's error. A prefix without objects gives an empty list, not an error.
+    fn children(&self, prefix: &Key) -> Result<Vec<String>>;
 
-    /// The next segments below `prefix` that may lead to an object, sorted bytewise, each once.
+    /// Returns the next segments below `prefix` that may lead to an object, sorted bytewise, each once.
     ///
-    /// All that [`ZMap::search`] finds, and perhaps more: a name is not looked behind, which in a directory costs an
-    /// open and a list each. For callers that ask for what they want below each name anyway.
+    /// It includes the result of [`ZMap::children`], and perhaps more: names are not checked, which saves
+    /// opening and listing directories. For callers that request objects below each name anyway.
     ///
     /// # Errors
-    /// As [`ZMap::search`].
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.search(prefix)
+    /// As [`ZMap::children`].
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.children(prefix)
     }
 
-    /// The next segments below `prefix` that no key can have, as text to show ([`Key::shown`]), sorted, each once.
-    /// One that leads further ends with a `/`.
+    /// Returns the next segments below `prefix` that are not valid in a key, as printable text
+    /// ([`Key::escaped`]), sorted, each once. A directory ends with `/`.
     ///
-    /// The storage holds objects there that no method reaches. A map whose storage knows keys only has none.
+    /// No method reaches such objects. Object storage has none.
     ///
     /// # Errors
-    /// Those of the storage.
-    fn unnamable(&self, _prefix: &Key) -> Result<Vec<String>> {
+    /// The storage's error.
+    fn invalid_names(&self, _prefix: &Key) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
     /// Replaces the object at `key`, atomically.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map cannot; `NC_EOBJECT` if `key` is a prefix of an object or an object's key is a prefix of it.
+    /// `NC_EPERM` if the map cannot write; `NC_EOBJECT` if `key` is a prefix of an object's key, or the
+    /// reverse.
     fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
-        Err(not_able("write", key))
+        Err(unsupported("write", key))
     }
 
-    /// Removes the object at `key`; `false` if there was none. Prefixes left without objects vanish.
+    /// Removes the object at `key`; `false` if there was none. Prefixes without objects vanish.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map cannot.
+    /// `NC_EPERM` if the map cannot delete.
     fn delete(&self, key: &Key) -> Result<bool> {
-        Err(not_able("delete", key))
+        Err(unsupported("delete", key))
     }
 
-    /// Makes everything written so far durable, as far as the open options ask for it.
+    /// Makes all writes durable, as far as [`Durability`](crate::Durability) demands.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// The storage's error.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Flushes, then releases what the map holds: files, locks, memory and connections. Idempotent.
+    /// Flushes, then releases files, locks, memory and connections. Idempotent.
     ///
-    /// Handles to the map may live on: nothing waits for the last of them to go. A request that comes later takes up again
-    /// what it needs, or fails with `NC_EBADID`. Some things stay on purpose: objects in the memory of the process, a
-    /// cache, connections that several maps share.
+    /// Other handles to the map may still exist. A later request acquires resources again or fails with
+    /// `NC_EBADID`. Some resources remain: objects in memory, a cache, shared connections.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// The storage's error.
     fn close(&self) -> Result<()> {
         self.sync()
     }
 
-    /// Whether there is an object at `key`; a mere prefix is none.
+    /// Whether there is an object at `key`; a mere prefix is not an object.
     ///
     /// # Errors
     /// As [`ZMap::len`], without `NC_EEMPTY`.
@@ -351,51 +350,50 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         }
     }
 
-    /// All keys of objects at or below `prefix`, sorted bytewise.
+    /// Returns all keys of objects at or below `prefix`, sorted bytewise.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// The storage's error.
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         batch::walk(self, prefix)
     }
 
-    /// All keys of objects below `prefix`, sorted bytewise, if a single request brings them; `None` if it takes more
-    /// requests than one, or if a map does not tell.
+    /// Returns all keys of objects below `prefix`, sorted bytewise, if a single request suffices; `None`
+    /// otherwise.
     ///
-    /// For who would know everything at once where each step is a wait ([`MapCaps::remote`]). What lies at `prefix` itself
-    /// is not named.
+    /// For remote maps ([`MapCaps::remote`]), where each step waits. The key `prefix` itself is left out.
     ///
     /// # Errors
-    /// Those of the storage.
-    fn list_once(&self, _prefix: &Key) -> Result<Option<Vec<Key>>> {
+    /// The storage's error.
+    fn list_in_one_request(&self, _prefix: &Key) -> Result<Option<Vec<Key>>> {
         Ok(None)
     }
 
-    /// The most bytes that a key may have, if there is such a limit: longer ones cannot be written.
+    /// Returns the maximum length of a key in bytes, if there is a limit for writes.
     fn max_key(&self) -> Option<usize> {
         None
     }
 
-    /// The most bytes that a segment of a key may have, if there is such a limit: keys with longer ones cannot be written.
+    /// Returns the maximum length of a segment in bytes, if there is a limit for writes.
     fn max_segment(&self) -> Option<usize> {
         None
     }
 
-    /// Whether two threads that write at once store nearly twice as many small objects as one.
+    /// Whether two threads store nearly twice as many small objects as one.
     ///
-    /// Files of a directory, whose making the system does for several at once; not memory, where a write is a copy, nor one
-    /// file for all, where they wait for each other. Asked before each of many writes, so it looks nowhere.
+    /// True for files in a directory. False for memory, where a write is a copy, and for archives, where
+    /// writes wait for each other. It is called before many writes, so it must be cheap.
     fn parallel_writes(&self) -> bool {
         false
     }
 
-    /// Moves every object at or below `from` to the same place below `to`, where nothing may be.
+    /// Moves every object at or below `from` to the same place below `to`, which must be empty.
     ///
-    /// The default copies all of them, then deletes; a map that can do better (one rename) does.
+    /// The default copies all objects, then deletes. A map with a real rename overrides it.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map cannot delete, `NC_EOBJECT` if there is something at `to` or one lies in the other,
-    /// `NC_EINVAL` for the root; then nothing has changed. If nothing is at `from` nothing happens.
+    /// `NC_EPERM` if the map cannot delete; `NC_EOBJECT` if `to` is not empty, or if one key is below the
+    /// other; `NC_EINVAL` for the root. Nothing has changed then. An empty `from` is no error.
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         batch::copy_then_delete(self, from, to)
     }
@@ -411,38 +409,39 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         Ok(found)
     }
 
-    /// As [`ZMap::read`] of the first `limit` bytes, with the version of what was read; `None` if there is no object.
+    /// As [`ZMap::read`] of the first `limit` bytes, with the version of the object; `None` if there is no
+    /// object.
     ///
     /// # Errors
     /// `NC_EPERM` if the map has no conditional writes.
     fn read_versioned(&self, key: &Key, _limit: usize, _out: &mut Vec<u8>) -> Result<Option<Version>> {
-        Err(not_able("read versions", key))
+        Err(unsupported("read versions", key))
     }
 
-    /// Replaces the object at `key` if it is as expected.
+    /// Replaces the object at `key` if it is in the expected state.
     ///
     /// # Errors
     /// `NC_EPERM` if the map has no conditional writes.
-    fn write_if(&self, key: &Key, _value: &[u8], _expect: Expect<'_>) -> Result<Written> {
-        Err(not_able("write conditionally", key))
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: Precondition<'_>) -> Result<WriteOutcome> {
+        Err(unsupported("write conditionally", key))
     }
 
-    /// Reads the object, lets `change` make a new one of it, and writes that, again and again until nobody
-    /// came between. `change` gets the old bytes (or `None`) and the emptied buffer for the new ones.
+    /// Reads the object, calls `change` to compute the new one, and writes that. Repeats until no other
+    /// writer came between. `change` gets the old bytes (or `None`) and an empty buffer for the new ones.
     ///
-    /// An object of more than `limit` bytes is an error, not an allocation: a map reads at most one more.
+    /// A longer object than `limit` is an error, not an allocation: a map reads at most one byte more.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map has no conditional writes; `NC_EIO` if the object is longer than `limit`; whatever
-    /// `change` answers; an error that names the key after too many lost races.
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    /// `NC_EPERM` if the map has no conditional writes; `NC_EIO` if the object is longer than `limit`; the
+    /// error of `change`; an error that names the key after too many conflicts.
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         batch::compare_and_swap(self, key, limit, change)
     }
 
-    /// All bytes of a map that lies in memory as one file, everything written; also once it is closed.
+    /// Returns all bytes of a map that is one file in memory, with all changes; also after closing.
     ///
     /// # Errors
-    /// `NC_EINMEMORY` if it does not.
+    /// `NC_EINMEMORY` if it is not.
     fn image(&self) -> Result<Vec<u8>> {
         Err(ErrorKind::InMemory.context("the map is not a file in memory"))
     }
@@ -458,11 +457,11 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     }
 }
 
-/// What [`ZMap::update`] calls: old bytes in, new bytes out.
+/// The callback of [`ZMap::update`]: receives the old bytes and produces the new ones.
 ///
-/// It may be called while the key is locked: it must neither use the map nor wait for the pool of threads.
-pub type Change<'c> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Result<()> + 'c;
+/// The key may be locked during the call: it must neither use the map nor wait for pool threads.
+pub type UpdateFn<'c> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Result<()> + 'c;
 
-fn not_able(what: &str, key: &Key) -> nczarr_model::Error {
+fn unsupported(what: &str, key: &Key) -> nczarr_model::Error {
     ErrorKind::Perm.context(format!("this map cannot {what}: key {key}"))
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{Options, Piece, Registry};
+use nczarr_dispatch::{Allocation, Options, Registry};
 
 /// A slab, of which no other piece is cut.
 const SLAB: usize = 2 << 20;
@@ -19,8 +19,8 @@ fn resident() -> usize {
 }
 
 /// Takes pieces and writes nothing to them: whatever of them is in memory, somebody else asked for.
-fn take(pieces: &mut Vec<Piece>, count: usize) {
-    pieces.extend((0..count).map(|_| Piece::new(SLAB).unwrap()));
+fn take(pieces: &mut Vec<Allocation>, count: usize) {
+    pieces.extend((0..count).map(|_| Allocation::new(SLAB).unwrap()));
 }
 
 /// Opens nothing: what is asked for beside that counts.
@@ -52,8 +52,8 @@ fn the_next_slab_is_ready_for_who_keeps_taking_them() {
         std::thread::yield_now();
     }
     let ready = resident();
-    let mut next = Piece::new(SLAB).unwrap();
-    next.bytes().fill(std::mem::MaybeUninit::new(7));
+    let mut next = Allocation::new(SLAB).unwrap();
+    next.uninit_bytes().fill(std::mem::MaybeUninit::new(7));
     assert!(resident() < ready + SLAB / 2 + SLAB, "the piece is the one that was ready, and one more at most is made");
     pieces.push(next);
 

@@ -2,7 +2,7 @@
 //!
 //! One test, alone in its process: the registry of the process is one.
 
-use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Origin, Registry, Table};
+use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Origin, PluginTable, Registry};
 use nczarr_model::{ErrorKind, Result};
 
 struct Class(&'static [&'static str]);
@@ -20,7 +20,7 @@ impl ElementClass for Class {
 static OWN_NAMES: [&str; 2] = ["own", "example.own"];
 static OWN: Class = Class(&OWN_NAMES);
 static OTHER: Class = Class(&["other"]);
-static TABLE: Table = Table { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
+static TABLE: PluginTable = PluginTable { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
 
 nczarr_dispatch::inventory::submit! { ElementPlugin(&OWN) }
 nczarr_dispatch::inventory::submit! { ElementPlugin(&OTHER) }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::place::{self, Unfinished};
-use nczarr_dispatch::{Durability, Spacing};
+use nczarr_dispatch::single_file::{self, TempFile};
+use nczarr_dispatch::{Durability, HeaderPadding};
 use nczarr_model::{Error, ErrorKind, Model, Result};
 
 use crate::copy;
@@ -42,7 +42,7 @@ pub(crate) struct Committed {
     /// That model: who aborts definitions comes back to it.
     pub(crate) model: Option<Arc<Model>>,
     /// The file of a new dataset.
-    pub(crate) unfinished: Option<Unfinished>,
+    pub(crate) unfinished: Option<TempFile>,
 }
 
 impl ClassicDataset {
@@ -59,14 +59,14 @@ impl ClassicDataset {
     /// # Errors
     /// `NC_EVARSIZE` for variables that are too large; `NC_EINDEFINE` if data are being written and would have to be
     /// moved; what the storage says. The file is as it was then.
-    pub(crate) fn write_header(&self, spacing: Spacing, committed: &mut Committed) -> Result<()> {
+    pub(crate) fn write_header(&self, spacing: HeaderPadding, committed: &mut Committed) -> Result<()> {
         let edition = self.shared.model.edition();
-        if committed.edition == Some(edition) && spacing == Spacing::default() {
+        if committed.edition == Some(edition) && spacing == HeaderPadding::default() {
             return Ok(());
         }
         let model = self.shared.model.snapshot();
         let is_stored = committed.model.as_ref().is_some_and(|stored| Arc::ptr_eq(stored, &model));
-        if !is_stored || spacing != Spacing::default() {
+        if !is_stored || spacing != HeaderPadding::default() {
             self.write_model(&model, spacing, committed)?;
         }
         // Not before all of it is there; edits that came after the snapshot make another edition.
@@ -75,7 +75,7 @@ impl ClassicDataset {
         Ok(())
     }
 
-    fn write_model(&self, model: &Model, spacing: Spacing, committed: &mut Committed) -> Result<()> {
+    fn write_model(&self, model: &Model, spacing: HeaderPadding, committed: &mut Committed) -> Result<()> {
         let current = self.shared.numbered().1;
         let kind = self.shared.kind;
         let Some(stored) = &committed.header else {
@@ -94,7 +94,7 @@ impl ClassicDataset {
         if layout.slots != current.layout.slots || !is_atomic(&range) {
             return self.write_anew(model, layout, &current, committed);
         }
-        let alone = self.shared.gate.alone()?;
+        let alone = self.shared.gate.lock_exclusive()?;
         let mut told = committed.records;
         if !range.is_empty() {
             if told.is_none() {
@@ -142,7 +142,7 @@ impl ClassicDataset {
         }
         let new = Current::new(model, layout, Arc::clone(store), Ready::Nothing, &self.shared.options)?;
         let kept = match &mut committed.unfinished {
-            Some(unfinished) => Some(unfinished.keep()?),
+            Some(unfinished) => Some(unfinished.persist()?),
             None => None,
         };
         committed.unfinished = None;
@@ -154,7 +154,7 @@ impl ClassicDataset {
 
     /// Writes a file of another layout and puts it in the place of this one.
     fn write_anew(&self, model: &Model, layout: Layout, current: &Current, committed: &mut Committed) -> Result<()> {
-        let alone = self.shared.gate.alone()?;
+        let alone = self.shared.gate.lock_exclusive()?;
         let (records, filling) = (self.records(model), is_filling(model));
         current.ensure_all(records, filling)?;
         let header = write::header(self.shared.kind, model, &layout, records)?;
@@ -164,7 +164,7 @@ impl ClassicDataset {
         }
         let (store, unfinished) = match current.store.as_file() {
             Some((_, path)) => {
-                let (opened, unfinished) = place::beside(path)?;
+                let (opened, unfinished) = single_file::create_temp_file(path)?;
                 (Store::file(opened.file, opened.path), Some(unfinished))
             }
             None => (Store::memory(Vec::new()), None),
@@ -179,7 +179,7 @@ impl ClassicDataset {
             Some(mut unfinished) => {
                 // Before the old file goes: what was readable never depends on what storage has not written yet.
                 new.store.persist()?;
-                Some(unfinished.keep()?)
+                Some(unfinished.persist()?)
             }
             None => None,
         };
@@ -194,7 +194,7 @@ impl ClassicDataset {
     /// Sees to it that a file that was put in its place is found there after a failure of power, if that is wanted.
     fn settle(&self, place: Option<PathBuf>) -> Result<()> {
         match place {
-            Some(place) if self.is_durable() => place::sync_directory(&place),
+            Some(place) if self.is_durable() => single_file::sync_directory(&place),
             _ => Ok(()),
         }
     }
@@ -210,7 +210,7 @@ impl ClassicDataset {
         let model = self.shared.model.snapshot();
         let current = self.shared.numbered().1;
         let records = self.records(&model);
-        let writing = self.shared.gate.write();
+        let writing = self.shared.gate.lock_shared();
         current.ensure_all(records, is_filling(&model))?;
         if records == 0 {
             reach(&current)?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use nczarr_dispatch::place::{self, Unfinished};
-use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Persist, settings};
+use nczarr_dispatch::single_file::{self, TempFile};
+use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, PersistTarget, settings};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
@@ -23,7 +23,8 @@ use crate::store::Store;
 /// system says.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_place(request)?;
-    let (opened, unfinished) = place::create(&request.target.path, request.clobber, request.registry, INFO.magic)?;
+    let (opened, unfinished) =
+        single_file::create(&request.target.path, request.clobber, request.registry, INFO.magic)?;
     start(request, Store::file(opened.file, opened.path), Some(unfinished), None)
 }
 
@@ -36,8 +37,13 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     if persist {
         check_place(request)?;
         let path = Path::new(&request.target.path);
-        target =
-            Some(Persist::to_new(path, request.clobber, request.registry, request.options.durability, INFO.magic)?);
+        target = Some(PersistTarget::to_new(
+            path,
+            request.clobber,
+            request.registry,
+            request.options.durability,
+            INFO.magic,
+        )?);
     }
     start(request, Store::memory(Vec::new()), None, target)
 }
@@ -57,8 +63,8 @@ fn check_place(request: &CreateRequest<'_>) -> Result<()> {
 pub(crate) fn start(
     request: &CreateRequest<'_>,
     store: Store,
-    unfinished: Option<Unfinished>,
-    persist: Option<Persist>,
+    unfinished: Option<TempFile>,
+    persist: Option<PersistTarget>,
 ) -> Result<Arc<dyn Dataset>> {
     let kind =
         Kind::of_modes(request.target).or_else(|| Kind::of_format(settings::default_format())).unwrap_or(Kind::Cdf1);

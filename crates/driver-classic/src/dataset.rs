@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::{Dataset, DatasetInfo, Gate, Options, Persist, Registry, Spacing, VarData, place};
+use nczarr_dispatch::{
+    Dataset, DatasetInfo, HeaderPadding, Options, PersistTarget, Registry, RenameLock, VarData, single_file,
+};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::commit::Committed;
@@ -24,7 +26,7 @@ pub(crate) struct ClassicDataset {
     /// The records there were when it was opened.
     pub(crate) counted: u64,
     /// Where the bytes in memory go when it is closed.
-    pub(crate) persist: Option<Persist>,
+    pub(crate) persist: Option<PersistTarget>,
     /// Held by whoever writes the header.
     pub(crate) committed: Mutex<Committed>,
     /// Held while an edit is admitted and applied: one must not make another one illegal in between.
@@ -43,7 +45,7 @@ pub(crate) struct Shared {
     closed: AtomicBool,
     /// It was closed while somebody was writing who could not be waited for.
     left: AtomicBool,
-    pub(crate) gate: Gate,
+    pub(crate) gate: RenameLock,
     current: RwLock<Arc<Current>>,
     /// Another one with every [`Current`].
     number: AtomicU64,
@@ -58,7 +60,7 @@ impl Shared {
             writable,
             closed: AtomicBool::new(false),
             left: AtomicBool::new(false),
-            gate: Gate::default(),
+            gate: RenameLock::default(),
             current: RwLock::new(Arc::new(current)),
             number: AtomicU64::new(0),
         }
@@ -89,7 +91,7 @@ impl Shared {
         if self.closed.swap(true, Ordering::AcqRel) {
             return false;
         }
-        if self.writable && !self.gate.see_off() {
+        if self.writable && !self.gate.wait_until_free() {
             self.left.store(true, Ordering::Relaxed);
             fence(Ordering::SeqCst);
         }
@@ -118,7 +120,7 @@ impl Shared {
 
 impl ClassicDataset {
     fn write_all(&self, committed: &mut Committed) -> Result<()> {
-        self.write_header(Spacing::default(), committed)?;
+        self.write_header(HeaderPadding::default(), committed)?;
         self.shared.model.end();
         self.write_records(committed)
     }
@@ -138,7 +140,7 @@ impl ClassicDataset {
         {
             tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");
         }
-        self.persist.iter().for_each(Persist::release);
+        self.persist.iter().for_each(PersistTarget::release);
     }
 
     fn write_image(&self) -> Result<()> {
@@ -197,10 +199,10 @@ impl Dataset for ClassicDataset {
     }
 
     fn commit(&self) -> Result<()> {
-        self.commit_spaced(Spacing::default())
+        self.commit_padded(HeaderPadding::default())
     }
 
-    fn commit_spaced(&self, spacing: Spacing) -> Result<()> {
+    fn commit_padded(&self, spacing: HeaderPadding) -> Result<()> {
         if !self.shared.writable {
             return self.shared.check_open();
         }
@@ -210,10 +212,10 @@ impl Dataset for ClassicDataset {
         self.write_header(spacing, &mut committed)
     }
 
-    fn spacing(&self) -> Spacing {
+    fn header_padding(&self) -> HeaderPadding {
         let current = self.shared.numbered().1;
         // Room beyond the end of the file is nobody's.
-        current.store.size().map_or_else(|_| Spacing::default(), |size| current.layout.spacing(size))
+        current.store.size().map_or_else(|_| HeaderPadding::default(), |size| current.layout.spacing(size))
     }
 
     fn sync(&self) -> Result<()> {
@@ -237,7 +239,7 @@ impl Dataset for ClassicDataset {
         }
         let mut committed = self.lock_committed();
         let outcome = if committed.header.is_none() {
-            committed.unfinished.take().map_or(Ok(()), place::Unfinished::discard)
+            committed.unfinished.take().map_or(Ok(()), single_file::TempFile::discard)
         } else {
             // What was changed in data mode counts as written: only a define mode that did not end is undone.
             self.shared.model.roll_back();

@@ -35,8 +35,8 @@ impl Driver for ClassicDriver {
         open::open(request)
     }
 
-    fn open_from(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
-        open::open_from(request, source)
+    fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+        open::open_from_source(request, source)
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {

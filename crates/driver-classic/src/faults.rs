@@ -107,7 +107,7 @@ fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
         let shape = model.shape(var).unwrap();
         let xtype = model.var(var).unwrap().xtype;
         let mut bytes = vec![0; shape.iter().product::<u64>() as usize * xtype.size().unwrap()];
-        let out = &mut OutBuf::over(&mut bytes);
+        let out = &mut OutBuf::from_slice(&mut bytes);
         ds.get_vara(var, &vec![0; shape.len()], &shape, nczarr_dispatch::MemMut::Fixed { ty: xtype, out }).unwrap();
         Values::from_native_bytes(xtype, &bytes).unwrap()
     };

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::has_passed;
+use nczarr_dispatch::has_elapsed;
 use nczarr_model::{Result, Slab, VarId};
 
 use crate::claims::Claims;
@@ -70,7 +70,7 @@ impl Current {
         let mut start = None;
         while !here.is_ready(units.end) {
             let mut claims = here.growth.claims();
-            if claims.is_writing(&units) && !has_passed(PATIENCE, &mut start) {
+            if claims.is_writing(&units) && !has_elapsed(PATIENCE, &mut start) {
                 drop(claims);
                 std::thread::sleep(PAUSE);
                 continue;

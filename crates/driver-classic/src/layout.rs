@@ -6,7 +6,7 @@
 //! Source: the format specification; where a redefined file keeps its gaps, and which sizes are refused, as
 //! `NC_begins` and `NC_check_vlens` of netCDF-C decide.
 
-use nczarr_dispatch::Spacing;
+use nczarr_dispatch::HeaderPadding;
 use nczarr_model::{ErrorKind, Model, Result, VarId};
 
 use crate::kind::Kind;
@@ -57,7 +57,7 @@ impl Layout {
 
     /// The room behind the header and behind the fixed variables, and the alignment with which a file of the same header has
     /// the same places. A section that begins beyond `size`, where the file ends, has none.
-    pub(crate) fn spacing(&self, size: u64) -> Spacing {
+    pub(crate) fn spacing(&self, size: u64) -> HeaderPadding {
         let end = self.slots.iter().filter(|slot| !slot.record).map(|slot| slot.begin.saturating_add(slot.len)).max();
         let room = |begin: u64, end: u64| match begin.checked_sub(end) {
             Some(free) if begin <= size => (free, if begin.is_multiple_of(4) { 0 } else { 1 }),
@@ -65,7 +65,7 @@ impl Layout {
         };
         let (h_minfree, v_align) = room(self.begin_var, self.header);
         let (v_minfree, r_align) = room(self.begin_rec, end.unwrap_or(self.begin_var));
-        Spacing { h_minfree, v_align, v_minfree, r_align }
+        HeaderPadding { h_minfree, v_align, v_minfree, r_align }
     }
 
     /// Fills in, from the slots, what follows from where they begin.
@@ -152,7 +152,7 @@ fn check_sizes(kind: Kind, model: &Model, slots: &[Slot]) -> Result<()> {
 /// # Errors
 /// `NC_EVARSIZE` for variables that are too large or would begin too far behind; as [`sizes`] and
 /// [`header_len`](write::header_len).
-pub(crate) fn decide(kind: Kind, model: &Model, spacing: Spacing, old: Option<&Layout>) -> Result<Layout> {
+pub(crate) fn decide(kind: Kind, model: &Model, spacing: HeaderPadding, old: Option<&Layout>) -> Result<Layout> {
     let mut slots = sizes(model)?;
     check_sizes(kind, model, &slots)?;
     let header = write::header_len(kind, model, &slots)?;
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn room_and_alignment_are_kept_when_there_is_enough() {
-        let spacing = |h_minfree, v_align, v_minfree, r_align| Spacing { h_minfree, v_align, v_minfree, r_align };
+        let spacing = |h_minfree, v_align, v_minfree, r_align| HeaderPadding { h_minfree, v_align, v_minfree, r_align };
         let one = model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1])]);
-        let header = decide(Kind::Cdf1, &one, Spacing::default(), None).unwrap();
+        let header = decide(Kind::Cdf1, &one, HeaderPadding::default(), None).unwrap();
         assert_eq!(header.begin_var, header.header);
         assert_eq!(header.begin_rec, header.begin_var + 12);
         let roomy = decide(Kind::Cdf1, &one, spacing(100, 64, 10, 32), None).unwrap();
@@ -255,13 +255,13 @@ mod tests {
         // One more variable of each sort.
         let more =
             model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1]), (NcType::Byte, &[1]), (NcType::Byte, &[0])]);
-        let kept = decide(Kind::Cdf1, &more, Spacing::default(), Some(&roomy)).unwrap();
+        let kept = decide(Kind::Cdf1, &more, HeaderPadding::default(), Some(&roomy)).unwrap();
         assert_eq!(kept.begin_var, roomy.begin_var, "the header has room");
         assert_eq!(kept.begin_rec, roomy.begin_rec, "and so have the fixed variables");
         assert_eq!(kept.slots[2].begin, roomy.begin_var + 12);
         assert_eq!(kept.slots[3].begin, roomy.begin_rec + 8);
         assert_eq!(kept.recsize, 8 + 4);
-        let tight = decide(Kind::Cdf1, &more, Spacing::default(), Some(&header)).unwrap();
+        let tight = decide(Kind::Cdf1, &more, HeaderPadding::default(), Some(&header)).unwrap();
         assert_eq!(tight.begin_var, tight.header);
         assert_eq!(tight.begin_rec, tight.begin_var + 12 + 4);
     }
@@ -278,7 +278,7 @@ mod tests {
             for (h_minfree, v_align, v_minfree, r_align) in
                 [(0, 0, 0, 0), (100, 64, 10, 32), (3, 1, 5, 1), (0, 6, 0, 10)]
             {
-                let asked = Spacing { h_minfree, v_align, v_minfree, r_align };
+                let asked = HeaderPadding { h_minfree, v_align, v_minfree, r_align };
                 let model = model(&[3], vars);
                 let mut first = decide(Kind::Cdf2, &model, asked, None).unwrap();
                 let second = decide(Kind::Cdf2, &model, first.spacing(u64::MAX), None).unwrap();
@@ -286,7 +286,11 @@ mod tests {
                 first.begin_rec = second.begin_rec;
                 assert_eq!(second, first, "{vars:?} {asked:?}");
                 if !vars.is_empty() {
-                    assert_eq!(first.spacing(first.begin_var - 1), Spacing::default(), "beyond the end of the file");
+                    assert_eq!(
+                        first.spacing(first.begin_var - 1),
+                        HeaderPadding::default(),
+                        "beyond the end of the file"
+                    );
                 }
             }
         }

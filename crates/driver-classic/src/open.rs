@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Fault, OpenRequest, Part, Persist, place};
+use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Fault, InitialRead, OpenRequest, PersistTarget, single_file};
 use nczarr_model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::Committed;
@@ -24,7 +24,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         return open_elsewhere(request);
     }
     check_place(request)?;
-    let opened = place::open(&request.target.path, request.writable)?;
+    let opened = single_file::open(&request.target.path, request.writable)?;
     let store = match request.options.memory_map && !request.writable {
         true => Store::mapped(opened.file, opened.path)?,
         false => Store::file(opened.file, opened.path),
@@ -38,14 +38,14 @@ const FIRST: u64 = 64 << 10;
 /// Opens a file that is not a local one, for reading.
 fn open_elsewhere(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_read_only(request)?;
-    open_from(request, request.registry.open_source(request, Part::Head(FIRST))?)
+    open_from_source(request, request.registry.open_source(request, InitialRead::Head(FIRST))?)
 }
 
 /// As [`open`], of a file elsewhere that was opened before.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
     check_read_only(request)?;
     open_store(request, Store::elsewhere(source), None)
 }
@@ -66,9 +66,9 @@ fn check_read_only(request: &OpenRequest<'_>) -> Result<()> {
 pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
     check_place(request)?;
     let persist = persist && request.writable;
-    let opened = place::open(&request.target.path, persist)?;
+    let opened = single_file::open(&request.target.path, persist)?;
     let bytes = opened.read()?;
-    let persist = persist.then(|| Persist::to_opened(opened, request.options.durability, INFO.magic));
+    let persist = persist.then(|| PersistTarget::to_opened(opened, request.options.durability, INFO.magic));
     open_store(request, if request.writable { Store::memory(bytes) } else { Store::own(bytes) }, persist)
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
 /// No memory is taken for more than so much of a record that nothing stands for.
 const MISSING: u64 = 16 << 20;
 
-fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>) -> Result<Arc<dyn Dataset>> {
+fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<PersistTarget>) -> Result<Arc<dyn Dataset>> {
     let (writable, options) = (request.writable, request.options);
     let at = |error: nczarr_model::Error| error.at(request.target);
     let size = store.size()?;
@@ -150,5 +150,5 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>)
 
 /// What a dataset of this kind says of itself.
 pub(crate) fn info(kind: Kind, writable: bool, faults: Vec<Fault>) -> DatasetInfo {
-    DatasetInfo { version: kind.version().to_string(), writable, faults, ..DatasetInfo::of(&INFO, kind.format()) }
+    DatasetInfo { version: kind.version().to_string(), writable, faults, ..DatasetInfo::new(&INFO, kind.format()) }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::place;
+use nczarr_dispatch::single_file;
 use nczarr_model::{Error, ErrorKind, Model, Result};
 
 use crate::current::{Current, Ready};
@@ -58,7 +58,7 @@ impl ClassicDataset {
 
     /// Goes on with the file that is there now.
     fn go_over(&self, current: &Current, path: &Path) -> Result<()> {
-        let store = current.store.anew(place::open(&path.to_string_lossy(), false)?)?;
+        let store = current.store.anew(single_file::open(&path.to_string_lossy(), false)?)?;
         let (loaded, size) = self.load(&store, path)?;
         self.check_same(&loaded, path)?;
         if loaded.whole.saturating_sub(size) > PADDING {

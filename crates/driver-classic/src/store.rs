@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::place::{Opened, identity};
+use nczarr_dispatch::single_file::{OpenedFile, file_identity};
 use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -122,7 +122,7 @@ impl Store {
     /// # Errors
     /// What the system says.
     pub(crate) fn is_outdated(&self, found: &Metadata) -> Result<bool> {
-        let differs = |known: &Metadata| identity(known) != identity(found);
+        let differs = |known: &Metadata| file_identity(known) != file_identity(found);
         match &self.place {
             Place::File { file, path } => {
                 file.metadata().map(|known| differs(&known)).map_err(|error| failed("look at", path, error))
@@ -138,7 +138,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::mapped`].
-    pub(crate) fn anew(&self, opened: Opened) -> Result<Self> {
+    pub(crate) fn anew(&self, opened: OpenedFile) -> Result<Self> {
         match &self.place {
             #[cfg(feature = "mmap")]
             Place::Mapped(_) => Self::mapped(opened.file, opened.path),
@@ -161,7 +161,7 @@ impl Store {
             .try_reserve_exact(len)
             .map_err(|error| ErrorKind::NoMem.context(format!("{len} bytes")).caused_by(error))?;
         bytes.resize(len, 0);
-        let mut out = OutBuf::over(&mut bytes);
+        let mut out = OutBuf::from_slice(&mut bytes);
         self.read_at(offset, &mut out)?;
         let read = out.filled().len();
         bytes.truncate(read);
@@ -208,7 +208,7 @@ impl Store {
     fn read_there(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let copy = |bytes: &[u8], out: &mut OutBuf<'_>| {
             let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
-            out.put(&rest[..rest.len().min(out.room())])
+            out.put(&rest[..rest.len().min(out.remaining())])
         };
         match &self.place {
             Place::File { file, path } => {
@@ -235,9 +235,9 @@ impl ByteStore for Store {
         self.read_there(offset, out)?;
         let read = (out.filled().len() - before) as u64;
         let missing = self.zeros_until.load(Ordering::Acquire).saturating_sub(offset.saturating_add(read));
-        if out.room() > 0 && missing > 0 {
-            let missing = usize::try_from(missing).unwrap_or(usize::MAX).min(out.room());
-            out.zeroed(missing)?;
+        if out.remaining() > 0 && missing > 0 {
+            let missing = usize::try_from(missing).unwrap_or(usize::MAX).min(out.remaining());
+            out.put_zeros(missing)?;
         }
         Ok(())
     }

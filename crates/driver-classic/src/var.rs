@@ -45,7 +45,7 @@ impl ClassicVar {
             let here = current.here(self.id)?;
             let units = if here.slot.record { slab.start[0]..slab.end(0).unwrap_or(u64::MAX) } else { 0..1 };
             if !here.is_ready(units.end) {
-                let _writing = self.shared.gate.write();
+                let _writing = self.shared.gate.lock_shared();
                 self.check_open()?;
                 current.ensure(self.id, units, is_filling(&self.shared.model.snapshot()))?;
             }
@@ -123,11 +123,11 @@ pub(crate) fn is_filling(model: &Model) -> bool {
 }
 
 impl VarData for ClassicVar {
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
         // Who writes makes what is missing when it is read.
         match self.shared.writable {
             true => Ok(()),
-            false => self.with_current(|current| current.array(&self.shared.model, self.id)?.look(slab)),
+            false => self.with_current(|current| current.array(&self.shared.model, self.id)?.check_readable(slab)),
         }
     }
 
@@ -145,7 +145,7 @@ impl VarData for ClassicVar {
         }
         // Who comes too late has nothing to wait for.
         self.check_open()?;
-        let _writing = self.shared.gate.write();
+        let _writing = self.shared.gate.lock_shared();
         // Asked for inside as well: as long as somebody writes nothing is moved, and nothing closed.
         self.check_open()?;
         let outcome = self.with_current(|current| self.write(current, slab, data));

@@ -162,7 +162,7 @@ impl ZMap for ElementChunks {
         Ok(true)
     }
 
-    fn search(&self, _prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
         let mut found: Vec<_> = self.places.keys().cloned().collect();
         found.sort_unstable();
         Ok(found)

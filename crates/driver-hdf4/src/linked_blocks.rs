@@ -99,15 +99,15 @@ impl ElementExtents {
     /// # Errors
     /// `NC_ETRUNC` if the file ends early; I/O errors.
     pub(crate) fn read_at(&self, store: &FileSource, from: u64, out: &mut OutBuf<'_>) -> Result<()> {
-        self.prefetch(store, from, out.room() as u64);
-        for (offset, len) in self.parts(from, out.room() as u64) {
-            // `len` is at most the room.
+        self.prefetch(store, from, out.remaining() as u64);
+        for (offset, len) in self.parts(from, out.remaining() as u64) {
+            // `len` is at most the remaining.
             let len = len as usize;
             let Some(offset) = offset else {
-                out.zeroed(len)?;
+                out.put_zeros(len)?;
                 continue;
             };
-            let read = out.limited(len, |out| store.read_at(offset, out))?;
+            let read = out.fill_limited(len, |out| store.read_at(offset, out))?;
             if read < len {
                 let size = store.len();
                 return Err(ErrorKind::Trunc

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part};
+use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, InitialRead, OpenRequest};
 use nczarr_model::{ErrorKind, ModelCell, Result};
 
 use crate::dataset::Hdf4Dataset;
@@ -21,7 +21,7 @@ const FIRST: u64 = 64 << 10;
 /// I/O errors.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if request.map.is_none() && !request.target.scheme.is_local() {
-        return open_from(request, request.registry.open_source(request, Part::Head(FIRST))?);
+        return open_from_source(request, request.registry.open_source(request, InitialRead::Head(FIRST))?);
     }
     open_store(request, local(request)?)
 }
@@ -30,7 +30,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
     open_store(request, FileSource::remote(source))
 }
 
@@ -83,7 +83,7 @@ fn open_store(request: &OpenRequest<'_>, store: FileSource) -> Result<Arc<dyn Da
         arrays: Mutex::default(),
         registry: Arc::clone(request.registry),
         options: request.options.clone(),
-        info: DatasetInfo { version: "4".to_owned(), faults, ..DatasetInfo::of(&INFO, Format::NetCdf4) },
+        info: DatasetInfo { version: "4".to_owned(), faults, ..DatasetInfo::new(&INFO, Format::NetCdf4) },
     }))
 }
 

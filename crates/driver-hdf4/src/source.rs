@@ -61,7 +61,7 @@ impl FileSource {
                 left = left.saturating_sub(len);
                 left > 0
             });
-            ahead.expect(ranges.map(|(offset, len)| offset..offset.saturating_add(len)), SPARE);
+            ahead.prefetch(ranges.map(|(offset, len)| offset..offset.saturating_add(len)), SPARE);
         }
     }
 
@@ -85,7 +85,7 @@ impl FileSource {
         let len = usize::try_from(len).map_err(|_| no_mem())?;
         out.try_reserve_exact(len).map_err(|error| no_mem().caused_by(error))?;
         out.resize(from + len, 0);
-        let mut buf = OutBuf::over(&mut out[from..]);
+        let mut buf = OutBuf::from_slice(&mut out[from..]);
         self.read_at(offset, &mut buf)?;
         let read = buf.filled().len();
         if read == len {
@@ -114,7 +114,7 @@ impl ByteStore for FileSource {
                 .map_err(|error| Error::io(format!("{}: read", path.display()), error)),
             SourceKind::Memory(bytes) => {
                 let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-                let len = out.room().min(bytes.len() - from);
+                let len = out.remaining().min(bytes.len() - from);
                 out.put(&bytes[from..from + len])
             }
             SourceKind::Elsewhere(source) => source.read_at(offset, out),

@@ -43,8 +43,8 @@ impl Driver for Hdf5Driver {
         read::open(request)
     }
 
-    fn open_from(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
-        read::open_from(request, source)
+    fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+        read::open_from_source(request, source)
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {

@@ -100,7 +100,7 @@ impl About {
             faults: self.faults.clone(),
             properties: self.properties.clone(),
             superblock: Some(self.superblock()),
-            ..DatasetInfo::of(&INFO, self.format)
+            ..DatasetInfo::new(&INFO, self.format)
         }
     }
 

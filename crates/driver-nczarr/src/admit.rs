@@ -143,7 +143,7 @@ impl ZarrDataset {
             drop(state);
             // What is wrong with it is said when it is looked at.
             let Ok(Some(key)) = key else { return Ok(Asked::default()) };
-            let taken = self.map.exists(&key)? || !self.map.search(&key)?.is_empty();
+            let taken = self.map.exists(&key)? || !self.map.children(&key)?.is_empty();
             Ok(Asked { place: Some((key, taken)), data: None })
         };
         let data = |id: VarId| Ok(Asked { data: self.has_stored_data(id)?, place: None });
@@ -186,7 +186,7 @@ impl ZarrDataset {
         let key = var.key.clone();
         drop(state);
         let is_data = |name: &String| !name.starts_with('.') && (self.format == ZarrFormat::V2 || name != ZARR_JSON);
-        Ok(Some(self.map.search(&key)?.iter().any(is_data)))
+        Ok(Some(self.map.children(&key)?.iter().any(is_data)))
     }
 
     /// Where a variable or group of this name is to be, of a new one or of what is renamed; `None` if it is there already, of
@@ -528,7 +528,7 @@ impl Look<'_> {
     fn check_filter(&self, filter: &FilterSpec) -> Result<()> {
         let (format, registry) = (self.dataset.format, &self.dataset.registry);
         let name = instance(filter, format, registry)?.info().name;
-        match registry.filter(name)?.encodes() {
+        match registry.filter(name)?.can_encode() {
             true => Ok(()),
             false => Err(ErrorKind::NoFilter.context(format!("filter {name}: it is only read"))),
         }
@@ -588,7 +588,7 @@ impl Look<'_> {
             if !array.retire() {
                 return Err(kind.context(format!("{}: its data are being written", name())));
             }
-            here.cache = Some(nczarr_dispatch::VarData::cache(&**array));
+            here.cache = Some(nczarr_dispatch::VarData::chunk_cache(&**array));
         }
         here.array = None;
         here.rectilinear = None;

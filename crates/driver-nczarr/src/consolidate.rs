@@ -126,7 +126,7 @@ impl ZarrDataset {
             (Flavour::NcZarr, _) => Ok(merge::listed(document)),
             (Flavour::Zarr, _) if part == Part::Marker && self.map.caps().list => {
                 let key = self.read_state().group(group)?.key.clone();
-                Ok(self.map.names(&key)?.into_iter().filter(|name| !name.starts_with('.')).collect())
+                Ok(self.map.possible_children(&key)?.into_iter().filter(|name| !name.starts_with('.')).collect())
             }
             (Flavour::Zarr, _) => Ok(HashSet::new()),
         }

@@ -88,7 +88,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
 
 /// Empties a map that somebody handed in, if it may be.
 fn make_room(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
-    if map.search(&Key::root())?.is_empty() {
+    if map.children(&Key::root())?.is_empty() {
         return Ok(());
     }
     if clobber == Clobber::Refuse {
@@ -117,7 +117,7 @@ fn undo(factory: Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Box<dyn Fn
             options: &options,
             registry: &registry,
             map: None,
-            only: None,
+            scope: None,
         };
         match factory.delete(&request) {
             // Nothing left, or a storage without places of its own.

@@ -8,8 +8,8 @@ use std::{fmt, mem};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
 use nczarr_dispatch::{
-    Audit, CacheConfig, Closing, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
-    ZarrFormat, drop_apart,
+    Audit, CacheConfig, CloseState, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
+    ZarrFormat, drop_in_background,
 };
 use nczarr_model::{
     Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId,
@@ -61,7 +61,7 @@ pub(crate) struct ZarrDataset {
     /// Held by whoever writes metadata, and taken before `state`. Those writes stay on their thread and on threads made
     /// for them, so that no other task runs meanwhile, and none is waited for.
     pub(crate) committed: Mutex<Committed>,
-    pub(crate) closing: Arc<Closing>,
+    pub(crate) closing: Arc<CloseState>,
     /// Takes away what was created; for an abort before the first commit.
     pub(crate) undo: Option<Box<dyn Fn() -> Result<()> + Send + Sync>>,
 }
@@ -87,7 +87,7 @@ impl Drop for ZarrDataset {
             (var.array, var.rectilinear, var.chunks) = (None, None, None);
         }
         let committed = mem::take(self.committed.get_mut().unwrap_or_else(PoisonError::into_inner));
-        drop_apart((state, committed, mem::take(&mut self.model)));
+        drop_in_background((state, committed, mem::take(&mut self.model)));
     }
 }
 
@@ -273,7 +273,7 @@ impl State {
         let parent = &self.group(parent)?.key;
         // Almost all are where a name says that has no other form.
         let is_plain = !(self.escapes && node_name::is_elsewhere(name));
-        Ok(is_plain && key.below(parent) == Some(name) || self.key_of(parent, name, Some(child))? == *key)
+        Ok(is_plain && key.relative_to(parent) == Some(name) || self.key_of(parent, name, Some(child))? == *key)
     }
 
     /// Where something new of this name belongs in a group.
@@ -435,7 +435,7 @@ impl ZarrDataset {
         }
         let array = ChunkedArray::new(spec)?;
         if let Some(cache) = state.cache {
-            array.tune(cache)?;
+            array.set_chunk_cache(cache)?;
         }
         let gate = Arc::new(Gate::new(array, Arc::clone(&chunks), Arc::clone(&self.closing)));
         state.chunks = Some(chunks);
@@ -507,7 +507,7 @@ impl Dataset for ZarrDataset {
         let groups: Vec<Key> = self.read_state().groups.iter().map(|group| group.key.clone()).collect();
         for key in groups.iter().chain(&self.about.hollow) {
             // A node is a folder. Whatever else has such a name is none.
-            for name in self.map.unnamable(key)?.iter().filter_map(|name| name.strip_suffix('/')) {
+            for name in self.map.invalid_names(key)?.iter().filter_map(|name| name.strip_suffix('/')) {
                 found.push(Fault::left_out(format_args!("{}/{name}", slashed(key)), UNNAMABLE));
             }
         }
@@ -521,7 +521,7 @@ impl Dataset for ZarrDataset {
         self.stored_json(group, var)
     }
 
-    fn keep_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
+    fn set_attribute_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
         self.check_open()?;
         self.tell_json(group, var, name, json)
     }
@@ -531,7 +531,7 @@ impl Dataset for ZarrDataset {
         self.type_as_stored(var)
     }
 
-    fn def_var_stored(
+    fn def_var_as_stored(
         &self,
         group: GroupId,
         name: &str,

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::pull_apart;
+use nczarr_dispatch::run_on_new_threads;
 use nczarr_model::{Chunking, Endian, Error, Model, NcType, Result, Var, VarId};
 
 use crate::dataset::{VarState, ZarrDataset};
@@ -57,7 +57,7 @@ impl ZarrDataset {
             model.vars().map(|(id, _)| id).zip(vars).filter(|(_, here)| here.replan).collect();
         let (threads, planning) = (self.threads(todo.len()), self.planning());
         let (turn, failed) = (Mutex::new(todo.chunks_mut(NODES_PER_THREAD)), Mutex::new(None::<(VarId, Error)>));
-        pull_apart(threads, &|| {
+        run_on_new_threads(threads, &|| {
             // The last new variable that was planned here.
             let mut last: Option<(&Var, Arc<Stored>)> = None;
             loop {

@@ -48,7 +48,7 @@ pub(crate) fn find(
         let listed: HashSet<&str> =
             children.iter().filter(|child| child.parent == parent).map(|child| &*child.place.name).collect();
         let mut places = Vec::new();
-        let names = match source.map.names(&group) {
+        let names = match source.map.possible_children(&group) {
             Ok(names) => names,
             // Without a list it stays missing.
             Err(error) if is_no_list(&error) => continue,

@@ -2,7 +2,7 @@
 //!
 //! Source: netCDF-C's pages on its environment variables and on the run-time configuration.
 
-use nczarr_dispatch::{Rc, ZarrFormat};
+use nczarr_dispatch::{RcFile, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 
 /// The version of Zarr for new datasets: 2 or 3.
@@ -40,7 +40,7 @@ impl Defaults {
             let is_word = ["true", "yes"].iter().any(|word| value.eq_ignore_ascii_case(word));
             is_word || value.parse::<i64>().is_ok_and(|number| number > 0)
         });
-        let separator = match Rc::load(variable)?.get(SEPARATOR, "") {
+        let separator = match RcFile::load(variable)?.get(SEPARATOR, "") {
             None => None,
             Some(".") => Some('.'),
             Some("/") => Some('/'),

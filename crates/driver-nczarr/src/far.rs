@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Key, Limits, MountedMap, Survey};
+use nczarr_dispatch::{Key, Limits, MountedMap, PrefetchedMap};
 
 use crate::older::{NCZATTR, NCZGROUP, NCZVAR};
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
@@ -16,17 +16,17 @@ use crate::v3::document::ZARR_JSON;
 const DOCUMENTS: &[&str] = &[ZARRAY, ZATTRS, ZGROUP, ZARR_JSON, NCZGROUP, NCZVAR, NCZATTR];
 
 /// What was seen of a map far away, or will be; none of one at hand.
-pub(crate) fn survey(mounted: &MountedMap) -> Option<Arc<Survey>> {
-    match &mounted.survey {
+pub(crate) fn survey(mounted: &MountedMap) -> Option<Arc<PrefetchedMap>> {
+    match &mounted.prefetched {
         Some(survey) => Some(Arc::clone(survey)),
-        None => mounted.caps().remote.then(|| Arc::new(Survey::new(Arc::clone(&mounted.map)))),
+        None => mounted.caps().remote.then(|| Arc::new(PrefetchedMap::new(Arc::clone(&mounted.map)))),
     }
 }
 
 /// Reads the documents of all nodes, if it is known which there are.
-pub(crate) fn look_at_all(survey: &Survey, limits: &Limits) {
-    survey.look(&[], limits, true);
+pub(crate) fn look_at_all(survey: &PrefetchedMap, limits: &Limits) {
+    survey.prefetch(&[], limits, true);
     let Some(keys) = survey.keys() else { return };
     let documents: Vec<Key> = keys.iter().filter(|key| DOCUMENTS.contains(&key.name())).cloned().collect();
-    survey.look(&documents, limits, false);
+    survey.prefetch(&documents, limits, false);
 }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Limits, PrefetchedMap, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
@@ -28,7 +28,7 @@ pub(crate) struct Source<'a> {
     /// Whether the map is asked for what that omits, too: others may have made it since.
     pub(crate) looks_behind: bool,
     /// The map, if it is one far away of which much is asked at once.
-    pub(crate) survey: Option<&'a Survey>,
+    pub(crate) survey: Option<&'a PrefetchedMap>,
 }
 
 impl Source<'_> {
@@ -58,7 +58,7 @@ impl Source<'_> {
     /// # Errors
     /// The map's error. If the map cannot be listed, it adds a remedy.
     pub(crate) fn list(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.map.names(prefix).map_err(|error| match is_no_list(&error) {
+        self.map.possible_children(prefix).map_err(|error| match is_no_list(&error) {
             true => {
                 let what = "plain Zarr without consolidated metadata is found by a list alone, and there is none; write \
                             consolidated metadata, or open an array by its own URL";
@@ -71,7 +71,7 @@ impl Source<'_> {
     /// Asks at once for the names below each of these prefixes, where one after the other would take long.
     pub(crate) fn look_below(&self, prefixes: &[Key]) {
         if let (Some(survey), None) = (self.survey, &self.consolidated) {
-            survey.look_below(prefixes);
+            survey.prefetch_children(prefixes);
         }
     }
 }
@@ -164,13 +164,13 @@ pub(crate) fn ticket<'j>(index: usize, limits: &Limits) -> ReadTicket<'j> {
 
 /// What the map found of a document.
 pub(crate) fn bytes<'f>(
-    found: Result<Option<(Found<'f>, Option<Version>)>>,
+    found: Result<Option<(ReadOutcome<'f>, Option<Version>)>>,
     key: impl Fn() -> String,
 ) -> Result<Option<&'f [u8]>> {
     match found {
         Ok(None) => Ok(None),
-        Ok(Some((Found::Bytes(bytes), _))) => Ok(Some(bytes)),
-        Ok(Some((Found::InPlace, _))) => {
+        Ok(Some((ReadOutcome::Bytes(bytes), _))) => Ok(Some(bytes)),
+        Ok(Some((ReadOutcome::InPlace, _))) => {
             Err(ErrorKind::Internal.context(format!("{}: the map read into a place that was not given", key())))
         }
         // A name that is only a prefix of others holds no document.
@@ -199,11 +199,11 @@ impl<T: Send, F: Fn(&[u8], &Key) -> Result<T> + Sync> ReadJob for Job<'_, T, F> 
         Some(ticket(index, self.limits))
     }
 
-    fn left(&self) -> Option<usize> {
+    fn remaining(&self) -> Option<usize> {
         Some(self.keys.len().saturating_sub(self.next.load(Ordering::Relaxed)))
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let key = &self.keys[ticket.index];
         let found = bytes(found, || key.to_string());
         let document = found.and_then(|bytes| bytes.map(|bytes| (self.of)(bytes, key)).transpose());

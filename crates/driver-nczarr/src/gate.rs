@@ -1,12 +1,12 @@
 //! [`Gate`]: the engine's array of a variable, as callers keep it.
 //!
 //! A layout may change as long as there are no data, and a dataset is closed: who may still write then is the business of
-//! [`WriteGate`]. A rename moves chunks: who is at them is that of [`Chunks`].
+//! [`WriteFence`]. A rename moves chunks: who is at them is that of [`Chunks`].
 
 use std::sync::Arc;
 
 use nczarr_chunkio::ChunkedArray;
-use nczarr_dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, StoredChunks, VarData, WriteGate};
+use nczarr_dispatch::{CacheConfig, CloseState, Linear, MemMut, MemRef, StoredChunks, VarData, WriteFence};
 use nczarr_model::{NcType, Result, Slab};
 
 use crate::layout::Chunks;
@@ -16,13 +16,13 @@ use crate::layout::Chunks;
 pub(crate) struct Gate {
     array: ChunkedArray,
     chunks: Arc<Chunks>,
-    gate: WriteGate,
+    gate: WriteFence,
 }
 
 impl Gate {
     /// An array whose chunks these are.
-    pub(crate) fn new(array: ChunkedArray, chunks: Arc<Chunks>, closing: Arc<Closing>) -> Self {
-        Self { array, chunks, gate: WriteGate::new(closing) }
+    pub(crate) fn new(array: ChunkedArray, chunks: Arc<Chunks>, closing: Arc<CloseState>) -> Self {
+        Self { array, chunks, gate: WriteFence::new(closing) }
     }
 
     /// Whether anything was written.
@@ -44,8 +44,8 @@ impl Gate {
     }
 }
 
-impl AsRef<WriteGate> for Gate {
-    fn as_ref(&self) -> &WriteGate {
+impl AsRef<WriteFence> for Gate {
+    fn as_ref(&self) -> &WriteFence {
         &self.gate
     }
 }
@@ -56,16 +56,16 @@ impl VarData for Gate {
         self.chunks.stay(|| self.array.get(slab, out))
     }
 
-    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        self.array.peek(at, ty, out)
+    fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.array.try_get_cached_element(at, ty, out)
     }
 
-    fn pick(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        self.chunks.is_fixed() && self.array.pick(at, ty, out)
+    fn try_get_stored_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.chunks.is_fixed() && self.array.try_get_stored_element(at, ty, out)
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        self.chunks.stay(|| self.array.look(slab))
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+        self.chunks.stay(|| self.array.check_readable(slab))
     }
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
@@ -89,12 +89,12 @@ impl VarData for Gate {
         self.array.is_fixed_text()
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.chunks.stay(|| self.array.tune(cache))
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        self.chunks.stay(|| self.array.set_chunk_cache(cache))
     }
 
-    fn cache(&self) -> CacheConfig {
-        self.array.cache()
+    fn chunk_cache(&self) -> CacheConfig {
+        self.array.chunk_cache()
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use nczarr_chunkio::ChunkStore;
-use nczarr_dispatch::{Gate, Key, Moving, Writing, ZMap};
+use nczarr_dispatch::{ExclusiveGuard, Key, RenameLock, SharedGuard, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::fetch::is_no_list;
@@ -24,7 +24,7 @@ pub(crate) struct Chunks {
     /// Whether indices come after a `c`.
     prefix: bool,
     /// Who is at the chunks; nobody is while they move. `None` where nothing ever moves.
-    gate: Option<Gate>,
+    gate: Option<RenameLock>,
     /// They were moved when somebody may have been at them.
     torn: AtomicBool,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Chunks {
 impl Chunks {
     /// The chunks below a key, with what is between their indices, and whether those come after a `c`.
     pub(crate) fn new(map: Arc<dyn ZMap>, (base, separator, prefix): (Key, char, bool), moves: bool) -> Self {
-        let gate = moves.then(Gate::default);
+        let gate = moves.then(RenameLock::default);
         Self { map, base, moved: OnceLock::new(), separator, prefix, gate, torn: AtomicBool::new(false) }
     }
 
@@ -42,7 +42,7 @@ impl Chunks {
     /// What `work` says; `NC_EBADID` if the dataset was closed so that this could not be waited for.
     pub(crate) fn stay<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(gate) = &self.gate else { return work() };
-        let staying: Writing<'_> = gate.write();
+        let staying: SharedGuard<'_> = gate.lock_shared();
         let outcome = work();
         if self.torn.load(Ordering::SeqCst) {
             let what = "the dataset was closed meanwhile, and what was renamed moved";
@@ -62,8 +62,8 @@ impl Chunks {
     ///
     /// # Errors
     /// `NC_EINDEFINE` if somebody stays too long.
-    pub(crate) fn alone(&self, last: bool) -> Result<Option<Moving<'_>>> {
-        match self.gate.as_ref().map(Gate::alone).transpose() {
+    pub(crate) fn alone(&self, last: bool) -> Result<Option<ExclusiveGuard<'_>>> {
+        match self.gate.as_ref().map(RenameLock::lock_exclusive).transpose() {
             Err(_) if last => {
                 self.torn.store(true, Ordering::SeqCst);
                 Ok(None)
@@ -178,7 +178,7 @@ mod tests {
         fn read(&self, _: &Key, _: nczarr_dispatch::ByteRange, _: &mut Vec<u8>) -> nczarr_model::Result<bool> {
             Ok(false)
         }
-        fn search(&self, _: &Key) -> nczarr_model::Result<Vec<String>> {
+        fn children(&self, _: &Key) -> nczarr_model::Result<Vec<String>> {
             Ok(Vec::new())
         }
     }

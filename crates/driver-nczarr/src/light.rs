@@ -70,7 +70,7 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         Ok(Some((opening, Told::Now(built, bytes))))
     };
     let mut found = None;
-    for document in read_as(mounted.seen(), &keys, limits, understand) {
+    for document in read_as(mounted.for_opening(), &keys, limits, understand) {
         match document {
             Ok(None) => {}
             Ok(Some(told)) if found.is_none() => found = Some(told),

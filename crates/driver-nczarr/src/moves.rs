@@ -240,7 +240,7 @@ fn is_within(model: &Model, group: GroupId, outer: GroupId) -> bool {
 fn move_key(key: &mut Key, from: &Key, to: &Key) -> Result<()> {
     if key == from {
         *key = to.clone();
-    } else if let Some(rest) = key.below(from) {
+    } else if let Some(rest) = key.relative_to(from) {
         *key = to.join(rest)?;
     }
     Ok(())

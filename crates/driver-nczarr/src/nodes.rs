@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version, ZarrFormat};
+use nczarr_dispatch::{Key, Limits, ReadJob, ReadOutcome, ReadTicket, Version, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::alike::Pattern;
@@ -435,7 +435,7 @@ impl ReadJob for Job<'_> {
         }
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let (i, j) = (ticket.index / self.most, ticket.index % self.most);
         let here = crate::fetch::bytes(found, || format!("{}/{}", self.places[i].key, self.documents[i][j]));
         if self.threads > 1 && ticket.index.is_multiple_of(STEP / 4 * self.most) {

@@ -41,19 +41,19 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     let target = request.target;
     let Some((groups, name)) = names(path) else { return Ok(None) };
     // Far away one document with all others in it is less than those that are read here.
-    if request.writable || mounted.survey.is_some() && target.has_mode("consolidated") {
+    if request.writable || mounted.prefetched.is_some() && target.has_mode("consolidated") {
         return Ok(None);
     }
     let limits = &request.options.limits;
-    if let Some(survey) = &mounted.survey {
-        survey.look(&documents(target, &groups, name), limits, false);
+    if let Some(survey) = &mounted.prefetched {
+        survey.prefetch(&documents(target, &groups, name), limits, false);
     }
     let source = Source {
-        map: mounted.seen(),
+        map: mounted.for_opening(),
         limits,
         consolidated: None,
         looks_behind: false,
-        survey: mounted.survey.as_deref(),
+        survey: mounted.prefetched.as_deref(),
     };
     let v3 = match asked(target) {
         Some(ZarrFormat::V2) => None,

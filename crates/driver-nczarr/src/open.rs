@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, Survey, ZMap, ZarrFormat, no_dataset};
+use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, PrefetchedMap, ZMap, ZarrFormat, no_dataset_error};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
@@ -29,9 +29,9 @@ use crate::var::Reading;
 /// another format, `NC_ENCZARR` naming key and member of what cannot be understood.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let mut mounted = request.registry.open_map(request)?;
-    mounted.survey = far::survey(&mounted);
-    if let Some(wanted) = &request.only {
-        let dataset = match wanted.data {
+    mounted.prefetched = far::survey(&mounted);
+    if let Some(wanted) = &request.scope {
+        let dataset = match wanted.data_only {
             true => light::open(request, &mounted, wanted.path)?,
             false => None,
         };
@@ -45,7 +45,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     let target = request.target;
     let limits = &request.options.limits;
-    let survey = mounted.survey.as_deref();
+    let survey = mounted.prefetched.as_deref();
     let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
 
     let refused = Refused::default();
@@ -115,7 +115,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 fn open_v3(
     request: &OpenRequest<'_>,
     mounted: &MountedMap,
-    survey: Option<&Survey>,
+    survey: Option<&PrefetchedMap>,
     mut document: Value<'_>,
 ) -> Result<Arc<dyn Dataset>> {
     let at = |error: nczarr_model::Error| error.at(ZARR_JSON);
@@ -177,7 +177,7 @@ type RootDocuments = (
 /// it asks for consolidated metadata, that alone: it answers for the others, but for who writes.
 fn root_documents(
     map: &dyn ZMap,
-    survey: Option<&Survey>,
+    survey: Option<&PrefetchedMap>,
     request: &OpenRequest<'_>,
     refused: &Refused,
 ) -> Result<RootDocuments> {
@@ -195,7 +195,7 @@ fn root_documents(
     for names in [first, ALL] {
         let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
         if let Some(survey) = survey {
-            survey.look(&keys, limits, !consolidated || names.len() == ALL.len());
+            survey.prefetch(&keys, limits, !consolidated || names.len() == ALL.len());
         }
         (found, asked) = (read_bytes(map, &keys, limits), names);
         let tells = |found: &Result<Option<_>>| !matches!(found, Ok(None)) && !is_refused(found);
@@ -218,7 +218,7 @@ fn root_documents(
 
 /// Whether there can be a dataset: a document is there, or storage that can be listed may hold nodes below the root.
 fn check_root(
-    survey: Option<&Survey>,
+    survey: Option<&PrefetchedMap>,
     target: &Target,
     names: &[&str],
     found: &[Result<Option<Vec<u8>>>],
@@ -234,7 +234,7 @@ fn check_root(
         return Ok(());
     }
     let errors = refused.into_iter().filter_map(|(key, found)| Some((key.clone(), found.as_ref().err()?.clone())));
-    Err(no_dataset(target, &keys, &errors.collect::<Vec<_>>()))
+    Err(no_dataset_error(target, &keys, &errors.collect::<Vec<_>>()))
 }
 
 /// Which NCZarr the root tells of; its documents are today's then.

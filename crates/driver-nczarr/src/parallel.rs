@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{OutBuf, Pages, pull_parallel};
+use nczarr_dispatch::{OutBuf, PageRange, run_on_pool};
 
 /// What `work` makes of each of `count` pieces, in order. A thread takes `step` of them at a time; fewer are not worth
 /// a thread.
@@ -12,7 +12,7 @@ pub(crate) fn each<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T
         return (0..count).map(work).collect();
     }
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count.div_ceil(step))));
-    pull_parallel(count.div_ceil(step), &|| {
+    run_on_pool(count.div_ceil(step), &|| {
         loop {
             let from = next.fetch_add(step, Ordering::Relaxed);
             if from >= count {
@@ -38,7 +38,7 @@ pub(crate) fn stock_up() {
     const BYTES: usize = 96 << 10;
     let mut memory = std::hint::black_box(Vec::<u8>::with_capacity(BYTES));
     // Without them all goes on as well.
-    Pages::all_of(&OutBuf::new(memory.spare_capacity_mut())).prepare_some(0, BYTES);
+    PageRange::pages_of(&OutBuf::new(memory.spare_capacity_mut())).populate_range(0, BYTES);
 }
 
 #[cfg(test)]

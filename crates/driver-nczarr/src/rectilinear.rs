@@ -121,7 +121,7 @@ impl Rectilinear {
         let cost = edges.iter().fold(item as u64, |bytes, &edge| bytes.saturating_mul(edge));
         let chunk = Arc::new(ChunkedArray::new(self.chunk_spec(index.clone(), edges))?);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        chunk.tune(kept.cache)?;
+        chunk.set_chunk_cache(kept.cache)?;
         let budget = kept.cache.bytes;
         if let Some(cost) = usize::try_from(cost).ok().filter(|&cost| cost <= budget)
             && find(&kept).is_none()
@@ -199,7 +199,7 @@ impl Rectilinear {
                     return Err(self.wrong_memory(slab, out.capacity(), "bytes"));
                 }
                 out.clear();
-                let bytes = out.zeroed(len * item)?;
+                let bytes = out.put_zeros(len * item)?;
                 self.read_bytes(slab, ty, item, bytes)
             }
             MemMut::Strings(out) => {
@@ -224,7 +224,7 @@ impl Rectilinear {
         let (mut memory, mut range) = (Vec::new(), Ok(()));
         self.each(slab, |place, chunk, part| {
             memory.resize(byte_len(part.len(), item)?, 0);
-            match chunk.get(part, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut memory) }) {
+            match chunk.get(part, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut memory) }) {
                 // The rest is read all the same.
                 Err(error) if error.kind() == ErrorKind::Range => range = range.clone().and(Err(error)),
                 outcome => outcome?,
@@ -304,7 +304,7 @@ impl VarData for Rectilinear {
         matches!(self.spec.element, Element::Text { .. })
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
             let found = cache.preemption;
             return Err(ErrorKind::Inval.context(format!("a cache preemption of {found}; 0 to 1 is allowed")));
@@ -314,7 +314,7 @@ impl VarData for Rectilinear {
         Ok(())
     }
 
-    fn cache(&self) -> CacheConfig {
+    fn chunk_cache(&self) -> CacheConfig {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).cache
     }
 

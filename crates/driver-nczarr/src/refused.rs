@@ -70,5 +70,5 @@ impl Refused {
 }
 
 pub(crate) fn is_refused<T>(found: &Result<T>) -> bool {
-    matches!(found, Err(error) if Forbidden::caused(error))
+    matches!(found, Err(error) if Forbidden::is_cause_of(error))
 }

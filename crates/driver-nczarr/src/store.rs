@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use nczarr_dispatch::{Change, Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
+use nczarr_dispatch::{Key, Payload, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZarrFormat, run_on_new_threads};
 use nczarr_model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
@@ -186,7 +186,7 @@ impl ZarrDataset {
         };
         loop {
             let before = batch.handed.load(Ordering::Relaxed);
-            pull_apart(self.threads(nodes.len()), &|| self.map.write_batch(&batch));
+            run_on_new_threads(self.threads(nodes.len()), &|| self.map.write_batch(&batch));
             // A map that does not ask again after a `None` gets what became ready since in another batch.
             if batch.is_over() || batch.handed.load(Ordering::Relaxed) == before {
                 break;
@@ -194,7 +194,7 @@ impl ZarrDataset {
         }
         let waiting = std::mem::take(&mut *lock(&batch.waiting));
         let turn = AtomicUsize::new(0);
-        pull_apart(self.threads(waiting.len()), &|| {
+        run_on_new_threads(self.threads(waiting.len()), &|| {
             while let Some(&index) = waiting.get(turn.fetch_add(1, Ordering::Relaxed)) {
                 batch.merge_one(index);
             }
@@ -216,7 +216,7 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// As [`nczarr_dispatch::ZMap::update`].
-    pub(crate) fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    pub(crate) fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         if self.map.caps().conditional_write {
             return self.map.update(key, limit, change);
         }
@@ -359,7 +359,7 @@ impl Batch<'_> {
         if let Some(slot) = self.slots.get(index) {
             slot.handed[part as usize].store(true, Ordering::Relaxed);
         }
-        WriteTicket { index: 2 * index + part as usize, expect: None }
+        WriteTicket { index: 2 * index + part as usize, precondition: None }
     }
 
     fn fail(&self, index: usize, error: Error) {
@@ -468,12 +468,12 @@ impl WriteJob for Batch<'_> {
     fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         let part = if index.is_multiple_of(2) { Part::Attrs } else { Part::Marker };
         match self.slots.get(index / 2).and_then(|slot| slot.text(part)) {
-            Some(text) => Ok(Payload::Caller(text.as_bytes())),
+            Some(text) => Ok(Payload::Borrowed(text.as_bytes())),
             None => Err(ErrorKind::Internal.context(format!("no document {index}"))),
         }
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         let (index, part) = (ticket.index / 2, ticket.index % 2);
         let Some(slot) = self.slots.get(index) else { return };
         let go_on = part == Part::Attrs as usize && outcome.is_ok() && slot.text(Part::Marker).is_some();

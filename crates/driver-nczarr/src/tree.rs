@@ -118,7 +118,7 @@ pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool, reading: &R
     let mut level = 0..1;
     let mut depth = 0;
     for (group, name) in source.consolidated.iter().flat_map(|consolidated| &consolidated.unnamable) {
-        let path = format!("{}/{}", slashed(group), Key::shown(name.as_bytes()));
+        let path = format!("{}/{}", slashed(group), Key::escaped(name.as_bytes()));
         tree.faults.push(Fault::left_out(path, UNNAMABLE));
     }
     while !level.is_empty() {
@@ -242,7 +242,7 @@ fn listed(tree: &mut RawTree, group: usize) -> Result<Vec<Place>> {
 
 /// Notes a child of a name that no key can have.
 fn leave_out(tree: &mut RawTree, group: usize, name: &str, why: Error) {
-    let path = format!("{}/{}", slashed(&tree.groups[group].key), Key::shown(name.as_bytes()));
+    let path = format!("{}/{}", slashed(&tree.groups[group].key), Key::escaped(name.as_bytes()));
     tree.faults.push(Fault::left_out(path, why));
 }
 
@@ -259,7 +259,7 @@ fn second_look(source: &Source<'_>, places: &[Place], nodes: &mut [Node], readin
     if source.consolidated.is_some() || !is_missing.contains(&true) {
         return;
     }
-    survey.doubt();
+    survey.invalidate_absent();
     let again = |place: &Place| Place { key: place.key.clone(), name: place.name.clone(), want: place.want };
     let missing = places.iter().zip(&is_missing).filter(|(_, missing)| **missing).map(|(place, _)| again(place));
     let found = source.nodes(&missing.collect::<Vec<_>>(), reading);

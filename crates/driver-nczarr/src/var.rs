@@ -369,7 +369,7 @@ pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn F
         .map_err(|error| error.at(format_args!("codec {}", text(codec))))
 }
 
-/// A filter as the engine gets it, and its description with all that it learns of such chunks. `line`: the length of the
+/// A filter as the engine gets it, and its description with all that it learns of such chunks. `array_row`: the length of the
 /// last dimension, if that is fixed; `entering`: the elements it gets, and then those it makes; `netcdf`: whether netCDF-C
 /// wrote it, or is who will read it.
 pub(crate) fn settled(
@@ -395,7 +395,7 @@ pub(crate) fn settled(
         chunk_bytes: usize::try_from(chunk).unwrap_or(usize::MAX),
         elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
         row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
-        line: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
+        array_row: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
         big_endian: dtype.big_endian,
         item: *entering,
     })?;

@@ -169,12 +169,12 @@ mod tests {
                     let data: Vec<u8> = (0..len).map(kind).collect();
                     let filter = Bzip2 { level };
                     let mut memory = vec![0; filter.encode_bound(len).unwrap()];
-                    let mut stream = OutBuf::over(&mut memory);
+                    let mut stream = OutBuf::from_slice(&mut memory);
                     filter.encode(&data, &mut stream).unwrap();
                     let blocks = u32::from(stream.filled()[3] - b'0');
                     assert!(blocks <= level && blocks as usize <= len / 80_000 + 1, "{level} {len}: {blocks}");
                     let mut back = vec![0; len];
-                    filter.decode(stream.filled(), &mut OutBuf::over(&mut back)).unwrap();
+                    filter.decode(stream.filled(), &mut OutBuf::from_slice(&mut back)).unwrap();
                     assert!(back == data, "{level} {len}");
                 }
             }

@@ -120,7 +120,7 @@ impl Filter for Lz4 {
             return Err(ErrorKind::Filter
                 .context(format!("lz4: expected at least the 4 bytes of the size, found {} bytes", src.len())));
         };
-        let (size, room) = (u32::from_le_bytes(*size), dst.room());
+        let (size, room) = (u32::from_le_bytes(*size), dst.remaining());
         match usize::try_from(size) {
             Ok(size) if size <= room => lz4_ffi::decode(block, size, dst),
             _ => {

@@ -40,8 +40,8 @@ pub(crate) fn encode(src: &[u8], block: u32, acceleration: i32, dst: &mut OutBuf
         let at = dst.filled().len();
         dst.put(&[0; EACH])?;
         // A part that does not shrink is stored.
-        let limit = (part.len() - 1).min(dst.room());
-        let made = dst.limited(limit, |dst| lz4_ffi::encode(part, acceleration, dst));
+        let limit = (part.len() - 1).min(dst.remaining());
+        let made = dst.fill_limited(limit, |dst| lz4_ffi::encode(part, acceleration, dst));
         let stored = match made {
             Ok(stored) => stored,
             Err(_) => {
@@ -61,7 +61,7 @@ pub(crate) fn decode(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let Some((size, (block, mut rest))) = head else {
         return Err(damaged(&format!("expected at least the {HEAD} bytes of the sizes, found {} bytes", src.len())));
     };
-    let (size, room) = (u64::from_be_bytes(*size), dst.room());
+    let (size, room) = (u64::from_be_bytes(*size), dst.remaining());
     let mut left = match usize::try_from(size) {
         Ok(size) if size <= room => size,
         _ => return Err(damaged(&format!("the blocks hold {size} bytes, more than the {room} expected"))),

@@ -23,7 +23,7 @@ pub(crate) fn encode(src: &[u8], acceleration: i32, dst: &mut OutBuf<'_>) -> Res
         Ok(len) if src.len() <= LARGEST => len,
         _ => return Err(ErrorKind::Filter.context(format!("lz4: {} bytes are more than a block holds", src.len()))),
     };
-    // SAFETY: it reads `len` bytes of `src`, writes at most `room` bytes from `start` on and answers how many.
+    // SAFETY: it reads `len` bytes of `src`, writes at most `remaining` bytes from `start` on and answers how many.
     unsafe {
         raw_out::append(dst, LARGEST + LARGEST / 128, |start, room| {
             let most = c_int::try_from(room).unwrap_or(c_int::MAX);
@@ -42,7 +42,7 @@ pub(crate) fn encode(src: &[u8], acceleration: i32, dst: &mut OutBuf<'_>) -> Res
 pub(crate) fn decode(block: &[u8], size: usize, dst: &mut OutBuf<'_>) -> Result<()> {
     let damaged = || ErrorKind::Filter.context(format!("lz4: the block is damaged or does not hold {size} bytes"));
     let (len, holds) = match (c_int::try_from(block.len()), c_int::try_from(size)) {
-        (Ok(len), Ok(holds)) if size <= dst.room() => (len, holds),
+        (Ok(len), Ok(holds)) if size <= dst.remaining() => (len, holds),
         _ => return Err(damaged()),
     };
     // SAFETY: it reads `len` bytes of `block`, writes at most `holds` bytes, all from `start` on, and answers how many.

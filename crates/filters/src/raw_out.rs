@@ -15,7 +15,7 @@ pub(crate) unsafe fn append(
     write: impl FnOnce(*mut u8, usize) -> Result<usize>,
 ) -> Result<()> {
     let filled = dst.filled().len();
-    let room = dst.room().min(limit);
+    let room = dst.remaining().min(limit);
     let start = dst.as_mut_ptr();
     // SAFETY: `filled` is at most the capacity of the memory at `start`.
     let outcome = write(unsafe { start.add(filled) }, room);

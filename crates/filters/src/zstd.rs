@@ -147,7 +147,7 @@ mod tests {
 
     fn packed(data: &[u8], checksum: bool) -> Vec<u8> {
         let mut memory = vec![0; zstd_ffi::bound(data.len()).unwrap()];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         zstd_ffi::encode(data, 3, checksum, &mut out).unwrap();
         out.filled().to_vec()
     }
@@ -155,7 +155,7 @@ mod tests {
     /// Decodes the parts as `decode_ranges` does; `None` if it declines.
     fn parts(src: &[u8], decoded: usize, wanted: &[Range<usize>]) -> Option<Vec<u8>> {
         let mut memory = vec![0; wanted.iter().map(Range::len).sum()];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         let filter = Zstd { level: 3, checksum: false };
         filter.decode_ranges(src, decoded, wanted, &mut out)?.ok()?;
         Some(out.filled().to_vec())

@@ -75,7 +75,7 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
             _ => return Err(ErrorKind::Filter.context(format!("zstd: there is no frame at byte {at}"))),
         };
         rest = after;
-        let room = dst.room().min(end - dst.filled().len());
+        let room = dst.remaining().min(end - dst.filled().len());
         let declared = zstd_safe::get_frame_content_size(frame).ok().flatten();
         if let Some(declared) = declared.filter(|&declared| declared > room as u64) {
             return Err(ErrorKind::Filter.context(format!(
@@ -129,7 +129,7 @@ fn decode_short_matches(frame: &[u8], len: usize, end: usize, dst: &mut OutBuf<'
 /// Decoding everything reports the error.
 #[cfg(feature = "zstd")]
 pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Option<()> {
-    let decoded = dst.room();
+    let decoded = dst.remaining();
     let blocks = BlockEnds::of(src)?;
     let declared = zstd_safe::get_frame_content_size(src).ok().flatten();
     let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
@@ -219,11 +219,11 @@ thread_local! {
 /// Appends one frame of `src`. An invalid level becomes the nearest valid one.
 #[cfg(feature = "zstd")]
 pub(crate) fn encode(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<()> {
-    let room = dst.room();
+    let remaining = dst.remaining();
     if encode_if_it_fits(src, level, checksum, dst)? {
         Ok(())
     } else {
-        Err(ErrorKind::Filter.context(format!("zstd: {} bytes do not fit {room} encoded", src.len())))
+        Err(ErrorKind::Filter.context(format!("zstd: {} bytes do not fit {remaining} encoded", src.len())))
     }
 }
 

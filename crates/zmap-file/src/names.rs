@@ -45,7 +45,7 @@ pub(crate) fn unnamable(name: &[u8]) -> Option<String> {
     match str::from_utf8(name) {
         Ok("." | "..") => None,
         Ok(name) if is_ours(name) => None,
-        _ => Some(Key::shown(name)),
+        _ => Some(Key::escaped(name)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteSource, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
+use nczarr_dispatch::{ByteSource, InitialRead, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::{Config, HttpMap, HttpSource, Settings};
@@ -30,7 +30,7 @@ impl MapFactory for HttpMaps {
         Ok(Arc::new(HttpMap::with_settings(request.target, &self.0, &settings)?))
     }
 
-    fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+    fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
         check(request)?;
         let settings = Settings::of(request.target)?;
         Ok(Arc::new(HttpSource::with_settings(request.target, part, &self.0, &settings)?))

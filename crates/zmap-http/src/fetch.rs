@@ -211,7 +211,7 @@ fn refused(place: &Place, sent: &str, error: &Error) -> Error {
     let what = format!("{}://{} refused the request: {error}; {sent} was sent", place.scheme, place.host);
     let outer = ErrorKind::Auth.context(what);
     // It may say so of a file that does not exist.
-    if Forbidden::caused(error) { outer.caused_by(Forbidden) } else { outer }
+    if Forbidden::is_cause_of(error) { outer.caused_by(Forbidden) } else { outer }
 }
 
 /// Asks, and waits for the head of the answer. Returns the kind of credentials that were sent too.

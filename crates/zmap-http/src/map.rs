@@ -1,8 +1,8 @@
 //! [`HttpMap`]: the files below a URL as a map.
 
 use nczarr_dispatch::{
-    ByteRange, Fetch, Fetched, Forbidden, InFlight, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce, gather,
-    read_overlapped,
+    ByteRange, FetchRequest, FetchResult, Forbidden, InFlightLimits, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce,
+    gather, read_overlapped,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
@@ -60,11 +60,11 @@ impl HttpMap {
             return Ok(None);
         }
         let got = self.asker.client.wait(fetch(self.asker.clone(), self.question(key, want, limit)));
-        got.map_err(Forbidden::explained)
+        got.map_err(Forbidden::with_advice)
     }
 
     /// Reads what a ticket wants.
-    async fn get(self, wanted: Fetch) -> Fetched {
+    async fn get(self, wanted: FetchRequest) -> FetchResult {
         if wanted.versioned {
             return Err(ErrorKind::Perm.context(format!("key {}: a web server tells no versions", wanted.key)));
         }
@@ -76,8 +76,8 @@ impl HttpMap {
         let want = match (&wanted.ranges, &parts) {
             (_, Some(parts)) if !parts.is_empty() => return self.get_parts(&wanted, parts).await,
             (Ranges::One(range), _) => want_of(*range, limit),
-            (Ranges::Last(0), _) | (_, Some(_)) => None,
-            (Ranges::Last(len), _) => Some(Want::Tail(*len)),
+            (Ranges::Suffix(0), _) | (_, Some(_)) => None,
+            (Ranges::Suffix(len), _) => Some(Want::Tail(*len)),
             _ => Some(Want::All),
         };
         let is_there = want.is_none();
@@ -88,7 +88,7 @@ impl HttpMap {
 
     /// Reads several parts, those that are near one another together, all at once; and again if the file was changed
     /// between them.
-    async fn get_parts(self, wanted: &Fetch, parts: &[ByteRange]) -> Fetched {
+    async fn get_parts(self, wanted: &FetchRequest, parts: &[ByteRange]) -> FetchResult {
         let stretches = coalesce(parts, self.asker.config.gap);
         let clock = Clock::start(&self.asker.config);
         for _ in 0..TRIES {
@@ -164,16 +164,16 @@ impl ZMap for HttpMap {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let what = "a web server cannot list what it has: the dataset needs consolidated metadata, or NCZarr's lists";
         Err(ErrorKind::Perm.context(what).at(self.root.below(prefix.as_str())))
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        let most = InFlight { requests: self.asker.config.requests, bytes: self.asker.config.bytes };
+        let most = InFlightLimits { requests: self.asker.config.requests, bytes: self.asker.config.bytes };
         read_overlapped(job, most, &mut |wanted, reply| {
             let map = self.clone();
-            self.asker.client.spawn(async move { reply.send(map.get(wanted).await.map_err(Forbidden::explained)) });
+            self.asker.client.spawn(async move { reply.send(map.get(wanted).await.map_err(Forbidden::with_advice)) });
         });
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
-use nczarr_dispatch::Rc;
+use nczarr_dispatch::RcFile;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::Target;
 
@@ -60,7 +60,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::of`].
     pub fn with_variables(target: &Target, variables: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
-        let rc = Rc::load(variables)?;
+        let rc = RcFile::load(variables)?;
         let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
         let said = |key: &str| rc.get(key, &at).filter(|value| !value.is_empty()).map(str::to_owned);
         // Values may be secrets: messages have the key.

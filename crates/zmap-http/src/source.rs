@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, ByteSource, Part, WhenRead};
+use nczarr_dispatch::{ByteRange, ByteSource, InitialRead, ReadCallback};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 use tokio::task::JoinSet;
@@ -43,7 +43,7 @@ impl HttpSource {
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there; what the server says.
-    pub fn open(target: &Target, part: Part, config: &Config) -> Result<Self> {
+    pub fn open(target: &Target, part: InitialRead, config: &Config) -> Result<Self> {
         Self::with_settings(target, part, config, &Settings::default())
     }
 
@@ -51,12 +51,12 @@ impl HttpSource {
     ///
     /// # Errors
     /// As [`HttpSource::open`]; `NC_ERCFILE` for certificates that cannot be read.
-    pub fn with_settings(target: &Target, part: Part, config: &Config, settings: &Settings) -> Result<Self> {
+    pub fn with_settings(target: &Target, part: InitialRead, config: &Config, settings: &Settings) -> Result<Self> {
         let place = Place::of(target)?.or_credentials(settings);
         let asker = Asker::new(&place, config, settings)?;
         let (want, limit) = match part {
-            Part::Head(len) => (Want::Range(0, len.max(1)), len.max(1)),
-            Part::Tail(len) => (Want::Tail(len.max(1)), len.max(1)),
+            InitialRead::Head(len) => (Want::Range(0, len.max(1)), len.max(1)),
+            InitialRead::Tail(len) => (Want::Tail(len.max(1)), len.max(1)),
         };
         let question = Question { place: place.clone(), want, limit, state: None, whole: Some(WHOLE) };
         let got = asker.client.wait(fetch(asker.clone(), question))?;
@@ -118,12 +118,12 @@ impl ByteSource for HttpSource {
         self.len
     }
 
-    fn at_hand(&self) -> Range<u64> {
+    fn prefetched_range(&self) -> Range<u64> {
         let (start, bytes) = &*self.kept;
         *start..*start + bytes.len() as u64
     }
 
-    fn start(&self, range: ByteRange, then: WhenRead) {
+    fn start_read(&self, range: ByteRange, then: ReadCallback) {
         let from = range.offset.min(self.len);
         let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
         if let Some(bytes) = self.stretch_at_hand(from, to) {

@@ -10,7 +10,7 @@ use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, HeaderValue, IF_RANGE, PROXY_AUTHORIZATION,
     RANGE, TRANSFER_ENCODING,
 };
-use nczarr_dispatch::Rc;
+use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::identity::Identity;
@@ -35,7 +35,7 @@ const OWN: &[HeaderName] = &[
 /// Credentials, by hosts.
 #[derive(Clone, Default)]
 pub(crate) struct Wallet {
-    rc: Rc,
+    rc: RcFile,
     netrc: Netrc,
     /// By host, perhaps with a port.
     tokens: Vec<(String, HeaderValue)>,
@@ -45,7 +45,7 @@ impl Wallet {
     /// # Errors
     /// `NC_ERCFILE` for a netrc file that is named and not there, or cannot be read, and for what is no list of tokens.
     pub(crate) fn new(
-        rc: Rc,
+        rc: RcFile,
         said: &dyn Fn(&str) -> Option<String>,
         variables: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self> {

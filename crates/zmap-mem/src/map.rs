@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use nczarr_dispatch::{
-    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, ReadTicket, Version, Written, ZMap, pull_parallel,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, Version, WriteOutcome,
+    ZMap, run_on_pool,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -84,16 +85,16 @@ impl MemMap {
         Ok(found)
     }
 
-    fn put(&self, key: &Key, value: &[u8], intent: Intent) -> Result<Written> {
+    fn put(&self, key: &Key, value: &[u8], intent: Intent) -> Result<WriteOutcome> {
         self.want_writable("write", key)?;
         if key.is_root() {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         match self.store.put(key.as_str(), value, intent) {
             Outcome::Done(version) => {
-                Ok(Written::Done(Some(Version::comparable(Mark { store: self.store.id(), version }))))
+                Ok(WriteOutcome::Done(Some(Version::comparable(Mark { store: self.store.id(), version }))))
             }
-            Outcome::Lost => Ok(Written::Lost),
+            Outcome::Lost => Ok(WriteOutcome::Conflict),
             Outcome::Collision => Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one")),
         }
     }
@@ -157,7 +158,7 @@ impl ZMap for MemMap {
         Ok(Some(Version::comparable(Mark { store: self.store.id(), version: entry.version })))
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         Ok(self.store.search(prefix.as_str()))
     }
 
@@ -169,10 +170,10 @@ impl ZMap for MemMap {
         self.put(key, value, Intent::Replace).map(|_| ())
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let intent = match expect {
-            Expect::Absent => Intent::Create,
-            Expect::Is(version) => match version.get::<Mark>() {
+            Precondition::Absent => Intent::Create,
+            Precondition::Unchanged(version) => match version.get::<Mark>() {
                 Some(mark) if mark.store == self.store.id() => Intent::Swap(mark.version),
                 _ => return Err(self.error(ErrorKind::Inval, key, "a version of another map")),
             },
@@ -180,7 +181,7 @@ impl ZMap for MemMap {
         self.put(key, value, intent)
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let mut turn = None;
         for round in 0..TRIES {
@@ -193,8 +194,8 @@ impl ZMap for MemMap {
             }
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
-            let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
-            if let Written::Done(_) = self.write_if(key, &new, expect)? {
+            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
+            if let WriteOutcome::Done(_) = self.write_if(key, &new, expect)? {
                 return Ok(());
             }
         }
@@ -212,7 +213,7 @@ impl ZMap for MemMap {
         if from.is_root() || to.is_root() {
             return Err(self.error(ErrorKind::Inval, from, &format!("cannot be moved to {:?}", to.as_str())));
         }
-        let apart = from != to && to.below(from).is_none() && from.below(to).is_none();
+        let apart = from != to && to.relative_to(from).is_none() && from.relative_to(to).is_none();
         if apart && self.store.rename(from.as_str(), to.as_str()) {
             return Ok(());
         }
@@ -220,13 +221,13 @@ impl ZMap for MemMap {
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        pull_parallel(job.threads(), &|| {
+        run_on_pool(job.threads(), &|| {
             let mut key = Key::root();
             while let Some(ticket) = job.next(&mut key) {
                 let found = match self.serve(&key, &ticket) {
                     Ok(Some((entry, version))) => match ticket.ranges.cut(&key, &entry.bytes, ticket.limit) {
                         Ok(bytes) => {
-                            job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+                            job.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes), version))));
                             continue;
                         }
                         Err(error) => Err(error),

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nczarr_dispatch::Rc;
+use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
@@ -101,7 +101,7 @@ impl Access {
     /// As [`Access::of`].
     pub fn with_variables(target: &Target, variables: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let variables = |name: &str| variables(name).filter(|value| !value.is_empty());
-        let rc = Rc::load(&variables)?;
+        let rc = RcFile::load(&variables)?;
         let profiles = Profiles::load(&variables)?;
         let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
         let said = |key: &str| rc.get(key, &at).map(str::to_owned).filter(|value| !value.is_empty());

@@ -1,15 +1,15 @@
 //! Many objects at once: requests in flight on the runtime, decoding and encoding on the pool, this thread in between.
 //!
 //! What is in flight or waits to be decoded is bounded, by number and by bytes. Network threads only move bytes; what came
-//! is handed to the pool (`nczarr_dispatch::hand_over`), and the next request is begun when a body is done with. A body that is
+//! is handed to the pool (`nczarr_dispatch::with_executor`), and the next request is begun when a body is done with. A body that is
 //! not long is left in the system until a thread of the pool takes it, which decodes it while it is near the processor.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use nczarr_dispatch::{
-    ByteRange, Forbidden, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
-    Written, ZMap as _, coalesce, gather, hand_over,
+    ByteRange, Forbidden, Key, Payload, Ranges, ReadJob, ReadOutcome as Value, ReadTicket, Version, WriteJob,
+    WriteOutcome, WriteTicket, ZMap as _, coalesce, gather, with_executor,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -72,10 +72,10 @@ struct Plan {
 
 pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
     let events = Arc::new(Events::default());
-    let gone = hand_over(job.threads(), |hands| {
+    let gone = with_executor(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<Under<'j>>>::new(), Vec::new());
         let (mut load, mut more, mut key) =
-            (Load::of_reads(&map.remote.access, job.threads(), job.left()), true, Key::root());
+            (Load::of_reads(&map.remote.access, job.threads(), job.remaining()), true, Key::root());
         loop {
             while more && load.has_room() {
                 let Some(ticket) = job.next(&mut key) else {
@@ -145,12 +145,12 @@ fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Plan>>
         Ranges::All => plain(Want::All, most),
         Ranges::One(ByteRange { offset: 0, len: None }) => plain(Want::All, most),
         Ranges::One(ByteRange { offset, len: None }) => plain(Want::From(*offset), most),
-        Ranges::One(ByteRange { len: Some(0), .. }) | Ranges::Last(0) => presence(),
+        Ranges::One(ByteRange { len: Some(0), .. }) | Ranges::Suffix(0) => presence(),
         // Beyond the limit is an error only if there is so much.
         Ranges::One(ByteRange { offset, len: Some(len) }) => {
             plain(Want::Span(*offset, (*len).min(most.saturating_add(1))), most)
         }
-        Ranges::Last(len) => {
+        Ranges::Suffix(len) => {
             ticket.check_len(key, *len)?;
             plain(Want::Last(*len), most)
         }
@@ -185,7 +185,7 @@ fn spawn(handle: &tokio::runtime::Handle, events: &Arc<Events>, work: impl Futur
 async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Came {
     let limit = plan.limit;
     let what = || remote.what("read", object);
-    let failed = |(failure, tries): (Failure, u32)| Forbidden::explained(failure.into_error(&what(), tries));
+    let failed = |(failure, tries): (Failure, u32)| Forbidden::with_advice(failure.into_error(&what(), tries));
     let mut deadline = remote.deadline(0);
     for _ in 0..remote.access.patience.tries.max(1) {
         let mut found: Vec<Found> = Vec::with_capacity(plan.wants.len());
@@ -291,7 +291,7 @@ fn version(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>, found: &[Found]) -> 
 
 pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
     let events = Arc::new(Events::default());
-    hand_over(job.threads(), |hands| {
+    with_executor(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<(WriteTicket, Key, usize)>>::new(), Vec::new());
         let (mut load, mut more, mut key) = (Load::of_writes(&map.remote.access), true, Key::root());
         loop {
@@ -321,7 +321,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                 Some(Event::Encoded(place, ticket, key, bytes)) => {
                     let ready = bytes.and_then(|bytes| {
                         map.check_put(&key, bytes.len() as u64, map.deadline())?;
-                        Ok((bytes, only_of(map, &key, ticket.expect.as_ref())?))
+                        Ok((bytes, only_of(map, &key, ticket.precondition.as_ref())?))
                     });
                     match ready {
                         Ok((bytes, only)) => {
@@ -344,8 +344,8 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                     free.push(place);
                     load.take(cost);
                     let outcome = stored.map(|stored| match stored {
-                        Put::Done(etag) => Written::Done(Some(map.version(&key, &etag))),
-                        Put::Lost => Written::Lost,
+                        Put::Done(etag) => WriteOutcome::Done(Some(map.version(&key, &etag))),
+                        Put::Lost => WriteOutcome::Conflict,
                     });
                     job.done(ticket, outcome);
                 }
@@ -381,7 +381,7 @@ fn encode(job: &dyn WriteJob, index: usize) -> Result<Bytes> {
     let mut scratch = Vec::new();
     match job.value(index, &mut scratch)? {
         Payload::Scratch => Ok(Bytes::from(scratch)),
-        Payload::Caller(bytes) => Ok(Bytes::copy_from_slice(bytes)),
+        Payload::Borrowed(bytes) => Ok(Bytes::copy_from_slice(bytes)),
     }
 }
 
@@ -446,7 +446,7 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
         return Err(ErrorKind::Inval.context(format!("{shown}: key {from}: cannot be moved to {:?}", to.as_str())));
     }
     let taken = || ErrorKind::Object.context(format!("{shown}: key {to}: is taken"));
-    if from == to || to.below(from).is_some() || from.below(to).is_some() {
+    if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
         return Err(taken());
     }
     if !map.list(to)?.is_empty() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Options, Part, ZMap,
+    ByteSource, Clobber, CreateRequest, InitialRead, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Options, ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
@@ -32,7 +32,7 @@ impl MapFactory for S3Maps {
         Ok(Arc::new(open(request.target, request.writable, request.options)?))
     }
 
-    fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+    fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
         if request.writable {
             let what = format!("{}: one object in S3 that is a whole dataset is only read", request.target);
             return Err(ErrorKind::Perm.context(what));

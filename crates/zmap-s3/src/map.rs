@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nczarr_dispatch::{
-    ByteRange, Change, Expect, ExpectOwned, Forbidden, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+    ByteRange, Forbidden, Key, MapCaps, OutBuf, OwnedPrecondition, Precondition, ReadJob, UpdateFn, Version, WriteJob,
+    WriteOutcome, ZMap,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
@@ -117,13 +118,13 @@ impl S3Map {
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
         let got = self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await });
-        match got.map_err(Forbidden::explained)? {
+        match got.map_err(Forbidden::with_advice)? {
             Ok(found) => Ok(Some(found)),
             Err(Missed::Absent) => Ok(None),
             Err(Missed::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
             Err(Missed::Changed) => Err(changed(&self.remote.what("read", &object))),
             Err(Missed::Failed(failure)) => {
-                Err(Forbidden::explained(failure.into_error(&self.remote.what("read", &object), 1)))
+                Err(Forbidden::with_advice(failure.into_error(&self.remote.what("read", &object), 1)))
             }
         }
     }
@@ -176,11 +177,11 @@ impl S3Map {
     }
 
     /// What a conditional write means here.
-    pub(crate) fn only(&self, key: &Key, expect: Expect<'_>, deadline: Deadline) -> Result<Only> {
+    pub(crate) fn only(&self, key: &Key, expect: Precondition<'_>, deadline: Deadline) -> Result<Only> {
         self.want_conditions(key, deadline)?;
         match expect {
-            Expect::Absent => Ok(Only::Absent),
-            Expect::Is(version) => match version.get::<Mark>() {
+            Precondition::Absent => Ok(Only::Absent),
+            Precondition::Unchanged(version) => match version.get::<Mark>() {
                 Some(mark) if mark.object == self.named(key) => Ok(Only::Is(Arc::clone(&mark.etag))),
                 _ => Err(ErrorKind::Inval
                     .context(format!("{}: key {key}: a version of another object", self.remote.access.shown))),
@@ -264,12 +265,18 @@ impl S3Map {
         Ok(Some(self.version(key, &found.etag)))
     }
 
-    fn write_until(&self, key: &Key, value: &[u8], expect: Expect<'_>, deadline: Deadline) -> Result<Written> {
+    fn write_until(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expect: Precondition<'_>,
+        deadline: Deadline,
+    ) -> Result<WriteOutcome> {
         self.check_put(key, value.len() as u64, deadline)?;
         let only = self.only(key, expect, deadline)?;
         Ok(match self.put(key, Bytes::copy_from_slice(value), only, deadline)? {
-            Put::Done(etag) => Written::Done(Some(self.version(key, &etag))),
-            Put::Lost => Written::Lost,
+            Put::Done(etag) => WriteOutcome::Done(Some(self.version(key, &etag))),
+            Put::Lost => WriteOutcome::Conflict,
         })
     }
 
@@ -361,7 +368,7 @@ impl ZMap for S3Map {
         self.read_until(key, limit, out, self.deadline())
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         Ok(self.below(prefix, How::Flat, self.deadline())?.into_iter().collect())
     }
 
@@ -375,7 +382,7 @@ impl ZMap for S3Map {
         Ok(keys)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
         let start = self.start(prefix);
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
         let names = self.wait("list", &start, async move { remote.list_once(&name).await })?;
@@ -392,11 +399,11 @@ impl ZMap for S3Map {
         self.put(key, Bytes::copy_from_slice(value), Only::Always, deadline).map(drop)
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         self.write_until(key, value, expect, self.remote.deadline(value.len() as u64))
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let (mut turn, mut deadline) = (None, self.deadline());
         for lost in 0..TRIES {
@@ -407,9 +414,9 @@ impl ZMap for S3Map {
             }
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
-            let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
             deadline.moves(new.len() as u64);
-            if let Written::Done(_) = self.write_until(key, &new, expect, deadline)? {
+            if let WriteOutcome::Done(_) = self.write_until(key, &new, expect, deadline)? {
                 return Ok(());
             }
             if turn.is_none() {
@@ -458,8 +465,8 @@ impl ZMap for S3Map {
 }
 
 /// What a ticket expects, as this map means it.
-pub(crate) fn only_of(map: &S3Map, key: &Key, expect: Option<&ExpectOwned>) -> Result<Only> {
-    expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_expect(), map.deadline()))
+pub(crate) fn only_of(map: &S3Map, key: &Key, expect: Option<&OwnedPrecondition>) -> Result<Only> {
+    expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_precondition(), map.deadline()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nczarr_dispatch::{ByteRange, ByteSource, Part, WhenRead};
+use nczarr_dispatch::{ByteRange, ByteSource, InitialRead, ReadCallback};
 use nczarr_model::{ErrorKind, Result};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -42,13 +42,13 @@ impl S3Source {
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there; `NC_EURL` if the bucket itself is named; what the server says.
-    pub fn open(access: Access, part: Part) -> Result<Self> {
+    pub fn open(access: Access, part: InitialRead) -> Result<Self> {
         if access.key.is_empty() {
             return Err(ErrorKind::Url.context(format!("{}: it names a bucket, and no object in it", access.shown)));
         }
         let (want, limit) = match part {
-            Part::Head(len) => (Want::Span(0, len.max(1)), len.max(1)),
-            Part::Tail(len) => (Want::Last(len.max(1)), len.max(1)),
+            InitialRead::Head(len) => (Want::Span(0, len.max(1)), len.max(1)),
+            InitialRead::Tail(len) => (Want::Last(len.max(1)), len.max(1)),
         };
         let turns = Arc::new(Semaphore::new(access.in_flight.max(1)));
         let object: Arc<str> = access.key.as_str().into();
@@ -132,12 +132,12 @@ impl ByteSource for S3Source {
         self.len
     }
 
-    fn at_hand(&self) -> Range<u64> {
+    fn prefetched_range(&self) -> Range<u64> {
         let (start, bytes) = &*self.kept;
         *start..*start + bytes.len() as u64
     }
 
-    fn start(&self, range: ByteRange, then: WhenRead) {
+    fn start_read(&self, range: ByteRange, then: ReadCallback) {
         let from = range.offset.min(self.len);
         let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
         let stretch_at_hand = if from == to { Some(Vec::new()) } else { self.stretch_at_hand(from, to) };

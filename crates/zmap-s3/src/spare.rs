@@ -34,7 +34,7 @@ impl Spare {
             Some(memory) => memory,
             None => {
                 let room = length.next_multiple_of(STEP);
-                Buffer::fill(room, |out| out.zeroed(room).map(drop)).ok()?
+                Buffer::fill(room, |out| out.put_zeros(room).map(drop)).ok()?
             }
         };
         Some(Room { memory: Some(memory), len: 0, home: Some(Arc::clone(self)) })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nczarr_dispatch::{
-    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, PutPart, ReadJob, ReadTicket, Sink, Version,
-    WriteJob, WriteTicket, Written, ZMap,
+    ByteRange, Key, MapCaps, ObjectSink, OutBuf, Payload, Precondition, PutPart, ReadJob, ReadOutcome, ReadTicket,
+    UpdateFn, Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
 };
 use nczarr_model::Result;
 
@@ -162,16 +162,16 @@ impl ZMap for Counting {
         self.count(Op::Read, outcome, |&found| if found { out.len() as u64 } else { 0 })
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Search, self.inner.search(prefix), none)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.count(Op::Search, self.inner.children(prefix), none)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Names, self.inner.names(prefix), none)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.count(Op::Names, self.inner.possible_children(prefix), none)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Names, self.inner.unnamable(prefix), none)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.count(Op::Names, self.inner.invalid_names(prefix), none)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -200,8 +200,8 @@ impl ZMap for Counting {
         self.count(Op::List, self.inner.list(prefix), none)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.count(Op::ListOnce, self.inner.list_once(prefix), none)
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.count(Op::ListOnce, self.inner.list_in_one_request(prefix), none)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -230,13 +230,13 @@ impl ZMap for Counting {
         self.count(Op::ReadVersioned, outcome, |found| if found.is_some() { out.len() as u64 } else { 0 })
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let outcome = self.inner.write_if(key, value, expect);
         self.cell(Op::WriteIf).one(&outcome, value.len() as u64);
         outcome
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let mut bytes = 0;
         let outcome = self.inner.update(key, limit, &mut |old, new| {
             bytes += old.map_or(0, <[u8]>::len) as u64;
@@ -276,8 +276,8 @@ impl ReadJob for CountedReads<'_> {
         self.inner.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.inner.left()
+    fn remaining(&self) -> Option<usize> {
+        self.inner.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
@@ -285,14 +285,14 @@ impl ReadJob for CountedReads<'_> {
     }
 
     /// What is counted are whole objects.
-    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let bytes = match &found {
-            Ok(Some((Found::Bytes(bytes), _))) => bytes.len(),
-            Ok(Some((Found::InPlace, _))) => ticket.into.as_ref().map_or(0, |into| into.filled().len()),
+            Ok(Some((ReadOutcome::Bytes(bytes), _))) => bytes.len(),
+            Ok(Some((ReadOutcome::InPlace, _))) => ticket.into.as_ref().map_or(0, |into| into.filled().len()),
             Ok(None) | Err(_) => 0,
         };
         self.cell.request(&found, bytes as u64);
@@ -319,7 +319,7 @@ impl WriteJob for CountedWrites<'_> {
         let payload = self.inner.value(index, scratch)?;
         let bytes = match &payload {
             Payload::Scratch => scratch.len(),
-            Payload::Caller(bytes) => bytes.len(),
+            Payload::Borrowed(bytes) => bytes.len(),
         };
         self.cell.bytes.fetch_add(bytes as u64, Relaxed);
         Ok(payload)
@@ -336,7 +336,7 @@ impl WriteJob for CountedWrites<'_> {
         })
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         self.cell.request(&outcome, 0);
         self.inner.done(ticket, outcome);
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 /// A map without the capabilities that change anything. Every method that would is `NC_EPERM` naming the key.
@@ -38,16 +40,16 @@ impl ZMap for ReadOnly {
         self.inner.read(key, range, out)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.search(prefix)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.children(prefix)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.names(prefix)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.possible_children(prefix)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.unnamable(prefix)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.invalid_names(prefix)
     }
 
     fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
@@ -74,8 +76,8 @@ impl ZMap for ReadOnly {
         self.inner.list(prefix)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.inner.list_once(prefix)
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.inner.list_in_one_request(prefix)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -102,11 +104,11 @@ impl ZMap for ReadOnly {
         Err(refused("read versions for writing", key))
     }
 
-    fn write_if(&self, key: &Key, _value: &[u8], _expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: Precondition<'_>) -> Result<WriteOutcome> {
         Err(refused("write", key))
     }
 
-    fn update(&self, key: &Key, _limit: usize, _change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, _limit: usize, _change: &mut UpdateFn<'_>) -> Result<()> {
         Err(refused("update", key))
     }
 

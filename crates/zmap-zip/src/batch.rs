@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use nczarr_dispatch::{ByteRange, Found, Key, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
+use nczarr_dispatch::{ByteRange, Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::ZipMap;
@@ -24,15 +24,15 @@ enum Place {
 
 /// Runs a batch of reads on the pool, or the calling thread.
 pub(crate) fn read(map: &ZipMap, job: &dyn ReadJob) {
-    pull_parallel(job.threads(), &|| {
+    run_on_pool(job.threads(), &|| {
         // Taken away meanwhile: a worker that waits may run another batch.
         let (mut key, mut bytes) = SCRATCH.take();
         while let Some(mut ticket) = job.next(&mut key) {
             let served = serve(map, &key, &mut ticket, &mut bytes);
             let found = served.map(|served| {
                 served.map(|(place, version)| match place {
-                    Place::InPlace => (Found::InPlace, version),
-                    Place::Scratch => (Found::Bytes(&bytes), version),
+                    Place::InPlace => (ReadOutcome::InPlace, version),
+                    Place::Scratch => (ReadOutcome::Bytes(&bytes), version),
                 })
             });
             job.done(ticket, found);
@@ -63,7 +63,7 @@ fn serve(
     match &ticket.ranges {
         Ranges::All => one(map, key, ticket, &entry, ByteRange::ALL, bytes)?,
         Ranges::One(range) => one(map, key, ticket, &entry, *range, bytes)?,
-        Ranges::Last(count) => {
+        Ranges::Suffix(count) => {
             ticket.check_len(key, *count)?;
             one(map, key, ticket, &entry, ByteRange::new(entry.len.saturating_sub(*count), *count), bytes)?;
         }
@@ -123,8 +123,8 @@ fn many(
         map.append(key, entry, ByteRange::new(offset, len), bytes)
     };
     match ranges {
-        Ranges::Every { first, .. } if first.len == Some(0) => Ok(()),
-        Ranges::Every { first, step, count } => (0..u64::from(*count)).try_for_each(|i| {
+        Ranges::Strided { first, .. } if first.len == Some(0) => Ok(()),
+        Ranges::Strided { first, step, count } => (0..u64::from(*count)).try_for_each(|i| {
             let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
             let beyond = || ErrorKind::Inval.context(format!("{key}: a range beyond 64 bits"));
             take(offset.ok_or_else(beyond)?, first.len)

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteSource, Fetch, Fetched, Found, InFlight, Key, Ranges, ReadJob, ReadTicket, Reply, Version};
+use nczarr_dispatch::{
+    ByteSource, FetchReply, FetchRequest, FetchResult, InFlightLimits, Key, Ranges, ReadJob, ReadOutcome, ReadTicket,
+    Version,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::listing::{Entry, Form};
@@ -12,7 +15,7 @@ use crate::member::{self, Came};
 use crate::{ZipMap, batch};
 
 /// Requests under way at one time, where members lie elsewhere.
-const AT_ONCE: InFlight = InFlight { requests: 64, bytes: 256 << 20 };
+const AT_ONCE: InFlightLimits = InFlightLimits { requests: 64, bytes: 256 << 20 };
 
 /// Members up to this length are read whole, whatever is wanted of them.
 const TOGETHER: u64 = 256 << 10;
@@ -23,18 +26,18 @@ struct Coming {
     source: Arc<dyn ByteSource>,
     entry: Entry,
     version: Option<Version>,
-    wanted: Fetch,
-    reply: Reply,
+    wanted: FetchRequest,
+    reply: FetchReply,
 }
 
 impl Coming {
     /// Takes bytes that begin at `at`, and answers, or asks for what is missing. Nothing may wait here.
     fn came(self, at: u64, read: Result<Vec<u8>>) {
-        let Fetch { key, ranges, limit, .. } = &self.wanted;
+        let FetchRequest { key, ranges, limit, .. } = &self.wanted;
         let outcome = match read.and_then(|bytes| member::within(&self.entry, at, bytes)) {
             Ok(Came::There(range)) => {
                 let source = Arc::clone(&self.source);
-                return source.start(range, Box::new(move |read| self.came(range.offset, read)));
+                return source.start_read(range, Box::new(move |read| self.came(range.offset, read)));
             }
             Ok(Came::Whole(bytes)) => ranges.cut(key, &bytes, *limit).map(Cow::into_owned),
             Err(error) => Err(error),
@@ -47,8 +50,8 @@ impl Coming {
 
 /// A job of one ticket.
 struct One<'w> {
-    wanted: &'w Fetch,
-    found: Mutex<Option<Fetched>>,
+    wanted: &'w FetchRequest,
+    found: Mutex<Option<FetchResult>>,
     taken: AtomicBool,
 }
 
@@ -62,15 +65,15 @@ impl ReadJob for One<'_> {
             return None;
         }
         key.set(&self.wanted.key);
-        let Fetch { ranges, limit, versioned, .. } = self.wanted;
+        let FetchRequest { ranges, limit, versioned, .. } = self.wanted;
         Some(ReadTicket { index: 0, ranges: ranges.clone(), hint: 0, limit: *limit, versioned: *versioned, into: None })
     }
 
-    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let found = found.map(|found| {
             found.map(|(found, version)| match found {
-                Found::Bytes(bytes) => (bytes.to_vec(), version),
-                Found::InPlace => (Vec::new(), version),
+                ReadOutcome::Bytes(bytes) => (bytes.to_vec(), version),
+                ReadOutcome::InPlace => (Vec::new(), version),
             })
         });
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
@@ -84,7 +87,7 @@ pub(crate) fn read(map: &ZipMap, source: &Arc<dyn ByteSource>, job: &dyn ReadJob
 
 /// Begins to read what a ticket wants of a member that lies elsewhere: with the record before it, of which it is not
 /// known how long it is, if that was not read before.
-fn begin(map: &ZipMap, source: &Arc<dyn ByteSource>, wanted: Fetch, reply: Reply) {
+fn begin(map: &ZipMap, source: &Arc<dyn ByteSource>, wanted: FetchRequest, reply: FetchReply) {
     let entry = match map.find(&wanted.key) {
         Ok(Some(entry)) => entry,
         Ok(None) => return reply.send(Ok(None)),
@@ -101,11 +104,11 @@ fn begin(map: &ZipMap, source: &Arc<dyn ByteSource>, wanted: Fetch, reply: Reply
     let (at, range) = member::around(&entry, header);
     let (name, source_of, entry) = (map.path().display().to_string(), Arc::clone(source), entry.copy());
     let coming = Coming { name, source: source_of, entry, version, wanted, reply };
-    source.start(range, Box::new(move |read| coming.came(at, read)));
+    source.start_read(range, Box::new(move |read| coming.came(at, read)));
 }
 
 /// Reads what a ticket wants, on this thread.
-fn read_here(map: &ZipMap, wanted: &Fetch) -> Fetched {
+fn read_here(map: &ZipMap, wanted: &FetchRequest) -> FetchResult {
     let one = One { wanted, found: Mutex::new(None), taken: AtomicBool::new(false) };
     batch::read(map, &one);
     let found = one.found.into_inner().unwrap_or_else(PoisonError::into_inner);

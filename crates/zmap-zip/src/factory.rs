@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap,
+    ByteSource, Clobber, CreateRequest, InitialRead, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
@@ -31,7 +31,7 @@ impl MapFactory for ZipMaps {
         &INFO
     }
 
-    fn ends(&self, tail: &[u8]) -> bool {
+    fn recognises_tail(&self, tail: &[u8]) -> bool {
         ends(tail)
     }
 
@@ -39,17 +39,17 @@ impl MapFactory for ZipMaps {
         let markers = request.registry.markers();
         if !request.target.scheme.is_local() {
             check_read_only(request)?;
-            return open_elsewhere(request, request.registry.open_source(request, Part::Tail(TAIL))?);
+            return open_elsewhere(request, request.registry.open_source(request, InitialRead::Tail(TAIL))?);
         }
         let path = path_of(request.target)?;
         let map = ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
         Ok(Arc::new(map))
     }
 
-    fn open_from(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+    fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
         check_read_only(request)?;
         // An archive is read from its end.
-        match source.at_hand() == (0..source.len()) {
+        match source.prefetched_range() == (0..source.len()) {
             true => open_elsewhere(request, source),
             false => self.open(request),
         }

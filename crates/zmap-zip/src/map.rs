@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use nczarr_dispatch::{
-    ByteRange, ByteSource, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap,
+    ByteRange, ByteSource, Key, Limits, MapCaps, Options, OutBuf, Precondition, ReadJob, Version, WriteOutcome, ZMap,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -302,7 +302,7 @@ impl ZipMap {
         }
     }
 
-    fn put(&self, key: &Key, value: &[u8], before: Before) -> Result<Written> {
+    fn put(&self, key: &Key, value: &[u8], before: Before) -> Result<WriteOutcome> {
         let (appender, _open) = self.writer("write", key)?;
         if key.is_root() {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
@@ -316,7 +316,7 @@ impl ZipMap {
         // What cannot be put there is not written, as far as that is known before.
         match self.index.admits(key.as_str(), before) {
             Changed::Done => {}
-            Changed::Lost => return Ok(Written::Lost),
+            Changed::Lost => return Ok(WriteOutcome::Conflict),
             Changed::Collision => return Err(collides()),
         }
         let crc = crc32fast::hash(value);
@@ -327,9 +327,9 @@ impl ZipMap {
         match self.index.put(key.as_str(), entry, before) {
             Changed::Done => {
                 appender.changed();
-                Ok(Written::Done(Some(Version::comparable(Mark { archive: self.id, at }))))
+                Ok(WriteOutcome::Done(Some(Version::comparable(Mark { archive: self.id, at }))))
             }
-            Changed::Lost => Ok(Written::Lost),
+            Changed::Lost => Ok(WriteOutcome::Conflict),
             Changed::Collision => Err(collides()),
         }
     }
@@ -421,11 +421,11 @@ impl ZMap for ZipMap {
         }
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         Ok(self.index.search(prefix.as_str()))
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
         let mut found: Vec<String> = self.unnamable.iter().filter_map(|name| unnamable_below(name, prefix)).collect();
         found.sort_unstable();
         found.dedup();
@@ -440,10 +440,10 @@ impl ZMap for ZipMap {
         self.put(key, value, Before::Anything).map(drop)
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let before = match expect {
-            Expect::Absent => Before::Nothing,
-            Expect::Is(version) => match version.get::<Mark>() {
+            Precondition::Absent => Before::Nothing,
+            Precondition::Unchanged(version) => match version.get::<Mark>() {
                 Some(mark) if mark.archive == self.id => Before::At(mark.at),
                 _ => return Err(self.error(ErrorKind::Inval, key, "a version of another map")),
             },
@@ -507,5 +507,5 @@ fn unnamable_below(name: &[u8], prefix: &Key) -> Option<String> {
     let at = segments.iter().position(|segment| !is_legal(segment)).unwrap_or(segments.len() - 1);
     let is_below = segments[..at].iter().copied().eq(prefix.segments().map(str::as_bytes));
     let leads = if at + 1 < segments.len() { "/" } else { "" };
-    is_below.then(|| Key::shown(segments[at]) + leads)
+    is_below.then(|| Key::escaped(segments[at]) + leads)
 }

@@ -117,7 +117,7 @@ impl Source {
             }
             return Ok(());
         }
-        self.read(out.zeroed(len)?, at).map_err(fail)
+        self.read(out.put_zeros(len)?, at).map_err(fail)
     }
 }
 

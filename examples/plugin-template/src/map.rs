@@ -119,7 +119,7 @@ impl ZMap for Shelf {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
         let names = below(&objects, prefix).filter_map(|rest| rest.split('/').next());
         // Sorted as names, which is not the order of the keys: `a.b` comes before `a/c`, and behind `a`.

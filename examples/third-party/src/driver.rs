@@ -27,7 +27,7 @@ impl Driver for Ramp {
 struct Numbers(ModelCell);
 
 impl Dataset for Numbers {
-    fn info(&self) -> DatasetInfo { DatasetInfo::of(&INFO, Format::NetCdf4) }
+    fn info(&self) -> DatasetInfo { DatasetInfo::new(&INFO, Format::NetCdf4) }
     fn model(&self) -> &ModelCell { &self.0 }
     fn data(&self, _: VarId) -> Result<Arc<dyn VarData>> { Ok(Arc::new(Counting)) }
     fn close(&self) -> Result<()> { Ok(()) }

@@ -29,7 +29,7 @@ impl ZMap for Veil {
         out.iter_mut().for_each(|byte| *byte = !*byte);
         Ok(found)
     }
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> { self.0.search(prefix) }
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> { self.0.children(prefix) }
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> { self.0.write(key, &value.iter().map(|byte| !byte).collect::<Vec<_>>()) }
     fn delete(&self, key: &Key) -> Result<bool> { self.0.delete(key) }
     fn close(&self) -> Result<()> { self.0.close() }

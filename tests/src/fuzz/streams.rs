@@ -102,7 +102,7 @@ fn chunks() -> Vec<ChunkInfo> {
         for elements in [1, 16, 300] {
             let (item, chunk_bytes) = (ItemType { kind, size, big_endian }, size * elements);
             let row = if elements == 300 { 20 } else { elements };
-            all.push(ChunkInfo { item_size: size, chunk_bytes, elements, row, line: Some(row), big_endian, item });
+            all.push(ChunkInfo { item_size: size, chunk_bytes, elements, row, array_row: Some(row), big_endian, item });
         }
     }
     all
@@ -129,7 +129,7 @@ fn data(rng: &mut Rng, chunk: &ChunkInfo) -> Vec<u8> {
 
 fn encoded(filter: &dyn Filter, data: &[u8]) -> nczarr::Result<Vec<u8>> {
     let mut memory = vec![0; filter.encode_bound(data.len()).unwrap_or(data.len() * 4 + 4096)];
-    let mut out = OutBuf::over(&mut memory);
+    let mut out = OutBuf::from_slice(&mut memory);
     filter.encode(data, &mut out)?;
     Ok(out.filled().to_vec())
 }
@@ -141,7 +141,7 @@ fn into_guarded(
 ) -> Result<nczarr::Result<Vec<u8>>, String> {
     let mut memory = vec![UNTOUCHED; capacity + GUARD];
     let (memory, guard) = memory.split_at_mut(capacity);
-    let mut out = OutBuf::over(memory);
+    let mut out = OutBuf::from_slice(memory);
     let decoded = decode(&mut out).map(|()| out.filled().to_vec());
     if guard.iter().any(|&byte| byte != UNTOUCHED) {
         return Err("bytes behind the output were written".to_owned());
@@ -335,7 +335,7 @@ impl Target for Elements {
 pub(super) fn entries(registry: &Arc<Registry>) -> Vec<Entry> {
     let mut all = Vec::new();
     // Of one that is only read there is nothing sound to begin with: files that others wrote with it are damaged elsewhere.
-    for class in registry.filters().filter(|class| class.encodes()) {
+    for class in registry.filters().filter(|class| class.can_encode()) {
         let class = Arc::clone(class);
         all.push(Entry::new(format!("filter/{}", class.info().name), move || Filters::of(&*class)));
     }

@@ -46,7 +46,7 @@ impl<'a> Expected<'a> {
         // A single run is read with what follows it.
         if runs.len() > 1 {
             let wanted: u64 = runs.iter().map(|run| run.end - run.start).sum();
-            self.ahead.expect(runs, wanted / 4);
+            self.ahead.prefetch(runs, wanted / 4);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Elements lie in the same order in the store and in memory, and in memory one after another. So a piece is a range
 //! of memory, and pieces that follow one another in memory do so in the store. Steps here are in bytes of the store.
 
-use nczarr_dispatch::Small;
+use nczarr_dispatch::DimVec;
 use nczarr_model::Slab;
 
 use crate::project::{Dim, Part};
@@ -23,7 +23,7 @@ pub(super) struct Lie {
     /// The offset of the first.
     pub(super) start: u64,
     /// Nested runs, innermost first; adjacent ones are joined. Never empty.
-    pub(super) levels: Small<Level>,
+    pub(super) levels: DimVec<Level>,
     /// How many.
     pub(super) elems: usize,
     /// Bytes of each in the store.
@@ -34,7 +34,7 @@ impl Lie {
     /// The elements of a slab that is not empty, whose dimensions have steps of `steps` bytes. `None` if they cannot
     /// be counted, or an offset does not fit 64 bits.
     pub(super) fn new(slab: &Slab<'_>, begin: u64, steps: &[u64], item: usize) -> Option<Self> {
-        let mut lie = Self { start: begin, levels: Small::default(), elems: 1, item };
+        let mut lie = Self { start: begin, levels: DimVec::default(), elems: 1, item };
         for dim in (0..steps.len()).rev() {
             let n = usize::try_from(slab.count[dim]).ok()?;
             lie.start = lie.start.checked_add(slab.start[dim].checked_mul(steps[dim])?)?;

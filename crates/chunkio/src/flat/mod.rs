@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{MemMut, MemRef, Options, OutBuf, ReadAhead, Small, VarData, byte_len};
+use nczarr_dispatch::{DimVec, MemMut, MemRef, Options, OutBuf, ReadAhead, VarData, byte_len};
 use nczarr_model::convert::{self, Linear};
 use nczarr_model::{ErrorKind, NcType, Result, Slab};
 
@@ -195,7 +195,7 @@ impl FlatArray {
     /// Where a slab lies; `None` if it is empty. Nothing outside the array's own bytes passes here.
     fn lie(&self, slab: &Slab<'_>, writing: bool) -> Result<Option<Lie>> {
         let rank = self.dims.len();
-        let mut shape = Small::<u64>::of(rank);
+        let mut shape = DimVec::<u64>::with_len(rank);
         for (dim, len) in shape.iter_mut().enumerate() {
             *len = self.len(dim);
         }
@@ -243,7 +243,7 @@ impl FlatArray {
 const LOOK: usize = 1 << 20;
 
 impl VarData for FlatArray {
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
         let Some(lie) = self.lie(slab, false)? else { return Ok(()) };
         if self.short == Short::Zeros || lie.elems.saturating_mul(self.layout.item) <= LOOK {
             return Ok(());

@@ -4,7 +4,7 @@
 //! processor's cache holds it. Everything else is read into the thread's own scratch, small enough for that cache too,
 //! and from there goes through one kernel.
 
-use nczarr_dispatch::{OutBuf, pull_parallel};
+use nczarr_dispatch::{OutBuf, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
 
 use super::expected::Expected;
@@ -46,7 +46,7 @@ pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &
         return outcome.finish(&array.name);
     }
     in_pieces(out, |strip| {
-        pull_parallel(threads::worth(&array.options, cut.total, total), &|| {
+        run_on_pool(threads::worth(&array.options, cut.total, total), &|| {
             let len_of = |number: usize| (number < cut.total).then(|| cut.piece(number).elems * item);
             while !outcome.is_stopped() {
                 let moved = strip.next(len_of, |number, out| {
@@ -106,7 +106,7 @@ impl Get<'_> {
     fn run(&self, offset: u64, len: usize, out: &mut OutBuf<'_>) -> Result<()> {
         let array = self.array;
         let at = |error: nczarr_model::Error| error.at(format_args!("{}: {len} bytes at offset {offset}", array.name));
-        let got = out.limited(len, |out| array.store.read_at(offset, out)).map_err(at)?;
+        let got = out.fill_limited(len, |out| array.store.read_at(offset, out)).map_err(at)?;
         if got == len {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl Get<'_> {
             return Err(at(ErrorKind::Io.context(format!("{got} were read, though the file ends at {end}"))));
         }
         match array.short {
-            Short::Zeros => out.zeroed(len - got).map(drop),
+            Short::Zeros => out.put_zeros(len - got).map(drop),
             Short::Error => Err(at(ErrorKind::Trunc.context(format!("the file ends at {end}")))),
         }
     }

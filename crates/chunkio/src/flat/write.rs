@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::pull_parallel;
+use nczarr_dispatch::run_on_pool;
 use nczarr_model::{NcType, Result};
 
 use super::FlatArray;
@@ -33,7 +33,7 @@ pub(super) fn put(array: &FlatArray, lie: &Lie, ty: NcType, bytes: &[u8]) -> Res
     let cut = Cut::new(lie, NO_GAP, if plain { STRAIGHT } else { THROUGH });
     let item = bytes.len() / lie.elems;
     let next = AtomicUsize::new(0);
-    pull_parallel(threads::worth(&array.options, cut.total, bytes.len()), &|| {
+    run_on_pool(threads::worth(&array.options, cut.total, bytes.len()), &|| {
         while !outcome.is_stopped() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= cut.total {

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteRange, Key, Payload, Small, pull_parallel};
+use nczarr_dispatch::{ByteRange, DimVec, Key, Payload, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::grid::ChunkIndex;
@@ -17,7 +17,7 @@ use crate::threads;
 
 /// A changed chunk that departed.
 struct Changed<'a, F: Form> {
-    numbers: Small<usize>,
+    numbers: DimVec<usize>,
     snapshot: Snapshot<F::Data>,
     /// What storage holds now, if that is more than what departed.
     merged: Mutex<Option<F::Data>>,
@@ -39,7 +39,7 @@ impl<F: Form> Keeper<F> {
         let several = all.min(groups.len());
         let each = all.checked_div(several).unwrap_or(1);
         let (next, outcome) = (AtomicUsize::new(0), Outcome::unwatched());
-        pull_parallel(several, &|| {
+        run_on_pool(several, &|| {
             while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Err(error) = self.write_shard(shards, group, each) {
                     outcome.note(error);
@@ -141,7 +141,7 @@ impl<F: Form> Edits for List<'_, F> {
         self.edits.len()
     }
 
-    fn numbers(&self, edit: usize) -> &Small<usize> {
+    fn numbers(&self, edit: usize) -> &DimVec<usize> {
         &self.edits[edit].numbers
     }
 
@@ -151,7 +151,7 @@ impl<F: Form> Edits for List<'_, F> {
         let made = (|| {
             if edit.snapshot.ready {
                 if let Some(stored) = form.as_stored(&edit.snapshot.data) {
-                    return Ok(Payload::Caller(stored));
+                    return Ok(Payload::Borrowed(stored));
                 }
                 form.encode(&edit.snapshot.data, new)?;
                 return Ok(Payload::Scratch);

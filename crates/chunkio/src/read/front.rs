@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use nczarr_dispatch::{OutBuf, Pages};
+use nczarr_dispatch::{OutBuf, PageRange};
 
 /// Results of less have too few pages to divide.
 const LEAST: usize = 4 << 20;
@@ -26,7 +26,7 @@ const ZEROING: usize = 4;
 
 /// The pages of one result.
 pub(super) struct Front {
-    pages: Pages,
+    pages: PageRange,
     /// Bytes that somebody has asked for, or is about to.
     taken: AtomicUsize,
     /// The system does not do that.
@@ -41,7 +41,7 @@ impl Front {
 
     /// Of any result, which may be there already.
     pub(super) fn of_any(out: &OutBuf<'_>) -> Self {
-        Self { pages: Pages::of(out), taken: AtomicUsize::new(0), unable: AtomicBool::new(false) }
+        Self { pages: PageRange::huge_pages_of(out), taken: AtomicUsize::new(0), unable: AtomicBool::new(false) }
     }
 
     /// Runs `work`, and has other threads ask for pages meanwhile, at most so many, until something `came`.
@@ -74,7 +74,7 @@ impl Front {
             return false;
         }
         let from = self.taken.fetch_add(STEP, Ordering::Relaxed);
-        if !self.pages.prepare_some(from, STEP) {
+        if !self.pages.populate_range(from, STEP) {
             self.unable.store(true, Ordering::Relaxed);
         }
         true
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn others_ask_for_pages_until_something_comes() {
         let mut memory = vec![0u8; 9 * STEP];
-        let out = OutBuf::over(&mut memory);
+        let out = OutBuf::from_slice(&mut memory);
         let (front, came) = (Front::of_any(&out), AtomicBool::new(false));
         let taken = || front.taken.load(Ordering::Relaxed);
         let done = front.ahead(3, &came, || {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn memory_in_use_and_small_results_have_none() {
-        assert!(Front::of(&OutBuf::over(&mut vec![0; LEAST])).is_none());
+        assert!(Front::of(&OutBuf::from_slice(&mut vec![0; LEAST])).is_none());
         assert!(Buffer::<u8>::fill(100, |out| out.put(&[u8::from(Front::of(out).is_some()); 100])).unwrap()[0] == 0);
     }
 }

@@ -3,7 +3,7 @@
 //! What is read of a file and scattered right away is still near the processor; of many megabytes read at once the first are
 //! far away when the last arrive.
 
-use nczarr_dispatch::Sink;
+use nczarr_dispatch::ObjectSink;
 use nczarr_model::{ErrorKind, Result};
 
 use super::Get;
@@ -38,7 +38,7 @@ impl<'g> Pour<'g> {
     }
 }
 
-impl Sink for Pour<'_> {
+impl ObjectSink for Pour<'_> {
     fn wants(&self) -> usize {
         self.course.next().map_or(0, |next| self.wanted(&next))
     }

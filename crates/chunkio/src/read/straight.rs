@@ -83,7 +83,7 @@ pub(crate) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [
     if is_all(grid, index, |_| 1) {
         return false;
     }
-    let mut into = OutBuf::over(out);
+    let mut into = OutBuf::from_slice(out);
     match ask(keeper, index, (place * item) as u64, &mut into) {
         Ok(true) => into.filled().len() == item,
         Ok(false) if keeper.options.missing_chunks == MissingChunks::Fill => into.put(&form.fill).is_ok(),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Stretches, Version, pull_parallel};
+use nczarr_dispatch::{
+    ByteRange, CoalescedRanges, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::cache::Known;
@@ -17,7 +19,7 @@ const HINT: usize = 1 << 20;
 const WORTH: usize = 8;
 
 /// What was found of a part of a shard.
-type Answer<'f> = Result<Option<(Found<'f>, Option<Version>)>>;
+type Answer<'f> = Result<Option<(ReadOutcome<'f>, Option<Version>)>>;
 
 /// A batch of requests.
 pub(super) struct Requests<'b, 'r, 'j> {
@@ -57,7 +59,7 @@ impl ReadJob for Requests<'_, '_, '_> {
             What::Index if level.at_start => {
                 ticket(Ranges::One(ByteRange::first(level.index_bytes as u64)), level.index_bytes)
             }
-            What::Index => ticket(Ranges::Last(level.index_bytes as u64), level.index_bytes),
+            What::Index => ticket(Ranges::Suffix(level.index_bytes as u64), level.index_bytes),
             What::Whole => ReadTicket { limit: level.limit, ..ticket(Ranges::All, HINT) },
             What::Parts(_, stretches) => {
                 let bytes = usize::try_from(stretches.bytes()).unwrap_or(usize::MAX);
@@ -100,7 +102,7 @@ impl Requests<'_, '_, '_> {
     fn index(&self, shard: &Shard, found: Answer<'_>) {
         let round = self.round;
         let (bytes, version) = match found {
-            Ok(Some((Found::Bytes(bytes), version))) => (bytes, version),
+            Ok(Some((ReadOutcome::Bytes(bytes), version))) => (bytes, version),
             other => return self.for_all(shard, other),
         };
         match round.map.level.parse(bytes) {
@@ -117,14 +119,14 @@ impl Requests<'_, '_, '_> {
     fn whole(&self, shard: &Shard, found: Answer<'_>) {
         let (round, level) = (self.round, &self.round.map.level);
         let (stored, version) = match found {
-            Ok(Some((Found::Bytes(bytes), version))) => (bytes, version),
+            Ok(Some((ReadOutcome::Bytes(bytes), version))) => (bytes, version),
             other => return self.for_all(shard, other),
         };
         let cut = level.unwrap(stored, |bytes| {
             let index = level.index_of(bytes)?;
             let next = AtomicUsize::new(0);
             // Who has nothing to do meanwhile helps: shards are few, and the last ones often come together.
-            pull_parallel(round.job.threads().min(shard.items.len() / WORTH), &|| {
+            run_on_pool(round.job.threads().min(shard.items.len() / WORTH), &|| {
                 while let Some(&number) = shard.items.get(next.fetch_add(1, Ordering::Relaxed)) {
                     match index.cut(round.items[number].number, bytes) {
                         Ok(Some(chunk)) => round.deliver(number, chunk, true, version.as_ref()),
@@ -167,13 +169,13 @@ impl Requests<'_, '_, '_> {
     }
 
     /// Gives chunks their bytes.
-    fn parts(&self, shard: &Shard, items: &[usize], stretches: &Stretches, found: Answer<'_>) {
+    fn parts(&self, shard: &Shard, items: &[usize], stretches: &CoalescedRanges, found: Answer<'_>) {
         let round = self.round;
         if self.age(shard, &found) == Age::Other {
             return;
         }
         let (bytes, version) = match found {
-            Ok(Some((Found::Bytes(bytes), version))) => (bytes, version),
+            Ok(Some((ReadOutcome::Bytes(bytes), version))) => (bytes, version),
             Ok(_) => return items.iter().for_each(|&number| round.finish_with(number, || Err(not_lent()))),
             Err(error) => return items.iter().for_each(|&number| round.finish_with(number, || Err(again(&error)))),
         };
@@ -210,8 +212,8 @@ impl Requests<'_, '_, '_> {
             return round.run();
         }
         let filled = match &found {
-            Ok(Some((Found::Bytes(bytes), _))) => bytes.len(),
-            Ok(Some((Found::InPlace, _))) => ticket.into.as_ref().map_or(0, |into| into.filled().len()),
+            Ok(Some((ReadOutcome::Bytes(bytes), _))) => bytes.len(),
+            Ok(Some((ReadOutcome::InPlace, _))) => ticket.into.as_ref().map_or(0, |into| into.filled().len()),
             _ => 0,
         };
         let found = match found {

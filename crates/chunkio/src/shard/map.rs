@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_dispatch::{ByteRange, Key, MapCaps, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 use super::ahead::Ahead;
@@ -81,7 +81,7 @@ impl ZMap for ShardMap {
         self.one(key, Ranges::One(range), usize::MAX, out)
     }
 
-    fn search(&self, _prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
         Err(ErrorKind::Internal.context("chunks in shards are not listed"))
     }
 
@@ -127,16 +127,18 @@ impl ReadJob for One<'_> {
         Some(ReadTicket { index: 0, ranges, hint: 0, limit: self.limit, versioned: false, into: None })
     }
 
-    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let mut place = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         place.1.clear();
         let found = found.and_then(|found| match found {
             None => Ok(false),
-            Some((Found::Bytes(bytes), _)) => {
+            Some((ReadOutcome::Bytes(bytes), _)) => {
                 place.1.extend_from_slice(bytes);
                 Ok(true)
             }
-            Some((Found::InPlace, _)) => Err(ErrorKind::Internal.context("the map filled memory it was not lent")),
+            Some((ReadOutcome::InPlace, _)) => {
+                Err(ErrorKind::Internal.context("the map filled memory it was not lent"))
+            }
         });
         place.0 = Some(found);
     }

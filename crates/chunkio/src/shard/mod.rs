@@ -18,7 +18,7 @@ mod together;
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Key, Limits, Small, ZMap};
+use nczarr_dispatch::{DimVec, Key, Limits, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 pub(crate) use level::Level;
@@ -83,9 +83,9 @@ impl Shards {
     }
 
     /// The numbers of a chunk in its shards, the outermost first, and the coordinates of the outermost.
-    pub(crate) fn split(&self, index: &[u64]) -> (ChunkIndex, Small<usize>) {
+    pub(crate) fn split(&self, index: &[u64]) -> (ChunkIndex, DimVec<usize>) {
         let mut index = ChunkIndex::from(index);
-        let mut numbers = Small::of(self.levels.len());
+        let mut numbers = DimVec::with_len(self.levels.len());
         for (number, level) in numbers.iter_mut().zip(&self.levels).rev() {
             *number = level.split(&mut index);
         }

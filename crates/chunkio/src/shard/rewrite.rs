@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{Payload, PutPart, Small, pull_apart};
+use nczarr_dispatch::{DimVec, Payload, PutPart, run_on_new_threads};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::index::{Entry, Index};
@@ -22,7 +22,7 @@ pub(crate) trait Edits: Sync {
     fn count(&self) -> usize;
 
     /// The chunk's numbers in its shards, the outermost first; ascending.
-    fn numbers(&self, edit: usize) -> &Small<usize>;
+    fn numbers(&self, edit: usize) -> &DimVec<usize>;
 
     /// The stored bytes of the chunk, in `new` or elsewhere; `old`: those it had.
     fn make(&self, edit: usize, old: Option<&[u8]>, new: &mut Vec<u8>) -> Result<Payload<'_>>;
@@ -158,11 +158,11 @@ impl Rewrite<'_> {
             };
             let bytes = match payload {
                 Payload::Scratch => chunk,
-                Payload::Caller(bytes) => bytes,
+                Payload::Borrowed(bytes) => bytes,
             };
             place.lock().unwrap_or_else(PoisonError::into_inner).append(at, bytes)
         };
-        pull_apart(if inner { 1 } else { self.threads.min(groups.len()) }, &|| {
+        run_on_new_threads(if inner { 1 } else { self.threads.min(groups.len()) }, &|| {
             let mut chunk = Vec::new();
             while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Err(error) = make(group, &mut chunk) {

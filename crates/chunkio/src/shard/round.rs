@@ -8,7 +8,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Stretches, Version, ZMap};
+use nczarr_dispatch::{
+    ByteRange, CoalescedRanges, Key, MapCaps, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
+};
 use nczarr_model::{ErrorKind, Result};
 
 use super::ahead::Ahead;
@@ -60,7 +62,7 @@ pub(super) enum What {
     Index,
     Whole,
     /// The items by offset, and the stretches they lie in.
-    Parts(Vec<usize>, Stretches),
+    Parts(Vec<usize>, CoalescedRanges),
     /// One item, into the memory on its ticket.
     Place(usize),
 }
@@ -234,7 +236,7 @@ impl<'r, 'j> Round<'r, 'j> {
                 let skip = offset.min(entry.len);
                 (skip, len.unwrap_or(u64::MAX).min(entry.len - skip))
             }
-            Ranges::Last(len) => {
+            Ranges::Suffix(len) => {
                 let len = len.min(entry.len);
                 (entry.len - len, len)
             }
@@ -265,14 +267,14 @@ impl<'r, 'j> Round<'r, 'j> {
     }
 
     /// Gives a ticket back.
-    pub(super) fn finish(&self, number: usize, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    pub(super) fn finish(&self, number: usize, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         self.finish_with(number, || found);
     }
 
     pub(super) fn finish_with<'f>(
         &self,
         number: usize,
-        found: impl FnOnce() -> Result<Option<(Found<'f>, Option<Version>)>>,
+        found: impl FnOnce() -> Result<Option<(ReadOutcome<'f>, Option<Version>)>>,
     ) {
         if let Some(ticket) = self.take(number) {
             self.job.done(ticket, found());
@@ -284,15 +286,15 @@ impl<'r, 'j> Round<'r, 'j> {
         let Some(ticket) = self.take(number) else { return };
         let version = version.filter(|_| ticket.versioned).cloned();
         if !whole && !is_several(&ticket.ranges) {
-            return self.job.done(ticket, Ok(Some((Found::Bytes(chunk), version))));
+            return self.job.done(ticket, Ok(Some((ReadOutcome::Bytes(chunk), version))));
         }
         match ticket.ranges.cut(&self.shards[self.items[number].shard].key, chunk, ticket.limit) {
-            Ok(bytes) => self.job.done(ticket, Ok(Some((Found::Bytes(&bytes), version)))),
+            Ok(bytes) => self.job.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes), version)))),
             Err(error) => self.job.done(ticket, Err(error)),
         }
     }
 }
 
 fn is_several(ranges: &Ranges) -> bool {
-    matches!(ranges, Ranges::Every { .. } | Ranges::List(_))
+    matches!(ranges, Ranges::Strided { .. } | Ranges::List(_))
 }

@@ -2,7 +2,7 @@
 //!
 //! Near ones, as far as one request should go; a large one that has its place in memory is read alone, straight into it.
 
-use nczarr_dispatch::Stretches;
+use nczarr_dispatch::CoalescedRanges;
 
 /// Bytes between two chunks that are rather read than asked for twice, of a local storage and of a remote one.
 const GAP: u64 = 4 << 10;
@@ -38,7 +38,7 @@ pub(super) enum Together {
     /// One chunk, into its place.
     Alone(Wanted),
     /// Chunks in the order of their bytes, and what holds them.
-    Near(Vec<usize>, Stretches),
+    Near(Vec<usize>, CoalescedRanges),
 }
 
 impl Reach {
@@ -51,8 +51,8 @@ impl Reach {
         Self { remote, span }
     }
 
-    fn stretches(self) -> Stretches {
-        Stretches::new(if self.remote { REMOTE_GAP } else { GAP })
+    fn stretches(self) -> CoalescedRanges {
+        CoalescedRanges::new(if self.remote { REMOTE_GAP } else { GAP })
     }
 
     /// Whether a request of its own costs less than moving the bytes once more.

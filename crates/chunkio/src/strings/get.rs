@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version};
+use nczarr_dispatch::{Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version};
 use nczarr_model::{ErrorKind, NcString, Result, Slab};
 
 use super::Strings;
@@ -89,7 +89,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn place(&self, part: &Part, found: Result<Option<(Found<'_>, Option<Version>)>>) -> Result<()> {
+    fn place(&self, part: &Part, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) -> Result<()> {
         let (keeper, form) = (self.keeper, &self.keeper.form);
         let out = || self.out.lock().unwrap_or_else(PoisonError::into_inner);
         match found? {
@@ -98,7 +98,7 @@ impl Batch<'_> {
                 let mut out = out();
                 Odometer::each(&part.dims, part.chunk_start, part.mem_start, |_, to| out[to].clone_from(&form.fill));
             }
-            Some((Found::Bytes(stored), _)) => {
+            Some((ReadOutcome::Bytes(stored), _)) => {
                 let data = form.decode(stored)?;
                 data.load(part, &mut out())?;
                 if part.cover == Cover::Some {
@@ -106,7 +106,7 @@ impl Batch<'_> {
                     keeper.cache.insert_read(&part.index, Arc::new(data), cost, self.since);
                 }
             }
-            Some((Found::InPlace, _)) => {
+            Some((ReadOutcome::InPlace, _)) => {
                 return Err(ErrorKind::Internal.context("the map filled memory it was not lent"));
             }
         }
@@ -133,7 +133,7 @@ impl ReadJob for Batch<'_> {
         Some(ReadTicket { index: number, ranges: Ranges::All, hint, limit: plan.limit, versioned: false, into: None })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         if ticket.index >= self.projection.total {
             return;
         }

@@ -155,7 +155,7 @@ impl Form for Strings {
 
     fn fresh(&self) -> Result<Held> {
         match self.text {
-            Text::Fixed(cell) => self.cells(cell, |out| out.zeroed(out.capacity()).map(drop)),
+            Text::Fixed(cell) => self.cells(cell, |out| out.put_zeros(out.capacity()).map(drop)),
             Text::Codec(_) => self.blank(),
         }
     }

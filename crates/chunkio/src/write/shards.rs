@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{Key, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
+use nczarr_dispatch::{DimVec, Key, Payload, PutPart, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, Result};
 
 use super::Put;
@@ -100,7 +100,7 @@ impl WriteJob for Batch<'_> {
         let claim = self.put.keeper.claims.take(&shard.index);
         self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((at, claim));
         self.put.keeper.store.locate(&shard.index, key);
-        Some(WriteTicket { index: at, expect: None })
+        Some(WriteTicket { index: at, precondition: None })
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
@@ -117,7 +117,7 @@ impl WriteJob for Batch<'_> {
         self.shard_of(&self.chunks(index)?).parts(put)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         let (put, keeper) = (self.put, self.put.keeper);
         let claim = {
             let mut flying = self.flying.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +131,7 @@ impl WriteJob for Batch<'_> {
             error.at(format_args!("{}: shard {key}", keeper.name))
         };
         match outcome {
-            Ok(Written::Done(_)) => {
+            Ok(WriteOutcome::Done(_)) => {
                 let mut part = Part::default();
                 for number in shard.start..shard.end {
                     put.projection.part(number, &mut part);
@@ -141,7 +141,7 @@ impl WriteJob for Batch<'_> {
                 }
                 self.stored.fetch_add(1, Ordering::AcqRel);
             }
-            Ok(Written::Lost) => {
+            Ok(WriteOutcome::Conflict) => {
                 put.outcome.fail(blame(ErrorKind::Internal.context("the map compared what it was not asked to")));
             }
             Err(error) => put.outcome.fail(blame(error)),
@@ -153,7 +153,7 @@ impl WriteJob for Batch<'_> {
 /// The chunks of one shard.
 struct Chunks<'a> {
     put: &'a Put<'a>,
-    chunks: Vec<(Small<usize>, usize)>,
+    chunks: Vec<(DimVec<usize>, usize)>,
 }
 
 impl Edits for Chunks<'_> {
@@ -161,7 +161,7 @@ impl Edits for Chunks<'_> {
         self.chunks.len()
     }
 
-    fn numbers(&self, edit: usize) -> &Small<usize> {
+    fn numbers(&self, edit: usize) -> &DimVec<usize> {
         &self.chunks[edit].0
     }
 

@@ -41,7 +41,7 @@ pub(super) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: 
 
 /// The chunk that a slab is all of, if its elements lie in it as they do in memory.
 fn chunk_of(grid: &Grid, slab: &Slab<'_>) -> Option<ChunkIndex> {
-    let mut index = ChunkIndex::of(grid.rank());
+    let mut index = ChunkIndex::with_len(grid.rank());
     let mut dense = 1;
     for (dim, at) in index.iter_mut().enumerate().rev() {
         let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);

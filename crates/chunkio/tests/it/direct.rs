@@ -103,13 +103,13 @@ fn folded_stages_store_what_the_filters_would() {
                     chunk_bytes: bytes.len(),
                     elements: bytes.len() / item,
                     row: 7,
-                    line: Some(7),
+                    array_row: Some(7),
                     big_endian,
                     item: ItemType::of(ty, big_endian),
                 };
                 filter.bind(&info).unwrap();
                 let mut encoded = vec![0; bytes.len() * 4 + 64];
-                let mut out = OutBuf::over(&mut encoded);
+                let mut out = OutBuf::from_slice(&mut encoded);
                 filter.encode(&bytes, &mut out).unwrap();
                 bytes = out.filled().to_vec();
             }
@@ -136,13 +136,13 @@ fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
     assert_eq!(reads(&array, 15), 8000, "it pays");
     assert_eq!(reads(&array, 15), 0);
     let array = setup.open();
-    array.tune(CacheConfig { bytes: 16_000, ..array.cache() }).unwrap();
+    array.set_chunk_cache(CacheConfig { bytes: 16_000, ..array.chunk_cache() }).unwrap();
     assert_eq!(reads(&array, 15), 8000, "it was asked for");
     let mut asked = Setup::new(&map, &[4000], &[2000], NcType::Int);
     asked.options.cache_bytes = Some(16_000);
     assert_eq!(reads(&asked.open(), 15), 8000, "it was asked for when opening");
     array.sync().unwrap();
-    array.tune(CacheConfig { bytes: 15_999, ..array.cache() }).unwrap();
+    array.set_chunk_cache(CacheConfig { bytes: 15_999, ..array.chunk_cache() }).unwrap();
     assert_eq!(reads(&array, 100), 400, "not all of it fits");
 }
 
@@ -288,15 +288,15 @@ fn the_cache_keeps_to_its_budget() {
     };
     touch();
     assert!((10..=20).contains(&touch()), "at most ten of twenty chunks are kept");
-    let config = CacheConfig { bytes: 4000, ..array.cache() };
-    array.tune(config).unwrap();
-    assert_eq!(array.cache(), config);
+    let config = CacheConfig { bytes: 4000, ..array.chunk_cache() };
+    array.set_chunk_cache(config).unwrap();
+    assert_eq!(array.chunk_cache(), config);
     touch();
     assert_eq!(touch(), 0);
-    array.tune(CacheConfig { bytes: 0, ..config }).unwrap();
+    array.set_chunk_cache(CacheConfig { bytes: 0, ..config }).unwrap();
     assert_eq!(touch(), 20);
     assert_eq!(touch(), 20);
-    let error = array.tune(CacheConfig { preemption: 2.0, ..config }).unwrap_err();
+    let error = array.set_chunk_cache(CacheConfig { preemption: 2.0, ..config }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Inval);
 }
 
@@ -396,7 +396,7 @@ fn arguments_are_checked() {
     let array = setup.open();
     let kind = |slab: &Slab<'_>, ty: NcType, len: usize| {
         let mut memory = vec![0; len];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         let read = array.get(slab, MemMut::Fixed { ty, out: &mut out }).map_err(|error| error.kind());
         let written = put(&array, slab, ty, &vec![0; len]).map_err(|error| error.kind());
         assert_eq!(read, written);
@@ -441,7 +441,7 @@ fn enormous_arrays_cost_what_is_touched() {
     let far = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[(1 << 63) - 1, (1 << 62) - 2]) };
     assert_eq!(get(&array, &far, NcType::Int).0, ints([0, 0, 0, 5]));
     // All of it is more than there is memory; the size of the buffer is refused first.
-    let mut out = OutBuf::over(&mut []);
+    let mut out = OutBuf::from_slice(&mut []);
     let all = Slab::new(&[0, 0], &[1 << 63, 1 << 62]);
     let error = array.get(&all, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoMem);
@@ -543,7 +543,7 @@ fn an_element_of_a_kept_chunk_is_found_at_a_glance() {
     let array = setup.open();
     let peek = |at: &[u64], ty, len: usize| {
         let mut out = vec![0xFF; len];
-        array.peek(at, ty, &mut out).then_some(out)
+        array.try_get_cached_element(at, ty, &mut out).then_some(out)
     };
     assert_eq!(peek(&[0, 0], NcType::Int, 4), None, "nothing was read yet");
     get_ints(&array, &[1, 1], &[1, 1]).unwrap();

@@ -220,8 +220,8 @@ impl nczarr_dispatch::ZMap for Rogue {
         self.0.read(key, range, out)
     }
 
-    fn search(&self, prefix: &Key) -> nczarr_model::Result<Vec<String>> {
-        self.0.search(prefix)
+    fn children(&self, prefix: &Key) -> nczarr_model::Result<Vec<String>> {
+        self.0.children(prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> nczarr_model::Result<()> {
@@ -232,7 +232,7 @@ impl nczarr_dispatch::ZMap for Rogue {
         let mut key = Key::root();
         while let Some(mut ticket) = job.next(&mut key) {
             let bytes = [1; 16];
-            let found = || Ok(Some((nczarr_dispatch::Found::Bytes(&bytes), None)));
+            let found = || Ok(Some((nczarr_dispatch::ReadOutcome::Bytes(&bytes), None)));
             let copy = |index| nczarr_dispatch::ReadTicket {
                 index,
                 ranges: nczarr_dispatch::Ranges::All,
@@ -250,15 +250,15 @@ impl nczarr_dispatch::ZMap for Rogue {
                 2 => job.done(copy(ticket.index + 100), found()),
                 3 => {
                     ticket.into = None;
-                    job.done(ticket, Ok(Some((nczarr_dispatch::Found::InPlace, None))));
+                    job.done(ticket, Ok(Some((nczarr_dispatch::ReadOutcome::InPlace, None))));
                 }
                 4 => {
                     let mut elsewhere = [7; 16];
-                    let mut out = nczarr_dispatch::OutBuf::over(&mut elsewhere);
-                    out.zeroed(16).unwrap();
+                    let mut out = nczarr_dispatch::OutBuf::from_slice(&mut elsewhere);
+                    out.put_zeros(16).unwrap();
                     let mut other = copy(ticket.index);
                     other.into = Some(out);
-                    job.done(other, Ok(Some((nczarr_dispatch::Found::InPlace, None))));
+                    job.done(other, Ok(Some((nczarr_dispatch::ReadOutcome::InPlace, None))));
                 }
                 _ => {
                     // Lent memory may be left alone.
@@ -277,10 +277,10 @@ impl nczarr_dispatch::ZMap for Rogue {
                 0 => drop(ticket),
                 1 => assert!(job.value(ticket.index + 100, &mut Vec::new()).is_err()),
                 2 => job.done(
-                    nczarr_dispatch::WriteTicket { index: ticket.index + 100, expect: None },
-                    Ok(nczarr_dispatch::Written::Done(None)),
+                    nczarr_dispatch::WriteTicket { index: ticket.index + 100, precondition: None },
+                    Ok(nczarr_dispatch::WriteOutcome::Done(None)),
                 ),
-                _ => job.done(ticket, Ok(nczarr_dispatch::Written::Lost)),
+                _ => job.done(ticket, Ok(nczarr_dispatch::WriteOutcome::Conflict)),
             }
         }
     }

@@ -49,7 +49,7 @@ impl ByteStore for Bytes {
         self.reads.fetch_add(1, SeqCst);
         let bytes = self.bytes.lock().unwrap();
         let from = bytes.get(offset as usize..).unwrap_or(&[]);
-        let len = from.len().min(out.room()) - usize::from(self.lazy);
+        let len = from.len().min(out.remaining()) - usize::from(self.lazy);
         out.put(&from[..len])
     }
 
@@ -77,7 +77,7 @@ struct Mapped(Vec<u8>);
 impl ByteStore for Mapped {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let from = self.0.get(offset as usize..).unwrap_or(&[]);
-        out.put(&from[..from.len().min(out.room())])
+        out.put(&from[..from.len().min(out.remaining())])
     }
 
     fn write_at(&self, _: u64, _: &[u8]) -> Result<()> {
@@ -108,7 +108,7 @@ impl Disk {
 
 impl ByteStore for Disk {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
-        let mut bytes = vec![0; out.room()];
+        let mut bytes = vec![0; out.remaining()];
         let mut got = 0;
         loop {
             match self.0.read_at(&mut bytes[got..], offset + got as u64).unwrap() {
@@ -317,7 +317,7 @@ fn linear(array: &FlatArray, plain: &(Vec<u8>, bool), slab: &Slab<'_>) {
     let double = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
     let expected: Vec<u8> = plain.0.chunks(8).flat_map(|item| (double(item) * 0.5 + 3.0).to_ne_bytes()).collect();
     let mut found = vec![0; expected.len()];
-    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut found) };
+    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut found) };
     array.get_linear(slab, out, &Linear::new(0.5, 3.0)).unwrap();
     assert_eq!(found, expected, "{slab:?}");
 }

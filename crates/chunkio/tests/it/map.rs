@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use nczarr_dispatch::{
-    ByteRange, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, Written, ZMap, pull_parallel, read_parallel,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, Version, WriteOutcome, ZMap, read_parallel,
+    run_on_pool,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -149,7 +150,7 @@ impl ZMap for Mem {
         if !self.caps.versioned_parts {
             return read_parallel(self, job);
         }
-        pull_parallel(job.threads(), &|| {
+        run_on_pool(job.threads(), &|| {
             let mut key = Key::root();
             while let Some(ticket) = job.next(&mut key) {
                 self.reads.fetch_add(1, SeqCst);
@@ -167,7 +168,7 @@ impl ZMap for Mem {
                     Ok(bytes) => {
                         self.read_bytes.fetch_add(bytes.len(), SeqCst);
                         let version = ticket.versioned.then(|| Version::comparable(version));
-                        job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+                        job.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes), version))));
                     }
                     Err(error) => job.done(ticket, Err(error)),
                 }
@@ -175,7 +176,7 @@ impl ZMap for Mem {
         });
     }
 
-    fn search(&self, _prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
@@ -201,7 +202,7 @@ impl ZMap for Mem {
         Ok(Some(Version::comparable(*version)))
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         Self::call(&self.before_write);
         if Self::fail(&self.failing_writes) {
             return Err(ErrorKind::Io.context("the disk is full"));
@@ -216,13 +217,13 @@ impl ZMap for Mem {
         }
         let found = objects.get(key.as_str()).map(|(_, version)| *version);
         let expected = match expect {
-            Expect::Absent => None,
-            Expect::Is(version) => Some(*version.get::<u64>().unwrap()),
+            Precondition::Absent => None,
+            Precondition::Unchanged(version) => Some(*version.get::<u64>().unwrap()),
         };
         if found != expected {
-            return Ok(Written::Lost);
+            return Ok(WriteOutcome::Conflict);
         }
         objects.insert(key.as_str().to_owned(), (value.to_vec(), self.tick()));
-        Ok(Written::Done(None))
+        Ok(WriteOutcome::Done(None))
     }
 }

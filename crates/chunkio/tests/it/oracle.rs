@@ -116,7 +116,7 @@ fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: 
         }
     }
     let mut bytes = vec![0; expected.len()];
-    let result = array.get_linear(slab, MemMut::Fixed { ty: to, out: &mut OutBuf::over(&mut bytes) }, &linear);
+    let result = array.get_linear(slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(&mut bytes) }, &linear);
     match result {
         Ok(()) => assert!(!range, "a range error was expected"),
         Err(error) => assert!(range && error.kind() == ErrorKind::Range, "{error}"),
@@ -158,12 +158,12 @@ fn check_peek(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>) {
     for index in indices(slab).into_iter().take(50) {
         let mut out = unset.clone();
         let expected = oracle.elements.get(&index).unwrap_or(&oracle.fill);
-        let found = array.peek(&index, oracle.ty, &mut out);
+        let found = array.try_get_cached_element(&index, oracle.ty, &mut out);
         assert_eq!(&out, if found { expected } else { &unset }, "{index:?}");
     }
     let beyond = |dim: usize| (0..oracle.shape.len()).map(|at| if at == dim { oracle.shape[at] } else { 0 }).collect();
     let outside: Vec<Vec<u64>> = (0..oracle.shape.len()).map(beyond).chain([vec![0; oracle.shape.len() + 1]]).collect();
-    assert!(outside.iter().all(|at| !array.peek(at, oracle.ty, &mut unset.clone())));
+    assert!(outside.iter().all(|at| !array.try_get_cached_element(at, oracle.ty, &mut unset.clone())));
 }
 
 fn history(seed: u64) {

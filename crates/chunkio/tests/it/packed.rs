@@ -72,7 +72,7 @@ fn element(pieces: &[Piece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
 
 fn read(array: &ChunkedArray, slab: &Slab<'_>, size: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0xaa; slab.len() as usize * size];
-    array.get(slab, MemMut::Fixed { ty: USER, out: &mut OutBuf::over(&mut bytes) })?;
+    array.get(slab, MemMut::Fixed { ty: USER, out: &mut OutBuf::from_slice(&mut bytes) })?;
     Ok(bytes)
 }
 

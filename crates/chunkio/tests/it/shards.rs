@@ -43,7 +43,7 @@ fn shard(random: &mut Random, rank: usize) -> ShardSpec {
 
 fn apply(filter: &dyn Filter, bytes: &[u8], encode: bool) -> Vec<u8> {
     let mut out = vec![0; bytes.len() * 8 + 64];
-    let mut room = OutBuf::over(&mut out);
+    let mut room = OutBuf::from_slice(&mut out);
     if encode { filter.encode(bytes, &mut room) } else { filter.decode(bytes, &mut room) }.unwrap();
     room.filled().to_vec()
 }

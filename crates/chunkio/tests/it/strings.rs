@@ -287,7 +287,7 @@ fn text_and_numbers_do_not_mix() {
     let slab = Slab::new(&[0, 0], &[1, 1]);
     let (_, array) = one(Element::Text { width: 3 }, false);
     let mut memory = [0; 4];
-    let mut out = OutBuf::over(&mut memory);
+    let mut out = OutBuf::from_slice(&mut memory);
     let kinds = [
         array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap_err().kind(),
         array.put(&slab, MemRef::Fixed { ty: NcType::Int, bytes: &[0; 4] }).unwrap_err().kind(),

@@ -176,8 +176,14 @@ fn stored(url: &str) -> Result<u64> {
     let registry = nczarr::registry()?;
     let target = nczarr_url_infer::parse(url)?;
     let options = Options::default();
-    let request =
-        OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };
+    let request = OpenRequest {
+        target: &target,
+        writable: false,
+        options: &options,
+        registry: &registry,
+        map: None,
+        scope: None,
+    };
     let map = registry.open_map(&request)?;
     let keys = map.list(&Key::new("v")?)?;
     let chunks = keys.iter().filter(|key| !key.name().starts_with('.'));

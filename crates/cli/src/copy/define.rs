@@ -158,7 +158,7 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
     }
     if to.model().is_defining() {
         // Room that the writer left is there for those who will add something.
-        let room = from.spacing();
+        let room = from.header_padding();
         to._enddef(room.h_minfree, room.v_align, room.v_minfree, room.r_align)?;
     }
     work.copied.made = to.model().snapshot();

@@ -127,7 +127,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let layout = Layout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
     let mut select = Selection::of(args, &model).map_err(&at_source)?;
     // Before anything is read or made: a copy never replaces its source.
-    let further = source.dataset().further_files();
+    let further = source.dataset().external_files();
     overlap::check(&args.source, &target_url, &further).map_err(&at_source)?;
     select.find_unreadable(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let jobs = threads::within(args, &source, &layout, &select).map_err(&at_source)?;

@@ -37,7 +37,7 @@ pub fn within(args: &Copy, source: &File, layout: &Layout, select: &Selection) -
         most = most.max(chunks(&model, source, layout, id)?);
     }
     let fit = usize::try_from(memory / 2 / most.saturating_mul(HELD)).unwrap_or(usize::MAX).max(1);
-    let all = args.jobs.unwrap_or_else(dispatch::processors);
+    let all = args.jobs.unwrap_or_else(dispatch::cpu_count);
     Ok(if fit < all { Some(fit) } else { args.jobs })
 }
 

@@ -72,7 +72,7 @@ impl Work<'_> {
             None => model.group(group)?.atts.contains_key(name),
         };
         match json {
-            Some(json) if there => self.to.keep_json(group, var, name, json),
+            Some(json) if there => self.to.set_attribute_json(group, var, name, json),
             _ => Ok(()),
         }
     }
@@ -163,7 +163,7 @@ impl Work<'_> {
         let (Some(dims), Some(xtype)) = (dims, self.copied.ty(var.xtype)) else { return Ok(None) };
         let Some(stored) = self.from.stored_type(id)? else { return Ok(None) };
         // Why it is refused is said when it is defined in another form.
-        let made = unless_refused(self.to.def_var_stored(group, name, xtype, &dims, &stored))?;
+        let made = unless_refused(self.to.def_var_as_stored(group, name, xtype, &dims, &stored))?;
         Ok(made.ok().flatten())
     }
 

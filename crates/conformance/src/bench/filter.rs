@@ -104,12 +104,12 @@ fn taken(mut filter: Box<dyn Filter>, item: ItemType, bytes: &[u8]) -> Result<(B
         chunk_bytes: bytes.len(),
         elements,
         row: elements,
-        line: Some(elements),
+        array_row: Some(elements),
         big_endian: item.big_endian,
         item,
     })?;
     let mut memory = vec![0; room(&*filter, bytes)];
-    let mut out = OutBuf::over(&mut memory);
+    let mut out = OutBuf::from_slice(&mut memory);
     filter.encode(bytes, &mut out)?;
     let len = out.filled().len();
     memory.truncate(len);
@@ -132,7 +132,7 @@ fn time(
     let encode = best(
         || Ok(()),
         |()| {
-            let mut out = OutBuf::over(&mut into);
+            let mut out = OutBuf::from_slice(&mut into);
             ok("encode", filter.encode(bytes, &mut out))?;
             same("encode makes as much again", encoded.len(), out.filled().len())
         },
@@ -140,7 +140,7 @@ fn time(
     let decode = best(
         || Ok(()),
         |()| {
-            let mut out = OutBuf::over(&mut back);
+            let mut out = OutBuf::from_slice(&mut back);
             ok("decode", filter.decode(encoded, &mut out))?;
             same("decode gives as much as was encoded", bytes.len(), out.filled().len())
         },

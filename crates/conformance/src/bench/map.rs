@@ -71,7 +71,7 @@ pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
     timings.push(parts(&*map, &large)?);
     timings.push(absent(&*map)?);
     if caps.list {
-        let list = || ok("search", map.search(&small.folder)).and_then(|names| same("names", SMALL.0, names.len()));
+        let list = || ok("search", map.children(&small.folder)).and_then(|names| same("names", SMALL.0, names.len()));
         timings.push(Timing { what: "list 256", operations: 1, bytes: 0, time: best(|| Ok(()), |()| list())? });
     }
     ok("close", map.close())?;
@@ -105,7 +105,7 @@ impl Objects {
 
     fn read(&self, map: &dyn ZMap, memory: &mut [u8]) -> Outcome {
         for key in &self.keys {
-            let mut out = OutBuf::over(memory);
+            let mut out = OutBuf::from_slice(memory);
             same("an object that was written is there", true, ok("read_into", map.read_into(key, 0, &mut out))?)?;
             same_bytes("read_into gives what was written", &self.value, out.filled())?;
         }

@@ -50,7 +50,7 @@ pub(super) fn read(
     let (_, size) = dataset.inq_type(ty)?;
     let item = size.ok_or_else(|| ErrorKind::BadType.context("no size in memory"))?;
     let mut bytes = vec![0xee; byte_len(elements, item)?];
-    let mut out = OutBuf::over(&mut bytes);
+    let mut out = OutBuf::from_slice(&mut bytes);
     get(MemMut::Fixed { ty, out: &mut out })?;
     if out.filled().len() != out.capacity() {
         let (filled, capacity) = (out.filled().len(), out.capacity());

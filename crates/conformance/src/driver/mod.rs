@@ -72,7 +72,7 @@ impl Suite<'_> {
 
     fn open(&self, target: &Target, writable: bool) -> Result<Arc<dyn Dataset>> {
         let (options, registry) = (&self.options, self.registry);
-        self.driver.open(&OpenRequest { target, writable, options, registry, map: None, only: None })
+        self.driver.open(&OpenRequest { target, writable, options, registry, map: None, scope: None })
     }
 
     fn create(&self, target: &Target, clobber: Clobber) -> Result<Arc<dyn Dataset>> {

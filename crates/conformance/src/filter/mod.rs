@@ -116,7 +116,7 @@ const CHUNKS: &[ChunkInfo] = &[
 const fn chunk(item_size: usize, items: usize) -> ChunkInfo {
     let item = ItemType::bytes(item_size);
     let chunk_bytes = item_size * items;
-    ChunkInfo { item_size, chunk_bytes, elements: items, row: items, line: Some(items), big_endian: false, item }
+    ChunkInfo { item_size, chunk_bytes, elements: items, row: items, array_row: Some(items), big_endian: false, item }
 }
 
 fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filter>>> {
@@ -143,7 +143,7 @@ fn into_output(
 ) -> Outcome<Result<Vec<u8>>> {
     let mut memory = vec![UNTOUCHED; capacity + GUARD];
     let filled = {
-        let mut out = OutBuf::over(&mut memory[..capacity]);
+        let mut out = OutBuf::from_slice(&mut memory[..capacity]);
         let outcome = guarded(what, || run(&mut out))?;
         outcome.map(|()| out.filled().to_vec())
     };

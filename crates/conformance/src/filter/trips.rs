@@ -149,7 +149,7 @@ pub(super) fn check_threads(what: &str, filter: Box<dyn Filter>, data: &[u8], ex
     let encoded_len = encode(what, &*filter, data)?.len();
     let round = |filter: &dyn Filter| -> Result<Vec<u8>> {
         let (mut encoded, mut decoded) = (vec![0; encoded_len + 1024], vec![0; data.len()]);
-        let (mut out, mut back) = (OutBuf::over(&mut encoded), OutBuf::over(&mut decoded));
+        let (mut out, mut back) = (OutBuf::from_slice(&mut encoded), OutBuf::from_slice(&mut decoded));
         filter.encode(data, &mut out)?;
         filter.decode(out.filled(), &mut back)?;
         Ok(back.filled().to_vec())

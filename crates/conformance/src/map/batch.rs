@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_dispatch::{
-    ByteRange, ExpectOwned, Found, Key, OutBuf, Payload, PutPart, Ranges, ReadJob, ReadTicket, Version, WriteJob,
-    WriteTicket, Written, ZMap,
+    ByteRange, Key, OutBuf, OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, Version,
+    WriteJob, WriteOutcome, WriteTicket, ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -68,17 +68,19 @@ impl ReadJob for Job<'_> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let piece = self.pieces.get(index)?;
         key.set(&piece.key);
-        let into = self.memory[index].lock().expect("nothing panics while it is held").take().map(OutBuf::over);
+        let into = self.memory[index].lock().expect("nothing panics while it is held").take().map(OutBuf::from_slice);
         let (ranges, hint, limit, versioned) = (piece.ranges.clone(), piece.hint, piece.limit, piece.versioned);
         Some(ReadTicket { index, ranges, hint, limit, versioned, into })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let back = match found {
             Err(error) => Back::Failed(error),
             Ok(None) => Back::Absent,
-            Ok(Some((Found::Bytes(bytes), version))) => Back::Bytes { bytes: bytes.to_vec(), in_place: false, version },
-            Ok(Some((Found::InPlace, version))) => match &ticket.into {
+            Ok(Some((ReadOutcome::Bytes(bytes), version))) => {
+                Back::Bytes { bytes: bytes.to_vec(), in_place: false, version }
+            }
+            Ok(Some((ReadOutcome::InPlace, version))) => match &ticket.into {
                 Some(into) => Back::Bytes { bytes: into.filled().to_vec(), in_place: true, version },
                 None => Back::Failed(ErrorKind::Internal.context("in place without a place")),
             },
@@ -148,7 +150,7 @@ fn whole(map: &dyn ZMap, threads: usize) -> Outcome {
     let absent = pieces.len();
     pieces.push(plain(key("whole/absent")?));
     pieces.push(Piece { into: Some(10_000), ..plain(key("absent/1")?) });
-    pieces.push(Piece { ranges: Ranges::Last(4), ..plain(key("absent/1")?) });
+    pieces.push(Piece { ranges: Ranges::Suffix(4), ..plain(key("absent/1")?) });
     let failing = pieces.len();
     pieces.push(plain(key("whole")?));
     pieces.push(Piece { into: Some(10_000), hint: 10_000, ..plain(key("whole")?) });
@@ -187,7 +189,7 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
     let bytes = value(len as usize);
     ok("write", map.write(&key, &bytes))?;
     let range = |offset, len| ByteRange { offset, len: Some(len) };
-    let every = |offset, len, step, count| Ranges::Every { first: range(offset, len), step, count };
+    let every = |offset, len, step, count| Ranges::Strided { first: range(offset, len), step, count };
     let list = |ranges: &[ByteRange]| Ranges::List(ranges.into());
     let table = [
         Ranges::One(ByteRange::ALL),
@@ -199,11 +201,11 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
         Ranges::One(range(10, u64::MAX - 10)),
         Ranges::One(ByteRange { offset: 299_000, len: None }),
         Ranges::One(ByteRange { offset: u64::MAX, len: None }),
-        Ranges::Last(0),
-        Ranges::Last(1),
-        Ranges::Last(5000),
-        Ranges::Last(300_001),
-        Ranges::Last(u64::MAX),
+        Ranges::Suffix(0),
+        Ranges::Suffix(1),
+        Ranges::Suffix(5000),
+        Ranges::Suffix(300_001),
+        Ranges::Suffix(u64::MAX),
         every(0, 4, 8, 1000),
         every(3, 128, 256, 1100),
         every(7, 100, 5000, 60),
@@ -230,9 +232,9 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
     let expected = |ranges: &Ranges| -> Option<Vec<u8>> {
         match ranges {
             Ranges::One(range) => cut(range, false).map(<[u8]>::to_vec),
-            Ranges::Last(last) => Some(bytes[len.saturating_sub(*last) as usize..].to_vec()),
-            Ranges::Every { first: ByteRange { len: Some(0), .. }, .. } => Some(Vec::new()),
-            Ranges::Every { first, step, count } => {
+            Ranges::Suffix(last) => Some(bytes[len.saturating_sub(*last) as usize..].to_vec()),
+            Ranges::Strided { first: ByteRange { len: Some(0), .. }, .. } => Some(Vec::new()),
+            Ranges::Strided { first, step, count } => {
                 let parts = (0..u64::from(*count))
                     .map(|i| cut(&ByteRange { offset: first.offset + i * step, len: first.len }, true));
                 parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
@@ -266,7 +268,7 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
         }
     }
     let limited: Vec<_> =
-        [Ranges::One(range(0, 100)), Ranges::Last(100), every(0, 10, 20, 10), list(&[range(0, 50), range(9, 50)])]
+        [Ranges::One(range(0, 100)), Ranges::Suffix(100), every(0, 10, 20, 10), list(&[range(0, 50), range(9, 50)])]
             .map(|ranges| Piece { ranges, limit: 99, ..plain(key.clone()) })
             .into();
     for (piece, back) in limited.iter().zip(&run(map, &limited, threads)?) {
@@ -283,7 +285,7 @@ fn empty(map: &dyn ZMap) -> Outcome {
 /// One object to write.
 struct Put {
     key: Key,
-    expect: Option<ExpectOwned>,
+    expect: Option<OwnedPrecondition>,
     /// `None`: making the bytes fails.
     value: Option<Vec<u8>>,
     lent: bool,
@@ -296,7 +298,7 @@ struct PutJob<'p> {
     /// Whether values can be had in parts.
     in_parts: bool,
     next: AtomicUsize,
-    back: Mutex<HashMap<usize, Vec<Result<Written>>>>,
+    back: Mutex<HashMap<usize, Vec<Result<WriteOutcome>>>>,
 }
 
 impl WriteJob for PutJob<'_> {
@@ -308,7 +310,7 @@ impl WriteJob for PutJob<'_> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let put = self.puts.get(index)?;
         key.set(&put.key);
-        Some(WriteTicket { index, expect: put.expect.clone() })
+        Some(WriteTicket { index, precondition: put.expect.clone() })
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
@@ -318,7 +320,7 @@ impl WriteJob for PutJob<'_> {
                 scratch.extend_from_slice(b"half a value");
                 Err(ErrorKind::Filter.context("cannot be made"))
             }
-            Some(value) if put.lent => Ok(Payload::Caller(value)),
+            Some(value) if put.lent => Ok(Payload::Borrowed(value)),
             Some(value) => {
                 scratch.clear();
                 scratch.extend_from_slice(value);
@@ -341,12 +343,12 @@ impl WriteJob for PutJob<'_> {
         }
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(outcome);
     }
 }
 
-fn put_all(map: &dyn ZMap, puts: &[Put], (threads, in_parts): (usize, bool)) -> Outcome<Vec<Result<Written>>> {
+fn put_all(map: &dyn ZMap, puts: &[Put], (threads, in_parts): (usize, bool)) -> Outcome<Vec<Result<WriteOutcome>>> {
     let job = PutJob { puts, threads, in_parts, next: AtomicUsize::new(0), back: Mutex::default() };
     map.write_batch(&job);
     let mut back = job.back.into_inner().expect("nothing panics while it is held");
@@ -372,8 +374,10 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
     }
     for (put, back) in puts.iter().zip(put_all(map, &puts, how)?) {
         match ok(format!("batch write of {}", put.key), back)? {
-            Written::Done(_) => same(format!("read of {}", put.key), put.value.as_ref(), get(map, &put.key)?.as_ref())?,
-            Written::Lost => return Err(broken(format!("batch write of {}", put.key), "done", "lost")),
+            WriteOutcome::Done(_) => {
+                same(format!("read of {}", put.key), put.value.as_ref(), get(map, &put.key)?.as_ref())?
+            }
+            WriteOutcome::Conflict => return Err(broken(format!("batch write of {}", put.key), "done", "lost")),
         }
     }
     // Errors are reported one by one, and the rest goes on.
@@ -399,19 +403,19 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
     same("a write that could not be made leaves nothing", None, get(map, &puts[1].key)?)?;
     same("a write after a failure", puts[4].value.as_ref(), get(map, &puts[4].key)?.as_ref())?;
     if map.caps().conditional_write {
-        let present = Put { expect: Some(ExpectOwned::Absent), ..put(puts[0].key.clone(), 5, false) };
-        let absent = Put { expect: Some(ExpectOwned::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        let present = Put { expect: Some(OwnedPrecondition::Absent), ..put(puts[0].key.clone(), 5, false) };
+        let absent = Put { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
         let version = ok("read_versioned", map.read_versioned(&puts[4].key, usize::MAX, &mut Vec::new()))?;
-        let swap = Put { expect: version.map(ExpectOwned::Is), ..put(puts[4].key.clone(), 6, false) };
+        let swap = Put { expect: version.map(OwnedPrecondition::Unchanged), ..put(puts[4].key.clone(), 6, false) };
         let puts = [present, absent, swap];
         let mut lost = Vec::new();
         for back in put_all(map, &puts, how)? {
-            lost.push(matches!(ok("conditional batch write", back)?, Written::Lost));
+            lost.push(matches!(ok("conditional batch write", back)?, WriteOutcome::Conflict));
         }
         same("which conditional writes of a batch are lost", vec![true, false, false], lost)?;
         same("a conditional write of a batch", Some(value(6)), get(map, &puts[2].key)?)?;
     } else {
-        let refused = Put { expect: Some(ExpectOwned::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        let refused = Put { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
         for back in put_all(map, &[refused], how)? {
             fails("a conditional batch write without the capability", &[ErrorKind::Perm], back)?;
         }

@@ -7,7 +7,7 @@ mod tree;
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Expect, Key, ZMap};
+use nczarr_dispatch::{Key, Precondition, ZMap};
 use nczarr_model::ErrorKind;
 
 use crate::failure::{Outcome, broken, fails, ok, same};
@@ -62,15 +62,15 @@ fn absence(map: &dyn ZMap) -> Outcome {
             ok("read", map.read(&key, nczarr_dispatch::ByteRange::ALL, &mut out))?,
         )?;
         let mut memory = [0; 4];
-        let mut into = nczarr_dispatch::OutBuf::over(&mut memory);
+        let mut into = nczarr_dispatch::OutBuf::from_slice(&mut memory);
         same(format!("read_into of absent {text:?}"), false, ok("read_into", map.read_into(&key, 0, &mut into))?)?;
         if map.caps().list {
-            same(format!("search below absent {text:?}"), vec![], ok("search", map.search(&key))?)?;
+            same(format!("search below absent {text:?}"), vec![], ok("search", map.children(&key))?)?;
             same(format!("list below absent {text:?}"), vec![], ok("list", map.list(&key))?)?;
         }
     }
     if map.caps().list {
-        same("search of an empty map", vec![], ok("search", map.search(&Key::root()))?)?;
+        same("search of an empty map", vec![], ok("search", map.children(&Key::root()))?)?;
         same("list of an empty map", vec![], ok("list", map.list(&Key::root()))?)?;
     }
     same("len of the root of an empty map", None, ok("len", map.len(&Key::root()))?)
@@ -89,7 +89,7 @@ fn refusals(map: &dyn ZMap) -> Outcome {
         fails("delete without the capability", perm, map.delete(&key))?;
     }
     if !caps.conditional_write {
-        fails("write_if without the capability", perm, map.write_if(&key, b"x", Expect::Absent))?;
+        fails("write_if without the capability", perm, map.write_if(&key, b"x", Precondition::Absent))?;
         fails("read_versioned without the capability", perm, map.read_versioned(&key, usize::MAX, &mut Vec::new()))?;
         let mut called = false;
         let update = map.update(&key, usize::MAX, &mut |_, _| {

@@ -1,6 +1,6 @@
 //! One object at a time: values, ranges, replacing, deleting, prefixes, conditional writes.
 
-use nczarr_dispatch::{ByteRange, Expect, Key, OutBuf, Version, Written, ZMap};
+use nczarr_dispatch::{ByteRange, Key, OutBuf, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
 
 use super::{Make, key, value};
@@ -70,7 +70,7 @@ fn ranges(map: &dyn ZMap) -> Outcome {
             }
             if let Some(want) = len.and_then(|len| usize::try_from(len).ok()).filter(|&want| want <= 1 << 20) {
                 let mut memory = vec![0; want];
-                let mut into = OutBuf::over(&mut memory);
+                let mut into = OutBuf::from_slice(&mut memory);
                 let found = map.read_into(&key, offset, &mut into);
                 holds(format!("read_into of {what} finds the object"), ok(&what, found)?)?;
                 same_bytes(format!("read_into of {what}"), expected, into.filled())?;
@@ -138,11 +138,15 @@ fn prefixes(map: &dyn ZMap) -> Outcome {
         fails(
             format!("read_into of the prefix {prefix:?}"),
             empty,
-            map.read_into(&prefix, 0, &mut OutBuf::over(&mut memory)),
+            map.read_into(&prefix, 0, &mut OutBuf::from_slice(&mut memory)),
         )?;
         fails(format!("write of the prefix {prefix:?}"), object, map.write(&prefix, b"x"))?;
         if map.caps().conditional_write {
-            fails(format!("creation of the prefix {prefix:?}"), object, map.write_if(&prefix, b"x", Expect::Absent))?;
+            fails(
+                format!("creation of the prefix {prefix:?}"),
+                object,
+                map.write_if(&prefix, b"x", Precondition::Absent),
+            )?;
         }
         if map.caps().delete {
             same(format!("delete of the prefix {prefix:?}"), false, ok("delete", map.delete(&prefix))?)?;
@@ -204,11 +208,11 @@ fn deleting(map: &dyn ZMap) -> Outcome {
         same("a prefix left without objects is gone", None, ok("len", map.len(&key("d/e")?))?)?;
         holds_value(map, &b, b"2")?;
         if map.caps().list {
-            same("search after a delete", vec!["b".to_owned()], ok("search", map.search(&key("d")?))?)?;
+            same("search after a delete", vec!["b".to_owned()], ok("search", map.children(&key("d")?))?)?;
         }
         same("delete of the other", true, ok("delete", map.delete(&b))?)?;
         if map.caps().list {
-            same("search after the last delete", vec![], ok("search", map.search(&Key::root()))?)?;
+            same("search after the last delete", vec![], ok("search", map.children(&Key::root()))?)?;
         }
     }
     // Where a prefix was, an object may be, and the other way round.
@@ -224,35 +228,35 @@ fn versioned(map: &dyn ZMap, key: &Key) -> Outcome<Option<(Vec<u8>, Version)>> {
     Ok(version.map(|version| (out, version)))
 }
 
-fn won(what: &str, written: nczarr_model::Result<Written>) -> Outcome<Option<Version>> {
+fn won(what: &str, written: nczarr_model::Result<WriteOutcome>) -> Outcome<Option<Version>> {
     match ok(what, written)? {
-        Written::Done(version) => Ok(version),
-        Written::Lost => Err(broken(what, "done", "lost")),
+        WriteOutcome::Done(version) => Ok(version),
+        WriteOutcome::Conflict => Err(broken(what, "done", "lost")),
     }
 }
 
-fn lost(what: &str, written: nczarr_model::Result<Written>) -> Outcome {
+fn lost(what: &str, written: nczarr_model::Result<WriteOutcome>) -> Outcome {
     match ok(what, written)? {
-        Written::Lost => Ok(()),
-        Written::Done(_) => Err(broken(what, "lost", "done")),
+        WriteOutcome::Conflict => Ok(()),
+        WriteOutcome::Done(_) => Err(broken(what, "lost", "done")),
     }
 }
 
 fn conditional(map: &dyn ZMap) -> Outcome {
     let key = key("c/k")?;
     holds("read_versioned of an absent object", versioned(map, &key)?.is_none())?;
-    let made = won("creation of an absent object", map.write_if(&key, b"1", Expect::Absent))?;
-    lost("creation of a present object", map.write_if(&key, b"x", Expect::Absent))?;
+    let made = won("creation of an absent object", map.write_if(&key, b"1", Precondition::Absent))?;
+    lost("creation of a present object", map.write_if(&key, b"x", Precondition::Absent))?;
     holds_value(map, &key, b"1")?;
     let Some((bytes, first)) = versioned(map, &key)? else {
         return Err(broken("read_versioned of a present object", "a version", "none"));
     };
     same("read_versioned reads", b"1".to_vec(), bytes)?;
     if let Some(made) = made {
-        won("replacing what a creation made", map.write_if(&key, b"2", Expect::Is(&made)))?;
-        lost("replacing what was replaced", map.write_if(&key, b"x", Expect::Is(&first)))?;
+        won("replacing what a creation made", map.write_if(&key, b"2", Precondition::Unchanged(&made)))?;
+        lost("replacing what was replaced", map.write_if(&key, b"x", Precondition::Unchanged(&first)))?;
     } else {
-        won("replacing what was read", map.write_if(&key, b"2", Expect::Is(&first)))?;
+        won("replacing what was read", map.write_if(&key, b"2", Precondition::Unchanged(&first)))?;
     }
     holds_value(map, &key, b"2")?;
     let Some((_, second)) = versioned(map, &key)? else {
@@ -260,7 +264,7 @@ fn conditional(map: &dyn ZMap) -> Outcome {
     };
     if map.caps().overwrite {
         ok("write", map.write(&key, b"3"))?;
-        lost("a plain write changes the version", map.write_if(&key, b"x", Expect::Is(&second)))?;
+        lost("a plain write changes the version", map.write_if(&key, b"x", Precondition::Unchanged(&second)))?;
         ok("write", map.write(&key, b"2"))?;
         holds_value(map, &key, b"2")?;
     }
@@ -269,14 +273,14 @@ fn conditional(map: &dyn ZMap) -> Outcome {
             return Err(broken("read_versioned of a present object", "a version", "none"));
         };
         same("delete", true, ok("delete", map.delete(&key))?)?;
-        lost("replacing what was deleted", map.write_if(&key, b"x", Expect::Is(&third)))?;
+        lost("replacing what was deleted", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
         same("a lost write makes nothing", None, get(map, &key)?)?;
-        won("creation after a delete", map.write_if(&key, b"4", Expect::Absent))?;
-        lost("a version is not valid again", map.write_if(&key, b"x", Expect::Is(&third)))?;
+        won("creation after a delete", map.write_if(&key, b"4", Precondition::Absent))?;
+        lost("a version is not valid again", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
         holds_value(map, &key, b"4")?;
     }
     let mut out = Vec::new();
-    ok("write_if", map.write_if(&self::key("c/long")?, &value(10_000), Expect::Absent))?;
+    ok("write_if", map.write_if(&self::key("c/long")?, &value(10_000), Precondition::Absent))?;
     let version = ok("read_versioned", map.read_versioned(&self::key("c/long")?, 100, &mut out))?;
     holds("read_versioned with a limit finds the object", version.is_some())?;
     same("read_versioned reads no more than its limit", &value(10_000)[..100], &out)

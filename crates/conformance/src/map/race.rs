@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{ByteRange, Expect, Key, OutBuf, Written, ZMap};
+use nczarr_dispatch::{ByteRange, Key, OutBuf, Precondition, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 use super::{Make, key};
@@ -76,7 +76,7 @@ fn replacing(map: &dyn ZMap) -> Outcome {
             let found = ok("read", map.read(&key, ByteRange::ALL, &mut out))?;
             same("an object that is replaced is always there", true, found)?;
             want_whole(&out)?;
-            let mut into = OutBuf::over(&mut memory);
+            let mut into = OutBuf::from_slice(&mut memory);
             ok("read_into", map.read_into(&key, 0, &mut into))?;
             want_whole(into.filled())?;
         }
@@ -119,10 +119,10 @@ fn counting(map: &dyn ZMap) -> Outcome {
             let version = ok("read_versioned", map.read_versioned(&key, usize::MAX, &mut old))?;
             new.clear();
             ok("change", increment(version.is_some().then_some(&old[..]), &mut new))?;
-            let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
             match ok("write_if", map.write_if(&key, &new, expect))? {
-                Written::Done(_) => done += 1,
-                Written::Lost => thread::yield_now(),
+                WriteOutcome::Done(_) => done += 1,
+                WriteOutcome::Conflict => thread::yield_now(),
             }
         }
         Ok(())
@@ -138,7 +138,7 @@ fn creating(map: &dyn ZMap) -> Outcome {
         let key = key(&format!("race/new/{round}"))?;
         let winners = AtomicU64::new(0);
         let create = || {
-            if let Written::Done(_) = ok("write_if", map.write_if(&key, &whole(7), Expect::Absent))? {
+            if let WriteOutcome::Done(_) = ok("write_if", map.write_if(&key, &whole(7), Precondition::Absent))? {
                 winners.fetch_add(1, Ordering::Relaxed);
             }
             Ok(())

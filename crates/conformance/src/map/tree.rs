@@ -70,7 +70,7 @@ fn searching(map: &dyn ZMap) -> Outcome {
             same(
                 format!("search below {prefix:?} of {keys:?}"),
                 expected_search(&keys, prefix),
-                ok("search", map.search(&at))?,
+                ok("search", map.children(&at))?,
             )?;
             naming(map, &at)?;
             let found = ok("list", map.list(&at))?.iter().map(|key| key.as_str().to_owned()).collect();
@@ -84,9 +84,9 @@ fn searching(map: &dyn ZMap) -> Outcome {
     }
 }
 
-/// What `names` adds to what `search` finds are names too, each once and in order.
+/// What `possible_children` adds to what `children` finds are names too, each once and in order.
 fn naming(map: &dyn ZMap, prefix: &Key) -> Outcome {
-    let (found, names) = (ok("search", map.search(prefix))?, ok("names", map.names(prefix))?);
+    let (found, names) = (ok("search", map.children(prefix))?, ok("names", map.possible_children(prefix))?);
     let what = format!("names below {:?}", prefix.as_str());
     holds(format!("{what} are sorted, each once: {names:?}"), names.is_sorted_by(|one, next| one < next))?;
     for name in &names {
@@ -104,7 +104,7 @@ fn many(map: &dyn ZMap) -> Outcome {
     }
     let mut expected: Vec<_> = (0..count).map(|i| i.to_string()).collect();
     expected.sort_unstable();
-    same("search of many names", expected, ok("search", map.search(&key("m")?))?)?;
+    same("search of many names", expected, ok("search", map.children(&key("m")?))?)?;
     naming(map, &key("m")?)?;
     same("list of many keys", count, ok("list", map.list(&Key::root()))?.len())
 }

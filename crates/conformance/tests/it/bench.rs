@@ -113,8 +113,8 @@ impl ZMap for Wrong {
         Ok(found)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.search(prefix)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.0.children(prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {

@@ -16,7 +16,7 @@ use nczarr_zmap_mem::MemMaps;
 fn registry() -> Arc<Registry> {
     let mut registry = Registry::default().with_map(MemMaps).with_map(FileMaps).with_driver(NcZarrDriver);
     for class in nczarr_filters::BUILTIN {
-        registry = registry.with_filter(nczarr_dispatch::Static(*class));
+        registry = registry.with_filter(nczarr_dispatch::StaticPlugin(*class));
     }
     Arc::new(registry)
 }
@@ -177,12 +177,12 @@ impl VarData for FaultyData {
         }
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.inner.tune(cache)
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        self.inner.set_chunk_cache(cache)
     }
 
-    fn cache(&self) -> CacheConfig {
-        self.inner.cache()
+    fn chunk_cache(&self) -> CacheConfig {
+        self.inner.chunk_cache()
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {

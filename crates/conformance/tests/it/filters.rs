@@ -63,7 +63,7 @@ mod element_filters {
             chunk_bytes: size * count,
             elements: count,
             row: count,
-            line: None,
+            array_row: None,
             big_endian,
             item,
         };
@@ -279,11 +279,12 @@ impl Filter for Turn {
         if key != self.key {
             return Err(fault.context("another key"));
         }
-        let bytes = if self.fault == Fault::DecodesWhatFits { &bytes[..bytes.len().min(dst.room())] } else { bytes };
+        let bytes =
+            if self.fault == Fault::DecodesWhatFits { &bytes[..bytes.len().min(dst.remaining())] } else { bytes };
         let mask = if self.fault == Fault::ForgetsABit { 0xfe } else { 0xff };
         dst.extend(bytes.iter().map(|byte| (byte ^ self.key) & mask))?;
         if self.fault == Fault::PadsItsOutput {
-            dst.zeroed(dst.room())?;
+            dst.put_zeros(dst.remaining())?;
         }
         Ok(())
     }

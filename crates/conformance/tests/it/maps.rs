@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use nczarr_conformance::check_map;
 use nczarr_dispatch::{
-    ByteRange, Expect, Found, Key, MapCaps, OutBuf, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written, ZMap,
-    read_parallel, write_parallel,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
+    WriteTicket, ZMap, read_parallel, write_parallel,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_mem::MemMap;
@@ -108,8 +108,8 @@ impl ZMap for Faulty {
         }
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        let mut names = self.inner.search(prefix)?;
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        let mut names = self.inner.children(prefix)?;
         match self.fault {
             Fault::SearchIsUnsorted => names.reverse(),
             Fault::SearchShowsWhatIsDeeper => {
@@ -123,8 +123,8 @@ impl ZMap for Faulty {
         Ok(names)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        let mut names = self.inner.search(prefix)?;
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        let mut names = self.inner.children(prefix)?;
         match self.fault {
             Fault::NamesMissOne => drop(names.pop()),
             Fault::NamesTellTwice => names.extend(names.last().cloned()),
@@ -158,22 +158,24 @@ impl ZMap for Faulty {
         self.inner.write(key, value)
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         match (self.fault, expect) {
             (Fault::PromisesVersions | Fault::PromisesDeletion, _) => Err(ErrorKind::Perm.into()),
             (Fault::RefusesWithAnotherError, _) => Err(ErrorKind::Io.into()),
-            (Fault::VersionsAreAllEqual, Expect::Is(_)) => {
+            (Fault::VersionsAreAllEqual, Precondition::Unchanged(_)) => {
                 if !self.inner.exists(key)? {
-                    return Ok(Written::Lost);
+                    return Ok(WriteOutcome::Conflict);
                 }
-                self.inner.write(key, value).map(|()| Written::Done(None))
+                self.inner.write(key, value).map(|()| WriteOutcome::Done(None))
             }
-            (Fault::CreationReplaces, Expect::Absent) => self.inner.write(key, value).map(|()| Written::Done(None)),
+            (Fault::CreationReplaces, Precondition::Absent) => {
+                self.inner.write(key, value).map(|()| WriteOutcome::Done(None))
+            }
             _ => self.inner.write_if(key, value, expect),
         }
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut nczarr_dispatch::Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut nczarr_dispatch::UpdateFn<'_>) -> Result<()> {
         match self.fault {
             Fault::PromisesVersions | Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
             Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
@@ -203,7 +205,7 @@ impl ZMap for Faulty {
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         match self.fault {
             Fault::RenameReplaces => {
-                if from != to && !to.is_root() && to.below(from).is_none() && from.below(to).is_none() {
+                if from != to && !to.is_root() && to.relative_to(from).is_none() && from.relative_to(to).is_none() {
                     for key in self.inner.list(to)? {
                         self.inner.delete(&key)?;
                     }
@@ -263,7 +265,7 @@ impl ReadJob for Meddled<'_> {
         Some(ticket)
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         match (self.fault, found) {
             (Fault::BatchDropsATicket, _) if ticket.index == 17 => {}
             (Fault::BatchAnswersTwice, Ok(None)) => {
@@ -272,9 +274,9 @@ impl ReadJob for Meddled<'_> {
                 self.job.done(ticket, Ok(None));
                 self.job.done(again, Ok(None));
             }
-            (Fault::BatchCutsAtItsPlace, Ok(Some((Found::Bytes(bytes), version)))) => {
+            (Fault::BatchCutsAtItsPlace, Ok(Some((ReadOutcome::Bytes(bytes), version)))) => {
                 let room = ticket.into.as_ref().map_or(bytes.len(), OutBuf::capacity).min(bytes.len());
-                self.job.done(ticket, Ok(Some((Found::Bytes(&bytes[..room]), version))));
+                self.job.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes[..room]), version))));
             }
             (_, found) => self.job.done(ticket, found),
         }
@@ -301,7 +303,7 @@ impl WriteJob for MeddledWrites<'_> {
         let mut ticket = self.job.next(key)?;
         self.log.lock().unwrap().push(key.clone());
         if self.fault == Fault::BatchIgnoresExpectations {
-            ticket.expect = None;
+            ticket.precondition = None;
         }
         Some(ticket)
     }
@@ -310,7 +312,7 @@ impl WriteJob for MeddledWrites<'_> {
         self.job.value(index, scratch)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         *self.stopped.lock().unwrap() |= self.fault == Fault::BatchStopsAtAnError && outcome.is_err();
         self.job.done(ticket, outcome);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nczarr_conformance::check_map;
-use nczarr_dispatch::{ByteRange, Expect, Key, MapCaps, Version, Written, ZMap};
+use nczarr_dispatch::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 /// Objects behind requests. Keys are what they are: nobody asks whether one is a prefix of another, unless `careful`.
@@ -65,7 +65,7 @@ impl ZMap for Distant {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let objects = self.objects();
         let below = |key: &String| match prefix.is_root() {
             true => Some(key.clone()),
@@ -100,20 +100,20 @@ impl ZMap for Distant {
         Ok(Some(Version::comparable(*number)))
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         if !self.conditional {
             return Err(ErrorKind::Perm.into());
         }
         let mut objects = self.objects();
         let found = objects.get(key.as_str()).map(|(number, _)| *number);
         let holds = match expect {
-            Expect::Absent => found.is_none(),
-            Expect::Is(version) => found.is_some() && version.get::<u64>() == found.as_ref(),
+            Precondition::Absent => found.is_none(),
+            Precondition::Unchanged(version) => found.is_some() && version.get::<u64>() == found.as_ref(),
         };
         if !holds {
-            return Ok(Written::Lost);
+            return Ok(WriteOutcome::Conflict);
         }
-        self.put(&mut objects, key, value).map(|()| Written::Done(None))
+        self.put(&mut objects, key, value).map(|()| WriteOutcome::Done(None))
     }
 }
 

@@ -1,21 +1,21 @@
-//! Walking and moving keys, made of a map's single operations.
+//! Lists and moves keys with the single operations of a map.
 
 use nczarr_model::{ErrorKind, Result};
 
 use crate::Key;
 use crate::zmap::{ByteRange, ZMap};
 
-/// All keys of objects at or below `prefix`, sorted.
+/// Returns all keys of objects at or below `prefix`, sorted.
 pub(crate) fn walk<M: ZMap + ?Sized>(map: &M, prefix: &Key) -> Result<Vec<Key>> {
     let mut keys = Vec::new();
     let mut open = vec![prefix.clone()];
     while let Some(here) = open.pop() {
-        // The key of an object is no prefix of another.
+        // An object's key is never a prefix of another key.
         if !here.is_root() && map.exists(&here)? {
             keys.push(here);
             continue;
         }
-        for name in map.search(&here)? {
+        for name in map.children(&here)? {
             open.push(here.join(&name)?);
         }
     }
@@ -23,7 +23,8 @@ pub(crate) fn walk<M: ZMap + ?Sized>(map: &M, prefix: &Key) -> Result<Vec<Key>> 
     Ok(keys)
 }
 
-/// Moves every object at or below `from` to the same place below `to`: all copies first, then all deletions.
+/// Moves every object at or below `from` to the same place below `to`: copies all of them, then deletes the
+/// old ones.
 pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) -> Result<()> {
     let caps = map.caps();
     if !(caps.write && caps.delete && caps.list) {
@@ -32,13 +33,13 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
     if from.is_root() || to.is_root() {
         return Err(ErrorKind::Inval.context(format!("the root cannot be moved: {from:?} to {to:?}")));
     }
-    if from == to || to.below(from).is_some() || from.below(to).is_some() {
+    if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
         return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: one lies in the other")));
     }
     if let Some(there) = map.list(to)?.first() {
         return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: {there} is there")));
     }
-    // Where each operation is a request, a write does not ask for this.
+    // Remote maps do not check this when they write.
     let mut around = to.parent();
     while let Some(key) = around.filter(|key| !key.is_root()) {
         if map.exists(&key)? {
@@ -53,7 +54,7 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
     let mut bytes = Vec::new();
     for key in &old {
         let copied = (|| {
-            let copy = match key.below(from) {
+            let copy = match key.relative_to(from) {
                 Some(rest) => to.join(rest)?,
                 None => to.clone(),
             };
@@ -66,8 +67,8 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
         match copied {
             Ok(copy) => new.push(copy),
             Err(error) => {
-                // Nothing was there before, so what is there now are copies. A copy that cannot be removed is not
-                // worth hiding the first failure for.
+                // The target was empty before, so these objects are copies. A failed removal must not hide
+                // the first error.
                 for copy in &new {
                     let _ = map.delete(copy);
                 }

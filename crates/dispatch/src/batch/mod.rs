@@ -1,49 +1,49 @@
-//! What a map gets for nothing: batches over its single operations, and the operations made of simpler ones.
+//! Default implementations of batches and of composed operations, on top of a map's single operations.
 //!
-//! [`read_parallel`] and [`write_parallel`] run each object's read or write together with the job's own work
-//! (decoding, encoding) in one task per thread. `overlap` has batches for storage that answers later, `near` says what is read
-//! as one, `keys` what walks and moves keys, `swap` the loop of a
+//! [`read_parallel`] and [`write_parallel`] run the read or write of each object together with the job's own
+//! work (decoding, encoding), in one task per thread. `overlap` runs batches over asynchronous storage.
+//! `coalesce` joins adjacent ranges. `keys` walks and moves keys. `compare_and_swap` is the loop of a
 //! conditional update.
 //!
-//! It knows no storage: a map with something better (one request for many objects, positioned reads into the
-//! ticket's memory) overrides the batch as a whole.
+//! This module knows no storage. A map with a better way (one request for many objects, positioned reads into
+//! the ticket's memory) overrides the whole batch.
 
-mod cut;
+mod coalesce;
+mod compare_and_swap;
 mod keys;
-mod near;
 mod overlap;
 mod read;
-mod swap;
+mod slice;
 
 use std::cell::Cell;
 
-use crate::zmap::{Payload, WriteJob, Written, ZMap};
-use crate::{Key, pull_parallel};
+use crate::zmap::{Payload, WriteJob, WriteOutcome, ZMap};
+use crate::{Key, run_on_pool};
 
+pub use coalesce::{CoalescedRanges, coalesce};
+pub(crate) use compare_and_swap::compare_and_swap;
 pub(crate) use keys::{copy_then_delete, walk};
-pub use near::{Stretches, coalesce};
-pub use overlap::{Fetch, Fetched, InFlight, Reply, gather, read_overlapped};
+pub use overlap::{FetchReply, FetchRequest, FetchResult, InFlightLimits, gather, read_overlapped};
 pub use read::read_parallel;
-pub(crate) use swap::compare_and_swap;
 
-/// What one thread reuses from object to object, and from batch to batch.
+/// Buffers that a thread reuses between objects and between batches.
 #[derive(Default)]
-struct Scratch {
+struct BatchScratch {
     key: Key,
     bytes: Vec<u8>,
     piece: Vec<u8>,
 }
 
-/// Scratch above this many bytes is given back to the system after a batch.
+/// Larger buffers are freed after a batch.
 const KEPT: usize = 64 << 20;
 
 thread_local! {
-    static SCRATCH: Cell<Scratch> = Cell::default();
+    static SCRATCH: Cell<BatchScratch> = Cell::default();
 }
 
-/// Runs `work` with this thread's scratch, which is taken away meanwhile: a worker that waits inside `work` may run
-/// another batch, which then starts with an empty one.
-fn with_scratch(work: impl FnOnce(&mut Scratch)) {
+/// Runs `work` with this thread's buffers. A worker that waits inside `work` may run another batch, which
+/// then starts with empty buffers.
+fn with_scratch(work: impl FnOnce(&mut BatchScratch)) {
     let mut scratch = SCRATCH.take();
     work(&mut scratch);
     for bytes in [&mut scratch.bytes, &mut scratch.piece] {
@@ -57,17 +57,17 @@ fn with_scratch(work: impl FnOnce(&mut Scratch)) {
 /// Runs a batch of writes on the pool (or the calling thread), each object through [`ZMap::write`] or
 /// [`ZMap::write_if`].
 pub fn write_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn WriteJob) {
-    pull_parallel(job.threads(), &|| {
-        with_scratch(|Scratch { key, bytes, .. }| {
+    run_on_pool(job.threads(), &|| {
+        with_scratch(|BatchScratch { key, bytes, .. }| {
             while let Some(ticket) = job.next(key) {
                 let outcome = job.value(ticket.index, bytes).and_then(|payload| {
                     let value = match payload {
                         Payload::Scratch => bytes.as_slice(),
-                        Payload::Caller(value) => value,
+                        Payload::Borrowed(value) => value,
                     };
-                    match &ticket.expect {
-                        None => map.write(key, value).map(|()| Written::Done(None)),
-                        Some(expect) => map.write_if(key, value, expect.as_expect()),
+                    match &ticket.precondition {
+                        None => map.write(key, value).map(|()| WriteOutcome::Done(None)),
+                        Some(expect) => map.write_if(key, value, expect.as_precondition()),
                     }
                 });
                 job.done(ticket, outcome);

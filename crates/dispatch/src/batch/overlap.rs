@@ -1,50 +1,50 @@
-//! [`read_overlapped`]: a batch of reads over storage that answers later, many requests at a time.
+//! [`read_overlapped`]: runs a batch of reads over asynchronous storage, with many requests in flight.
 //!
-//! The calling thread begins requests and waits; what comes is handed to the pool, so that who brings bytes never decodes
-//! and who decodes never waits for bytes. It knows no runtime and no protocol: whoever has one begins a [`Fetch`] and
-//! answers its [`Reply`] from any thread.
+//! The calling thread starts requests and waits. Results go to the pool: threads that receive bytes never
+//! decode, and threads that decode never wait for bytes. This module knows no runtime and no protocol. The
+//! caller starts each [`FetchRequest`] and answers its [`FetchReply`] from any thread.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use nczarr_model::{ErrorKind, Result};
 
-use super::read::{cut, each_wanted};
-use crate::zmap::{ByteRange, Found, Ranges, ReadJob, ReadTicket};
+use super::read::{all_ranges, cut};
+use crate::zmap::{ByteRange, Ranges, ReadJob, ReadOutcome, ReadTicket};
 use crate::{Key, Version};
 
-/// What may be under way at one time.
+/// Limits for the requests in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InFlight {
-    /// Requests that were begun and whose bytes are not used up yet.
+pub struct InFlightLimits {
+    /// The number of requests whose bytes are not consumed yet.
     pub requests: usize,
-    /// Bytes of these, as far as it is known how many there will be; one request is always begun.
+    /// The bytes of these requests, as far as their sizes are known. One request always starts.
     pub bytes: u64,
 }
 
-/// What is to be read of one object.
+/// A read of one object.
 #[derive(Debug)]
-pub struct Fetch {
-    /// The object.
+pub struct FetchRequest {
+    /// The key of the object.
     pub key: Key,
     /// The parts wanted.
     pub ranges: Ranges,
-    /// More bytes than this are an error.
+    /// The largest allowed result, in bytes. A longer one is an error.
     pub limit: usize,
-    /// Whether the version is wanted.
+    /// Whether the reply must contain the version.
     pub versioned: bool,
 }
 
-impl Fetch {
-    /// The parts, if several are wanted; those without bytes are left out.
+impl FetchRequest {
+    /// Returns the ranges if the request wants several; empty ranges are left out.
     ///
     /// # Errors
-    /// `NC_EIO` if they are longer than the limit together; `NC_EINVAL` for parts beyond 64 bits.
+    /// `NC_EIO` if their total length exceeds the limit; `NC_EINVAL` for ranges beyond 64 bits.
     pub fn parts(&self) -> Result<Option<Vec<ByteRange>>> {
         match self.ranges {
-            Ranges::All | Ranges::One(_) | Ranges::Last(_) => Ok(None),
+            Ranges::All | Ranges::One(_) | Ranges::Suffix(_) => Ok(None),
             _ => {
-                let mut parts = each_wanted(&self.key, &self.ranges, self.limit)?;
+                let mut parts = all_ranges(&self.key, &self.ranges, self.limit)?;
                 parts.retain(|part| part.len != Some(0));
                 Ok(Some(parts))
             }
@@ -52,53 +52,54 @@ impl Fetch {
     }
 }
 
-/// What was read of one object: all that was asked for, parts one after another; and its version.
-pub type Fetched = Result<Option<(Vec<u8>, Option<Version>)>>;
+/// The bytes read from one object, with its version. Several ranges follow one another. `None`: no such
+/// object.
+pub type FetchResult = Result<Option<(Vec<u8>, Option<Version>)>>;
 
-/// Takes what was read. Dropped without, it answers an error.
+/// Receives the result of a fetch. If it is dropped unused, the ticket gets an error.
 #[derive(Debug)]
-pub struct Reply {
+pub struct FetchReply {
     number: u64,
-    to: Option<Sender<Message>>,
+    to: Option<Sender<FetchMessage>>,
 }
 
 #[derive(Debug)]
-enum Message {
-    Came(u64, Fetched),
-    /// Bytes of this weight are used up.
+enum FetchMessage {
+    Came(u64, FetchResult),
+    /// This many bytes are consumed.
     Freed(u64),
 }
 
-impl Reply {
-    /// Answers.
-    pub fn send(mut self, found: Fetched) {
+impl FetchReply {
+    /// Delivers the result.
+    pub fn send(mut self, found: FetchResult) {
         if let Some(to) = self.to.take() {
-            // Nobody listens any more once the batch is over.
-            let _ = to.send(Message::Came(self.number, found));
+            // The receiver is gone once the batch is over.
+            let _ = to.send(FetchMessage::Came(self.number, found));
         }
     }
 }
 
-impl Drop for Reply {
+impl Drop for FetchReply {
     fn drop(&mut self) {
         if let Some(to) = self.to.take() {
             let lost = Err(ErrorKind::Internal.context("a request was given up without an answer"));
-            let _ = to.send(Message::Came(self.number, lost));
+            let _ = to.send(FetchMessage::Came(self.number, lost));
         }
     }
 }
 
-/// Says that bytes are used up, whatever happens.
-struct Freeing(Sender<Message>, u64);
+/// Reports consumed bytes when dropped, also on panic.
+struct ReleaseOnDrop(Sender<FetchMessage>, u64);
 
-impl Drop for Freeing {
+impl Drop for ReleaseOnDrop {
     fn drop(&mut self) {
-        let _ = self.0.send(Message::Freed(self.1));
+        let _ = self.0.send(FetchMessage::Freed(self.1));
     }
 }
 
-/// Runs a batch: `begin` is called on this thread for each object, and its reply may come from any.
-pub fn read_overlapped(job: &dyn ReadJob, most: InFlight, begin: &mut dyn FnMut(Fetch, Reply)) {
+/// Runs a batch. `begin` is called on this thread for each object; its reply may come from any thread.
+pub fn read_overlapped(job: &dyn ReadJob, most: InFlightLimits, begin: &mut dyn FnMut(FetchRequest, FetchReply)) {
     let (to, from) = channel();
     #[cfg(feature = "parallel")]
     if job.threads() > 1 {
@@ -110,21 +111,21 @@ pub fn read_overlapped(job: &dyn ReadJob, most: InFlight, begin: &mut dyn FnMut(
     drive(job, most, begin, &to, &from, &mut |done| done.run());
 }
 
-/// One object whose bytes have come.
-struct Done<'s, 'j> {
+/// A finished fetch.
+struct CompletedFetch<'s, 'j> {
     job: &'s dyn ReadJob,
     key: Key,
     ticket: ReadTicket<'j>,
-    found: Fetched,
-    freeing: Freeing,
+    found: FetchResult,
+    freeing: ReleaseOnDrop,
 }
 
-impl Done<'_, '_> {
+impl CompletedFetch<'_, '_> {
     fn run(self) {
         let Self { job, key, ticket, found, freeing } = self;
         match found {
             Ok(Some((bytes, version))) => match ticket.check_len(&key, bytes.len() as u64) {
-                Ok(()) => job.done(ticket, Ok(Some((Found::Bytes(&bytes), version)))),
+                Ok(()) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes), version)))),
                 Err(error) => job.done(ticket, Err(error)),
             },
             Ok(None) => job.done(ticket, Ok(None)),
@@ -136,11 +137,11 @@ impl Done<'_, '_> {
 
 fn drive<'s>(
     job: &'s dyn ReadJob,
-    most: InFlight,
-    begin: &mut dyn FnMut(Fetch, Reply),
-    to: &Sender<Message>,
-    from: &Receiver<Message>,
-    hand: &mut dyn FnMut(Done<'s, 's>),
+    most: InFlightLimits,
+    begin: &mut dyn FnMut(FetchRequest, FetchReply),
+    to: &Sender<FetchMessage>,
+    from: &Receiver<FetchMessage>,
+    hand: &mut dyn FnMut(CompletedFetch<'s, 's>),
 ) {
     let mut waiting: HashMap<u64, (Key, ReadTicket<'s>, u64)> = HashMap::new();
     let (mut number, mut requests, mut bytes, mut ended) = (0u64, 0usize, 0u64, false);
@@ -154,38 +155,38 @@ fn drive<'s>(
             let weight = ticket.hint as u64;
             let (ranges, limit, versioned) = (ticket.ranges.clone(), ticket.limit, ticket.versioned);
             waiting.insert(number, (key.clone(), ticket, weight));
-            let reply = Reply { number, to: Some(to.clone()) };
+            let reply = FetchReply { number, to: Some(to.clone()) };
             number += 1;
             requests += 1;
             bytes = bytes.saturating_add(weight);
-            begin(Fetch { key: key.clone(), ranges, limit, versioned }, reply);
+            begin(FetchRequest { key: key.clone(), ranges, limit, versioned }, reply);
         }
         if requests == 0 {
             return;
         }
-        // It is never closed: this holds one end.
+        // The channel stays open because this function holds a sender.
         let Ok(message) = from.recv() else { return };
         match message {
-            Message::Freed(weight) => {
+            FetchMessage::Freed(weight) => {
                 requests -= 1;
                 bytes = bytes.saturating_sub(weight);
             }
-            Message::Came(number, found) => {
+            FetchMessage::Came(number, found) => {
                 let Some((key, ticket, weight)) = waiting.remove(&number) else { continue };
-                // What has come weighs what it does, whatever was expected.
+                // Counts the real size from now on instead of the expected one.
                 let real = found.as_ref().ok().and_then(Option::as_ref).map_or(0, |(bytes, _)| bytes.capacity() as u64);
                 bytes = bytes.saturating_sub(weight).saturating_add(real);
-                hand(Done { job, key, ticket, found, freeing: Freeing(to.clone(), real) });
+                hand(CompletedFetch { job, key, ticket, found, freeing: ReleaseOnDrop(to.clone(), real) });
             }
         }
     }
 }
 
-/// Lays `parts` one after another, out of `pieces`: the ranges of [`coalesce`](super::coalesce) that were read, each with its first byte's
-/// offset.
+/// Concatenates `parts`, taken from `pieces`. These are the results for the ranges of
+/// [`coalesce`](super::coalesce), each with its offset.
 ///
 /// # Errors
-/// `NC_EIO` if a part is not wholly there.
+/// `NC_EIO` if a part is incomplete.
 pub fn gather(key: &Key, parts: &[ByteRange], pieces: &[(u64, impl AsRef<[u8]>)]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for part in parts {

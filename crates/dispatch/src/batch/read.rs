@@ -1,21 +1,25 @@
-//! [`read_parallel`]: a batch of reads over a map's single reads.
+//! [`read_parallel`]: runs a batch of reads with a map's single reads.
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::{Scratch, with_scratch};
-use crate::zmap::{ByteRange, Found, Ranges, ReadJob, ReadTicket, ZMap};
-use crate::{Key, Version, pull_parallel};
+use super::{BatchScratch, with_scratch};
+use crate::zmap::{ByteRange, Ranges, ReadJob, ReadOutcome, ReadTicket, ZMap};
+use crate::{Key, Version, run_on_pool};
 
-/// Runs a batch of reads on the pool (or the calling thread), each object through [`ZMap::read`],
+/// Runs a batch of reads on the pool or the calling thread. Each object is read by [`ZMap::read`],
 /// [`ZMap::read_into`] or [`ZMap::read_versioned`].
 pub fn read_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn ReadJob) {
-    pull_parallel(job.threads(), &|| {
-        with_scratch(|Scratch { key, bytes, piece }| {
+    run_on_pool(job.threads(), &|| {
+        with_scratch(|BatchScratch { key, bytes, piece }| {
             while let Some(mut ticket) = job.next(key) {
                 match read(map, key, &mut ticket, bytes, piece) {
                     Ok(None) => job.done(ticket, Ok(None)),
-                    Ok(Some((Place::InPlace, version))) => job.done(ticket, Ok(Some((Found::InPlace, version)))),
-                    Ok(Some((Place::Scratch, version))) => job.done(ticket, Ok(Some((Found::Bytes(bytes), version)))),
+                    Ok(Some((BytesLocation::InPlace, version))) => {
+                        job.done(ticket, Ok(Some((ReadOutcome::InPlace, version))))
+                    }
+                    Ok(Some((BytesLocation::Scratch, version))) => {
+                        job.done(ticket, Ok(Some((ReadOutcome::Bytes(bytes), version))))
+                    }
                     Err(error) => job.done(ticket, Err(error)),
                 }
             }
@@ -23,8 +27,8 @@ pub fn read_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn ReadJob) {
     });
 }
 
-/// Where the bytes are.
-enum Place {
+/// The memory that holds the bytes read.
+enum BytesLocation {
     InPlace,
     Scratch,
 }
@@ -35,13 +39,13 @@ fn read<M: ZMap + ?Sized>(
     ticket: &mut ReadTicket<'_>,
     bytes: &mut Vec<u8>,
     piece: &mut Vec<u8>,
-) -> Result<Option<(Place, Option<Version>)>> {
+) -> Result<Option<(BytesLocation, Option<Version>)>> {
     bytes.clear();
     if ticket.versioned {
         return read_versioned(map, key, ticket, bytes, piece);
     }
     if let Some(found) = read_in_place(map, key, ticket, piece)? {
-        return Ok(found.then_some((Place::InPlace, None)));
+        return Ok(found.then_some((BytesLocation::InPlace, None)));
     }
     let found = match &ticket.ranges {
         Ranges::All => map.read(key, ByteRange::first(one_more(ticket.limit)), bytes)?,
@@ -49,23 +53,23 @@ fn read<M: ZMap + ?Sized>(
             let wanted = range.len.unwrap_or(u64::MAX).min(one_more(ticket.limit));
             map.read(key, ByteRange::new(range.offset, wanted), bytes)?
         }
-        Ranges::Last(count) => {
+        Ranges::Suffix(count) => {
             ticket.check_len(key, *count)?;
             match map.len(key)? {
                 None => false,
                 Some(len) => map.read(key, ByteRange::new(len.saturating_sub(*count), len.min(*count)), bytes)?,
             }
         }
-        ranges => read_many(map, key, &wanted(key, ranges, ticket)?, bytes, piece)?,
+        ranges => read_many(map, key, &checked_ranges(key, ranges, ticket)?, bytes, piece)?,
     };
     if !found {
         return Ok(None);
     }
     ticket.check_len(key, bytes.len() as u64)?;
-    Ok(Some((Place::Scratch, None)))
+    Ok(Some((BytesLocation::Scratch, None)))
 }
 
-/// Reads straight into the ticket's memory; `None`: this ticket cannot be read so.
+/// Reads directly into the ticket's memory. `None`: this ticket needs a copy.
 fn read_in_place<M: ZMap + ?Sized>(
     map: &M,
     key: &Key,
@@ -84,7 +88,7 @@ fn read_in_place<M: ZMap + ?Sized>(
     if !map.read_into(key, offset, out)? {
         return Ok(Some(false));
     }
-    // An object that goes on is not the one that was declared: look one byte further.
+    // A longer object is not the declared one, so this reads one more byte.
     if open_end && out.filled().len() as u64 == room {
         let end = offset.checked_add(room).ok_or_else(|| beyond(key, offset, room))?;
         map.read(key, ByteRange::new(end, 1), piece)?;
@@ -95,36 +99,36 @@ fn read_in_place<M: ZMap + ?Sized>(
     Ok(Some(true))
 }
 
-/// With a version the object is read whole, once, and cut afterwards: parts read one by one could be of two states.
+/// Reads the whole object once and cuts it: ranges read one by one could belong to two versions.
 fn read_versioned<M: ZMap + ?Sized>(
     map: &M,
     key: &Key,
     ticket: &ReadTicket<'_>,
     bytes: &mut Vec<u8>,
     piece: &mut Vec<u8>,
-) -> Result<Option<(Place, Option<Version>)>> {
+) -> Result<Option<(BytesLocation, Option<Version>)>> {
     let limit = usize::try_from(one_more(ticket.limit)).unwrap_or(usize::MAX);
     let Some(version) = map.read_versioned(key, limit, bytes)? else { return Ok(None) };
     ticket.check_len(key, bytes.len() as u64)?;
     let all = bytes.len() as u64;
     let parts = match &ticket.ranges {
-        Ranges::All => return Ok(Some((Place::Scratch, Some(version)))),
+        Ranges::All => return Ok(Some((BytesLocation::Scratch, Some(version)))),
         Ranges::One(range) => {
             let start = range.offset.min(all);
             vec![ByteRange::new(start, range.len.unwrap_or(u64::MAX).min(all - start))]
         }
-        Ranges::Last(count) => vec![ByteRange::new(all.saturating_sub(*count), all.min(*count))],
-        ranges => wanted(key, ranges, ticket)?,
+        Ranges::Suffix(count) => vec![ByteRange::new(all.saturating_sub(*count), all.min(*count))],
+        ranges => checked_ranges(key, ranges, ticket)?,
     };
     piece.clear();
     for part in parts {
         piece.extend_from_slice(cut(key, bytes, 0, part)?);
     }
     std::mem::swap(bytes, piece);
-    Ok(Some((Place::Scratch, Some(version))))
+    Ok(Some((BytesLocation::Scratch, Some(version))))
 }
 
-/// Reads several ranges one after another: each by itself where that is cheap, else out of the stretch around them.
+/// Reads several ranges one by one if range reads are cheap, else the span around them.
 fn read_many<M: ZMap + ?Sized>(
     map: &M,
     key: &Key,
@@ -162,20 +166,20 @@ fn read_many<M: ZMap + ?Sized>(
     Ok(true)
 }
 
-/// The ranges of a ticket that wants several, checked against its limit; those without bytes are left out.
-fn wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Vec<ByteRange>> {
-    let mut parts = each_wanted(key, ranges, ticket.limit)?;
+/// Returns the ranges of a ticket that wants several, checked against its limit. Empty ranges are left out.
+fn checked_ranges(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Vec<ByteRange>> {
+    let mut parts = all_ranges(key, ranges, ticket.limit)?;
     parts.retain(|part| part.len != Some(0));
     Ok(parts)
 }
 
-pub(super) fn each_wanted(key: &Key, ranges: &Ranges, limit: usize) -> Result<Vec<ByteRange>> {
+pub(super) fn all_ranges(key: &Key, ranges: &Ranges, limit: usize) -> Result<Vec<ByteRange>> {
     let no_len = || ErrorKind::Internal.context(format!("{key}: one of several ranges without a length"));
     match ranges {
-        Ranges::Every { first, step, count } => {
+        Ranges::Strided { first, step, count } => {
             let len = first.len.ok_or_else(no_len)?;
             if len == 0 {
-                // However many there are, nothing is wanted.
+                // Empty ranges need no read, whatever their count.
                 return Ok(Vec::new());
             }
             within(key, len.saturating_mul((*count).into()), limit)?;
@@ -194,14 +198,14 @@ pub(super) fn each_wanted(key: &Key, ranges: &Ranges, limit: usize) -> Result<Ve
             within(key, sum, limit)?;
             Ok(parts.to_vec())
         }
-        Ranges::All | Ranges::One(_) | Ranges::Last(_) => {
+        Ranges::All | Ranges::One(_) | Ranges::Suffix(_) => {
             Err(ErrorKind::Internal.context(format!("{key}: {ranges:?} is not several ranges")))
         }
     }
 }
 
-/// The bytes of `part` out of those from `from` on. A part that is not wholly there is an error: what follows it
-/// would stand in the wrong place.
+/// Returns the bytes of `part` from `bytes`, which start at offset `from`. An incomplete part is an error:
+/// the bytes after it would be misplaced.
 pub(super) fn cut<'b>(key: &Key, bytes: &'b [u8], from: u64, part: ByteRange) -> Result<&'b [u8]> {
     let len = part.len.unwrap_or(0);
     let start = part.offset.checked_sub(from).and_then(|start| usize::try_from(start).ok());
@@ -231,22 +235,23 @@ fn within(key: &Key, len: u64, limit: usize) -> Result<()> {
 }
 
 impl ReadTicket<'_> {
-    /// The ranges of a ticket that wants several, in order and checked against its limit; those without bytes are left
-    /// out. `None` for [`Ranges::All`], [`Ranges::One`] and [`Ranges::Last`].
+    /// Returns the ranges of a ticket that wants several, in order and checked against its limit. Empty
+    /// ranges are left out. `None` for [`Ranges::All`], [`Ranges::One`] and [`Ranges::Suffix`].
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] naming key and limit for more bytes than that, `NC_EINVAL` for ranges beyond 64 bits.
+    /// `NC_EIO` if the total length exceeds the limit; `NC_EINVAL` for ranges beyond 64 bits. Both name the
+    /// key.
     pub fn parts(&self, key: &Key) -> Result<Option<Vec<ByteRange>>> {
         match &self.ranges {
-            Ranges::All | Ranges::One(_) | Ranges::Last(_) => Ok(None),
-            ranges => wanted(key, ranges, self).map(Some),
+            Ranges::All | Ranges::One(_) | Ranges::Suffix(_) => Ok(None),
+            ranges => checked_ranges(key, ranges, self).map(Some),
         }
     }
 
     /// Checks that `len` bytes of the object at `key` are within the ticket's limit.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] naming key and limit.
+    /// `NC_EIO` that names the key and the limit.
     pub fn check_len(&self, key: &Key, len: u64) -> Result<()> {
         within(key, len, self.limit)
     }

@@ -1,67 +1,67 @@
-//! [`Registry::explain`]: why a path means what it means.
+//! [`Registry::explain`]: reports how the driver and map of a path are found.
 
 use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use super::{Looks, asked, open_chosen, target_of};
+use super::{ProbeLog, open_chosen, parse_target, url_options};
 use crate::{DatasetInfo, OpenRequest, Options, Registry};
 
-/// One thing that was looked at, and what it was.
+/// One probe, and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
-    /// What was looked at.
+pub struct ProbeStep {
+    /// The path, key or bytes that were probed.
     pub at: String,
-    /// What was found.
+    /// The result.
     pub found: String,
 }
 
-impl Look {
+impl ProbeStep {
     pub(super) fn new(at: String, found: &str) -> Self {
         Self { at, found: found.to_owned() }
     }
 }
 
-/// Why a path means what it means: what it says, what was looked at, who was chosen. Holds no secrets.
+/// The steps that lead from a path to its driver and map. It contains no secrets.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// The scheme that was written, if one was.
+    /// The scheme of the URL, if it has one.
     pub scheme: Option<String>,
     /// The path.
     pub path: String,
     /// The values of `mode` after all rules.
     pub modes: Vec<String>,
-    /// The rules of the fragment that changed something, in order.
+    /// The rules that changed the fragment, in order.
     pub steps: Vec<String>,
-    /// What was looked at, in order.
-    pub looks: Vec<Look>,
-    /// The driver, and why it.
+    /// The probes, in order.
+    pub probes: Vec<ProbeStep>,
+    /// The driver's name, and the reason for it.
     pub driver: Option<(String, String)>,
-    /// What the opened dataset says of itself: its map, flavour, version and notes.
+    /// The description of the opened dataset: its map, flavour, version and notes.
     pub dataset: Option<DatasetInfo>,
-    /// Why it cannot be opened, if so.
+    /// The error of opening, if it failed.
     pub problem: Option<nczarr_model::Error>,
 }
 
 impl Registry {
-    /// Says what `path`, a path or URL, means and why, by opening it for reading. What fails on the way is part of
-    /// the answer.
+    /// Explains how `path`, a path or URL, is resolved, by opening it for reading. Failures on the way are
+    /// part of the result.
     ///
     /// # Errors
-    /// Only if the path itself is malformed.
+    /// Only if the path is malformed.
     pub fn explain(self: &Arc<Self>, path: &str) -> Result<Explanation> {
-        let (target, options) = (target_of(path)?, Options::default());
-        let options = asked::options(&target, &options, false)?.into_owned();
+        let (target, options) = (parse_target(path)?, Options::default());
+        let options = url_options::options(&target, &options, false)?.into_owned();
         let mut request =
-            OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, only: None };
-        let mut looks = Looks::heard();
+            OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, scope: None };
+        let mut looks = ProbeLog::enabled();
         let choice = self.choose(&request, &mut looks);
         let mut answer = Explanation {
             scheme: target.scheme.name().map(str::to_owned),
             path: target.path.clone(),
             modes: target.modes.clone(),
             steps: target.steps.clone(),
-            looks: looks.0.unwrap_or_default(),
+            probes: looks.0.unwrap_or_default(),
             driver: None,
             dataset: None,
             problem: None,

@@ -1,26 +1,26 @@
-//! Datasets that are one file in memory: [`Registry::open_bytes`], [`Registry::open_in_memory`],
+//! Datasets that are one file in memory: [`Registry::open_bytes`], [`Registry::open_in_memory`] and
 //! [`Registry::create_in_memory`].
 //!
-//! The rule is that of files: first bytes, then `mode=`. The file may be a map as well (an archive): then what lies in that
-//! says which driver it is.
+//! The driver is found as for files: by first bytes, then by `mode=`. If the file is an archive, the content
+//! of the archive determines the driver.
 
 use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
 
-use super::site::Site;
-use super::site::TAIL;
-use super::{Looks, asked, target_of};
+use super::locate::DatasetLocation;
+use super::locate::TAIL;
+use super::{ProbeLog, parse_target, url_options};
 use crate::registry::not_built;
 use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
 
 impl Registry {
-    /// Opens a dataset that is one file, whose bytes are in memory. `name`, a path or URL, only names it and says what
-    /// its fragment says.
+    /// Opens a dataset that is one file, from its bytes. `name`, a path or URL, supplies the name and the
+    /// options of its fragment.
     ///
     /// # Errors
-    /// `NC_ENOTNC` if nobody here knows the bytes; `NC_ENOTBUILT` naming the feature that would; `NC_EINMEMORY` if the
-    /// format is no single file; what the driver says.
+    /// `NC_ENOTNC` if no driver recognises the bytes; `NC_ENOTBUILT` that names the missing feature;
+    /// `NC_EINMEMORY` if the format is not a single file; otherwise the driver's error.
     pub fn open_bytes(
         self: &Arc<Self>,
         name: &str,
@@ -35,15 +35,15 @@ impl Registry {
         if known.is_none() {
             archive = self.map_by_content("the first bytes in memory", |map| starts(map.magic))?.map(|(map, _)| map);
             let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
-            archive = archive.or_else(|| self.maps().find(|map| map.ends(tail)));
+            archive = archive.or_else(|| self.maps().find(|map| map.recognises_tail(tail)));
         }
         if let Some(factory) = archive {
-            let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+            let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
             return trace::call("open", &target, || {
-                let map = trace::watch(factory.open_bytes(&request, Arc::clone(&bytes))?);
+                let map = trace::traced(factory.open_bytes(&request, Arc::clone(&bytes))?);
                 let why = "the bytes in memory".into();
                 let map = Some(MountedMap::of(map, factory, why));
-                self.open_request(OpenRequest { map, ..request.clone() }, &mut Looks::unheard())
+                self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled())
             });
         }
         let driver = match known {
@@ -59,12 +59,12 @@ impl Registry {
                 }
             },
         };
-        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
         trace::call("open", &target, || driver.open_bytes(&request, Arc::clone(&bytes)))
     }
 
-    /// Opens the dataset that `path`, a path or URL, means, and reads the file that it is into memory. `persist`: what is
-    /// written there goes back to the file when it is closed.
+    /// Opens the dataset at `path`, a path or URL, and reads its file into memory. `persist`: closing writes
+    /// changes back to the file.
     ///
     /// # Errors
     /// As [`Registry::open`]; `NC_EDISKLESS` if the format is no single file.
@@ -75,25 +75,26 @@ impl Registry {
         options: &Options,
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = target_of(path)?;
-        let options = &*asked::options(&target, options, writable)?;
-        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+        let target = parse_target(path)?;
+        let options = &*url_options::options(&target, options, writable)?;
+        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
         trace::call("open", &target, || {
             if target.scheme.is_local()
-                && let Site::Map(factory, why, _) = self.site(&request, false, &mut Looks::unheard())?
+                && let DatasetLocation::Map(factory, why, _) =
+                    self.locate(&request, false, &mut ProbeLog::disabled())?
                 && !factory.info().magic.is_empty()
             {
-                let map = trace::watch(factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?);
+                let map = trace::traced(factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?);
                 let map = Some(MountedMap::of(map, factory, why));
-                return self.open_request(OpenRequest { map, ..request.clone() }, &mut Looks::unheard());
+                return self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled());
             }
-            let choice = self.choose(&request, &mut Looks::unheard())?;
+            let choice = self.choose(&request, &mut ProbeLog::disabled())?;
             choice.driver.open_in_memory(&OpenRequest { map: choice.map, ..request.clone() }, persist)
         })
     }
 
-    /// Creates a dataset that is one file, in memory; it starts in define mode. `persist`: when it is closed the file is
-    /// put where `path` says.
+    /// Creates a dataset that is one file, in memory. It starts in define mode. `persist`: closing writes the
+    /// file to `path`.
     ///
     /// # Errors
     /// As [`Registry::create`]; `NC_EDISKLESS` if the format is no single file.
@@ -112,14 +113,14 @@ impl Registry {
             }
             let (factory, why) = self.map_to_create(request.target)?;
             let map = factory.create_in_memory(request, persist).map_err(|error| error.at(request.target))?;
-            let map = trace::watch(map);
+            let map = trace::traced(map);
             let map = Some(MountedMap::of(map, factory, why.into()));
             driver.create(&CreateRequest { map, ..request.clone() })
         })
     }
 }
 
-/// Whether bytes in memory have a magic number.
+/// Whether these bytes contain a magic number.
 fn has(bytes: &[u8], magic: &Magic) -> bool {
     let rest = usize::try_from(magic.offset).ok().and_then(|offset| bytes.get(offset..));
     !magic.bytes.is_empty() && rest.is_some_and(|rest| rest.starts_with(magic.bytes))

@@ -1,20 +1,20 @@
-//! Which driver and map a path means: [`Registry::open`], [`Registry::create`], [`Registry::delete`],
+//! Finds the driver and map of a path: [`Registry::open`], [`Registry::create`], [`Registry::delete`],
 //! [`Registry::explain`], and [`Registry::open_map`] / [`Registry::create_map`] for drivers.
 //!
-//! Rule: content, then `mode=`, then scheme, then a default. Content is the first bytes of a regular file and the
-//! markers in the root of a map. It is not looked at when `mode=` names a driver without first bytes of its own: that
-//! driver decides itself. Nothing but regular files is ever opened to be recognised, so nothing blocks.
+//! The order is: content, then `mode=`, then the scheme, then a default. Content means the first bytes of a
+//! regular file, or the markers in the root of a map. It is skipped if `mode=` names a driver without first
+//! bytes; that driver decides itself. Only regular files are opened for recognition, so nothing blocks.
 //!
-//! It names no format, storage or filter: who answers to what, the plugins say. Read `site` next.
+//! This module names no format, storage or filter: plugins describe themselves. Read `locate` next.
 
-mod asked;
+mod delete;
 mod explain;
+mod fragment_words;
 mod in_memory;
-mod refused;
-mod remove;
-mod site;
+mod locate;
+mod refused_keys;
 mod storage;
-mod words;
+mod url_options;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,82 +26,82 @@ use crate::forbidden::ForbiddenIsAbsent;
 use crate::registry::not_built;
 use crate::{
     ByteSource, Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, Key, MapFactory,
-    MountedMap, Only, OpenRequest, Options, PluginKind, Registry, Survey, ZMap,
+    MountedMap, OpenRequest, OpenScope, Options, PluginKind, PrefetchedMap, Registry, ZMap,
 };
-use crate::{settings, slab, trace};
-use refused::Refused;
-use site::{Content, Site};
+use crate::{alloc, settings, trace};
+use locate::{DatasetLocation, FileContent};
+use refused_keys::RefusedKeys;
 
-pub use explain::{Explanation, Look};
-pub use refused::no_dataset;
+pub use explain::{Explanation, ProbeStep};
+pub use refused_keys::no_dataset_error;
 
-/// How many children of a root without markers are looked at.
+/// The number of children that are searched if the root has no markers.
 const MOST_CHILDREN: usize = 100;
 
-/// What was looked at on the way to a choice, if somebody wants to know ([`Registry::explain`]).
-struct Looks(Option<Vec<Look>>);
+/// The probes made while resolving a path, if a caller records them ([`Registry::explain`]).
+struct ProbeLog(Option<Vec<ProbeStep>>);
 
-impl Looks {
-    /// Nobody asks.
-    fn unheard() -> Self {
+impl ProbeLog {
+    /// Records nothing.
+    fn disabled() -> Self {
         Self(None)
     }
 
-    /// They are to be told.
-    fn heard() -> Self {
+    /// Records each probe.
+    fn enabled() -> Self {
         Self(Some(Vec::new()))
     }
 
-    fn are_heard(&self) -> bool {
+    fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
 
-    fn add(&mut self, look: impl FnOnce() -> Look) {
+    fn add(&mut self, look: impl FnOnce() -> ProbeStep) {
         if let Some(looks) = &mut self.0 {
             looks.push(look());
         }
     }
 
-    /// Why something was chosen; nothing if nobody asks.
+    /// Returns the reason if it is recorded, else an empty string.
     fn why(&self, why: impl FnOnce() -> String) -> String {
-        if self.are_heard() { why() } else { String::new() }
+        if self.is_enabled() { why() } else { String::new() }
     }
 }
 
-/// The driver for a dataset, and the map if it had to be opened to find out.
-struct Choice<'r> {
+/// The driver of a dataset, and the map if it is open already.
+struct DriverChoice<'r> {
     driver: &'r Arc<dyn Driver>,
-    /// Only if somebody asks.
+    /// Empty unless probes are recorded.
     why: String,
     map: Option<MountedMap>,
-    /// The file, if it was opened elsewhere to find out.
+    /// The remote file, if it was opened for recognition.
     source: Option<Arc<dyn ByteSource>>,
 }
 
-/// Opens a dataset by the driver that was chosen.
+/// Opens a dataset with the chosen driver.
 fn open_chosen(
     driver: &Arc<dyn Driver>,
     request: &OpenRequest<'_>,
     source: Option<Arc<dyn ByteSource>>,
 ) -> Result<Arc<dyn Dataset>> {
     match source {
-        Some(source) => driver.open_from(request, source),
+        Some(source) => driver.open_from_source(request, source),
         None => driver.open(request),
     }
 }
 
 impl Registry {
-    /// Opens the dataset that `path`, a path or URL, means.
+    /// Opens the dataset at `path`, a path or URL.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no dataset anybody here knows, with what was tried;
-    /// `NC_ENOTBUILT` naming the feature that would know it; what the driver says.
+    /// `NC_ENOTFOUND` if the path is empty; `NC_ENOTNC` with the probes if no driver recognises it;
+    /// `NC_ENOTBUILT` that names the missing feature; otherwise the driver's error.
     pub fn open(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
         self.open_in(None, path, writable, options)
     }
 
-    /// As [`Registry::open`], in a map somebody opened already (if given): the path then only names the dataset and
-    /// says what its fragment says.
+    /// As [`Registry::open`], in an open map if one is given. The path then supplies only the name and the
+    /// options of its fragment.
     ///
     /// # Errors
     /// As [`Registry::open`].
@@ -112,36 +112,36 @@ impl Registry {
         writable: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = target_of(path)?;
-        let options = &*asked::options(&target, options, writable)?;
-        let map = map.map(|map| settled(map, options).into());
-        let request = OpenRequest { target: &target, writable, options, registry: self, map, only: None };
-        trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
+        let target = parse_target(path)?;
+        let options = &*url_options::options(&target, options, writable)?;
+        let map = map.map(|map| apply_forbidden_option(map, options).into());
+        let request = OpenRequest { target: &target, writable, options, registry: self, map, scope: None };
+        trace::call("open", &target, || self.open_request(request, &mut ProbeLog::disabled()))
     }
 
-    /// Opens the dataset for reading one variable: the rest of it may be left out ([`OpenRequest::only`]).
+    /// Opens the dataset to read one variable. The driver may skip the rest ([`OpenRequest::scope`]).
     ///
     /// # Errors
-    /// As [`Registry::open_in`]. Whether there is such a variable, the dataset's model tells.
+    /// As [`Registry::open_in`]. A missing variable is not an error here; the dataset's model lacks it.
     pub fn open_for(
         self: &Arc<Self>,
         map: Option<Arc<dyn ZMap>>,
         path: &str,
-        only: Only<'_>,
+        only: OpenScope<'_>,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = target_of(path)?;
-        let options = &*asked::options(&target, options, false)?;
-        let (map, only) = (map.map(|map| settled(map, options).into()), Some(only));
-        let request = OpenRequest { target: &target, writable: false, options, registry: self, map, only };
-        trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
+        let target = parse_target(path)?;
+        let options = &*url_options::options(&target, options, false)?;
+        let (map, only) = (map.map(|map| apply_forbidden_option(map, options).into()), Some(only));
+        let request = OpenRequest { target: &target, writable: false, options, registry: self, map, scope: only };
+        trace::call("open", &target, || self.open_request(request, &mut ProbeLog::disabled()))
     }
 
-    /// Creates a dataset where `path`, a path or URL, says; it starts in define mode.
+    /// Creates a dataset at `path`, a path or URL. It starts in define mode.
     ///
     /// # Errors
-    /// `NC_EINVAL` if nothing says what to create; `NC_ENOTBUILT` naming the feature that could; `NC_EEXIST` or
-    /// `NC_EOBJECT` if something is there; what the driver says.
+    /// `NC_EINVAL` if the format is undetermined; `NC_ENOTBUILT` that names the missing feature; `NC_EEXIST`
+    /// or `NC_EOBJECT` if the path is in use; otherwise the driver's error.
     pub fn create(
         self: &Arc<Self>,
         path: &str,
@@ -152,7 +152,7 @@ impl Registry {
         self.create_in(None, path, clobber, classic_model, options)
     }
 
-    /// As [`Registry::create`], in a map somebody made already (if given).
+    /// As [`Registry::create`], in an open map if one is given.
     ///
     /// # Errors
     /// As [`Registry::create`].
@@ -181,7 +181,7 @@ impl Registry {
     ) -> Result<Arc<dyn Dataset>> {
         let target = nczarr_url_infer::parse(path)?;
         self.check_words(&target, true)?;
-        let options = &*asked::options(&target, options, true)?;
+        let options = &*url_options::options(&target, options, true)?;
         trace::call("create", &target, || {
             let (driver, _) = self.creator(&target)?;
             let request = CreateRequest {
@@ -201,38 +201,37 @@ impl Registry {
         })
     }
 
-    /// Opens the map of a dataset: the one in the request, else by mode, scheme, or what is on disk.
+    /// Opens the map of a dataset: the map of the request, else by mode, scheme or content.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if no map holds what is there; `NC_ENOTBUILT` naming the
-    /// feature that would; what the map says.
+    /// `NC_ENOTFOUND` if the path is empty; `NC_ENOTNC` if no map recognises the content; `NC_ENOTBUILT` that
+    /// names the missing feature; otherwise the map's error.
     pub fn open_map(&self, request: &OpenRequest<'_>) -> Result<MountedMap> {
         if let Some(map) = &request.map {
             return Ok(map.clone());
         }
         let target = request.target;
-        match self.site(request, true, &mut Looks::unheard())? {
-            Site::Map(factory, why, source) => self.open_with(factory, why, request, source),
-            Site::File(Content::Driver(driver, why, _)) => Err(ErrorKind::NotNc.context(format!(
-                "{target}: a file in which no map lies; it is one of driver {} ({why})",
-                driver.info().name
-            ))),
-            Site::File(Content::Nothing(error)) => Err(error),
+        match self.locate(request, true, &mut ProbeLog::disabled())? {
+            DatasetLocation::Map(factory, why, source) => self.open_with(factory, why, request, source),
+            DatasetLocation::File(FileContent::Driver(driver, why, _)) => Err(ErrorKind::NotNc
+                .context(format!("{target}: not a map: the file belongs to driver {} ({why})", driver.info().name))),
+            DatasetLocation::File(FileContent::Nothing(error)) => Err(error),
         }
     }
 
-    /// Makes the map of a new dataset: the one in the request, else by mode, scheme, or as what is to be created says.
+    /// Creates the map of a new dataset: the map of the request, else by mode, scheme, or the default of the
+    /// format.
     ///
     /// # Errors
-    /// `NC_EOBJECT` or `NC_EEXIST` if something is there that may not be replaced; `NC_ENOTBUILT` naming the feature
-    /// that would bring the map; what the map says.
+    /// `NC_EOBJECT` or `NC_EEXIST` if the path is in use and may not be replaced; `NC_ENOTBUILT` that names
+    /// the missing feature; otherwise the map's error.
     pub fn create_map(&self, request: &CreateRequest<'_>) -> Result<MountedMap> {
         if let Some(map) = &request.map {
             return Ok(map.clone());
         }
         let target = request.target;
         let (factory, why) = self.map_to_create(target)?;
-        if target.scheme.is_local() && site::is_local(factory) {
+        if target.scheme.is_local() && locate::is_local(factory) {
             self.clear_for(factory, request)?;
         }
         let markers = self.markers();
@@ -240,12 +239,12 @@ impl Registry {
             markers: if request.markers.is_empty() { &markers } else { request.markers },
             ..request.clone()
         };
-        let map = trace::watch(factory.create(&request)?);
+        let map = trace::traced(factory.create(&request)?);
         Ok(MountedMap::of(map, factory, why.into()))
     }
 
-    fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
-        slab::ahead::allow(request.options.threads);
+    fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut ProbeLog) -> Result<Arc<dyn Dataset>> {
+        alloc::page_maker::allow(request.options.threads);
         let choice = self.choose(&request, looks)?;
         if let Some(map) = choice.map {
             request.map = Some(map);
@@ -253,14 +252,14 @@ impl Registry {
         open_chosen(choice.driver, &request, choice.source)
     }
 
-    fn choose(&self, request: &OpenRequest<'_>, looks: &mut Looks) -> Result<Choice<'_>> {
+    fn choose(&self, request: &OpenRequest<'_>, looks: &mut ProbeLog) -> Result<DriverChoice<'_>> {
         let target = request.target;
         self.check_words(target, false)?;
         let named = self.driver_of(target)?;
         if let Some((driver, mode)) = named
             && driver.info().magic.is_empty()
         {
-            return Ok(Choice {
+            return Ok(DriverChoice {
                 driver,
                 why: looks.why(|| format!("mode={mode}")),
                 map: request.map.clone(),
@@ -269,35 +268,36 @@ impl Registry {
         }
         let site = match &request.map {
             Some(_) => None,
-            None => Some(self.site(request, false, looks)?),
+            None => Some(self.locate(request, false, looks)?),
         };
         self.choose_at(site, named, request, looks)
     }
 
-    /// Chooses by what a site holds; `None`: by the map that was handed in.
+    /// Chooses by the content of a location. `None`: by the content of the request's map.
     fn choose_at<'r>(
         &'r self,
-        site: Option<Site<'r>>,
+        site: Option<DatasetLocation<'r>>,
         named: Option<(&'r Arc<dyn Driver>, &str)>,
         request: &OpenRequest<'_>,
-        looks: &mut Looks,
-    ) -> Result<Choice<'r>> {
+        looks: &mut ProbeLog,
+    ) -> Result<DriverChoice<'r>> {
         let target = request.target;
-        // The object at the URL itself is looked at if nothing below it tells, and its name has not led there already.
+        // The object at the URL itself is probed if no key below it decides, unless its name led to it
+        // before.
         let mut may_be_file = false;
         let mut map = match site {
             None => self.open_map(request)?,
-            Some(Site::Map(factory, why, source)) => {
+            Some(DatasetLocation::Map(factory, why, source)) => {
                 may_be_file = factory.info().magic.is_empty() && self.may_be_file(request)?;
                 self.open_with(factory, why, request, source)?
             }
-            Some(Site::File(Content::Driver(driver, why, source))) => {
-                return Ok(Choice { driver, why, map: None, source });
+            Some(DatasetLocation::File(FileContent::Driver(driver, why, source))) => {
+                return Ok(DriverChoice { driver, why, map: None, source });
             }
-            Some(Site::File(Content::Nothing(error))) => {
+            Some(DatasetLocation::File(FileContent::Nothing(error))) => {
                 return match named {
                     Some((driver, mode)) => {
-                        Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: None, source: None })
+                        Ok(DriverChoice { driver, why: looks.why(|| format!("mode={mode}")), map: None, source: None })
                     }
                     None if error.kind() == ErrorKind::NotBuilt => Err(error),
                     None => Err(self.missing_driver(target).unwrap_or(error)),
@@ -305,43 +305,48 @@ impl Registry {
             }
         };
         self.survey(&mut map, request.options);
-        let mut refused = Refused::default();
-        let found = self.driver_by_markers(map.seen(), looks, &mut refused).map_err(|error| error.at(target))?;
+        let mut refused = RefusedKeys::default();
+        let found = self.driver_by_markers(map.for_opening(), looks, &mut refused).map_err(|error| error.at(target))?;
         if let Some((driver, why)) = found {
-            return Ok(Choice { driver, why, map: Some(map), source: None });
+            return Ok(DriverChoice { driver, why, map: Some(map), source: None });
         }
         if let Some((driver, mode)) = named {
-            return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: Some(map), source: None });
+            return Ok(DriverChoice {
+                driver,
+                why: looks.why(|| format!("mode={mode}")),
+                map: Some(map),
+                source: None,
+            });
         }
         match self.driver_by_children(&map, request.options, looks) {
-            Ok(Some((driver, why))) => return Ok(Choice { driver, why, map: Some(map), source: None }),
+            Ok(Some((driver, why))) => return Ok(DriverChoice { driver, why, map: Some(map), source: None }),
             Ok(None) => {}
-            // Documents are forbidden, and so is the list.
+            // Documents and the listing are both forbidden.
             Err(error) if !refused.is_empty() && error.kind() == ErrorKind::Auth => {}
             Err(error) => return Err(error.at(target)),
         }
         if may_be_file
             && !nczarr_url_infer::names_a_file(target)
-            && let Ok(Some(site)) = self.file_there(request, false, looks)
+            && let Ok(Some(site)) = self.locate_remote_file(request, false, looks)
         {
             return self.choose_at(Some(site), named, request, looks);
         }
         Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map, may_be_file, refused)))
     }
 
-    /// Looks for the markers of all drivers at once where each look is a request, and for all keys beside.
+    /// Reads the markers of all drivers and the listing in one batch, if the map is remote.
     fn survey(&self, map: &mut MountedMap, options: &Options) {
-        if map.survey.is_some() || !map.caps().remote {
+        if map.prefetched.is_some() || !map.caps().remote {
             return;
         }
-        // A marker that is no key is told of where it is looked for.
+        // An invalid marker is reported by `first_marker`.
         let markers: Vec<Key> = self.markers().iter().filter_map(|marker| Key::new(marker).ok()).collect();
-        let survey = Survey::new(Arc::clone(&map.map));
-        survey.look(&markers, &options.limits, true);
-        map.survey = Some(Arc::new(survey));
+        let survey = PrefetchedMap::new(Arc::clone(&map.map));
+        survey.prefetch(&markers, &options.limits, true);
+        map.prefetched = Some(Arc::new(survey));
     }
 
-    /// The first driver that a value of `mode=` names.
+    /// Returns the first driver that a value of `mode=` names.
     fn driver_of<'t>(&self, target: &'t Target) -> Result<Option<(&Arc<dyn Driver>, &'t str)>> {
         for mode in &target.modes {
             if let Some(driver) = self.driver_by_mode(mode)? {
@@ -351,47 +356,48 @@ impl Registry {
         Ok(None)
     }
 
-    /// The error for a target whose `mode=` names a driver that the project knows and this build lacks.
+    /// Returns the error for a `mode=` that names a known driver which this build lacks.
     fn missing_driver(&self, target: &Target) -> Option<nczarr_model::Error> {
         let known = target.modes.iter().find_map(|mode| self.known_as(PluginKind::Driver, mode))?;
         Some(not_built(&format!("{target}: driver {:?}", known.name), known))
     }
 
-    /// The driver one of whose markers the root of the map holds, the table's drivers before all others.
+    /// Returns the driver that has a marker in the map's root. Drivers of the table come first.
     fn driver_by_markers(
         &self,
         map: &dyn ZMap,
-        looks: &mut Looks,
-        refused: &mut Refused,
+        looks: &mut ProbeLog,
+        refused: &mut RefusedKeys,
     ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
         self.driver_by_markers_in(&Key::root(), map, looks, refused)
     }
 
-    /// The driver one of whose markers a child of the root holds: a store whose root has no document of its own.
+    /// Returns the driver that has a marker in a child of the root: the root of such a store has no document.
     ///
-    /// Enough for opening. Deleting and replacing go by the root alone: a folder with datasets in it is none itself.
+    /// This suffices for opening. Deletion and replacement require a marker in the root: a folder of datasets
+    /// is not a dataset.
     fn driver_by_children(
         &self,
         mounted: &MountedMap,
         options: &Options,
-        looks: &mut Looks,
+        looks: &mut ProbeLog,
     ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
-        let map = mounted.seen();
+        let map = mounted.for_opening();
         if !map.caps().list {
             return Ok(None);
         }
-        let names = map.search(&Key::root())?;
-        // A name that is no key is no child of a dataset.
+        let names = map.children(&Key::root())?;
+        // An invalid key is not a child of a dataset.
         let children: Vec<Key> = names.iter().take(MOST_CHILDREN).filter_map(|name| Key::new(name).ok()).collect();
-        if let Some(survey) = &mounted.survey {
+        if let Some(survey) = &mounted.prefetched {
             let markers = self.markers();
             let keys = children.iter().flat_map(|child| markers.iter().filter_map(|marker| child.join(marker).ok()));
-            survey.look(&keys.collect::<Vec<_>>(), &options.limits, false);
+            survey.prefetch(&keys.collect::<Vec<_>>(), &options.limits, false);
         }
         for child in children {
-            match self.driver_by_markers_in(&child, map, looks, &mut Refused::default()) {
+            match self.driver_by_markers_in(&child, map, looks, &mut RefusedKeys::default()) {
                 Ok(None) => {}
-                // A link that leads elsewhere says nothing about what is here.
+                // A link out of the store does not identify the store.
                 Err(error) if error.kind() == ErrorKind::Access => {}
                 found => return found,
             }
@@ -403,8 +409,8 @@ impl Registry {
         &self,
         place: &Key,
         map: &dyn ZMap,
-        looks: &mut Looks,
-        refused: &mut Refused,
+        looks: &mut ProbeLog,
+        refused: &mut RefusedKeys,
     ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
         let mut error = None;
         let mut found_by = String::new();
@@ -430,7 +436,7 @@ impl Registry {
         }
     }
 
-    /// The driver of a new dataset, and why.
+    /// Returns the driver of a new dataset, and the reason.
     fn creator(&self, target: &Target) -> Result<(&Arc<dyn Driver>, String)> {
         if let Some((driver, mode)) = self.driver_of(target)? {
             return Ok((driver, format!("mode={mode}")));
@@ -445,7 +451,7 @@ impl Registry {
         Ok((driver, plan.reason))
     }
 
-    /// The map factory of a new dataset, and why.
+    /// Returns the map factory of a new dataset, and the reason.
     fn map_to_create(&self, target: &Target) -> Result<(&Arc<dyn MapFactory>, String)> {
         if let Some(found) = self.map_of(target)? {
             return Ok(found);
@@ -463,10 +469,10 @@ impl Registry {
         }
     }
 
-    /// The first map that a value of `mode=` names. One that the project knows and this build lacks is an error:
-    /// another map would look in the wrong place.
+    /// Returns the first map that a value of `mode=` names. A known map that this build lacks is an error,
+    /// since another map would read the wrong location.
     fn map_of(&self, target: &Target) -> Result<Option<(&Arc<dyn MapFactory>, String)>> {
-        // Of an archive somewhere else the other mode says where that is.
+        // The other mode names the storage of a remote archive.
         if !target.scheme.is_local()
             && let Some(archive) = self.archive_of(target)?
         {
@@ -483,7 +489,7 @@ impl Registry {
         Ok(None)
     }
 
-    /// The first map of archives that a value of `mode=` names.
+    /// Returns the first archive map that a value of `mode=` names.
     fn archive_of(&self, target: &Target) -> Result<Option<(&Arc<dyn MapFactory>, String)>> {
         for mode in &target.modes {
             match self.map_by_mode(mode)? {
@@ -496,7 +502,7 @@ impl Registry {
         Ok(None)
     }
 
-    /// Opens the map that [`Registry::site`] found.
+    /// Opens the map that [`Registry::locate`] found.
     fn open_with(
         &self,
         factory: &Arc<dyn MapFactory>,
@@ -505,26 +511,26 @@ impl Registry {
         source: Option<Arc<dyn ByteSource>>,
     ) -> Result<MountedMap> {
         let opened = match source {
-            Some(source) => factory.open_from(request, source),
+            Some(source) => factory.open_from_source(request, source),
             None => factory.open(request),
         };
         match opened {
-            // An archive is one object: what is refused of it is no member that may be absent.
+            // An archive is one object: its members cannot be forbidden one by one.
             Ok(map) if factory.info().magic.is_empty() => {
-                Ok(MountedMap::of(trace::watch(settled(map, request.options)), factory, why))
+                Ok(MountedMap::of(trace::traced(apply_forbidden_option(map, request.options)), factory, why))
             }
-            Ok(map) => Ok(MountedMap::of(trace::watch(map), factory, why)),
+            Ok(map) => Ok(MountedMap::of(trace::traced(map), factory, why)),
             Err(error) => {
-                if request.target.scheme.is_local() && site::is_local(factory) {
-                    // What is there says more, if it was not looked at before.
-                    self.look(request.target, &mut Looks::unheard())?;
+                if request.target.scheme.is_local() && locate::is_local(factory) {
+                    // The state of the path explains the error better, if it was not checked before.
+                    self.check_path(request.target, &mut ProbeLog::disabled())?;
                 }
                 Err(error.at(format_args!("map {}", factory.info().name)))
             }
         }
     }
 
-    /// The markers of all drivers, each once.
+    /// Returns the markers of all drivers, each once.
     pub fn markers(&self) -> Vec<&'static str> {
         let mut markers: Vec<_> = self.drivers().flat_map(|driver| driver.info().markers).copied().collect();
         markers.sort_unstable();
@@ -532,32 +538,39 @@ impl Registry {
         markers
     }
 
-    /// The error for a map without a marker. `itself`: the URL was looked at too; `refused`: the keys that the storage did
-    /// not let anybody look at.
-    fn nothing_in_map(&self, target: &Target, map: &MountedMap, itself: bool, refused: Refused) -> nczarr_model::Error {
+    /// Returns the error for a map without a marker. `itself`: the URL itself was probed too. `refused`: the
+    /// forbidden keys.
+    fn nothing_in_map(
+        &self,
+        target: &Target,
+        map: &MountedMap,
+        itself: bool,
+        refused: RefusedKeys,
+    ) -> nczarr_model::Error {
         let markers = self.markers();
-        // Storage that lists tells whether it is empty. Of other storage all that is known is what was asked for.
+        // A listing shows whether the storage is empty. Without one, only the probed keys are known.
         let caps = map.caps();
         let is_bare = match caps.list {
-            true => map.survey.as_ref().and_then(|survey| survey.keys()).is_some_and(|keys| keys.is_empty()),
+            true => map.prefetched.as_ref().and_then(|survey| survey.keys()).is_some_and(|keys| keys.is_empty()),
             false => true,
         };
         if caps.remote && !target.scheme.is_local() && (is_bare || !refused.is_empty()) {
             let below = markers.iter().filter_map(|marker| Key::new(marker).ok());
             let tried: Vec<Key> = itself.then(Key::root).into_iter().chain(below).collect();
-            return no_dataset(target, &tried, &refused.into_keys());
+            return no_dataset_error(target, &tried, &refused.into_keys());
         }
-        let tried = if markers.is_empty() { "nothing: no driver here has any".to_owned() } else { markers.join(", ") };
+        let tried = if markers.is_empty() { "no driver has markers".to_owned() } else { markers.join(", ") };
         ErrorKind::NotNc.context(format!(
-            "{target}: no dataset: the root of map {} ({}) holds none of the markers looked for ({tried}); \
-             if it is one all the same, name its driver with #mode=",
+            "{target}: no dataset: the root of map {} ({}) has no marker of a driver (tried {tried}); \
+             if it is a dataset, name its driver with #mode=",
             map.name().unwrap_or("without a name"),
             map.why,
         ))
     }
 }
 
-/// Refuses a name that promises a file, where many objects would be written and no mode says that they may be.
+/// Rejects a name with the ending of a single file, if a store of many objects would be created and no mode
+/// confirms that.
 fn check_name(target: &Target) -> Result<()> {
     let is_far = ["s3", "gs3"].iter().any(|mode| target.has_mode(mode));
     if !is_far || !nczarr_url_infer::names_a_file(target) {
@@ -565,26 +578,26 @@ fn check_name(target: &Target) -> Result<()> {
     }
     let ending = target.path.rsplit('.').next().unwrap_or_default();
     Err(ErrorKind::Inval.context(format!(
-        "{target}: the ending .{ending} is that of a single file, and what is written here is a Zarr store of many objects; \
-         #mode=nczarr or #mode=zarr makes a store of that name; a file is made locally and uploaded"
+        "{target}: the ending .{ending} means a single file, but remote datasets are Zarr stores of many objects; \
+         add #mode=nczarr or #mode=zarr to create a store of that name, or create the file locally and upload it"
     )))
 }
 
-/// The map, in which what is refused is absent if the options say so.
-fn settled(map: Arc<dyn ZMap>, options: &Options) -> Arc<dyn ZMap> {
+/// Returns the map; forbidden keys are absent if the options ask for that.
+fn apply_forbidden_option(map: Arc<dyn ZMap>, options: &Options) -> Arc<dyn ZMap> {
     match options.forbidden {
         ForbiddenKeys::Error => map,
         ForbiddenKeys::Absent => Arc::new(ForbiddenIsAbsent(map)),
     }
 }
 
-/// The first of a driver's markers, as a key, that `place` in the map holds. One that is refused tells nothing.
+/// Returns the key of the first marker of a driver below `place`. A forbidden key counts as unknown.
 fn first_marker(
     driver: &DriverInfo,
     place: &Key,
     map: &dyn ZMap,
-    looks: &mut Looks,
-    refused: &mut Refused,
+    looks: &mut ProbeLog,
+    refused: &mut RefusedKeys,
 ) -> Result<Option<Key>> {
     for marker in driver.markers {
         let key = place.join(marker).map_err(|error| {
@@ -593,12 +606,14 @@ fn first_marker(
         let there = match map.exists(&key) {
             Ok(there) => there,
             Err(error) => {
-                refused.take(&key, error)?;
-                looks.add(|| Look::new(format!("key {key} (driver {})", driver.name), "forbidden"));
+                refused.record(&key, error)?;
+                looks.add(|| ProbeStep::new(format!("key {key} (driver {})", driver.name), "forbidden"));
                 continue;
             }
         };
-        looks.add(|| Look::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" }));
+        looks.add(|| {
+            ProbeStep::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" })
+        });
         if there {
             return Ok(Some(key));
         }
@@ -606,8 +621,8 @@ fn first_marker(
     Ok(None)
 }
 
-/// What a path or URL says; a plain path with a `#` that exists as it is written is just that.
-fn target_of(path: &str) -> Result<Target> {
+/// Parses a path or URL. An existing plain path that contains `#` has no fragment.
+fn parse_target(path: &str) -> Result<Target> {
     let target = nczarr_url_infer::parse(path);
     if matches!(&target, Ok(target) if target.scheme != nczarr_url_infer::Scheme::Path) || !path.contains('#') {
         return target;
@@ -621,7 +636,7 @@ fn target_of(path: &str) -> Result<Target> {
             query: None,
             fragment: Vec::new(),
             modes: Vec::new(),
-            steps: vec![format!("{path:?} exists as it is written, so # starts no fragment")],
+            steps: vec![format!("{path:?} exists, so its # starts no fragment")],
         });
     }
     target

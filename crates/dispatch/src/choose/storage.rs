@@ -1,34 +1,34 @@
-//! The map alone that a path means, for who wants to look into it or put something around it: [`Registry::storage`] and
-//! [`Registry::new_storage`].
+//! Opens or creates only the map of a path, for callers that inspect or wrap it: [`Registry::open_storage`]
+//! and [`Registry::create_storage`].
 
 use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use super::{asked, check_name, target_of};
+use super::{check_name, parse_target, url_options};
 use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, ZMap, trace};
 
 impl Registry {
-    /// Opens the map that `path`, a path or URL, means, whatever lies in it.
+    /// Opens the map at `path`, a path or URL, whatever its content.
     ///
     /// # Errors
     /// As [`Registry::open_map`].
-    pub fn storage(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn ZMap>> {
-        let target = target_of(path)?;
+    pub fn open_storage(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn ZMap>> {
+        let target = parse_target(path)?;
         self.check_words(&target, false)?;
-        let options = &*asked::options(&target, options, writable)?;
-        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+        let options = &*url_options::options(&target, options, writable)?;
+        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
         trace::call("open map", &target, || Ok(self.open_map(&request)?.map))
     }
 
-    /// Makes the empty map that a dataset created at `path`, a path or URL, would lie in.
+    /// Creates the empty map of a dataset at `path`, a path or URL.
     ///
     /// # Errors
     /// As [`Registry::create_map`].
-    pub fn new_storage(self: &Arc<Self>, path: &str, clobber: Clobber, options: &Options) -> Result<Arc<dyn ZMap>> {
+    pub fn create_storage(self: &Arc<Self>, path: &str, clobber: Clobber, options: &Options) -> Result<Arc<dyn ZMap>> {
         let target = nczarr_url_infer::parse(path)?;
         self.check_words(&target, true)?;
-        let options = &*asked::options(&target, options, true)?;
+        let options = &*url_options::options(&target, options, true)?;
         if self.driver_of(&target)?.is_none() {
             check_name(&target)?;
         }

@@ -1,34 +1,35 @@
-//! [`VarAccess`]: a variable ready for data calls, without a look at the model per call.
+//! [`VarAccess`]: a variable that is prepared for data calls, so that a call does not search the model.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nczarr_model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
-use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
+use crate::{Dataset, DimVec, Linear, MemMut, MemRef, VarData, byte_len, trace};
 
-/// What the checks of a data call need to know of a variable.
+/// The properties of a variable that the checks of a data call need.
 ///
-/// Lengths are shared with the model and stay right; after an edit of the variable it is to be made anew.
+/// Lengths are shared with the model and stay current. After an edit of the variable it must be created
+/// again.
 #[derive(Debug, Clone)]
 pub(super) struct VarShape {
     path: Arc<str>,
     xtype: NcType,
-    /// Of a user-defined type without a fixed size, whose elements are packed in the memory of strings: the types.
+    /// The types, if elements are packed in string memory: for user-defined types without a fixed size.
     packed: Option<Arc<Model>>,
-    /// Bytes of one element of the variable's own type, if they are always as many.
-    own: Option<usize>,
-    dims: Vec<Length>,
+    /// The size of one element of the variable's type, if it is fixed.
+    element_size: Option<usize>,
+    dims: Vec<DimLength>,
 }
 
-/// The length of a dimension, shared with the model.
+/// A dimension's length, shared with the model.
 #[derive(Debug, Clone)]
-struct Length {
+struct DimLength {
     now: Arc<AtomicU64>,
     unlimited: bool,
 }
 
-impl Length {
+impl DimLength {
     fn of(dim: &Dim) -> Self {
         Self { now: Arc::clone(dim.shared_len()), unlimited: dim.unlimited }
     }
@@ -46,8 +47,8 @@ impl VarShape {
             path: model.var_path(id)?.into(),
             xtype: var.xtype,
             packed: (!fixed && !var.xtype.is_atomic()).then(|| Arc::new(model.types_only())),
-            own: model.type_size(var.xtype)?.filter(|_| fixed),
-            dims: var.dims.iter().map(|&dim| model.dim(dim).map(Length::of)).collect::<Result<_>>()?,
+            element_size: model.type_size(var.xtype)?.filter(|_| fixed),
+            dims: var.dims.iter().map(|&dim| model.dim(dim).map(DimLength::of)).collect::<Result<_>>()?,
         })
     }
 
@@ -61,7 +62,7 @@ impl VarShape {
         self.path.as_ref().to_owned()
     }
 
-    /// Checks slab, types and the size of the memory: `len` bytes, or strings.
+    /// Checks the slab, the types and the size of the memory: `len` bytes or strings.
     pub fn check(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> Result<()> {
         if self.is_plain(slab, memtype, len, write) {
             return Ok(());
@@ -70,21 +71,23 @@ impl VarShape {
         let wanted = byte_len(slab.len(), item).map_err(|error| self.at(error))?;
         if wanted != len {
             let (elements, ty) = (slab.len(), memtype.name());
-            return Err(self.at(ErrorKind::Inval
-                .context(format!("{elements} elements of type {ty} take {wanted}, the memory has {len}"))));
+            return Err(self.at(ErrorKind::Inval.context(format!(
+                "wrong size of memory for {elements} elements of type {ty} (expected {wanted}, found {len})"
+            ))));
         }
         Ok(())
     }
 
-    /// Whether all is as it mostly is, so that nothing need be told apart: a slab without strides, and memory of the variable's type.
+    /// Whether the common case applies: a valid slab without strides, and memory of the variable's type.
     fn is_plain(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> bool {
         let fits = |item: usize| slab.len().checked_mul(item as u64) == Some(len as u64);
         memtype == self.xtype
-            && self.own.is_some_and(fits)
+            && self.element_size.is_some_and(fits)
             && slab.is_plain(self.dims.iter().map(|dim| (dim.now(), write && dim.unlimited)))
     }
 
-    /// Checks slab and types; answers the bytes of one element in memory, for strings 1, since those are counted.
+    /// Checks the slab and the types. Returns the size of an element in memory; 1 for strings, which are
+    /// counted.
     pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
         let may_grow = |dim: usize| write && self.dims[dim].unlimited;
         slab.check(&self.shape(), may_grow)
@@ -95,15 +98,15 @@ impl VarShape {
             .map_err(|error| self.at(error))?;
         match memtype {
             NcType::String => Ok(1),
-            NcType::User(_) => self.own.ok_or_else(|| {
+            NcType::User(_) => self.element_size.ok_or_else(|| {
                 self.at(ErrorKind::BadType.context("elements of its type have no fixed size in memory"))
             }),
             ty => ty.size().ok_or_else(|| self.at(ErrorKind::BadType.context(format!("memory of type {}", ty.name())))),
         }
     }
 
-    pub fn shape(&self) -> Small<u64> {
-        self.dims.iter().map(Length::now).collect()
+    pub fn shape(&self) -> DimVec<u64> {
+        self.dims.iter().map(DimLength::now).collect()
     }
 
     pub fn get(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
@@ -122,15 +125,15 @@ impl VarShape {
             for (flat, element) in elements.iter().enumerate() {
                 types
                     .check_packed(self.xtype, element.as_bytes())
-                    .map_err(|error| error.at(format_args!("{}{:?}", self.path, place(slab, flat as u64))))?;
+                    .map_err(|error| error.at(format_args!("{}{:?}", self.path, element_index(slab, flat as u64))))?;
             }
         }
         trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))
     }
 }
 
-/// The index of an element of a slab that is not empty, counted in C order.
-fn place(slab: &Slab<'_>, mut flat: u64) -> Vec<u64> {
+/// Returns the index of element `flat` of a non-empty slab, counted in C order.
+fn element_index(slab: &Slab<'_>, mut flat: u64) -> Vec<u64> {
     let mut index = slab.start.to_vec();
     for dim in (0..index.len()).rev() {
         let count = slab.count[dim].max(1);
@@ -140,7 +143,7 @@ fn place(slab: &Slab<'_>, mut flat: u64) -> Vec<u64> {
     index
 }
 
-/// Bytes, or strings, that a read has room for.
+/// Returns the bytes or strings that a read has room for.
 fn room_of(out: &MemMut<'_, '_>) -> usize {
     match out {
         MemMut::Fixed { out, .. } => out.capacity(),
@@ -148,7 +151,7 @@ fn room_of(out: &MemMut<'_, '_>) -> usize {
     }
 }
 
-/// Bytes, or strings, of what a write takes its elements from.
+/// Returns the bytes or strings of a write.
 pub(super) fn len_of(values: &MemRef<'_>) -> usize {
     match values {
         MemRef::Fixed { bytes, .. } => bytes.len(),
@@ -156,11 +159,11 @@ pub(super) fn len_of(values: &MemRef<'_>) -> usize {
     }
 }
 
-/// A variable ready for data calls: what whoever reads or writes it often keeps.
+/// A variable that is prepared for data calls. Frequent callers keep it.
 ///
-/// Calls are checked as [`NcDispatch`](crate::NcDispatch)'s are, but look up nothing. Lengths of unlimited dimensions stay
-/// right by themselves; after any other edit of the variable, and after `redef`, it is to be made anew. A dataset in
-/// define mode has to leave it before [`VarAccess::put`].
+/// Calls are checked as those of [`NcDispatch`](crate::NcDispatch), without a search. Lengths of unlimited
+/// dimensions stay current. After any other edit of the variable, and after `redef`, it must be created
+/// again. A dataset must leave define mode before [`VarAccess::put`].
 #[derive(Debug, Clone)]
 pub struct VarAccess {
     shape: VarShape,
@@ -168,56 +171,56 @@ pub struct VarAccess {
 }
 
 impl VarAccess {
-    /// Looks up the variable.
+    /// Prepares a variable.
     ///
     /// # Errors
-    /// `NC_ENOTVAR`; why its data cannot be read, if so.
+    /// `NC_ENOTVAR`, or the reason why the data cannot be read.
     pub fn new<D: Dataset + ?Sized>(dataset: &D, var: VarId) -> Result<Self> {
         let shape = VarShape::new(&dataset.model().snapshot(), var)?;
         let data = dataset.data(var).map_err(|error| shape.at(error))?;
         Ok(Self { shape, data })
     }
 
-    /// The variable's type.
+    /// Returns the variable's type.
     pub fn xtype(&self) -> NcType {
         self.shape.xtype
     }
 
-    /// The number of the variable's dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.shape.dims.len()
     }
 
-    /// Which of its dimensions may grow.
-    pub fn unlimited(&self) -> Small<bool> {
+    /// Returns for each dimension whether it is unlimited.
+    pub fn unlimited(&self) -> DimVec<bool> {
         self.shape.dims.iter().map(|dim| dim.unlimited).collect()
     }
 
-    /// The current lengths of the variable's dimensions, slowest first.
-    pub fn shape(&self) -> Small<u64> {
+    /// Returns the current lengths of the dimensions, slowest first.
+    pub fn shape(&self) -> DimVec<u64> {
         self.shape.shape()
     }
 
-    /// Whether what a hyperslab is read from is there, as far as a look tells: asked before memory is taken for it.
+    /// Checks cheaply whether the storage of a hyperslab exists, before memory is allocated.
     ///
     /// # Errors
-    /// As [`VarData::look`].
-    pub fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        self.data.look(slab).map_err(|error| self.shape.at(error))
+    /// As [`VarData::check_readable`].
+    pub fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+        self.data.check_readable(slab).map_err(|error| self.shape.at(error))
     }
 
-    /// The variable's path, for errors.
+    /// Returns the variable's path, for errors.
     pub fn path(&self) -> &str {
         &self.shape.path
     }
 
     /// The error with the variable's path before it, once.
     #[must_use]
-    pub fn named(&self, error: Error) -> Error {
+    pub fn with_path(&self, error: Error) -> Error {
         self.shape.at(error)
     }
 
-    /// The data behind it.
+    /// Returns the variable's data.
     pub fn data(&self) -> &Arc<dyn VarData> {
         &self.data
     }
@@ -231,16 +234,18 @@ impl VarAccess {
         self.shape.get(&*self.data, slab, out)
     }
 
-    /// Copies one element of the variable's own type, if it is in memory already ([`VarData::peek`]) or had by a look at storage
-    /// ([`VarData::pick`]). `false`: what is in `out` means nothing, and [`VarAccess::get`] is to be asked; also where a log is
-    /// told of every call.
-    pub fn peek(&self, at: &[u64], memtype: NcType, out: &mut [u8]) -> bool {
+    /// Copies one element of the variable's type without conversion, from memory
+    /// ([`VarData::try_get_cached_element`]) or by one small read ([`VarData::try_get_stored_element`]).
+    /// Returns `false` if neither applies, or if every call is logged: `out` is then undefined, and the
+    /// caller uses [`VarAccess::get`].
+    pub fn try_get_element(&self, at: &[u64], memtype: NcType, out: &mut [u8]) -> bool {
         memtype == self.shape.xtype
-            && !trace::tells_calls()
-            && (self.data.peek(at, memtype, out) || self.data.pick(at, memtype, out))
+            && !trace::logs_calls()
+            && (self.data.try_get_cached_element(at, memtype, out)
+                || self.data.try_get_stored_element(at, memtype, out))
     }
 
-    /// Reads a hyperslab as floats or doubles, each element transformed on the way ([`VarData::get_linear`]).
+    /// Reads a hyperslab as floats or doubles and transforms each element ([`VarData::get_linear`]).
     ///
     /// # Errors
     /// As [`VarAccess::get`]; `NC_EBADTYPE` for memory of another type.
@@ -249,7 +254,7 @@ impl VarAccess {
     }
 
     /// Writes a hyperslab. As [`NcDispatch::put_vara`](crate::NcDispatch::put_vara) and
-    /// [`put_vars`](crate::NcDispatch::put_vars), but never leaves define mode.
+    /// [`put_vars`](crate::NcDispatch::put_vars), but it never ends define mode.
     ///
     /// # Errors
     /// As those.

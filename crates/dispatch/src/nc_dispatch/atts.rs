@@ -1,5 +1,5 @@
-//! Attributes, and the three of the root that no dataset stores as such: `_NCProperties`, `_IsNetcdf4`,
-//! `_SuperblockVersion`. They are read by name, are not counted or listed, and cannot be changed.
+//! Attributes, and three attributes of the root that are computed: `_NCProperties`, `_IsNetcdf4` and
+//! `_SuperblockVersion`. They are read by name only, and cannot be changed.
 
 use nczarr_model::name::nfc;
 use nczarr_model::{Att, Edit, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, convert};
@@ -19,7 +19,7 @@ pub(super) fn check_reserved(group: GroupId, var: Option<VarId>, name: &str) -> 
     Ok(())
 }
 
-/// The value of a reserved attribute, if this is one and the dataset has it.
+/// Returns the value of a reserved attribute, if the name is reserved and the dataset has it.
 fn reserved<D: Dataset + ?Sized>(dataset: &D, group: GroupId, var: Option<VarId>, name: &str) -> Option<Values> {
     check_reserved(group, var, name).err()?;
     let info = dataset.info();
@@ -63,7 +63,7 @@ pub(super) fn name_of(model: &Model, group: GroupId, var: Option<VarId>, place: 
     let atts = owner(model, group, var)?;
     atts.get_index(place)
         .map(|(name, _)| name.clone())
-        .ok_or_else(|| ErrorKind::NotAtt.context(format!("no attribute {place}; there are {}", atts.len())))
+        .ok_or_else(|| ErrorKind::NotAtt.context(format!("no attribute {place} (found {})", atts.len())))
 }
 
 fn no_att(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> nczarr_model::Error {

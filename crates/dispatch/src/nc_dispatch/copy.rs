@@ -1,4 +1,4 @@
-//! [`copy_att`] and [`copy_var`]: within a dataset or from one to another.
+//! [`copy_att`] and [`copy_var`]: copy within a dataset or between datasets.
 
 use nczarr_model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Result, Slab,
@@ -9,16 +9,17 @@ use super::data::zeroed;
 use super::{NcDispatch, types};
 use crate::{Dataset, Format, MemMut, MemRef, OutBuf};
 
-/// Memory that copying a variable's data takes at most, in bytes.
+/// The most memory for copying a variable's data, in bytes.
 const BUDGET: u64 = 16 << 20;
 
-/// What a string counts for, before anybody knows how long it is.
+/// The assumed size of a string of unknown length.
 const STRING: u64 = 64;
 
-/// Copies an attribute (of a variable, or of the group if that is `None`) as it is, also to where it has a namesake.
+/// Copies an attribute of a variable or group. An attribute of that name is replaced.
 ///
 /// # Errors
-/// `NC_ENOTATT`; `NC_EBADTYPE` if its type is user-defined and the target has no equal one; what `put_att` says.
+/// `NC_ENOTATT`; `NC_EBADTYPE` if its type is user-defined and the target has no equal type; otherwise an
+/// error of `put_att`.
 pub fn copy_att(
     from: &dyn Dataset,
     (from_group, from_var): (GroupId, Option<VarId>),
@@ -32,12 +33,13 @@ pub fn copy_att(
     to.put_att(to_group, to_var, name, values.nc_type(), &values)
 }
 
-/// Copies a variable: its definition, layout (where the target's format has one), attributes and data. Its dimensions
-/// are those of the same names as seen from the target group. Memory stays bounded, whatever the size of the data.
+/// Copies a variable: its definition, layout (if the target's format has one), attributes and data. Its
+/// dimensions are found by name from the target group. Memory is bounded for any size of data.
 ///
 /// # Errors
-/// `NC_EBADDIM` if the target lacks a dimension, `NC_EDIMSIZE` if one has another length, `NC_ENAMEINUSE` if the group has
-/// a variable of the name, `NC_EBADTYPE` as for [`copy_att`]; what reading and writing say. What was defined by then stays.
+/// `NC_EBADDIM` if the target lacks a dimension; `NC_EDIMSIZE` if a dimension has another length;
+/// `NC_ENAMEINUSE` if the group has a variable of that name; `NC_EBADTYPE` as for [`copy_att`]; otherwise an
+/// error of reading or writing. Earlier definitions remain.
 pub fn copy_var(from: &dyn Dataset, var: VarId, to: &dyn Dataset, group: GroupId) -> Result<VarId> {
     let source = from.model().snapshot();
     let path = source.var_path(var)?;
@@ -65,7 +67,7 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
                         to.def_var_chunking(new, &Chunking::Chunked(fitting(source, &var.dims, shape)?))?;
                     }
                 }
-                // Nothing lies in one piece along a dimension that is unlimited there.
+                // A variable with an unlimited dimension cannot be contiguous.
                 Chunking::Contiguous | Chunking::Compact => {
                     let grows = |dim: &DimId| target.dim(*dim).is_ok_and(|dim| dim.unlimited);
                     if !dims.iter().any(grows) {
@@ -74,11 +76,11 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
                 }
             }
             match to.def_var_shards(new, var.shards.as_deref()) {
-                // Not every format has some.
+                // Only Zarr V3 has shards.
                 Err(error) if error.kind() == ErrorKind::NotNc4 => {}
                 outcome => outcome?,
             }
-            // As one list, in which a filter may be twice.
+            // Set as one list, so that a filter may occur twice.
             let filters: Vec<_> = var.filters.iter().map(nczarr_model::FilterSpec::anew).collect();
             to.edit(&Edit::DefVarFilters { var: new, filters: &filters })?;
         }
@@ -95,7 +97,8 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
     }
     match &var.fill {
         VarFill::Value(value) if !var.atts.contains_key(FILL_VALUE) => {
-            // An attribute would say that these values are missing. All are written, so a format may do without it.
+            // An attribute would declare these values as missing. All values are written, so a format may
+            // ignore it.
             let value = carry(source, value.clone(), &target, group)?;
             match to.edit(&Edit::DefVarUnwritten { var: new, value: &value }) {
                 Err(error) if ![ErrorKind::StrictNc3, ErrorKind::NotNc4].contains(&error.kind()) => return Err(error),
@@ -108,7 +111,7 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
     Ok(new)
 }
 
-/// A chunk shape that no fixed dimension is shorter than.
+/// Limits a chunk shape to the lengths of fixed dimensions.
 fn fitting(model: &Model, dims: &[DimId], mut shape: Vec<u64>) -> Result<Vec<u64>> {
     for (chunk, &dim) in shape.iter_mut().zip(dims) {
         let dim = model.dim(dim)?;
@@ -126,14 +129,15 @@ fn matching_dim(source: &Model, id: DimId, target: &Model, group: GroupId) -> Re
     let there = target.dim(found)?;
     if !there.unlimited && there.len() != dim.len() {
         let (len, wanted) = (there.len(), dim.len());
-        return Err(
-            ErrorKind::DimSize.context(format!("dimension {:?} has length {len} there, {wanted} here", dim.name))
-        );
+        return Err(ErrorKind::DimSize.context(format!(
+            "dimension {:?}: lengths differ (expected {wanted}, found {len} in the target)",
+            dim.name
+        )));
     }
     Ok(found)
 }
 
-/// The type of the target that is equal to one of the source.
+/// Returns the type of the target that equals a type of the source.
 fn carry_type(source: &Model, ty: NcType, target: &Model, group: GroupId) -> Result<NcType> {
     let NcType::User(id) = ty else { return Ok(ty) };
     let name = &source.user_type(id)?.name;
@@ -163,7 +167,7 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
     let (ty, new_ty) = (source.var(var)?.xtype, to.model().snapshot().var(new)?.xtype);
     let item = match source.is_fixed(ty)? {
         true => source.type_size(ty)?,
-        // Strings, and packed elements.
+        // Strings and packed elements.
         false => None,
     };
     let chunk = from.data(var)?.chunk_shape().filter(|chunk| chunk.len() == shape.len());
@@ -181,7 +185,7 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
                     bytes = zeroed(len)?;
                 }
                 let bytes = &mut bytes[..len];
-                from.get_vara(var, &start, &count, MemMut::Fixed { ty, out: &mut OutBuf::over(bytes) })?;
+                from.get_vara(var, &start, &count, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(bytes) })?;
                 to.put_vara(new, &start, &count, MemRef::Fixed { ty: new_ty, bytes })?;
             }
             None => {
@@ -196,7 +200,7 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
     }
 }
 
-/// Goes to the next block in C order; `false` after the last.
+/// Advances to the next block in C order. Returns `false` after the last.
 fn step(start: &mut [u64], block: &[u64], shape: &[u64]) -> bool {
     for dim in (0..shape.len()).rev() {
         start[dim] = start[dim].saturating_add(block[dim]);
@@ -208,8 +212,8 @@ fn step(start: &mut [u64], block: &[u64], shape: &[u64]) -> bool {
     false
 }
 
-/// The largest block of whole chunks within the budget, grown along the fastest dimensions first; a part of a chunk
-/// if one is more than the budget.
+/// Returns the largest block of whole chunks within the budget, grown along the fastest dimensions first. It
+/// is part of a chunk if a chunk exceeds the budget.
 fn block_shape(shape: &[u64], chunk: Option<Vec<u64>>, item: u64) -> Vec<u64> {
     let mut block: Vec<u64> = match chunk {
         Some(chunk) => chunk.iter().zip(shape).map(|(&chunk, &len)| chunk.clamp(1, len)).collect(),

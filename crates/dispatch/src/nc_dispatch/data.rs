@@ -1,4 +1,4 @@
-//! Data calls of the table, mapped access among them. The checks are in `access`.
+//! Data calls of the dispatch table, including mapped access. The checks are in `access`.
 
 use nczarr_model::{
     Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped, scatter_items, scatter_mapped,
@@ -8,7 +8,7 @@ use super::access::{VarAccess, VarShape, len_of};
 use super::define;
 use crate::{Dataset, MemMut, MemRef, OutBuf, byte_len};
 
-/// Memory to read into whose elements lie at distances of the caller's choosing.
+/// Memory to read into, with caller-defined distances between elements.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MappedMut<'a> {
@@ -16,14 +16,14 @@ pub enum MappedMut<'a> {
     Fixed {
         /// Their type.
         ty: NcType,
-        /// Memory in which all of them lie.
+        /// The memory that holds all of them.
         bytes: &'a mut [u8],
     },
     /// Strings.
     Strings(&'a mut [NcString]),
 }
 
-/// Memory to write from whose elements lie at distances of the caller's choosing.
+/// Memory to write from, with caller-defined distances between elements.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum MappedRef<'a> {
@@ -31,7 +31,7 @@ pub enum MappedRef<'a> {
     Fixed {
         /// Their type.
         ty: NcType,
-        /// Memory in which all of them lie.
+        /// The memory that holds all of them.
         bytes: &'a [u8],
     },
     /// Strings.
@@ -45,14 +45,14 @@ pub(super) fn get<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>,
 pub(super) fn put<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
     let shape = VarShape::new(&dataset.model().snapshot(), var)?;
     shape.check(slab, values.ty(), len_of(&values), true)?;
-    // The data are asked for when the definition is final.
+    // The data are opened after the definition is final.
     define::to_data_mode(dataset)?;
     let data = dataset.data(var).map_err(|error| shape.at(error))?;
     shape.put(&*data, slab, values)
 }
 
-/// What a mapped access needs, checked before memory is made for a slab that may be none of this variable: the
-/// variable, the distances, and the size of one element.
+/// Checks a mapped access before memory is allocated. Returns the variable, the distances, and the size of
+/// one element.
 fn mapped<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
@@ -73,7 +73,7 @@ fn mapped<D: Dataset + ?Sized>(
     Ok((shape, imap, item))
 }
 
-/// The distances of elements that lie one after another in C order.
+/// Returns the distances of adjacent elements in C order.
 fn dense_imap(count: &[u64]) -> Vec<i64> {
     let mut imap = vec![0; count.len()];
     let mut step = 1i64;
@@ -101,7 +101,7 @@ pub(super) fn get_mapped<D: Dataset + ?Sized>(
         MappedMut::Fixed { ty, bytes } => {
             nczarr_model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
             let mut dense = zeroed(byte_len(slab.len(), item)?)?;
-            let outcome = get(dataset, var, slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut dense) });
+            let outcome = get(dataset, var, slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut dense) });
             after_range(outcome, || scatter_mapped(slab.count, &imap, item, bytes, &dense).map_err(at))
         }
         MappedMut::Strings(strings) => {
@@ -113,7 +113,7 @@ pub(super) fn get_mapped<D: Dataset + ?Sized>(
     }
 }
 
-/// Goes on after `NC_ERANGE`, which is reported when all is transferred; any other failure is final.
+/// Continues after `NC_ERANGE`, which is reported after the transfer. Any other failure is final.
 fn after_range(outcome: Result<()>, then: impl FnOnce() -> Result<()>) -> Result<()> {
     match outcome {
         Err(error) if error.kind() != ErrorKind::Range => Err(error),
@@ -150,7 +150,7 @@ pub(super) fn put_mapped<D: Dataset + ?Sized>(
     }
 }
 
-/// Zeros, or `NC_ENOMEM` instead of the end of the program.
+/// Allocates zeros, or returns `NC_ENOMEM` instead of aborting.
 pub(super) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
     memory

@@ -1,14 +1,14 @@
-//! Define mode, and the one way every edit takes.
+//! Define mode, and the single path of all edits.
 //!
-//! A new dataset is in define mode, an opened one in data mode. In the enhanced model an edit enters define mode and a
-//! write leaves it by itself; in the classic model only `redef` and `_enddef` do. What `redef` (or the first edit)
-//! found is what `abort` goes back to.
+//! A new dataset is in define mode, an opened one in data mode. In the enhanced model an edit enters define
+//! mode and a write leaves it. In the classic model only `redef` and `_enddef` do so. `abort` restores the
+//! state at `redef` or at the first edit.
 
 use std::sync::Arc;
 
 use nczarr_model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId};
 
-use crate::{Dataset, Format, Registry, Spacing, trace};
+use crate::{Dataset, Format, HeaderPadding, Registry, trace};
 
 pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if dataset.model().is_defining() {
@@ -21,20 +21,20 @@ pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: Spacing) -> Result<()> {
+pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()> {
     if !dataset.model().is_defining() {
         return Err(ErrorKind::NotInDefine.context("enddef: the dataset is in data mode"));
     }
     commit(dataset, spacing)
 }
 
-fn commit<D: Dataset + ?Sized>(dataset: &D, spacing: Spacing) -> Result<()> {
-    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit_spaced(spacing))?;
+fn commit<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()> {
+    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit_padded(spacing))?;
     dataset.model().end();
     Ok(())
 }
 
-/// Leaves define mode before data are written.
+/// Ends define mode before data are written.
 pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if !dataset.model().is_defining() {
         return Ok(());
@@ -42,8 +42,8 @@ pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if is_classic(dataset) {
         return Err(ErrorKind::InDefine.context("the classic-model dataset is in define mode"));
     }
-    // Another thread may have left it meanwhile: then nothing is left to commit, which is well.
-    commit(dataset, Spacing::default())
+    // If another thread ended define mode meanwhile, nothing is left to commit.
+    commit(dataset, HeaderPadding::default())
 }
 
 pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
@@ -58,7 +58,8 @@ pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<
     trace::timed(name_of(edit), &|| dataset.info().driver.to_owned(), || {
         check_mode(dataset, edit)?;
         if matches!(edit, Edit::RenameDim { .. } | Edit::RenameVar { .. } | Edit::RenameGroup { .. }) {
-            // A format may move what is stored before the model changes: the model must not refuse afterwards.
+            // A format may move stored data before the model changes, so the model must accept the edit
+            // afterwards.
             dataset.model().snapshot().check_rename(edit)?;
         }
         dataset.apply(edit)
@@ -78,24 +79,24 @@ pub(super) fn edit_att<D: Dataset + ?Sized>(
     })
 }
 
-/// Whether an edit is possible in the mode that the dataset is in.
+/// Checks that an edit is possible in the current mode.
 fn check_mode<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<()> {
     if dataset.model().is_defining() || !is_classic(dataset) || fits_data_mode(&dataset.model().snapshot(), edit) {
         return Ok(());
     }
-    // That nothing can be changed at all comes first.
+    // Read-only datasets have precedence.
     Err(match dataset.info().writable {
         true => ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"),
         false => ErrorKind::Perm.context("the dataset is read-only"),
     })
 }
 
-/// Whether the dataset has the classic model: then define mode is the caller's business alone.
+/// Whether the dataset has the classic model, where only the caller changes the mode.
 fn is_classic<D: Dataset + ?Sized>(dataset: &D) -> bool {
     !matches!(dataset.info().format, Format::NetCdf4)
 }
 
-/// What the classic model allows in data mode: changes that take no more room.
+/// Whether the classic model allows an edit in data mode: one that needs no more space.
 fn fits_data_mode(model: &Model, edit: &Edit<'_>) -> bool {
     match *edit {
         Edit::PutAtt { group, var, name, values } => model
@@ -108,7 +109,7 @@ fn fits_data_mode(model: &Model, edit: &Edit<'_>) -> bool {
     }
 }
 
-/// The name of the dispatch table's entry that makes an edit.
+/// Returns the name of the dispatch table's entry for an edit.
 fn name_of(edit: &Edit<'_>) -> &'static str {
     match edit {
         Edit::DefDim { .. } => "def_dim",
@@ -137,7 +138,7 @@ fn name_of(edit: &Edit<'_>) -> &'static str {
     }
 }
 
-/// The type an edit made.
+/// Returns the type that an edit defined.
 pub(super) fn a_type(defined: Defined) -> Result<TypeId> {
     match defined {
         Defined::Type(ty) => Ok(ty),
@@ -145,12 +146,12 @@ pub(super) fn a_type(defined: Defined) -> Result<TypeId> {
     }
 }
 
-/// The error for an edit that made something else than it says.
+/// Returns the error for an edit that defined something else.
 pub(super) fn unexpected(what: &str, made: Defined) -> Error {
     ErrorKind::Internal.context(format!("{what} was to be defined, but the model made {made:?}"))
 }
 
-/// The dataset's registry, or the process's.
+/// Returns the dataset's registry, or that of the process.
 pub(super) fn registry_of<D: Dataset + ?Sized>(dataset: &D) -> Result<Arc<Registry>> {
     match dataset.registry() {
         Some(registry) => Ok(Arc::clone(registry)),

@@ -1,4 +1,4 @@
-//! Answers from the model: groups, dimensions and variables.
+//! Inquiries that the model answers: groups, dimensions and variables.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use nczarr_model::{
 
 use crate::{Dataset, Format, FormatX};
 
-/// A group at a glance.
+/// The numbers of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupInquiry {
-    /// How many dimensions it has.
+    /// The number of its dimensions.
     pub ndims: usize,
-    /// How many variables it has.
+    /// The number of its variables.
     pub nvars: usize,
-    /// How many attributes it has.
+    /// The number of its attributes.
     pub natts: usize,
     /// Its first unlimited dimension.
     pub unlimdim: Option<DimId>,
@@ -28,7 +28,7 @@ pub struct DimInquiry {
     pub name: String,
     /// Its current length.
     pub len: u64,
-    /// Whether writes may make it longer.
+    /// Whether writes may extend it.
     pub unlimited: bool,
 }
 
@@ -37,11 +37,11 @@ pub struct DimInquiry {
 pub struct AttInquiry {
     /// The type.
     pub ty: NcType,
-    /// How many values.
+    /// The number of values.
     pub len: usize,
 }
 
-/// All there is to know of a variable but its attributes' values.
+/// All properties of a variable, except attribute values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VarInquiry {
     /// Its name.
@@ -50,25 +50,25 @@ pub struct VarInquiry {
     pub xtype: NcType,
     /// Its dimensions, slowest first.
     pub dims: Vec<DimId>,
-    /// How many attributes it has.
+    /// The number of its attributes.
     pub natts: usize,
-    /// Whether its bytes are shuffled.
+    /// Whether it has the shuffle filter.
     pub shuffle: bool,
-    /// The level it is deflated with, if it is.
+    /// The deflate level, if it has that filter.
     pub deflate: Option<u32>,
     /// Whether it has a checksum.
     pub fletcher32: bool,
-    /// What was asked for, or what the format chose; [`Chunking::Default`] if that cannot be told.
+    /// The defined layout, or the one that the format chose; [`Chunking::Default`] if it is unknown.
     pub chunking: Chunking,
-    /// The shape of the shards that its chunks lie in, in elements, if they do.
+    /// The shape of its shards in elements, if it has shards.
     pub shards: Option<Vec<u64>>,
-    /// What unwritten elements read as.
+    /// The value of unwritten elements.
     pub fill: VarFill,
     /// Its byte order.
     pub endian: Endian,
-    /// Its filters in the order of encoding, shuffle, deflate and checksum among them.
+    /// All its filters in the order of encoding.
     pub filters: Vec<FilterSpec>,
-    /// Its rounding.
+    /// Its quantization.
     pub quantize: Option<Quantize>,
 }
 
@@ -154,7 +154,7 @@ pub(super) fn dims(model: &Model, group: GroupId, include_parents: bool) -> Resu
 pub(super) fn show<D: Dataset + ?Sized>(dataset: &D) -> String {
     let (model, info) = (dataset.model().snapshot(), dataset.info());
     let mut text = format!("driver {}, flavour {} {}\n", info.driver, info.flavour, info.version);
-    // Writing to a `String` cannot fail.
+    // Writing to a `String` never fails.
     for (id, group) in model.groups() {
         let _ = writeln!(text, "group {}: {} attributes", model.fqn(id, "").unwrap_or_default(), group.atts.len());
         for dim in group.dims.values().filter_map(|&dim| model.dim(dim).ok()) {

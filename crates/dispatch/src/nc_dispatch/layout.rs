@@ -1,4 +1,4 @@
-//! How a variable is stored: filters, chunks, byte order.
+//! The stored form of a variable: filters, chunks and byte order.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::inquire::VarInquiry;
 use super::{NcDispatch, define};
 use crate::Dataset;
 
-// HDF5's ids of the filters that netCDF's interface has functions for. Who implements them, the registry knows.
+// HDF5 ids of filters with functions in netCDF's interface. The registry supplies the filters.
 const DEFLATE: u32 = 1;
 const SHUFFLE: u32 = 2;
 pub(super) const FLETCHER32: u32 = 3;
@@ -24,7 +24,7 @@ pub(super) fn inquire<D: Dataset + ?Sized>(dataset: &D, id: VarId) -> Result<Var
         Chunking::Default => match dataset.data(id).map(|data| data.chunk_shape()) {
             Ok(Some(shape)) => Chunking::Chunked(shape),
             Ok(None) => Chunking::Contiguous,
-            // Data that cannot be read have no chunks anybody knows; the rest is known all the same.
+            // Unreadable data have no known chunks; the other properties are still known.
             Err(_) => Chunking::Default,
         },
         asked => asked.clone(),
@@ -54,10 +54,12 @@ pub(super) fn deflate<D: Dataset + ?Sized>(
     level: u32,
 ) -> Result<()> {
     if deflate && level > MAX_LEVEL {
-        return Err(ErrorKind::Inval.context(format!("deflate level {level}; 0 to {MAX_LEVEL} are possible")));
+        return Err(
+            ErrorKind::Inval.context(format!("deflate level {level}: out of range (expected 0 to {MAX_LEVEL})"))
+        );
     }
     let deflate = deflate && level > 0;
-    // Both or none: a filter that is not there must not leave the other one behind.
+    // Both or none: a missing filter must not leave the other one behind.
     for (id, wanted) in [(SHUFFLE, shuffle), (DEFLATE, deflate)] {
         if wanted {
             dataset.inq_filter_avail(id)?;
@@ -96,7 +98,7 @@ pub(super) fn find_filter(model: &Model, var: VarId, id: u32) -> Result<&FilterS
         None => {
             let path = model.var_path(var)?;
             let known: Vec<_> = filters.iter().map(|filter| filter.name.as_str()).collect();
-            Err(ErrorKind::NoFilter.context(format!("{path}: no filter {id}; it has: {}", known.join(", "))))
+            Err(ErrorKind::NoFilter.context(format!("{path}: no filter {id} (found {})", known.join(", "))))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Answers about types.
+//! Inquiries about types.
 
 use nczarr_model::{EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values};
 
@@ -32,7 +32,7 @@ fn is_in(model: &Model, id: TypeId, group: GroupId) -> bool {
     model.user_type(id).is_ok_and(|ty| ty.group == group)
 }
 
-/// Types within types are looked at this deep: no honest dataset nests deeper, and a broken one could be endless.
+/// The depth of nested types that is compared. Real datasets nest less deep; a damaged one could be cyclic.
 const DEPTH: usize = 64;
 
 pub(super) fn equal(a: &Model, a_ty: NcType, b: &Model, b_ty: NcType) -> Result<bool> {
@@ -68,7 +68,7 @@ fn same(a: &Model, a_ty: NcType, b: &Model, b_ty: NcType, depth: usize) -> Resul
 }
 
 fn wrong_class(ty: &UserType, wanted: &str) -> nczarr_model::Error {
-    ErrorKind::BadType.context(format!("type {:?} is no {wanted}", ty.name))
+    ErrorKind::BadType.context(format!("type {:?}: not a {wanted}", ty.name))
 }
 
 fn fields(ty: &UserType) -> Result<&[Field]> {
@@ -82,7 +82,7 @@ pub(super) fn field(model: &Model, id: TypeId, place: usize) -> Result<Field> {
     let ty = model.user_type(id)?;
     let fields = fields(ty)?;
     fields.get(place).cloned().ok_or_else(|| {
-        ErrorKind::BadField.context(format!("type {:?} has no field {place}, it has {}", ty.name, fields.len()))
+        ErrorKind::BadField.context(format!("type {:?}: no field {place} (found {} fields)", ty.name, fields.len()))
     })
 }
 
@@ -105,7 +105,7 @@ pub(super) fn member(model: &Model, id: TypeId, place: usize) -> Result<EnumMemb
     let ty = model.user_type(id)?;
     let members = members(ty)?;
     members.get(place).cloned().ok_or_else(|| {
-        ErrorKind::Inval.context(format!("type {:?} has no member {place}, it has {}", ty.name, members.len()))
+        ErrorKind::Inval.context(format!("type {:?}: no member {place} (found {} members)", ty.name, members.len()))
     })
 }
 
@@ -117,13 +117,14 @@ pub(super) fn ident(model: &Model, id: TypeId, value: i128) -> Result<String> {
         .ok_or_else(|| ErrorKind::Inval.context(format!("no member of type {:?} is {value}", ty.name)))
 }
 
-/// Whether `values` can be the contents of an element of a vlen type.
+/// Checks that `values` can be the content of an element of a vlen type.
 pub(super) fn check_vlen(model: &Model, id: TypeId, values: &Values) -> Result<()> {
     let ty = model.user_type(id)?;
     let TypeClass::Vlen { base } = ty.class else { return Err(wrong_class(ty, "vlen")) };
     if values.nc_type() != base {
         let (found, wanted) = (values.nc_type().name(), base.name());
-        return Err(ErrorKind::BadType.context(format!("an element of type {:?} holds {wanted}, not {found}", ty.name)));
+        return Err(ErrorKind::BadType
+            .context(format!("type {:?}: wrong element type (expected {wanted}, found {found})", ty.name)));
     }
     Ok(())
 }

@@ -1,35 +1,36 @@
-//! The registry of the process: what `open` without a registry of its own uses.
+//! The registry of the process, for callers without a registry of their own.
 //!
-//! An embedder installs one, once, and it is used as it is. Otherwise it is made on first use of what is linked,
-//! and each facade in the process joins its table to it.
+//! A program may install one, once; it is used unchanged. Otherwise it is created on first use from the
+//! linked plugins, and each facade in the process adds its table.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr_model::Result;
 
-use super::{Registry, Table};
+use super::{PluginTable, Registry};
 
-struct Default {
+struct ProcessRegistry {
     registry: Option<Arc<Registry>>,
-    /// An embedder's own: no table joins it.
+    /// Whether a program installed it: then no table is added.
     installed: bool,
-    /// The tables that have joined, by address.
+    /// The addresses of the added tables.
     tables: Vec<usize>,
 }
 
-static DEFAULT: RwLock<Default> = RwLock::new(Default { registry: None, installed: false, tables: Vec::new() });
+static DEFAULT: RwLock<ProcessRegistry> =
+    RwLock::new(ProcessRegistry { registry: None, installed: false, tables: Vec::new() });
 
-fn place(table: &'static Table) -> usize {
+fn place(table: &'static PluginTable) -> usize {
     std::ptr::from_ref(table).addr()
 }
 
 impl Registry {
-    /// Makes this the registry of the process, as it is. It replaces one that was only made on first use; datasets
-    /// that are open keep theirs.
+    /// Installs this registry for the process, unchanged. It replaces one that was created on first use; open
+    /// datasets keep theirs.
     ///
     /// # Errors
-    /// Gives the registry back if one was installed before.
-    // The registry is the caller's own value; handing it back is the point.
+    /// Returns this registry if one was installed before.
+    // The caller gets its own value back.
     #[allow(clippy::result_large_err)]
     pub fn install(self) -> Result<(), Registry> {
         let mut default = DEFAULT.write().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +42,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The registry of the process: the installed one, or what is linked.
+    /// Returns the registry of the process: the installed one, or the linked plugins.
     ///
     /// # Errors
     /// As [`Registry::linked`].
@@ -54,13 +55,13 @@ impl Registry {
         Ok(Arc::clone(default.registry.get_or_insert(made)))
     }
 
-    /// The registry of the process, which a facade's table joins unless an embedder installed one.
+    /// Returns the registry of the process, with a facade's table added unless a program installed one.
     ///
-    /// Cheap after the first call: a facade calls it wherever it needs a registry.
+    /// Cheap after the first call, so a facade may call it whenever it needs a registry.
     ///
     /// # Errors
     /// As [`Registry::linked`].
-    pub fn process_default_with(table: &'static Table) -> Result<Arc<Registry>> {
+    pub fn process_default_with(table: &'static PluginTable) -> Result<Arc<Registry>> {
         let before = {
             let default = DEFAULT.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(registry) = &default.registry
@@ -73,22 +74,22 @@ impl Registry {
         let own = Self::new().with_table(table);
         let base = match before {
             Some(before) => before,
-            None => Arc::new(Self::linked_beside(&own)?),
+            None => Arc::new(Self::linked_without(&own)?),
         };
         let mut default = DEFAULT.write().unwrap_or_else(PoisonError::into_inner);
         let current = Arc::clone(default.registry.get_or_insert(base));
         if default.installed || default.tables.contains(&place(table)) {
             return Ok(current);
         }
-        let joined = Arc::new(Self::clone(&current).joined(own));
+        let joined = Arc::new(Self::clone(&current).merged_with(own));
         default.registry = Some(Arc::clone(&joined));
         default.tables.push(place(table));
         Ok(joined)
     }
 
-    /// Puts `change` of the process's registry in its place: what a new user-defined format does.
+    /// Replaces the registry of the process by `change` of it, for example to add a user-defined format.
     ///
-    /// `change` runs without a lock and may run again if somebody else came between.
+    /// `change` runs without a lock. It runs again if another thread replaced the registry meanwhile.
     ///
     /// # Errors
     /// As [`Registry::linked`].

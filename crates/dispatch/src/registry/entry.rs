@@ -1,26 +1,26 @@
-//! Entries of one kind of plugin: their origin, their identity, and which of them are visible.
+//! The entries of one kind of plugin: origin, identity and visibility.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::{Origin, PluginKind, Static};
+use super::{Origin, PluginKind, StaticPlugin};
 use crate::{Driver, ElementClass, FilterClass, MapFactory};
 
-/// What the four plugin traits have in common.
-pub(super) trait Named: Send + Sync + 'static {
+/// The common interface of the four plugin traits.
+pub(super) trait NamedPlugin: Send + Sync + 'static {
     const KIND: PluginKind;
 
-    /// The names it hides lower levels by; the first is *the* name.
+    /// Returns the names that hide entries of lower levels; the first is *the* name.
     fn names(&self) -> &[&'static str];
-    /// The description for people.
+    /// Returns the description.
     fn about(&self) -> &'static str;
-    /// Where its description lies in memory: the same for the same static, however it is reached.
+    /// Returns the address of its description, which identifies a static.
     fn described_at(&self) -> usize;
 }
 
-impl Named for dyn Driver {
+impl NamedPlugin for dyn Driver {
     const KIND: PluginKind = PluginKind::Driver;
 
     fn names(&self) -> &[&'static str] {
@@ -36,7 +36,7 @@ impl Named for dyn Driver {
     }
 }
 
-impl Named for dyn MapFactory {
+impl NamedPlugin for dyn MapFactory {
     const KIND: PluginKind = PluginKind::Map;
 
     fn names(&self) -> &[&'static str] {
@@ -52,7 +52,7 @@ impl Named for dyn MapFactory {
     }
 }
 
-impl Named for dyn FilterClass {
+impl NamedPlugin for dyn FilterClass {
     const KIND: PluginKind = PluginKind::Filter;
 
     fn names(&self) -> &[&'static str] {
@@ -68,7 +68,7 @@ impl Named for dyn FilterClass {
     }
 }
 
-impl Named for dyn ElementClass {
+impl NamedPlugin for dyn ElementClass {
     const KIND: PluginKind = PluginKind::Element;
 
     fn names(&self) -> &[&'static str] {
@@ -88,21 +88,21 @@ fn address<T: ?Sized>(place: &T) -> usize {
     std::ptr::from_ref(place).cast::<()>().addr()
 }
 
-/// One plugin.
-pub(super) struct Entry<T: ?Sized> {
+/// A plugin in the registry.
+pub(super) struct RegistryEntry<T: ?Sized> {
     pub origin: Origin,
     pub item: Arc<T>,
-    /// Address of the value, 0 if it has no size: two values of a unit struct are the same plugin.
+    /// The address of the value; 0 without a size, since two values of a unit struct are the same plugin.
     value_at: usize,
-    /// Where its description lies.
+    /// The address of its description.
     described_at: usize,
     /// Its (first) name.
     name: &'static str,
-    /// Whether no entry of a higher level has its (first) name; [`Entries::extend`] keeps it so.
+    /// Whether no entry of a higher level has its (first) name; [`RegistryEntries::extend`] maintains this.
     visible: bool,
 }
 
-impl<T: ?Sized> Clone for Entry<T> {
+impl<T: ?Sized> Clone for RegistryEntry<T> {
     fn clone(&self) -> Self {
         Self { item: Arc::clone(&self.item), ..*self }
     }
@@ -112,8 +112,8 @@ fn place_of<T: ?Sized>(value: &T) -> usize {
     if size_of_val(value) == 0 { 0 } else { address(value) }
 }
 
-impl<T: ?Sized + Named> Entry<T> {
-    /// An entry that is a static.
+impl<T: ?Sized + NamedPlugin> RegistryEntry<T> {
+    /// Creates an entry for a static.
     pub fn fixed<'a>(origin: Origin, item: &'static T) -> Self
     where
         &'static T: IntoShared<T>,
@@ -121,10 +121,10 @@ impl<T: ?Sized + Named> Entry<T> {
         Self::of(origin, place_of(item), item.into_shared())
     }
 
-    /// An entry added at run time; statics and shared values are recognised by what they point to.
+    /// Creates an entry at run time. Statics and shared values are identified by their address.
     pub fn added<P: 'static>(plugin: P, share: impl FnOnce(P) -> Arc<T>) -> Self {
         let any: &dyn Any = &plugin;
-        let value_at = if let Some(item) = any.downcast_ref::<Static<T>>() {
+        let value_at = if let Some(item) = any.downcast_ref::<StaticPlugin<T>>() {
             Some(place_of(item.0))
         } else if let Some(item) = any.downcast_ref::<Arc<T>>() {
             Some(place_of(&**item))
@@ -137,7 +137,7 @@ impl<T: ?Sized + Named> Entry<T> {
         Self::of(Origin::Added, value_at.unwrap_or_else(|| place_of(&*item)), item)
     }
 
-    /// Plugins are asked once what they are called: who looks for one compares many.
+    /// Names are read once, since lookups compare many.
     fn of(origin: Origin, value_at: usize, item: Arc<T>) -> Self {
         let (described_at, name) = (item.described_at(), item.names().first().copied().unwrap_or_default());
         Self { origin, item, value_at, described_at, name, visible: true }
@@ -157,7 +157,7 @@ impl<T: ?Sized + Named> Entry<T> {
     }
 }
 
-/// A static plugin as a shared one.
+/// Converts a static plugin to a shared one.
 pub(super) trait IntoShared<T: ?Sized> {
     fn into_shared(self) -> Arc<T>;
 }
@@ -166,7 +166,7 @@ macro_rules! into_shared {
     ($($plugin:path),*) => {$(
         impl IntoShared<dyn $plugin> for &'static dyn $plugin {
             fn into_shared(self) -> Arc<dyn $plugin> {
-                Arc::new(Static(self))
+                Arc::new(StaticPlugin(self))
             }
         }
     )*};
@@ -174,29 +174,29 @@ macro_rules! into_shared {
 
 into_shared!(Driver, MapFactory, FilterClass, ElementClass);
 
-/// All plugins of one kind, sorted by name; of one name the highest level first.
-pub(super) struct Entries<T: ?Sized>(Vec<Entry<T>>);
+/// All plugins of one kind, sorted by name; for equal names the highest level comes first.
+pub(super) struct RegistryEntries<T: ?Sized>(Vec<RegistryEntry<T>>);
 
-impl<T: ?Sized> Default for Entries<T> {
+impl<T: ?Sized> Default for RegistryEntries<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T: ?Sized> Clone for Entries<T> {
+impl<T: ?Sized> Clone for RegistryEntries<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T: ?Sized + Named> Entries<T> {
-    /// Adds an entry unless it is there at this level already.
-    pub fn push(&mut self, entry: Entry<T>) {
+impl<T: ?Sized + NamedPlugin> RegistryEntries<T> {
+    /// Adds an entry, unless this level has it already.
+    pub fn push(&mut self, entry: RegistryEntry<T>) {
         self.extend([entry]);
     }
 
-    /// As [`Entries::push`] of each.
-    pub fn extend(&mut self, entries: impl IntoIterator<Item = Entry<T>>) {
+    /// As [`RegistryEntries::push`] of each.
+    pub fn extend(&mut self, entries: impl IntoIterator<Item = RegistryEntry<T>>) {
         let before = self.0.len();
         for entry in entries {
             if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
@@ -218,7 +218,7 @@ impl<T: ?Sized + Named> Entries<T> {
         }
     }
 
-    /// With those of others as well, as [`Entries::push`] of each.
+    /// Adds the entries of `others`.
     pub fn join(&mut self, others: Self) {
         if self.0.is_empty() {
             *self = others;
@@ -227,7 +227,7 @@ impl<T: ?Sized + Named> Entries<T> {
         }
     }
 
-    /// What is linked, but for what is in `known`.
+    /// Returns the linked plugins that are not in `known`.
     pub fn linked(plugins: impl Iterator<Item = &'static T>, known: &Self) -> Self
     where
         &'static T: IntoShared<T>,
@@ -237,21 +237,23 @@ impl<T: ?Sized + Named> Entries<T> {
             let (value, description) = (place_of(plugin), plugin.described_at());
             known.0.iter().any(|entry| entry.is_at(value, description))
         };
-        linked.extend(plugins.filter(|plugin| !is_known(plugin)).map(|plugin| Entry::fixed(Origin::Linked, plugin)));
+        linked.extend(
+            plugins.filter(|plugin| !is_known(plugin)).map(|plugin| RegistryEntry::fixed(Origin::Linked, plugin)),
+        );
         linked
     }
 
-    /// Every entry, hidden ones as well.
-    pub fn all(&self) -> &[Entry<T>] {
+    /// Returns all entries, including hidden ones.
+    pub fn all(&self) -> &[RegistryEntry<T>] {
         &self.0
     }
 
-    /// The visible entries.
-    pub fn visible(&self) -> impl Iterator<Item = &Entry<T>> {
+    /// Returns the visible entries.
+    pub fn visible(&self) -> impl Iterator<Item = &RegistryEntry<T>> {
         self.0.iter().filter(|entry| entry.visible)
     }
 
-    /// The names of the visible entries, sorted, each once.
+    /// Returns the sorted names of the visible entries, each once.
     pub fn known_names(&self) -> String {
         let mut names: Vec<_> = self.visible().flat_map(|entry| entry.item.names()).copied().collect();
         names.sort_unstable();
@@ -259,31 +261,32 @@ impl<T: ?Sized + Named> Entries<T> {
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
-    /// Of the visible entries that `is` picks, the one of the highest level: for a name or id.
+    /// Returns the visible entry of the highest level that `is` accepts: for a name or id.
     pub fn by_name(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Arc<T>>> {
         self.highest(what, |entry| is(&entry.item))
     }
 
-    /// As [`Entries::by_name`], for the (first) name.
+    /// As [`RegistryEntries::by_name`], for the (first) name.
     pub fn called(&self, what: &dyn Fn() -> String, name: &str) -> Result<Option<&Arc<T>>> {
         self.highest(what, |entry| entry.name == name)
     }
 
-    fn highest(&self, what: &dyn Fn() -> String, is: impl FnMut(&Entry<T>) -> bool) -> Result<Option<&Arc<T>>> {
+    fn highest(&self, what: &dyn Fn() -> String, is: impl FnMut(&RegistryEntry<T>) -> bool) -> Result<Option<&Arc<T>>> {
         Ok(self.first(NAME_ORDER, what, is)?.map(|entry| &entry.item))
     }
 
-    /// Of the visible entries that `is` picks, the one of the level that comes first; two of that level are an error.
+    /// Returns the visible entry that `is` accepts, of the level that comes first in `order`. Two of one
+    /// level are an error.
     fn first(
         &self,
         order: [Origin; 3],
         what: &dyn Fn() -> String,
-        mut is: impl FnMut(&Entry<T>) -> bool,
-    ) -> Result<Option<&Entry<T>>> {
+        mut is: impl FnMut(&RegistryEntry<T>) -> bool,
+    ) -> Result<Option<&RegistryEntry<T>>> {
         let (mut first, mut found, mut twice) = (usize::MAX, None, None);
         for entry in self.visible() {
             let place = order.iter().position(|origin| *origin == entry.origin).unwrap_or(order.len());
-            // Who comes later is not even asked.
+            // Entries of later levels are not tested.
             if place > first || !is(entry) {
                 continue;
             }
@@ -299,7 +302,7 @@ impl<T: ?Sized + Named> Entries<T> {
         }
     }
 
-    /// As [`Entries::by_name`] for a name or alias: at one level a name comes before an alias.
+    /// As [`RegistryEntries::by_name`] for a name or alias: within a level a name comes before an alias.
     pub fn by_name_or_alias(
         &self,
         what: &dyn Fn() -> String,
@@ -317,18 +320,23 @@ impl<T: ?Sized + Named> Entries<T> {
         Ok(None)
     }
 
-    /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
-    pub fn by_path(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Entry<T>>> {
+    /// As [`RegistryEntries::by_name`] for the meaning of a path: the table, then added plugins, then linked
+    /// ones.
+    pub fn by_path(
+        &self,
+        what: &dyn Fn() -> String,
+        mut is: impl FnMut(&T) -> bool,
+    ) -> Result<Option<&RegistryEntry<T>>> {
         self.first(PATH_ORDER, what, |entry| is(&entry.item))
     }
 
-    /// The visible entry of one level that `is` picks; two are an error.
+    /// Returns the visible entry of one level that `is` accepts. Two are an error.
     fn at(
         &self,
         origin: Origin,
         what: &dyn Fn() -> String,
-        mut is: impl FnMut(&Entry<T>) -> bool,
-    ) -> Result<Option<&Entry<T>>> {
+        mut is: impl FnMut(&RegistryEntry<T>) -> bool,
+    ) -> Result<Option<&RegistryEntry<T>>> {
         let mut found = self.visible().filter(|entry| entry.origin == origin && is(entry));
         match (found.next(), found.next()) {
             (Some(one), Some(other)) => Err(conflict(&what(), one, other)),
@@ -337,23 +345,23 @@ impl<T: ?Sized + Named> Entries<T> {
     }
 }
 
-/// Who has a name.
+/// The order of levels for a name.
 const NAME_ORDER: [Origin; 3] = [Origin::Added, Origin::Table, Origin::Linked];
 
-/// Whose word about a path comes first.
+/// The order of levels for the meaning of a path.
 const PATH_ORDER: [Origin; 3] = [Origin::Table, Origin::Added, Origin::Linked];
 
 impl Origin {
-    /// Whether an entry of this origin has its say about a path before one of the `other`.
+    /// Whether this level comes before `other` for the meaning of a path.
     pub(crate) fn is_before(self, other: Self) -> bool {
         let place = |origin| PATH_ORDER.iter().position(|here| *here == origin);
         place(self) < place(other)
     }
 }
 
-/// The error for two different entries that answer to the same thing.
-pub(super) fn conflict<T: ?Sized + Named>(what: &str, one: &Entry<T>, other: &Entry<T>) -> Error {
-    let say = |entry: &Entry<T>| {
+/// Returns the error for two different entries with the same name.
+pub(super) fn conflict<T: ?Sized + NamedPlugin>(what: &str, one: &RegistryEntry<T>, other: &RegistryEntry<T>) -> Error {
+    let say = |entry: &RegistryEntry<T>| {
         let name = entry.item.names().first().copied().unwrap_or_default();
         match entry.item.about() {
             "" => name.to_owned(),
@@ -361,7 +369,7 @@ pub(super) fn conflict<T: ?Sized + Named>(what: &str, one: &Entry<T>, other: &En
         }
     };
     ErrorKind::Plugin.context(format!(
-        "{what}: two {}s at one level ({:?}) answer to it: {} and {}",
+        "{what}: two {}s of one level ({:?}) have this name: {} and {}",
         T::KIND.name(),
         one.origin,
         say(one),

@@ -1,7 +1,7 @@
-//! Shared pointers to plugins, and [`Static`] ones, are plugins.
+//! Implements the plugin traits for shared pointers and for [`StaticPlugin`].
 //!
-//! Every method is forwarded: a provided one that was not would lose what the plugin does itself. Plain references
-//! are no plugins: a method called on a short reference to a reference would then ask for one that lives forever.
+//! Every method is forwarded, so that a plugin's own implementation of a provided method counts. Plain
+//! references are no plugins: a call on a short-lived reference would need a `'static` one.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use nczarr_model::Result;
 
 use crate::{
     ByteSource, CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass,
-    FilterInfo, Json, MapFactory, MapInfo, OpenRequest, Part, ZMap, ZarrFormat,
+    FilterInfo, InitialRead, Json, MapFactory, MapInfo, OpenRequest, ZMap, ZarrFormat,
 };
 
-/// A plugin that is a `static`, as a value.
-pub struct Static<T: ?Sized + 'static>(pub &'static T);
+/// A `static` plugin as a value.
+pub struct StaticPlugin<T: ?Sized + 'static>(pub &'static T);
 
-impl<T: ?Sized> Deref for Static<T> {
+impl<T: ?Sized> Deref for StaticPlugin<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -36,12 +36,12 @@ macro_rules! forward {
                 self.deref().open(request)
             }
 
-            fn open_from(
+            fn open_from_source(
                 &self,
                 request: &OpenRequest<'_>,
                 source: Arc<dyn ByteSource>,
             ) -> Result<Arc<dyn Dataset>> {
-                self.deref().open_from(request, source)
+                self.deref().open_from_source(request, source)
             }
 
             fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
@@ -67,20 +67,20 @@ macro_rules! forward {
                 self.deref().info()
             }
 
-            fn ends(&self, tail: &[u8]) -> bool {
-                self.deref().ends(tail)
+            fn recognises_tail(&self, tail: &[u8]) -> bool {
+                self.deref().recognises_tail(tail)
             }
 
             fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
                 self.deref().open(request)
             }
 
-            fn open_from(
+            fn open_from_source(
                 &self,
                 request: &OpenRequest<'_>,
                 source: Arc<dyn ByteSource>,
             ) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_from(request, source)
+                self.deref().open_from_source(request, source)
             }
 
             fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
@@ -99,7 +99,7 @@ macro_rules! forward {
                 self.deref().create_in_memory(request, persist)
             }
 
-            fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+            fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
                 self.deref().open_source(request, part)
             }
 
@@ -130,8 +130,8 @@ macro_rules! forward {
                 self.deref().is_lossless()
             }
 
-            fn encodes(&self) -> bool {
-                self.deref().encodes()
+            fn can_encode(&self) -> bool {
+                self.deref().can_encode()
             }
         }
 
@@ -152,4 +152,4 @@ macro_rules! forward {
     )*};
 }
 
-forward!(Static<T>, Arc<T>);
+forward!(StaticPlugin<T>, Arc<T>);

@@ -1,33 +1,33 @@
-//! [`Registry::plugins`]: who is there, as a list for people and programs.
+//! [`Registry::plugins`]: lists the plugins.
 
 use std::fmt;
 
-use super::entry::{Entries, Entry, Named};
+use super::entry::{NamedPlugin, RegistryEntries, RegistryEntry};
 use super::{Origin, PluginKind, Registry};
 
-/// One entry of a registry, described.
+/// The description of a plugin in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plugin {
-    /// What it is.
+pub struct PluginDescription {
+    /// The kind of plugin.
     pub kind: PluginKind,
     /// Its name.
     pub name: &'static str,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
     /// Whether an entry of a higher level has its name.
     pub hidden: bool,
-    /// One line for people.
+    /// A description in one line.
     pub about: &'static str,
-    /// The other words that choose it: modes of a driver, schemes of a map, aliases of a filter, other names of an
-    /// element codec.
-    pub words: Vec<&'static str>,
+    /// Other words that select it: modes of a driver, schemes of a map, aliases of a filter, other names of
+    /// an element codec.
+    pub aliases: Vec<&'static str>,
     /// The HDF5 id of a filter.
     pub hdf5_id: Option<u32>,
 }
 
 impl Registry {
-    /// Every entry, sorted by kind and name; hidden ones after the one that hides them.
-    pub fn plugins(&self) -> Vec<Plugin> {
+    /// Returns all entries, sorted by kind and name; hidden ones follow the one that hides them.
+    pub fn plugins(&self) -> Vec<PluginDescription> {
         let mut list = Vec::new();
         describe(&mut list, &self.drivers, |driver| (driver.info().modes.to_vec(), None));
         describe(&mut list, &self.maps, |map| (map.info().schemes.to_vec(), None));
@@ -38,26 +38,26 @@ impl Registry {
 }
 
 impl fmt::Debug for Registry {
-    /// The names.
+    /// Prints the names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.plugins().iter().map(|plugin| (plugin.kind.name(), plugin.name))).finish()
     }
 }
 
-fn describe<T: ?Sized + Named>(
-    list: &mut Vec<Plugin>,
-    entries: &Entries<T>,
+fn describe<T: ?Sized + NamedPlugin>(
+    list: &mut Vec<PluginDescription>,
+    entries: &RegistryEntries<T>,
     more: impl Fn(&T) -> (Vec<&'static str>, Option<u32>),
 ) {
-    list.extend(entries.all().iter().map(|entry: &Entry<T>| {
+    list.extend(entries.all().iter().map(|entry: &RegistryEntry<T>| {
         let (words, hdf5_id) = more(&entry.item);
-        Plugin {
+        PluginDescription {
             kind: T::KIND,
             name: entry.item.names().first().copied().unwrap_or_default(),
             origin: entry.origin,
             hidden: !entry.is_visible(),
             about: entry.item.about(),
-            words,
+            aliases: words,
             hdf5_id,
         }
     }));

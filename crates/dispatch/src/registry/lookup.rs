@@ -4,42 +4,44 @@ use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::entry::{Entries, Named, conflict};
-use super::{Known, Origin, PluginKind, Registry};
+use super::entry::{NamedPlugin, RegistryEntries, conflict};
+use super::{KnownPlugin, Origin, PluginKind, Registry};
 use crate::{Driver, DriverInfo, ElementClass, FilterClass, FilterInfo, MapFactory, MapInfo};
 
 impl Registry {
-    /// The driver of this name.
+    /// Returns the driver of this name.
     ///
     /// # Errors
-    /// [`ErrorKind::NotBuilt`] with the feature that would bring it, or listing the known ones;
-    /// [`ErrorKind::Plugin`] if two different ones have the name.
+    /// [`ErrorKind::NotBuilt`] with the missing feature or the available names; [`ErrorKind::Plugin`] if two
+    /// plugins have the name.
     pub fn driver(&self, name: &str) -> Result<&Arc<dyn Driver>> {
         let what = || format!("driver {name:?}");
-        self.drivers.called(&what, name)?.ok_or_else(|| self.absent(PluginKind::Driver, ErrorKind::NotBuilt, name))
+        self.drivers
+            .called(&what, name)?
+            .ok_or_else(|| self.missing_plugin(PluginKind::Driver, ErrorKind::NotBuilt, name))
     }
 
-    /// The map factory of this name.
+    /// Returns the map factory of this name.
     ///
     /// # Errors
     /// As [`Registry::driver`].
     pub fn map(&self, name: &str) -> Result<&Arc<dyn MapFactory>> {
         let what = || format!("map {name:?}");
-        self.maps.called(&what, name)?.ok_or_else(|| self.absent(PluginKind::Map, ErrorKind::NotBuilt, name))
+        self.maps.called(&what, name)?.ok_or_else(|| self.missing_plugin(PluginKind::Map, ErrorKind::NotBuilt, name))
     }
 
-    /// The filter class of this name or alias; at one level a name comes before an alias.
+    /// Returns the filter class of this name or alias. Within a level a name comes before an alias.
     ///
     /// # Errors
-    /// [`ErrorKind::NotBuilt`] with the feature that would bring it; [`ErrorKind::NoFilter`] listing the known ones;
-    /// [`ErrorKind::Plugin`] if two different ones have the name.
+    /// [`ErrorKind::NotBuilt`] with the missing feature; [`ErrorKind::NoFilter`] with the available names;
+    /// [`ErrorKind::Plugin`] if two plugins have the name.
     pub fn filter(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
         let what = || format!("filter {name:?}");
         let found = self.filters.by_name_or_alias(&what, name, |filter| filter.info().aliases.contains(&name))?;
-        found.ok_or_else(|| self.absent(PluginKind::Filter, ErrorKind::NoFilter, name))
+        found.ok_or_else(|| self.missing_plugin(PluginKind::Filter, ErrorKind::NoFilter, name))
     }
 
-    /// The filter class of this HDF5 id.
+    /// Returns the filter class of this HDF5 id.
     ///
     /// # Errors
     /// As [`Registry::filter`].
@@ -54,7 +56,7 @@ impl Registry {
         })
     }
 
-    /// The element codec class of this name.
+    /// Returns the element codec class of this name.
     ///
     /// # Errors
     /// As [`Registry::filter`].
@@ -62,13 +64,13 @@ impl Registry {
         let what = || format!("element codec {name:?}");
         self.elements
             .by_name(&what, |element| element.names().contains(&name))?
-            .ok_or_else(|| self.absent(PluginKind::Element, ErrorKind::NoFilter, name))
+            .ok_or_else(|| self.missing_plugin(PluginKind::Element, ErrorKind::NoFilter, name))
     }
 
-    /// The driver that this value of `mode=` chooses, if one does.
+    /// Returns the driver that this value of `mode=` selects, if there is one.
     ///
     /// # Errors
-    /// [`ErrorKind::Plugin`] if two different ones do.
+    /// [`ErrorKind::Plugin`] if two drivers have the mode.
     pub fn driver_by_mode(&self, mode: &str) -> Result<Option<&Arc<dyn Driver>>> {
         let what = || format!("mode={mode}");
         let is = |driver: &dyn Driver| {
@@ -78,7 +80,7 @@ impl Registry {
         Ok(self.drivers.by_path(&what, is)?.map(|entry| &entry.item))
     }
 
-    /// The map factory that this value of `mode=` chooses, if one does: by its name, else by a scheme of its.
+    /// Returns the map factory that this value of `mode=` selects: by its name, else by a scheme.
     ///
     /// # Errors
     /// As [`Registry::driver_by_mode`].
@@ -90,11 +92,11 @@ impl Registry {
         }
     }
 
-    /// The map factory that serves a URL scheme: one of its schemes, or its name.
+    /// Returns the map factory for a URL scheme: by a scheme, or by its name.
     ///
     /// # Errors
-    /// [`ErrorKind::NotBuilt`] with the feature that would bring one, or listing the schemes that are served;
-    /// [`ErrorKind::Plugin`] if two different ones serve it.
+    /// [`ErrorKind::NotBuilt`] with the missing feature or the available schemes; [`ErrorKind::Plugin`] if
+    /// two maps serve it.
     pub fn map_by_scheme(&self, scheme: &str) -> Result<&Arc<dyn MapFactory>> {
         let what = || format!("scheme {scheme}:");
         let is = |map: &dyn MapFactory| map.info().schemes.contains(&scheme) || map.info().name == scheme;
@@ -111,7 +113,7 @@ impl Registry {
         Err(ErrorKind::NotBuilt.context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", "))))
     }
 
-    /// The driver that recognises what is at a path, if one does; `what` names the evidence, for a conflict.
+    /// Returns the driver that recognises the content of a path; `what` names the evidence, for a conflict.
     pub(crate) fn driver_by_content(
         &self,
         what: &str,
@@ -131,68 +133,68 @@ impl Registry {
         Ok(found.map(|entry| (&entry.item, entry.origin)))
     }
 
-    /// Every visible driver, sorted by name.
+    /// Returns the visible drivers, sorted by name.
     pub fn drivers(&self) -> impl Iterator<Item = &Arc<dyn Driver>> {
         self.drivers.visible().map(|entry| &entry.item)
     }
 
-    /// Every visible map factory, sorted by name.
+    /// Returns the visible map factories, sorted by name.
     pub fn maps(&self) -> impl Iterator<Item = &Arc<dyn MapFactory>> {
         self.maps.visible().map(|entry| &entry.item)
     }
 
-    /// Every visible filter class, sorted by name.
+    /// Returns the visible filter classes, sorted by name.
     pub fn filters(&self) -> impl Iterator<Item = &Arc<dyn FilterClass>> {
         self.filters.visible().map(|entry| &entry.item)
     }
 
-    /// Every visible element codec class, sorted by name.
+    /// Returns the visible element codec classes, sorted by name.
     pub fn elements(&self) -> impl Iterator<Item = &Arc<dyn ElementClass>> {
         self.elements.visible().map(|entry| &entry.item)
     }
 
-    /// What the project knows, built or not.
-    pub fn known(&self) -> &[Known] {
+    /// Returns all plugins that the project knows, built or not.
+    pub fn known(&self) -> &[KnownPlugin] {
         &self.known
     }
 
-    /// The known thing of this kind that answers to `word`.
-    pub(crate) fn known_as(&self, kind: PluginKind, word: &str) -> Option<&Known> {
+    /// Returns the known plugin of this kind with this name or alias.
+    pub(crate) fn known_as(&self, kind: PluginKind, word: &str) -> Option<&KnownPlugin> {
         self.known.iter().find(|known| known.kind == kind && (known.name == word || known.aliases.contains(&word)))
     }
 
-    /// Looks for two different entries that answer to the same name, HDF5 id, mode or scheme at one level.
+    /// Checks that no two entries of one level share a name, HDF5 id, mode or scheme.
     ///
     /// # Errors
-    /// [`ErrorKind::Plugin`] naming both.
+    /// [`ErrorKind::Plugin`] that names both.
     pub fn check(&self) -> Result<()> {
         unique(&self.drivers)?;
         unique(&self.maps)?;
         unique(&self.filters)?;
         unique(&self.elements)?;
         let modes = self.drivers().map(|driver| driver.info());
-        for mode in repeated(modes.flat_map(|info| info.modes.iter().copied().chain([info.name]))) {
+        for mode in duplicates(modes.flat_map(|info| info.modes.iter().copied().chain([info.name]))) {
             self.driver_by_mode(mode)?;
         }
         let schemes = self.maps().map(|map| map.info());
-        for scheme in repeated(schemes.flat_map(|info| info.schemes.iter().copied().chain([info.name]))) {
+        for scheme in duplicates(schemes.flat_map(|info| info.schemes.iter().copied().chain([info.name]))) {
             self.map_by_scheme(scheme)?;
         }
         let filters = self.filters().map(|filter| filter.info());
-        for name in repeated(filters.flat_map(|info| info.aliases.iter().copied().chain([info.name]))) {
+        for name in duplicates(filters.flat_map(|info| info.aliases.iter().copied().chain([info.name]))) {
             self.filter(name)?;
         }
-        for id in repeated(self.filters().filter_map(|filter| filter.info().hdf5_id)) {
+        for id in duplicates(self.filters().filter_map(|filter| filter.info().hdf5_id)) {
             self.filter_by_id(id)?;
         }
-        for name in repeated(self.elements().flat_map(|element| element.names().iter().copied())) {
+        for name in duplicates(self.elements().flat_map(|element| element.names().iter().copied())) {
             self.element(name)?;
         }
         Ok(())
     }
 
-    /// Whether a name, mode, scheme, alias or HDF5 id of one of these is also one of theirs.
-    pub(super) fn has_words_of(&self, others: &Self) -> bool {
+    /// Whether a name, mode, scheme, alias or HDF5 id occurs in both registries.
+    pub(super) fn shares_names_with(&self, others: &Self) -> bool {
         let of_driver = |info: &DriverInfo, word| info.name == word || info.modes.contains(&word);
         let of_map = |info: &MapInfo, word| info.name == word || info.schemes.contains(&word);
         let of_filter = |info: &FilterInfo, word| info.name == word || info.aliases.contains(&word);
@@ -215,7 +217,7 @@ impl Registry {
                 .any(|word| others.elements().any(|other| other.names().contains(word)))
     }
 
-    fn absent(&self, kind: PluginKind, unknown: ErrorKind, name: &str) -> Error {
+    fn missing_plugin(&self, kind: PluginKind, unknown: ErrorKind, name: &str) -> Error {
         let what = format!("{} {name:?}", kind.name());
         if let Some(known) = self.known_as(kind, name) {
             return not_built(&what, known);
@@ -230,25 +232,25 @@ impl Registry {
     }
 }
 
-/// The error for something that the project has and this build has not.
-pub(crate) fn not_built(what: &str, known: &Known) -> Error {
+/// Returns the error for a plugin that the project has and this build lacks.
+pub(crate) fn not_built(what: &str, known: &KnownPlugin) -> Error {
     let release = if known.later { " of a later release" } else { "" };
     let feature = known.feature;
     if feature.is_empty() {
-        return ErrorKind::NoFilter.context(format!("{what} is no part of this project"));
+        return ErrorKind::NoFilter.context(format!("{what} is not part of this project"));
     }
-    ErrorKind::NotBuilt.context(format!("{what} is not in this build; it comes with the feature {feature:?}{release}"))
+    ErrorKind::NotBuilt.context(format!("{what} is not in this build; enable the feature {feature:?}{release}"))
 }
 
-/// What is there more than once: of anything else nobody can be in doubt whose it is.
-fn repeated<W: Ord + Copy>(words: impl Iterator<Item = W>) -> Vec<W> {
+/// Returns the words that occur more than once. Only these can conflict.
+fn duplicates<W: Ord + Copy>(words: impl Iterator<Item = W>) -> Vec<W> {
     let mut words: Vec<W> = words.collect();
     words.sort_unstable();
     words.array_windows().filter(|[one, other]| one == other).map(|[one, _]| *one).collect()
 }
 
-/// Every name at every level belongs to one entry; hidden levels are looked at as well.
-fn unique<T: ?Sized + Named>(entries: &Entries<T>) -> Result<()> {
+/// Checks that every name of every level belongs to one entry, including hidden levels.
+fn unique<T: ?Sized + NamedPlugin>(entries: &RegistryEntries<T>) -> Result<()> {
     let all = entries.all();
     let mut names = Vec::with_capacity(all.len());
     for (at, entry) in all.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! [`Registry`]: the drivers, maps, filters and element codecs that are there, by name.
+//! [`Registry`]: the available drivers, maps, filters and element codecs, by name.
 //!
-//! Entries come from three levels: those an embedder adds with `with_*`, the facade's [`Table`], and those linked
-//! through `inventory`. For a *name* (or HDF5 id) the higher level hides the lower one. For what a *path* means
-//! (first bytes, markers, modes, schemes) the table comes first, so that adding a plugin never changes what an
-//! already-working path means. Two different entries of one name at one level are an error that names both, when
-//! that name is asked for and in [`Registry::check`]. Order of registration decides nothing.
+//! Entries have three levels: those that a program adds with `with_*`, the facade's [`PluginTable`], and
+//! those linked through `inventory`. For a *name* (or HDF5 id) a higher level hides a lower one. For the
+//! meaning of a *path* (first bytes, markers, modes, schemes) the table comes first, so a plugin never
+//! changes the meaning of a working path. Two different entries of one name and level are an error that names
+//! both, when the name is used and in [`Registry::check`]. The order of registration has no effect.
 //!
-//! It knows no format, storage or filter by itself. Read [`Registry::open`] in `choose` next.
+//! This module knows no format, storage or filter. Read [`Registry::open`] in `choose` next.
 
 mod default;
 mod entry;
@@ -19,10 +19,10 @@ use std::sync::Arc;
 use nczarr_model::Result;
 
 use crate::{Driver, ElementClass, FilterClass, Magic, MapFactory};
-use entry::{Entries, Entry};
+use entry::{RegistryEntries, RegistryEntry};
 
-pub use forward::Static;
-pub use list::Plugin;
+pub use forward::StaticPlugin;
+pub use list::PluginDescription;
 pub(crate) use lookup::not_built;
 
 /// A driver linked through `inventory`.
@@ -39,7 +39,7 @@ inventory::collect!(MapPlugin);
 inventory::collect!(FilterPlugin);
 inventory::collect!(ElementPlugin);
 
-/// Where an entry came from; a later one hides an earlier one of the same name.
+/// The origin of an entry. A later one hides an earlier one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// Linked through `inventory`.
@@ -64,7 +64,7 @@ pub enum PluginKind {
 }
 
 impl PluginKind {
-    /// The word for it in lists and messages.
+    /// Returns the word for it in lists and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Driver => "driver",
@@ -75,47 +75,47 @@ impl PluginKind {
     }
 }
 
-/// Something the project has or plans, but perhaps not this build.
+/// A plugin that the project has or plans, perhaps not in this build.
 ///
-/// Asking for it is `NC_ENOTBUILT` with the feature that would bring it, instead of "unknown".
+/// Requests for it fail with `NC_ENOTBUILT` and the missing feature, instead of "unknown".
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
-    /// What it is.
+pub struct KnownPlugin {
+    /// The kind of plugin.
     pub kind: PluginKind,
-    /// Its name, as it would be registered.
+    /// The name that it registers.
     pub name: &'static str,
-    /// Other words that mean it: modes of a driver, schemes of a map, aliases of a filter.
+    /// Other words for it: modes of a driver, schemes of a map, aliases of a filter.
     pub aliases: &'static [&'static str],
     /// Its HDF5 id, for a filter.
     pub hdf5_id: Option<u32>,
-    /// First bytes of its files, so that a file can be told to need it.
+    /// First bytes of its files, so that a file can be attributed to it.
     pub magic: &'static [Magic],
-    /// What to switch on: usually a cargo feature. Empty for what is known by name alone.
+    /// The cargo feature that enables it. Empty for filters that are not part of the project.
     pub feature: &'static str,
-    /// That a later release has it: this one has not even the feature.
+    /// Whether only a later release has it.
     pub later: bool,
 }
 
-impl Known {
-    /// An entry with a name and a feature alone; fill in the rest with struct update syntax.
+impl KnownPlugin {
+    /// Creates an entry with a name and a feature. Set the rest with struct update syntax.
     pub const fn new(kind: PluginKind, name: &'static str, feature: &'static str) -> Self {
         Self { kind, name, aliases: &[], hdf5_id: None, magic: &[], feature, later: false }
     }
 
-    /// As [`Known::new`], for what a later release will have.
+    /// As [`KnownPlugin::new`], for a later release.
     pub const fn later(kind: PluginKind, name: &'static str, feature: &'static str) -> Self {
         Self { later: true, ..Self::new(kind, name, feature) }
     }
 
-    /// A filter that is no part of the project: asking for it is `NC_ENOFILTER` with its name.
-    pub const fn other_filter(id: u32, name: &'static str) -> Self {
+    /// Describes a filter outside the project: requests for it fail with `NC_ENOFILTER` and its name.
+    pub const fn foreign_filter(id: u32, name: &'static str) -> Self {
         Self { hdf5_id: Some(id), ..Self::new(PluginKind::Filter, name, "") }
     }
 }
 
-/// What a facade ships: its plugins by name, which no linker can drop, and what it knows but may not have.
+/// The plugins of a facade, referenced by name so that no linker drops them, and the plugins that it knows.
 #[derive(Clone, Copy, Default)]
-pub struct Table {
+pub struct PluginTable {
     /// Drivers.
     pub drivers: &'static [&'static dyn Driver],
     /// Map factories.
@@ -124,62 +124,63 @@ pub struct Table {
     pub filters: &'static [&'static dyn FilterClass],
     /// Element codec classes.
     pub elements: &'static [&'static dyn ElementClass],
-    /// Everything the project knows, built or not; entries that are there need not be left out.
-    pub known: &'static [Known],
+    /// All plugins that the project knows, built or not.
+    pub known: &'static [KnownPlugin],
 }
 
-/// Who is there. A value; an open dataset keeps its own.
+/// The available plugins. A value; an open dataset keeps its own.
 #[derive(Clone, Default)]
 pub struct Registry {
-    drivers: Entries<dyn Driver>,
-    maps: Entries<dyn MapFactory>,
-    filters: Entries<dyn FilterClass>,
-    elements: Entries<dyn ElementClass>,
-    known: Vec<Known>,
+    drivers: RegistryEntries<dyn Driver>,
+    maps: RegistryEntries<dyn MapFactory>,
+    filters: RegistryEntries<dyn FilterClass>,
+    elements: RegistryEntries<dyn ElementClass>,
+    known: Vec<KnownPlugin>,
 }
 
 impl Registry {
-    /// Nobody.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Everything linked through `inventory`.
+    /// Creates a registry of all plugins linked through `inventory`.
     ///
     /// # Errors
-    /// [`ErrorKind::Plugin`](nczarr_model::ErrorKind::Plugin) if two different entries have one name, naming both.
+    /// [`ErrorKind::Plugin`](nczarr_model::ErrorKind::Plugin) that names both, if two different entries have
+    /// one name.
     pub fn linked() -> Result<Self> {
-        let registry = Self::gathered(&Self::new());
+        let registry = Self::linked_except(&Self::new());
         registry.check()?;
         Ok(registry)
     }
 
-    /// As [`Registry::linked`], without what a table names as well, as it does all of a facade's own: it would be hidden.
-    fn linked_beside(table: &Self) -> Result<Self> {
-        let others = Self::gathered(table);
-        // Two of one name that are linked are an error, also where the table has one of them.
-        if others.has_words_of(table) {
+    /// As [`Registry::linked`], without the plugins of a table, which would be hidden.
+    fn linked_without(table: &Self) -> Result<Self> {
+        let others = Self::linked_except(table);
+        // Two linked entries of one name are an error, even if the table has one of them.
+        if others.shares_names_with(table) {
             return Self::linked();
         }
         others.check()?;
         Ok(others)
     }
 
-    /// What is linked and not in `table`.
-    fn gathered(table: &Self) -> Self {
+    /// Returns the linked plugins that are not in `table`.
+    fn linked_except(table: &Self) -> Self {
         let (drivers, maps) = (inventory::iter::<DriverPlugin>, inventory::iter::<MapPlugin>);
         let (filters, elements) = (inventory::iter::<FilterPlugin>, inventory::iter::<ElementPlugin>);
         Self {
-            drivers: Entries::linked(drivers.into_iter().map(|plugin| plugin.0), &table.drivers),
-            maps: Entries::linked(maps.into_iter().map(|plugin| plugin.0), &table.maps),
-            filters: Entries::linked(filters.into_iter().map(|plugin| plugin.0), &table.filters),
-            elements: Entries::linked(elements.into_iter().map(|plugin| plugin.0), &table.elements),
+            drivers: RegistryEntries::linked(drivers.into_iter().map(|plugin| plugin.0), &table.drivers),
+            maps: RegistryEntries::linked(maps.into_iter().map(|plugin| plugin.0), &table.maps),
+            filters: RegistryEntries::linked(filters.into_iter().map(|plugin| plugin.0), &table.filters),
+            elements: RegistryEntries::linked(elements.into_iter().map(|plugin| plugin.0), &table.elements),
             known: Vec::new(),
         }
     }
 
-    /// With what another one has, at the levels it has it.
-    fn joined(mut self, other: Self) -> Self {
+    /// Adds the entries of another registry, at their levels.
+    fn merged_with(mut self, other: Self) -> Self {
         self.drivers.join(other.drivers);
         self.maps.join(other.maps);
         self.filters.join(other.filters);
@@ -188,41 +189,41 @@ impl Registry {
         self
     }
 
-    /// With one more driver: a unit struct, a [`Static`] one or an `Arc`.
+    /// Adds a driver: a unit struct, a [`StaticPlugin`] or an `Arc`.
     #[must_use]
     pub fn with_driver(mut self, driver: impl Driver) -> Self {
-        self.drivers.push(Entry::<dyn Driver>::added(driver, |driver| Arc::new(driver)));
+        self.drivers.push(RegistryEntry::<dyn Driver>::added(driver, |driver| Arc::new(driver)));
         self
     }
 
-    /// With one more map factory.
+    /// Adds a map factory.
     #[must_use]
     pub fn with_map(mut self, map: impl MapFactory) -> Self {
-        self.maps.push(Entry::<dyn MapFactory>::added(map, |map| Arc::new(map)));
+        self.maps.push(RegistryEntry::<dyn MapFactory>::added(map, |map| Arc::new(map)));
         self
     }
 
-    /// With one more filter class.
+    /// Adds a filter class.
     #[must_use]
     pub fn with_filter(mut self, filter: impl FilterClass) -> Self {
-        self.filters.push(Entry::<dyn FilterClass>::added(filter, |filter| Arc::new(filter)));
+        self.filters.push(RegistryEntry::<dyn FilterClass>::added(filter, |filter| Arc::new(filter)));
         self
     }
 
-    /// With one more element codec class.
+    /// Adds an element codec class.
     #[must_use]
     pub fn with_element(mut self, element: impl ElementClass) -> Self {
-        self.elements.push(Entry::<dyn ElementClass>::added(element, |element| Arc::new(element)));
+        self.elements.push(RegistryEntry::<dyn ElementClass>::added(element, |element| Arc::new(element)));
         self
     }
 
-    /// With what a facade ships.
+    /// Adds the plugins of a facade.
     #[must_use]
-    pub fn with_table(mut self, table: &Table) -> Self {
-        self.drivers.extend(table.drivers.iter().map(|driver| Entry::fixed(Origin::Table, *driver)));
-        self.maps.extend(table.maps.iter().map(|map| Entry::fixed(Origin::Table, *map)));
-        self.filters.extend(table.filters.iter().map(|filter| Entry::fixed(Origin::Table, *filter)));
-        self.elements.extend(table.elements.iter().map(|element| Entry::fixed(Origin::Table, *element)));
+    pub fn with_table(mut self, table: &PluginTable) -> Self {
+        self.drivers.extend(table.drivers.iter().map(|driver| RegistryEntry::fixed(Origin::Table, *driver)));
+        self.maps.extend(table.maps.iter().map(|map| RegistryEntry::fixed(Origin::Table, *map)));
+        self.filters.extend(table.filters.iter().map(|filter| RegistryEntry::fixed(Origin::Table, *filter)));
+        self.elements.extend(table.elements.iter().map(|element| RegistryEntry::fixed(Origin::Table, *element)));
         self.known.extend_from_slice(table.known);
         self
     }

@@ -1,11 +1,10 @@
-//! [`ByteSource`]: the bytes of one file somewhere else, for formats that are a single file.
+//! [`ByteSource`]: the bytes of one remote file, for single-file formats.
 //!
-//! Storage that is a map of objects may hold archives and classic files too, each in one object. Who opens such a file
-//! (a driver, or the map of an archive) asks [`Registry::open_source`](crate::Registry::open_source), and knows neither
-//! protocol nor requests.
+//! Object storage may hold archives and classic files, each in one object. A driver, or an archive map, opens
+//! such a file with [`Registry::open_source`](crate::Registry::open_source), and knows no protocol.
 
-mod ahead;
-mod stretches;
+mod range_cache;
+mod read_ahead;
 
 use std::fmt;
 use std::ops::Range;
@@ -14,63 +13,63 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::{ByteRange, OutBuf};
 
-pub use ahead::ReadAhead;
+pub use read_ahead::ReadAhead;
 
-/// What is done with bytes that came, or with the failure.
-pub type WhenRead = Box<dyn FnOnce(Result<Vec<u8>>) + Send>;
+/// The callback of a read: receives the bytes or the error.
+pub type ReadCallback = Box<dyn FnOnce(Result<Vec<u8>>) + Send>;
 
-/// The part of a file that is probably wanted first.
+/// The part of a file that is probably read first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// So many bytes from the start.
+pub enum InitialRead {
+    /// This many bytes from the start.
     Head(u64),
-    /// So many bytes before the end.
+    /// This many bytes at the end.
     Tail(u64),
 }
 
-/// The bytes of one file, which stay as they were when it was opened.
+/// The bytes of one file, as of when it was opened.
 ///
-/// Guarantee: all bytes ever answered are of one state of the file. If it has changed since, that is an error.
+/// Guarantee: all bytes are of one version of the file. If the file changed, reads fail.
 pub trait ByteSource: Send + Sync + fmt::Debug {
-    /// How many bytes there are.
+    /// Returns the length in bytes.
     fn len(&self) -> u64;
 
-    /// Whether there are none.
+    /// Whether the file is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that were read when it was opened: reading them asks for nothing.
-    fn at_hand(&self) -> Range<u64> {
+    /// Returns the range that was read when opening: it needs no request.
+    fn prefetched_range(&self) -> Range<u64> {
         0..0
     }
 
-    /// Begins to read a range, whose `len` is set, and returns at once; `then` is called on any thread, once. What lies
-    /// beyond the end is left out, and nothing else.
-    fn start(&self, range: ByteRange, then: WhenRead);
+    /// Starts to read a range, whose `len` is set, and returns at once. `then` is called once, on any thread.
+    /// Only bytes beyond the end are left out.
+    fn start_read(&self, range: ByteRange, then: ReadCallback);
 
     /// Reads a range.
     ///
     /// # Errors
-    /// What the storage says; `NC_EIO` if the file has changed.
+    /// `NC_EIO` if the file has changed; otherwise the storage's error.
     fn read(&self, range: ByteRange) -> Result<Vec<u8>> {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
-        self.start(
+        self.start_read(
             range,
             Box::new(move |read| {
-                // Who asked waits for it.
+                // The receiver waits for it.
                 let _ = send.send(read);
             }),
         );
         receive.recv().unwrap_or_else(|_| Err(ErrorKind::Internal.context("bytes that were asked for never came")))
     }
 
-    /// Appends bytes from `offset` on to `out`, at most [`OutBuf::room`]; fewer only where the file ends.
+    /// Appends bytes from `offset` on to `out`, until `out` is full or the file ends.
     ///
     /// # Errors
     /// As [`ByteSource::read`].
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
-        let room = out.room() as u64;
+        let room = out.remaining() as u64;
         let wanted = self.len().saturating_sub(offset).min(room);
         if wanted == 0 {
             return Ok(());

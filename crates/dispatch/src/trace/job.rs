@@ -1,4 +1,4 @@
-//! Batches whose tickets are told one by one, from when a ticket is taken to when it is given back.
+//! Batches that log each ticket, from its start to its end.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use nczarr_model::Result;
 
-use super::map::tell;
-use crate::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
+use super::map::log_operation;
+use crate::{
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
+};
 
-/// The tickets that are out: their keys, when they were taken, and how many bytes they move if that is known.
+/// The open tickets: key, start time, and number of bytes if known.
 #[derive(Default)]
-struct Out(Mutex<HashMap<usize, (Key, Instant, u64)>>);
+struct OpenTickets(Mutex<HashMap<usize, (Key, Instant, u64)>>);
 
-impl Out {
+impl OpenTickets {
     fn take(&self, index: usize, key: &Key) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         out.insert(index, (key.clone(), Instant::now(), 0));
@@ -32,15 +34,15 @@ impl Out {
     }
 }
 
-/// A batch of reads that is told.
+/// A logged batch of reads.
 pub(super) struct TracedReads<'a> {
     inner: &'a dyn ReadJob,
-    out: Out,
+    out: OpenTickets,
 }
 
 impl<'a> TracedReads<'a> {
     pub fn new(inner: &'a dyn ReadJob) -> Self {
-        Self { inner, out: Out::default() }
+        Self { inner, out: OpenTickets::default() }
     }
 }
 
@@ -50,8 +52,8 @@ impl ReadJob for TracedReads<'_> {
         self.inner.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.inner.left()
+    fn remaining(&self) -> Option<usize> {
+        self.inner.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
@@ -60,32 +62,32 @@ impl ReadJob for TracedReads<'_> {
         Some(ticket)
     }
 
-    /// What is told is told of whole objects.
-    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    /// Only whole objects are logged.
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let (key, started, _) = self.out.back(ticket.index);
         let bytes = found.as_ref().map(|found| match found {
             None => 0,
-            Some((Found::Bytes(bytes), _)) => bytes.len() as u64,
-            Some((Found::InPlace, _)) => ticket.into.as_ref().map_or(0, |into| into.filled().len() as u64),
+            Some((ReadOutcome::Bytes(bytes), _)) => bytes.len() as u64,
+            Some((ReadOutcome::InPlace, _)) => ticket.into.as_ref().map_or(0, |into| into.filled().len() as u64),
         });
-        tell("batch read", &key, bytes, started);
+        log_operation("batch read", &key, bytes, started);
         self.inner.done(ticket, found);
     }
 }
 
-/// A batch of writes that is told.
+/// A logged batch of writes.
 pub(super) struct TracedWrites<'a> {
     inner: &'a dyn WriteJob,
-    out: Out,
+    out: OpenTickets,
 }
 
 impl<'a> TracedWrites<'a> {
     pub fn new(inner: &'a dyn WriteJob) -> Self {
-        Self { inner, out: Out::default() }
+        Self { inner, out: OpenTickets::default() }
     }
 }
 
@@ -107,7 +109,7 @@ impl WriteJob for TracedWrites<'_> {
             index,
             match &payload {
                 Payload::Scratch => scratch.len(),
-                Payload::Caller(bytes) => bytes.len(),
+                Payload::Borrowed(bytes) => bytes.len(),
             },
         );
         Ok(payload)
@@ -127,13 +129,13 @@ impl WriteJob for TracedWrites<'_> {
         outcome
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         let (key, started, bytes) = self.out.back(ticket.index);
         let moved = outcome.as_ref().map(|written| match written {
-            Written::Done(_) => bytes,
-            Written::Lost => 0,
+            WriteOutcome::Done(_) => bytes,
+            WriteOutcome::Conflict => 0,
         });
-        tell("batch write", &key, moved, started);
+        log_operation("batch write", &key, moved, started);
         self.inner.done(ticket, outcome);
     }
 }

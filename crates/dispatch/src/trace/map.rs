@@ -1,4 +1,4 @@
-//! [`TracedMap`]: a map that tells every operation.
+//! [`TracedMap`]: a map that logs each operation.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,10 +7,10 @@ use nczarr_model::Result;
 
 use super::job::{TracedReads, TracedWrites};
 use super::{MAPS, micros};
-use crate::zmap::Change;
-use crate::{ByteRange, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use crate::zmap::UpdateFn;
+use crate::{ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, Version, WriteJob, WriteOutcome, ZMap};
 
-/// A map around a map that emits one event per operation: its name, key, bytes moved, microseconds, failure.
+/// A map around a map that logs one event per operation: name, key, bytes, microseconds and error.
 #[derive(Debug)]
 pub struct TracedMap {
     inner: Arc<dyn ZMap>,
@@ -31,13 +31,13 @@ impl TracedMap {
     ) -> Result<T> {
         let started = Instant::now();
         let outcome = run();
-        tell(op, key, outcome.as_ref().map(bytes), started);
+        log_operation(op, key, outcome.as_ref().map(bytes), started);
         outcome
     }
 }
 
-/// One event: what was done to which key, how many bytes it moved (or how it failed), how long it took.
-pub(super) fn tell(op: &'static str, key: &Key, outcome: Result<u64, &nczarr_model::Error>, started: Instant) {
+/// Logs an operation: its key, its bytes or its error, and its duration.
+pub(super) fn log_operation(op: &'static str, key: &Key, outcome: Result<u64, &nczarr_model::Error>, started: Instant) {
     let us = micros(started);
     match outcome {
         Ok(bytes) => tracing::trace!(target: MAPS, op, %key, bytes, us),
@@ -62,20 +62,20 @@ impl ZMap for TracedMap {
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let started = Instant::now();
         let outcome = self.inner.read(key, range, out);
-        tell("read", key, outcome.as_ref().map(|&found| if found { out.len() as u64 } else { 0 }), started);
+        log_operation("read", key, outcome.as_ref().map(|&found| if found { out.len() as u64 } else { 0 }), started);
         outcome
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.tell("search", prefix, || self.inner.search(prefix), none)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.tell("search", prefix, || self.inner.children(prefix), none)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.tell("names", prefix, || self.inner.names(prefix), none)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.tell("names", prefix, || self.inner.possible_children(prefix), none)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.tell("names", prefix, || self.inner.unnamable(prefix), none)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.tell("names", prefix, || self.inner.invalid_names(prefix), none)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -102,8 +102,8 @@ impl ZMap for TracedMap {
         self.tell("list", prefix, || self.inner.list(prefix), none)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.tell("list_once", prefix, || self.inner.list_once(prefix), none)
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.tell("list_once", prefix, || self.inner.list_in_one_request(prefix), none)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -125,7 +125,7 @@ impl ZMap for TracedMap {
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         let started = Instant::now();
         let outcome = self.inner.read_into(key, offset, out);
-        tell("read_into", key, outcome.as_ref().map(|_| out.filled().len() as u64), started);
+        log_operation("read_into", key, outcome.as_ref().map(|_| out.filled().len() as u64), started);
         outcome
     }
 
@@ -133,19 +133,19 @@ impl ZMap for TracedMap {
         let started = Instant::now();
         let outcome = self.inner.read_versioned(key, limit, out);
         let bytes = outcome.as_ref().map(|version| if version.is_some() { out.len() as u64 } else { 0 });
-        tell("read_versioned", key, bytes, started);
+        log_operation("read_versioned", key, bytes, started);
         outcome
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
-        let written = |outcome: &Written| match outcome {
-            Written::Done(_) => value.len() as u64,
-            Written::Lost => 0,
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+        let written = |outcome: &WriteOutcome| match outcome {
+            WriteOutcome::Done(_) => value.len() as u64,
+            WriteOutcome::Conflict => 0,
         };
         self.tell("write_if", key, || self.inner.write_if(key, value, expect), written)
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.tell("update", key, || self.inner.update(key, limit, change), none)
     }
 

@@ -1,11 +1,11 @@
-//! What is told to the log: failures at `ERROR`, calls of drivers at `DEBUG`, every operation of a map at `TRACE`.
+//! The log: failures at `ERROR`, driver calls at `DEBUG`, every map operation at `TRACE`.
 //!
-//! Events go through `tracing`; who listens, and where it is written, is the program's choice. Targets are
-//! [`CALLS`] and [`MAPS`]. Places are printed as [`Target`] prints them, without user-info and query; values of
+//! Events go through `tracing`; the program chooses subscribers and output. Targets are [`CALLS`] and
+//! [`MAPS`]. Locations are printed as [`Target`] prints them, without user-info and query. Values of
 //! attributes and data are never printed.
 //!
-//! netCDF's log levels are numbers: [`filter_of`] says which events each of them lets through, and
-//! [`set_log_level`] keeps the one a program asked for.
+//! netCDF's log levels are numbers. [`filter_of`] converts them to filters, and [`set_log_level`] stores the
+//! level that the program sets.
 
 mod job;
 mod map;
@@ -23,26 +23,26 @@ use crate::ZMap;
 
 pub use map::TracedMap;
 
-/// Target of the events about calls of drivers, and of failures.
+/// The target of events for driver calls and failures.
 pub const CALLS: &str = "nczarr::call";
-/// Target of the events about operations of maps.
+/// The target of events for map operations.
 pub const MAPS: &str = "nczarr::map";
 
 static LOG_LEVEL: AtomicI32 = AtomicI32::new(-1);
 
 /// Sets netCDF's log level (`nc_set_log_level`): -1 silence, 1 failures, 5 calls of drivers as well, 9 everything.
 ///
-/// It is a wish: a program's subscriber asks [`log_level`] and [`filter_of`].
+/// It is only stored: the program's subscriber uses [`log_level`] and [`filter_of`].
 pub fn set_log_level(level: i32) {
     LOG_LEVEL.store(level, Ordering::Relaxed);
 }
 
-/// The log level that was set last; -1 before.
+/// Returns the log level that was set last; -1 before.
 pub fn log_level() -> i32 {
     LOG_LEVEL.load(Ordering::Relaxed)
 }
 
-/// The events that one of netCDF's log levels lets through.
+/// Returns the filter for one of netCDF's log levels.
 pub fn filter_of(level: i32) -> LevelFilter {
     match level {
         i32::MIN..=-1 => LevelFilter::OFF,
@@ -54,19 +54,19 @@ pub fn filter_of(level: i32) -> LevelFilter {
     }
 }
 
-/// Runs a call that concerns a whole dataset and tells how it went.
+/// Runs a call of a whole dataset and logs the result.
 pub(crate) fn call<T>(name: &'static str, target: &Target, run: impl FnOnce() -> Result<T>) -> Result<T> {
     timed(name, &|| target.to_string(), run)
 }
 
-/// Whether somebody listens to calls that go well.
-pub(crate) fn tells_calls() -> bool {
+/// Whether successful calls are logged.
+pub(crate) fn logs_calls() -> bool {
     tracing::enabled!(target: CALLS, Level::DEBUG)
 }
 
-/// Runs a call and tells how it went; `place` is asked only if somebody listens.
+/// Runs a call and logs the result. `place` is evaluated only if it is logged.
 pub(crate) fn timed<T>(name: &'static str, place: &dyn Fn() -> String, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let started = tells_calls().then(Instant::now);
+    let started = logs_calls().then(Instant::now);
     let outcome = run();
     match &outcome {
         Ok(_) => {
@@ -79,8 +79,8 @@ pub(crate) fn timed<T>(name: &'static str, place: &dyn Fn() -> String, run: impl
     outcome
 }
 
-/// The map itself, or wrapped so that every operation is told, if somebody listens by now.
-pub(crate) fn watch(map: Arc<dyn ZMap>) -> Arc<dyn ZMap> {
+/// Returns the map, wrapped in a [`TracedMap`] if its operations are logged.
+pub(crate) fn traced(map: Arc<dyn ZMap>) -> Arc<dyn ZMap> {
     if tracing::enabled!(target: MAPS, Level::TRACE) { Arc::new(TracedMap::new(map)) } else { map }
 }
 

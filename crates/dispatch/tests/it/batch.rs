@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_dispatch::{
-    ByteRange, ExpectOwned, Found, Key, MapCaps, OutBuf, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
-    WriteTicket, Written, ZMap, read_parallel, write_parallel,
+    ByteRange, Key, MapCaps, OutBuf, OwnedPrecondition, Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, Version,
+    WriteJob, WriteOutcome, WriteTicket, ZMap, read_parallel, write_parallel,
 };
 use nczarr_model::{ErrorKind, Result};
 use proptest::prelude::*;
@@ -82,13 +82,13 @@ impl ReadJob for Reads {
         })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let got = found.map_err(|error| error.kind()).map(|found| match found {
             None => Got { bytes: None, in_place: false, version: false },
-            Some((Found::Bytes(bytes), version)) => {
+            Some((ReadOutcome::Bytes(bytes), version)) => {
                 Got { bytes: Some(bytes.to_vec()), in_place: false, version: version.is_some() }
             }
-            Some((Found::InPlace, version)) => Got {
+            Some((ReadOutcome::InPlace, version)) => Got {
                 bytes: Some(ticket.into.as_ref().unwrap().filled().to_vec()),
                 in_place: true,
                 version: version.is_some(),
@@ -113,7 +113,7 @@ const TOO_MUCH: Option<Result<Got, ErrorKind>> = Some(Err(ErrorKind::Io));
 #[test]
 fn every_form_of_ticket_gets_what_it_wants() {
     let one = |offset, len| Ranges::One(ByteRange { offset, len });
-    let every = |offset, len, step, count| Ranges::Every { first: ByteRange::new(offset, len), step, count };
+    let every = |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
     let list =
         |parts: &[(u64, u64)]| Ranges::List(parts.iter().map(|&(offset, len)| ByteRange::new(offset, len)).collect());
     let cases = [
@@ -135,9 +135,9 @@ fn every_form_of_ticket_gets_what_it_wants() {
         (one(7, None), 9, Some(2), TOO_MUCH),
         (one(99, Some(1)), 9, None, found(b"")),
         (one(u64::MAX, Some(u64::MAX)), 9, None, found(b"")),
-        (Ranges::Last(3), 3, None, found(b"789")),
-        (Ranges::Last(3), 2, None, TOO_MUCH),
-        (Ranges::Last(30), 30, None, found(b"0123456789")),
+        (Ranges::Suffix(3), 3, None, found(b"789")),
+        (Ranges::Suffix(3), 2, None, TOO_MUCH),
+        (Ranges::Suffix(30), 30, None, found(b"0123456789")),
         (every(1, 2, 3, 3), 6, None, found(b"124578")),
         (every(1, 2, 3, 3), 5, None, TOO_MUCH),
         (every(1, 2, 3, 4), 8, None, TOO_MUCH),
@@ -217,7 +217,7 @@ impl ReadJob for Nested<'_> {
         self.outer.next(key)
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let inner = Reads::new(vec![Want::all("b"), Want::all("a")], 2).run(self.map);
         self.inner.lock().unwrap().extend(inner);
         self.outer.done(ticket, found);
@@ -259,7 +259,7 @@ fn no_more_than_the_limit_and_one_byte_is_read() {
             Ok(true)
         }
 
-        fn search(&self, _: &Key) -> Result<Vec<String>> {
+        fn children(&self, _: &Key) -> Result<Vec<String>> {
             Ok(Vec::new())
         }
     }
@@ -267,8 +267,8 @@ fn no_more_than_the_limit_and_one_byte_is_read() {
     let wants = vec![
         want(Ranges::All),
         want(Ranges::One(ByteRange { offset: 5, len: None })),
-        want(Ranges::Last(101)),
-        want(Ranges::Every { first: ByteRange::new(0, 51), step: 60, count: 2 }),
+        want(Ranges::Suffix(101)),
+        want(Ranges::Strided { first: ByteRange::new(0, 51), step: 60, count: 2 }),
         Want { room: Some(100), ..want(Ranges::All) },
     ];
     for got in Reads::new(wants, 1).run(&Wary) {
@@ -277,7 +277,7 @@ fn no_more_than_the_limit_and_one_byte_is_read() {
 }
 
 /// A key, what becomes of encoding, and what is expected to be there.
-type Piece = (&'static str, Result<&'static [u8], ErrorKind>, Option<ExpectOwned>);
+type Piece = (&'static str, Result<&'static [u8], ErrorKind>, Option<OwnedPrecondition>);
 
 struct Writes {
     pieces: Vec<Piece>,
@@ -295,13 +295,13 @@ impl WriteJob for Writes {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let (name, _, expect) = self.pieces.get(index)?;
         key.set(&Key::new(name).unwrap());
-        Some(WriteTicket { index, expect: expect.clone() })
+        Some(WriteTicket { index, precondition: expect.clone() })
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         match self.pieces[index].1 {
             Err(kind) => Err(kind.context("cannot encode")),
-            Ok(bytes) if index.is_multiple_of(2) => Ok(Payload::Caller(bytes)),
+            Ok(bytes) if index.is_multiple_of(2) => Ok(Payload::Borrowed(bytes)),
             Ok(bytes) => {
                 scratch.clear();
                 scratch.extend_from_slice(bytes);
@@ -310,8 +310,8 @@ impl WriteJob for Writes {
         }
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
-        let outcome = outcome.map(|written| matches!(written, Written::Done(_))).map_err(|error| error.kind());
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
+        let outcome = outcome.map(|written| matches!(written, WriteOutcome::Done(_))).map_err(|error| error.kind());
         assert!(self.results.lock().unwrap()[ticket.index].replace(outcome).is_none());
     }
 }
@@ -326,10 +326,10 @@ fn every_write_comes_back_with_what_became_of_it() {
             ("a", Ok(&b"caller"[..]), None),
             ("b", Ok(&b"scratch"[..]), None),
             ("c", Err(ErrorKind::Filter), None),
-            ("d", Ok(&b"new"[..]), Some(ExpectOwned::Absent)),
-            ("there", Ok(&b"lost"[..]), Some(ExpectOwned::Absent)),
-            ("same", Ok(&b"new"[..]), Some(ExpectOwned::Is(version.clone()))),
-            ("there", Ok(&b"lost"[..]), Some(ExpectOwned::Is(version))),
+            ("d", Ok(&b"new"[..]), Some(OwnedPrecondition::Absent)),
+            ("there", Ok(&b"lost"[..]), Some(OwnedPrecondition::Absent)),
+            ("same", Ok(&b"new"[..]), Some(OwnedPrecondition::Unchanged(version.clone()))),
+            ("there", Ok(&b"lost"[..]), Some(OwnedPrecondition::Unchanged(version))),
         ];
         let job = Writes { results: Mutex::new(vec![None; pieces.len()]), pieces, threads, next: AtomicUsize::new(0) };
         write_parallel(&map, &job);

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, DriverInfo, Known, Magic, MapInfo, OpenRequest, Options, PluginKind, Registry, Table};
+use nczarr_dispatch::{
+    Clobber, DriverInfo, KnownPlugin, Magic, MapInfo, OpenRequest, Options, PluginKind, PluginTable, Registry,
+};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::world::{Directories, Elsewhere, TestDriver, TestMap, driver_info};
@@ -20,14 +22,14 @@ static GRID: TestDriver = TestDriver(driver_info("grid", &["gridded"], &[], &[".
 static PACKED: Elsewhere = Elsewhere(MapInfo { name: "pack", schemes: &[], magic: PACK, about: "archives, for tests" });
 static REMOTE: Elsewhere = Elsewhere(MapInfo { name: "far", schemes: &["far", "http"], magic: &[], about: "" });
 
-static TABLE: Table = Table {
+static TABLE: PluginTable = PluginTable {
     drivers: &[&SINGLE, &GRID],
     maps: &[&Directories, &PACKED, &REMOTE],
     filters: &[],
     elements: &[],
     known: &[
-        Known { magic: OMEGA, ..Known::new(PluginKind::Driver, "omega", "omega") },
-        Known::new(PluginKind::Map, "cloud", "cloud"),
+        KnownPlugin { magic: OMEGA, ..KnownPlugin::new(PluginKind::Driver, "omega", "omega") },
+        KnownPlugin::new(PluginKind::Map, "cloud", "cloud"),
     ],
 };
 
@@ -101,15 +103,15 @@ fn content_tells_the_driver() {
 fn what_is_no_dataset_is_refused_with_what_was_tried() {
     let here = Here::new();
     for (path, kind, words) in [
-        (here.path("none"), ErrorKind::NotFound, &["none", "nothing is there"][..]),
-        (here.path("none") + "#mode=file", ErrorKind::NotFound, &["nothing is there"]),
+        (here.path("none"), ErrorKind::NotFound, &["none", "no such file or directory"][..]),
+        (here.path("none") + "#mode=file", ErrorKind::NotFound, &["no such file or directory"]),
         (here.file("e", b""), ErrorKind::NotNc, &["it is empty", "driver single", "map pack"]),
         (here.file("f", b"ALPH"), ErrorKind::NotNc, &["41 4c 50 48", "driver single"]),
         (here.file("omega", b"OMEGA"), ErrorKind::NotBuilt, &["omega", "feature"]),
         (here.dir("empty", ""), ErrorKind::NotNc, &[".grid", ".cell", "#mode="]),
         (here.dir("other", "x"), ErrorKind::NotNc, &[".grid", ".cell"]),
         (here.path("other") + "#mode=cloud", ErrorKind::NotBuilt, &["cloud", "feature"]),
-        (here.path("f") + "#mode=gridded", ErrorKind::NotNc, &["regular file"]),
+        (here.path("f") + "#mode=gridded", ErrorKind::NotNc, &["not a dataset"]),
         ("s3://bucket/x".to_owned(), ErrorKind::NotBuilt, &["s3", "far", "file", "http"]),
         ("weird://h/x".to_owned(), ErrorKind::NotBuilt, &["weird"]),
         (here.path("f") + "/below", ErrorKind::NotFound, &[]),
@@ -151,7 +153,7 @@ fn a_path_with_a_fragment_in_its_name_is_opened_as_it_is_written() {
     let dir = here.dir("d#x", ".grid");
     assert_eq!(here.open(&dir).unwrap(), "grid");
     let explanation = here.registry.explain(&dir).unwrap();
-    assert!(explanation.steps[0].contains("as it is written"), "{explanation:?}");
+    assert!(explanation.steps[0].contains("exists, so its #"), "{explanation:?}");
 }
 
 #[test]
@@ -281,7 +283,7 @@ fn an_explanation_tells_what_was_looked_at_and_keeps_secrets() {
     let here = Here::new();
     let path = here.dir("g", ".cell");
     let explanation = here.registry.explain(&path).unwrap();
-    let looks: Vec<_> = explanation.looks.iter().map(|look| (look.at.as_str(), look.found.as_str())).collect();
+    let looks: Vec<_> = explanation.probes.iter().map(|look| (look.at.as_str(), look.found.as_str())).collect();
     let place = format!("path {path}");
     assert_eq!(
         looks,
@@ -319,7 +321,7 @@ fn a_driver_gets_its_map_by_mode_scheme_or_place() {
             options: &options,
             registry: &here.registry,
             map: None,
-            only: None,
+            scope: None,
         };
         let outcome = here.registry.open_map(&request);
         let found = outcome.as_ref().map(|map| (map.name(), &*map.why)).map_err(|error| error.kind());

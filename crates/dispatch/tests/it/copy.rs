@@ -45,7 +45,7 @@ fn a_variable_is_copied_with_all_it_has() {
     assert!(model.var(new).unwrap().atts.keys().eq(["units", "_FillValue", "last"]));
     assert_eq!(model.shape(new).unwrap(), [7, 5]);
     let mut back = vec![0; 70];
-    let out = MemMut::Fixed { ty: NcType::Short, out: &mut OutBuf::over(&mut back) };
+    let out = MemMut::Fixed { ty: NcType::Short, out: &mut OutBuf::from_slice(&mut back) };
     to.get_vara(new, &[0, 0], &[7, 5], out).unwrap();
     assert_eq!(back, values);
 
@@ -81,7 +81,7 @@ fn strings_scalars_and_empty_variables_are_copied() {
     assert_eq!(back, strings);
     let new = copy_var(&from, scalar, &to, ROOT).unwrap();
     let mut back = [0; 8];
-    to.get_vara(new, &[], &[], MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut back) }).unwrap();
+    to.get_vara(new, &[], &[], MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut back) }).unwrap();
     assert_eq!(back, pi);
     assert_eq!(to.inq_var_all(new).unwrap().fill, VarFill::NoFill);
     copy_var(&from, empty, &to, ROOT).unwrap();

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use nczarr_dispatch::{
-    AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, Known, MappedMut, MappedRef, MemMut, MemRef,
-    NcDispatch, OutBuf, PluginKind, Registry, Table, VarAccess,
+    AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, KnownPlugin, MappedMut, MappedRef, MemMut, MemRef,
+    NcDispatch, OutBuf, PluginKind, PluginTable, Registry, VarAccess,
 };
 use nczarr_model::{
     Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values, VarFill,
@@ -19,12 +19,12 @@ const ROOT: GroupId = GroupId::ROOT;
 static SHUFFLE: FilterInfo = filter_info("shuffle", Some(2), &[], "");
 static DEFLATE: FilterInfo = filter_info("deflate", Some(1), &[], "");
 static CLASSES: [Class; 2] = [Class(&SHUFFLE), Class(&DEFLATE)];
-static TABLE: Table = Table {
+static TABLE: PluginTable = PluginTable {
     drivers: &[],
     maps: &[],
     filters: &[&CLASSES[0], &CLASSES[1]],
     elements: &[],
-    known: &[Known { hdf5_id: Some(3), ..Known::new(PluginKind::Filter, "fletcher32", "fletcher32") }],
+    known: &[KnownPlugin { hdf5_id: Some(3), ..KnownPlugin::new(PluginKind::Filter, "fletcher32", "fletcher32") }],
 };
 
 fn dataset() -> TestDataset {
@@ -55,7 +55,7 @@ fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &[i32
 fn get(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], stride: Option<&[u64]>) -> Result<Vec<i32>> {
     let len = count.iter().product::<u64>() as usize;
     let mut bytes = vec![0xEE; len * 4];
-    let out = &mut OutBuf::over(&mut bytes);
+    let out = &mut OutBuf::from_slice(&mut bytes);
     let out = MemMut::Fixed { ty: NcType::Int, out };
     match stride {
         None => ds.get_vara(var, start, count, out)?,
@@ -263,7 +263,7 @@ fn a_kept_variable_follows_its_lengths() {
     assert_eq!((access.path(), access.xtype(), access.shape()[0]), ("/t", NcType::Int, 0));
     let mut memory = [0; 12];
     let mut get = |start| {
-        let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut memory) };
+        let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::from_slice(&mut memory) };
         access.get(&Slab::new(&[start, 0], &[1, 3]), out).map_err(|error| error.kind())
     };
     assert_eq!(get(0), Err(ErrorKind::InvalCoords));
@@ -305,7 +305,7 @@ fn memory_must_fit_type_and_count() {
         (NcType::Double, 24, None),
     ] {
         let mut memory = vec![0; bytes];
-        let out = MemMut::Fixed { ty, out: &mut OutBuf::over(&mut memory) };
+        let out = MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut memory) };
         assert_eq!(kind(ds.get_vara(t, &[0, 0], &[1, 3], out)), wanted, "{ty:?} {bytes}");
     }
     let mut strings = vec![NcString::new(); 3];
@@ -418,7 +418,8 @@ fn layout_is_defined_and_answered() {
 
 #[test]
 fn one_missing_filter_leaves_the_other_out() {
-    static ONLY: Table = Table { drivers: &[], maps: &[], filters: &[&CLASSES[0]], elements: &[], known: &[] };
+    static ONLY: PluginTable =
+        PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[0]], elements: &[], known: &[] };
     let ds = TestDataset::new(Registry::new().with_table(&ONLY));
     let x = ds.def_dim(ROOT, "x", Some(3)).unwrap();
     let v = ds.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();

@@ -90,7 +90,7 @@ fn an_update_creates_fails_and_gives_up() {
 
     map.losses.store(usize::MAX, Ordering::Relaxed);
     let error = map.update(&key("new"), usize::MAX, &mut |_, _| Ok(())).unwrap_err();
-    assert!(error.to_string().contains("new: others wrote it"), "{error}");
+    assert!(error.to_string().contains("new: other writers changed it"), "{error}");
     assert_eq!(map.objects.lock().unwrap()[&key("new")].1, b"made");
 }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, Known, MapInfo, Origin, OutBuf,
-    PluginKind, Registry, Static, Table, ZarrFormat,
+    DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, KnownPlugin, MapInfo, Origin,
+    OutBuf, PluginKind, PluginTable, Registry, StaticPlugin, ZarrFormat,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -87,20 +87,21 @@ static RED_AGAIN: FilterInfo = filter_info("red", Some(301), &[], "a third red")
 static ROT: FilterInfo = filter_info("rot", None, &[], "whose name is red's alias");
 static CLASSES: [Class; 4] = [Class(&RED), Class(&RED_TOO), Class(&RED_AGAIN), Class(&ROT)];
 
-static RED_TABLE: Table = Table {
+static RED_TABLE: PluginTable = PluginTable {
     drivers: &[],
     maps: &[],
     filters: &[&CLASSES[0]],
     elements: &[],
     known: &[
-        Known { hdf5_id: Some(307), aliases: &["bz2"], ..Known::new(PluginKind::Filter, "bzip2", "bzip2") },
-        Known { aliases: &["https"], ..Known::new(PluginKind::Map, "http", "http") },
-        Known::new(PluginKind::Driver, "hdf5", "hdf5"),
-        Known::new(PluginKind::Filter, "red", "red"),
+        KnownPlugin { hdf5_id: Some(307), aliases: &["bz2"], ..KnownPlugin::new(PluginKind::Filter, "bzip2", "bzip2") },
+        KnownPlugin { aliases: &["https"], ..KnownPlugin::new(PluginKind::Map, "http", "http") },
+        KnownPlugin::new(PluginKind::Driver, "hdf5", "hdf5"),
+        KnownPlugin::new(PluginKind::Filter, "red", "red"),
     ],
 };
 
-static ROT_TABLE: Table = Table { drivers: &[], maps: &[], filters: &[&CLASSES[3]], elements: &[], known: &[] };
+static ROT_TABLE: PluginTable =
+    PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[3]], elements: &[], known: &[] };
 
 fn about(registry: &Registry) -> &'static str {
     registry.filter("red").unwrap().info().about
@@ -136,8 +137,8 @@ fn what_is_added_hides_the_table() {
 /// Whoever comes with others, and in whatever order.
 #[test]
 fn of_many_that_join_at_once_those_are_hidden_that_somebody_above_has_the_name_of() {
-    static BOTH: Table =
-        Table { drivers: &[], maps: &[], filters: &[&CLASSES[3], &CLASSES[0]], elements: &[], known: &[] };
+    static BOTH: PluginTable =
+        PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[3], &CLASSES[0]], elements: &[], known: &[] };
     for registry in [
         Registry::new().with_table(&BOTH).with_filter(Class(&RED_TOO)),
         Registry::new().with_filter(Class(&RED_TOO)).with_table(&BOTH),
@@ -156,8 +157,8 @@ fn the_same_plugin_twice_counts_once() {
     for registry in [
         Registry::new().with_table(&RED_TABLE).with_table(&RED_TABLE),
         Registry::new()
-            .with_filter(Static::<dyn FilterClass>(&CLASSES[0]))
-            .with_filter(Static::<dyn FilterClass>(&CLASSES[0])),
+            .with_filter(StaticPlugin::<dyn FilterClass>(&CLASSES[0]))
+            .with_filter(StaticPlugin::<dyn FilterClass>(&CLASSES[0])),
         Registry::new().with_filter(Arc::clone(&shared)).with_filter(shared),
     ] {
         registry.check().unwrap();
@@ -174,8 +175,8 @@ fn two_of_one_name_at_one_level_are_an_error_that_names_both() {
         assert!(error.contains("another red") && error.contains("a third red"), "{error}");
     }
     // Whoever hides both settles it for the name, but the registry is still not sound.
-    static BOTH: Table =
-        Table { drivers: &[], maps: &[], filters: &[&CLASSES[1], &CLASSES[2]], elements: &[], known: &[] };
+    static BOTH: PluginTable =
+        PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[1], &CLASSES[2]], elements: &[], known: &[] };
     let registry = Registry::new().with_table(&BOTH);
     let registry = registry.with_filter(Class(&RED));
     assert_eq!(about(&registry), "the table's red");
@@ -249,7 +250,8 @@ fn the_list_is_sorted_and_complete() {
         .with_map(Elsewhere(MapInfo { name: "z", schemes: &["zz"], magic: &[], about: "z" }))
         .with_map(Elsewhere(MapInfo { name: "a", schemes: &[], magic: &[], about: "a" }))
         .with_driver(TestDriver(driver_info("d", &["e"], &[], &[])));
-    let list: Vec<_> = registry.plugins().into_iter().map(|plugin| (plugin.kind, plugin.name, plugin.words)).collect();
+    let list: Vec<_> =
+        registry.plugins().into_iter().map(|plugin| (plugin.kind, plugin.name, plugin.aliases)).collect();
     assert_eq!(
         list,
         [

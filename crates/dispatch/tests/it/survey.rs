@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteRange, Found, Key, Limits, MapCaps, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, Limits, MapCaps, PrefetchedMap, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
+};
 use nczarr_model::{ErrorKind, Result};
 use proptest::prelude::*;
 
@@ -55,7 +57,7 @@ impl ZMap for Far {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.note(format!("{prefix}/"));
         let start = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
         let objects = self.objects.lock().unwrap();
@@ -66,7 +68,7 @@ impl ZMap for Far {
         Ok(names)
     }
 
-    fn list_once(&self, _: &Key) -> Result<Option<Vec<Key>>> {
+    fn list_in_one_request(&self, _: &Key) -> Result<Option<Vec<Key>>> {
         self.note("*");
         let objects = self.objects.lock().unwrap();
         let keys: Result<Vec<Key>> = objects.keys().map(|key| Key::new(key)).collect();
@@ -104,11 +106,11 @@ impl ReadJob for Batch {
         Some(ReadTicket { index: left.len(), ranges: Ranges::All, hint: 1, limit: 100, versioned: false, into: None })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let found = found.map_err(|error| error.kind()).map(|found| {
             found.map(|(found, _)| match found {
-                Found::Bytes(bytes) => bytes.to_vec(),
-                Found::InPlace => panic!("no place was given"),
+                ReadOutcome::Bytes(bytes) => bytes.to_vec(),
+                ReadOutcome::InPlace => panic!("no place was given"),
             })
         });
         self.found.lock().unwrap().insert(self.keys[ticket.index].to_string(), found);
@@ -132,14 +134,14 @@ proptest! {
         let legal = |names: &[String]| -> Vec<Key> { names.iter().filter_map(|name| Key::new(name).ok()).collect() };
         let objects: Vec<&str> = objects.iter().map(String::as_str).filter(|name| Key::new(name).is_ok()).collect();
         let map = Far::new(&objects, page);
-        let survey = Survey::new(map.clone());
+        let survey = PrefetchedMap::new(map.clone());
         let (looked, mut wanted) = (legal(&looked), legal(&wanted));
         wanted.sort_unstable();
         wanted.dedup();
-        survey.look(&looked, &Limits::default(), list);
-        survey.look_below(&looked);
+        survey.prefetch(&looked, &Limits::default(), list);
+        survey.prefetch_children(&looked);
         if doubt {
-            survey.doubt();
+            survey.invalidate_absent();
         }
         map.asked();
         let seen = Batch::of(&survey, &wanted);
@@ -149,8 +151,8 @@ proptest! {
             prop_assert!(doubt || !asked.contains(&key.to_string()), "{} again", key);
         }
         for key in wanted.iter().chain([&Key::root()]) {
-            prop_assert_eq!(survey.names(key).unwrap(), map.names(key).unwrap());
-            prop_assert_eq!(survey.search(key).unwrap(), map.search(key).unwrap());
+            prop_assert_eq!(survey.possible_children(key).unwrap(), map.possible_children(key).unwrap());
+            prop_assert_eq!(survey.children(key).unwrap(), map.children(key).unwrap());
             prop_assert_eq!(survey.exists(key).ok(), map.exists(key).ok());
             let (mut a, mut b) = (Vec::new(), Vec::new());
             let range = ByteRange::new(1, 2);
@@ -163,19 +165,19 @@ proptest! {
 #[test]
 fn what_is_known_is_not_asked_for() {
     let map = Far::new(&["a/x", "a/y", "b/x", "c"], 4);
-    let survey = Survey::new(map.clone());
-    survey.look(&keys(&["c", "d"]), &Limits::default(), true);
+    let survey = PrefetchedMap::new(map.clone());
+    survey.prefetch(&keys(&["c", "d"]), &Limits::default(), true);
     assert_eq!(map.asked(), ["*", "c", "d"]);
-    survey.look(&keys(&["a/x", "c"]), &Limits::default(), true);
+    survey.prefetch(&keys(&["a/x", "c"]), &Limits::default(), true);
     assert_eq!(map.asked(), ["a/x"]);
     let found = Batch::of(&survey, &keys(&["a/x", "a/y", "a/z", "c", "d"]));
     assert_eq!(map.asked(), ["a/y"]);
     assert_eq!((&found["a/x"], &found["a/z"]), (&Ok(Some(b"a/x".to_vec())), &Ok(None)));
-    assert_eq!(survey.names(&Key::root()).unwrap(), ["a", "b", "c"]);
+    assert_eq!(survey.possible_children(&Key::root()).unwrap(), ["a", "b", "c"]);
     assert_eq!(map.asked(), [""; 0]);
     // Somebody wrote since: in doubt what was not there is asked for again.
     map.objects.lock().unwrap().insert("a/z".to_owned(), b"new".to_vec());
-    survey.doubt();
+    survey.invalidate_absent();
     assert!(survey.exists(&Key::new("a/z").unwrap()).unwrap() && survey.exists(&Key::new("c").unwrap()).unwrap());
     assert_eq!(map.asked(), ["a/z"]);
 }
@@ -183,9 +185,9 @@ fn what_is_known_is_not_asked_for() {
 #[test]
 fn what_cannot_be_read_is_an_error_each_time() {
     let map = Far::new(&["x/broken"], 9);
-    let survey = Survey::new(map.clone());
+    let survey = PrefetchedMap::new(map.clone());
     let key = Key::new("x/broken").unwrap();
-    survey.look(std::slice::from_ref(&key), &Limits::default(), false);
+    survey.prefetch(std::slice::from_ref(&key), &Limits::default(), false);
     map.asked();
     assert_eq!(survey.read(&key, ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(), ErrorKind::Io);
     assert_eq!(Batch::of(&survey, std::slice::from_ref(&key))["x/broken"], Err(ErrorKind::Io));

@@ -78,9 +78,9 @@ fn every_operation_is_forwarded_and_told() {
         assert_eq!(map.len(&key("a")).unwrap(), Some(3));
         assert!(map.read(&key("a"), ByteRange::first(2), &mut Vec::new()).unwrap());
         let mut memory = [0; 2];
-        assert!(map.read_into(&key("a"), 1, &mut OutBuf::over(&mut memory)).unwrap());
-        assert_eq!(map.search(&Key::root()).unwrap(), ["a", "b"]);
-        assert_eq!(map.names(&key("b")).unwrap(), ["c"]);
+        assert!(map.read_into(&key("a"), 1, &mut OutBuf::from_slice(&mut memory)).unwrap());
+        assert_eq!(map.children(&Key::root()).unwrap(), ["a", "b"]);
+        assert_eq!(map.possible_children(&key("b")).unwrap(), ["c"]);
         assert_eq!(map.list(&Key::root()).unwrap().len(), 2);
         map.write(&key("d"), b"four").unwrap();
         map.rename(&key("d"), &key("e")).unwrap();

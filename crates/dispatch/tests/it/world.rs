@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Expect, Format, FormatX, Key,
-    Magic, MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Registry, VarData, Version, Written, ZMap,
+    ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Key, Magic,
+    MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Precondition, Registry, VarData, Version, WriteOutcome,
+    ZMap,
 };
 use nczarr_model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
 
@@ -82,12 +83,12 @@ impl ZMap for TestMap {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.ready(prefix)?;
         let objects = self.objects.lock().unwrap();
         let mut names: Vec<String> = objects
             .keys()
-            .filter_map(|key| key.below(prefix))
+            .filter_map(|key| key.relative_to(prefix))
             .filter_map(|rest| rest.split('/').next())
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
@@ -118,21 +119,21 @@ impl ZMap for TestMap {
         Ok(Some(Version::new(*state)))
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         self.ready(key)?;
         let lost = self.losses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
         let mut objects = self.objects.lock().unwrap();
         let there = objects.get(key).map(|(state, _)| *state);
         let wanted = match expect {
-            Expect::Absent => None,
-            Expect::Is(version) => version.get::<u64>().copied(),
+            Precondition::Absent => None,
+            Precondition::Unchanged(version) => version.get::<u64>().copied(),
         };
         if lost || there != wanted {
-            return Ok(Written::Lost);
+            return Ok(WriteOutcome::Conflict);
         }
         let state = self.states.fetch_add(1, Ordering::Relaxed);
         objects.insert(key.clone(), (state, value.to_vec()));
-        Ok(Written::Done(Some(Version::new(state))))
+        Ok(WriteOutcome::Done(Some(Version::new(state))))
     }
 }
 
@@ -300,7 +301,7 @@ impl VarData for TestData {
         Ok(())
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         *self.cache.lock().unwrap() = cache;
         Ok(())
     }
@@ -405,7 +406,7 @@ impl ZMap for Directory {
         Err(ErrorKind::Perm.context("nothing reads here"))
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let place = self.0.join(prefix.as_str());
         let entries = std::fs::read_dir(&place).map_err(|error| nczarr_model::Error::io(prefix.as_str(), error))?;
         let mut names: Vec<String> =

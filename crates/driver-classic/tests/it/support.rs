@@ -62,7 +62,7 @@ pub fn try_get(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64]) -> Re
     let ty = ds.inq_var_all(var)?.xtype;
     let len = count.iter().product::<u64>() as usize * ty.size().unwrap();
     let mut bytes = vec![0xAA; len];
-    ds.get_vara(var, start, count, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+    ds.get_vara(var, start, count, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
     Ok(Values::from_native_bytes(ty, &bytes).unwrap())
 }
 

@@ -64,8 +64,8 @@ impl Nbit {
         let low = self.top + 1 - self.len;
         let stored = (u64::MAX >> (64 - self.len)) << low;
         let above = u64::MAX.checked_shl(self.top + 1).unwrap_or(0);
-        let room = dst.room();
-        for number in dst.zeroed(room)?.chunks_mut(self.size as usize) {
+        let room = dst.remaining();
+        for number in dst.put_zeros(room)?.chunks_mut(self.size as usize) {
             let found = bits.take(self.len).ok_or_else(|| {
                 ErrorKind::Filter.context(format!("n-bit: the input ends early ({room} bytes expected)"))
             })?;

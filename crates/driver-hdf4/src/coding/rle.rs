@@ -14,7 +14,7 @@ const SHORTEST_MIX: usize = 1;
 /// # Errors
 /// `NC_EFILTER` if a run is longer than the rest of the output.
 pub(super) fn decode(mut src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-    while dst.room() > 0
+    while dst.remaining() > 0
         && let Some((&count, rest)) = src.split_first()
     {
         let len = usize::from(count & !RUN);
@@ -26,7 +26,7 @@ pub(super) fn decode(mut src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
             src = after;
         } else {
             let (&byte, after) = rest.split_first().ok_or_else(|| short(1, 0))?;
-            dst.zeroed(len + SHORTEST_RUN)?.fill(byte);
+            dst.put_zeros(len + SHORTEST_RUN)?.fill(byte);
             src = after;
         }
     }
@@ -43,7 +43,7 @@ mod tests {
 
     fn decoded(src: &[u8], room: usize) -> Result<Vec<u8>> {
         let mut memory = vec![0; room];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         decode(src, &mut out)?;
         Ok(out.filled().to_vec())
     }

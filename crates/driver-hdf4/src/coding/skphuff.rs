@@ -86,9 +86,9 @@ impl SplayTree {
 pub(super) fn decode(trees: usize, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let mut trees = vec![SplayTree::new(); trees];
     let mut bits = BitReader::new(src);
-    let room = dst.room();
+    let room = dst.remaining();
     let mut turn = 0;
-    for (at, byte) in dst.zeroed(room)?.iter_mut().enumerate() {
+    for (at, byte) in dst.put_zeros(room)?.iter_mut().enumerate() {
         *byte = trees[turn].next(&mut bits).ok_or_else(|| {
             ErrorKind::Filter
                 .context(format!("skipping Huffman: the input ends early (expected {room} bytes, found {at})"))

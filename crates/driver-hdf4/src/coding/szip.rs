@@ -41,7 +41,7 @@ impl Szip {
             chunk_bytes: line.saturating_mul(size),
             elements: line,
             row: line,
-            line: Some(line),
+            array_row: Some(line),
             big_endian: self.mask & BIG_ENDIAN != 0,
             item: ItemType::bytes(size),
         })?;
@@ -91,8 +91,8 @@ impl Filter for HeadedSzip {
                 return dst.put(stream);
             }
         }
-        let size =
-            u32::try_from(dst.room()).map_err(|_| ErrorKind::Filter.context("szip: the data are larger than 4 GiB"))?;
+        let size = u32::try_from(dst.remaining())
+            .map_err(|_| ErrorKind::Filter.context("szip: the data are larger than 4 GiB"))?;
         self.inner.decode(&[&size.to_le_bytes(), stream].concat(), dst)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteRange, ByteSource, Key, Reply, coalesce, gather};
+use nczarr_dispatch::{ByteRange, ByteSource, FetchReply, Key, coalesce, gather};
 use nczarr_model::Result;
 
 /// Parts that are at most this many bytes apart are requested together.
@@ -21,7 +21,7 @@ struct PartsProgress {
     /// Number of requests under way.
     left: usize,
     /// `None` once the reply was sent.
-    reply: Option<Reply>,
+    reply: Option<FetchReply>,
 }
 
 /// Starts to read parts of a chunk of `len` bytes at offset `start`.
@@ -30,7 +30,7 @@ pub(super) fn begin(
     (start, len): (u64, u64),
     key: Key,
     parts: Vec<ByteRange>,
-    reply: Reply,
+    reply: FetchReply,
 ) {
     let stretches = coalesce(&parts, GAP);
     if stretches.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn begin(
         let coming = Arc::clone(&coming);
         let from = stretch.offset.min(len);
         let range = ByteRange::new(start + from, stretch.len.unwrap_or(0).min(len - from));
-        source.start(range, Box::new(move |read| coming.arrived(from, read)));
+        source.start_read(range, Box::new(move |read| coming.arrived(from, read)));
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use nczarr_chunkio::{ByteStore as _, ChunkStore};
 use nczarr_dispatch::{
-    ByteRange, Fetch, InFlight, Key, MapCaps, OutBuf, Ranges, ReadJob, Reply, ZMap, read_overlapped, read_parallel,
+    ByteRange, FetchReply, FetchRequest, InFlightLimits, Key, MapCaps, OutBuf, Ranges, ReadJob, ZMap, read_overlapped,
+    read_parallel,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -18,7 +19,7 @@ use super::file_bytes::FileBytes;
 use super::index::{ChunkTable, IndexedChunk, LazyChunkIndex};
 
 /// Limits of concurrent requests to a remote file.
-const AT_ONCE: InFlight = InFlight { requests: 64, bytes: 256 << 20 };
+const AT_ONCE: InFlightLimits = InFlightLimits { requests: 64, bytes: 256 << 20 };
 
 /// Finds the address of a chunk.
 #[derive(Debug)]
@@ -80,16 +81,16 @@ impl ChunkObjects {
         out.try_reserve(wanted)
             .map_err(|error| ErrorKind::NoMem.context(format!("{key}: {len} bytes")).caused_by(error))?;
         out.resize(before + wanted, 0);
-        let mut buf = OutBuf::over(&mut out[before..]);
+        let mut buf = OutBuf::from_slice(&mut out[before..]);
         self.file.store.read_at(start + from, &mut buf)?;
-        match buf.room() {
+        match buf.remaining() {
             0 => Ok(true),
             left => Err(ErrorKind::Trunc.context(format!("{key}: the file is cut short ({left} bytes are missing)"))),
         }
     }
 
     /// Starts to read the requested bytes of a chunk of a remote file.
-    fn begin(&self, wanted: Fetch, reply: Reply) {
+    fn begin(&self, wanted: FetchRequest, reply: FetchReply) {
         let FileBytes::Elsewhere(source, ahead) = &*self.file.store else {
             return reply.send(Err(ErrorKind::Internal.context("a local file")));
         };
@@ -97,7 +98,7 @@ impl ChunkObjects {
             .map(|(address, len, skipped)| self.file.place(address, len).map(|start| (start, len, skipped)));
         let head = if self.masked { 4 } else { 0 };
         // A prefetch already requested these bytes.
-        let is_coming = matches!(&place, Some(Ok((start, len, _))) if ahead.has(*start..start + len));
+        let is_coming = matches!(&place, Some(Ok((start, len, _))) if ahead.is_requested(*start..start + len));
         let range = match (&wanted.ranges, place) {
             (_, None) => return reply.send(Ok(None)),
             (_, Some(Err(error))) => return reply.send(Err(error)),
@@ -106,13 +107,13 @@ impl ChunkObjects {
                 let head = bits[..head as usize].to_vec();
                 let whole = move |bytes: Vec<u8>| if head.is_empty() { bytes } else { [head, bytes].concat() };
                 let then = move |read: Result<Vec<u8>>| reply.send(read.map(|bytes| Some((whole(bytes), None))));
-                return source.start(ByteRange::new(start, len), Box::new(then));
+                return source.start_read(ByteRange::new(start, len), Box::new(then));
             }
             (Ranges::One(range), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 let from = range.offset.min(len);
                 ByteRange::new(start + from, range.len.unwrap_or(u64::MAX).min(len - from))
             }
-            (Ranges::Every { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
+            (Ranges::Strided { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 return match wanted.parts() {
                     Ok(found) => {
                         chunk_parts::begin(source, (start, len), wanted.key, found.unwrap_or_default(), reply);
@@ -129,7 +130,7 @@ impl ChunkObjects {
                 return reply.send(found.map(|bytes| Some((bytes, None))));
             }
         };
-        source.start(range, Box::new(move |read| reply.send(read.map(|bytes| Some((bytes, None))))));
+        source.start_read(range, Box::new(move |read| reply.send(read.map(|bytes| Some((bytes, None))))));
     }
 }
 
@@ -156,11 +157,11 @@ impl ZMap for ChunkObjects {
         };
         let start = self.file.place(address, len)?;
         let wanted = len.saturating_sub(offset).min(out.capacity() as u64) as usize;
-        out.limited(wanted, |out| self.file.store.read_at(start + offset, out))?;
+        out.fill_limited(wanted, |out| self.file.store.read_at(start + offset, out))?;
         Ok(true)
     }
 
-    fn search(&self, _: &Key) -> Result<Vec<String>> {
+    fn children(&self, _: &Key) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 

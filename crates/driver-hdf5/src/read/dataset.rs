@@ -72,7 +72,7 @@ impl Dataset for HdfDataset {
         Ok(data)
     }
 
-    fn further_files(&self) -> Vec<PathBuf> {
+    fn external_files(&self) -> Vec<PathBuf> {
         let (others, own): (Vec<_>, Vec<_>) =
             self.stored.iter().flatten().map(|(stored, _)| stored).partition(|stored| stored.other.is_some());
         let mut files = virtual_dataset::files(&self.file, own.iter().map(|stored| &stored.layout));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{OutBuf, file_io, place};
+use nczarr_dispatch::{OutBuf, file_io, single_file};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::cursor::{MetadataCursor, UNDEFINED, damaged};
@@ -64,7 +64,8 @@ impl ExternalFileCache {
         let entry = match files.iter().position(|(open, _)| open == path) {
             Some(place) => files.remove(place),
             None => {
-                let opened = place::open_regular(path).map_err(|error| Error::io(path.display().to_string(), error))?;
+                let opened =
+                    single_file::open_regular(path).map_err(|error| Error::io(path.display().to_string(), error))?;
                 let opened = opened.ok_or_else(|| elsewhere(path.display()))?;
                 (path.to_owned(), Arc::new(opened))
             }
@@ -182,14 +183,14 @@ impl ByteStore for ExternalData {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let mut at = offset;
         let mut last: Option<(usize, Arc<File>)> = None;
-        while out.room() > 0 {
+        while out.remaining() > 0 {
             let part = self.parts.partition_point(|part| part.start + part.len <= at);
             let Some(part) = self.parts.get(part) else { return Ok(()) };
             let inside = at - part.start;
-            let room = (out.room() as u64).min(part.len - inside) as usize;
+            let room = (out.remaining() as u64).min(part.len - inside) as usize;
             let before = out.filled().len();
             let mut bytes = vec![0; room.min(1 << 20)];
-            let mut buf = OutBuf::over(&mut bytes);
+            let mut buf = OutBuf::from_slice(&mut bytes);
             let path = &self.paths[part.path];
             let file = match last.take() {
                 Some((open, file)) if open == part.path => file,

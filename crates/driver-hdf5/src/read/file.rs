@@ -210,9 +210,9 @@ impl HdfFile {
     }
 
     fn fill(&self, start: u64, bytes: &mut [u8]) -> Result<()> {
-        let mut out = OutBuf::over(bytes);
+        let mut out = OutBuf::from_slice(bytes);
         self.store.read_at(start, &mut out)?;
-        match out.room() {
+        match out.remaining() {
             0 => Ok(()),
             left => Err(ErrorKind::Trunc.context(format!("the file became shorter ({left} bytes are missing)"))),
         }

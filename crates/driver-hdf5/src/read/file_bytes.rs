@@ -29,17 +29,17 @@ impl FileBytes {
         Self::Elsewhere(Arc::clone(&source), ReadAhead::new(source))
     }
 
-    /// Announces reads ([`ReadAhead::expect`]).
+    /// Announces reads ([`ReadAhead::prefetch`]).
     pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
         if let Self::Elsewhere(_, ahead) = self {
-            ahead.expect(ranges, SPARE);
+            ahead.prefetch(ranges, SPARE);
         }
     }
 
-    /// Runs `work`; for a remote file in rounds ([`ReadAhead::in_rounds`]).
+    /// Runs `work`; for a remote file in rounds ([`ReadAhead::run_in_rounds`]).
     pub(crate) fn in_rounds<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match self {
-            Self::Elsewhere(_, ahead) => ahead.in_rounds(work)?,
+            Self::Elsewhere(_, ahead) => ahead.run_in_rounds(work)?,
             _ => work(),
         }
     }
@@ -53,7 +53,7 @@ impl ByteStore for FileBytes {
             }
             Self::Memory(bytes) => {
                 let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
-                out.put(&rest[..rest.len().min(out.room())])
+                out.put(&rest[..rest.len().min(out.remaining())])
             }
             Self::Elsewhere(_, ahead) => ahead.read_at(offset, out),
         }

@@ -76,7 +76,7 @@ impl Filter for MaskedPipeline {
                 return filter.decode(&bytes, dst).map_err(named);
             }
             let mut out = vec![0; *room];
-            let mut buf = OutBuf::over(&mut out);
+            let mut buf = OutBuf::from_slice(&mut out);
             filter.decode(&bytes, &mut buf).map_err(named)?;
             let len = buf.filled().len();
             out.truncate(len);

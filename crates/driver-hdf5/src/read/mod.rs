@@ -53,6 +53,6 @@ pub(crate) use file::HdfFile;
 pub(crate) use file_bytes::FileBytes;
 pub(crate) use index::ChunkTable;
 pub(crate) use messages::{DataLayout, Dataspace};
-pub(crate) use open::{lock, open, open_bytes, open_from, open_hdf, open_in_memory};
+pub(crate) use open::{lock, open, open_bytes, open_from_source, open_hdf, open_in_memory};
 pub(crate) use var::padding;
 pub(crate) use walk::DatasetStorage;

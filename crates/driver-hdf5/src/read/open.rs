@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
-use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
+use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, InitialRead, OpenRequest, Registry};
 use nczarr_model::{Error, ErrorKind, ModelCell, Result};
 
 use super::build::{self, LoadedFile};
@@ -35,7 +35,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if target.scheme.is_local() {
         open_store(request, local(&target.path)?)
     } else {
-        open_from(request, request.registry.open_source(request, Part::Head(FIRST))?)
+        open_from_source(request, request.registry.open_source(request, InitialRead::Head(FIRST))?)
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
     if request.writable { Err(only_read(request)) } else { open_store(request, FileBytes::elsewhere(source)) }
 }
 
@@ -131,7 +131,7 @@ fn read(request: &OpenRequest<'_>, store: FileBytes) -> Result<Arc<dyn Dataset>>
     let LoadedFile { model, stored, faults, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let superblock = Some(version.into());
-    let info = DatasetInfo { faults, properties, superblock, foreign, ..DatasetInfo::of(&INFO, format) };
+    let info = DatasetInfo { faults, properties, superblock, foreign, ..DatasetInfo::new(&INFO, format) };
     Ok(Arc::new(HdfDataset {
         file: Arc::new(file),
         registry: Arc::clone(request.registry),

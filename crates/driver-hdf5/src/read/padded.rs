@@ -115,8 +115,8 @@ impl VarData for PaddedVar {
         }
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        self.inner.look(slab)
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+        self.inner.check_readable(slab)
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
@@ -124,12 +124,12 @@ impl VarData for PaddedVar {
         Ok(self.inside(slab) == slab.count && self.inner.is_absent(slab)?)
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.inner.tune(cache)
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        self.inner.set_chunk_cache(cache)
     }
 
-    fn cache(&self) -> CacheConfig {
-        self.inner.cache()
+    fn chunk_cache(&self) -> CacheConfig {
+        self.inner.chunk_cache()
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {

@@ -63,12 +63,12 @@ impl VarData for RemoteArray {
         self.with(slab)?.get_linear(slab, out, linear)
     }
 
-    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        self.array().peek(at, ty, out)
+    fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.array().try_get_cached_element(at, ty, out)
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        self.with(slab)?.look(slab)
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+        self.with(slab)?.check_readable(slab)
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
@@ -79,13 +79,13 @@ impl VarData for RemoteArray {
         self.array().stored_chunks()
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.masked.iter().try_for_each(|masked| masked.tune(cache))?;
-        self.plain.tune(cache)
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        self.masked.iter().try_for_each(|masked| masked.set_chunk_cache(cache))?;
+        self.plain.set_chunk_cache(cache)
     }
 
-    fn cache(&self) -> CacheConfig {
-        self.plain.cache()
+    fn chunk_cache(&self) -> CacheConfig {
+        self.plain.chunk_cache()
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {

@@ -351,9 +351,9 @@ impl RawArray {
 
     pub(super) fn look(&self, slab: &Slab<'_>, size: usize) -> Result<()> {
         match self {
-            Self::Chunked(array) => array.look(slab),
-            Self::Far(array) => array.look(slab),
-            Self::Flat(array) => with_bytes(slab, size, |slab| array.look(slab)),
+            Self::Chunked(array) => array.check_readable(slab),
+            Self::Far(array) => array.check_readable(slab),
+            Self::Flat(array) => with_bytes(slab, size, |slab| array.check_readable(slab)),
         }
     }
 
@@ -375,17 +375,17 @@ impl RawArray {
 
     pub(super) fn tune(&self, cache: CacheConfig) -> Result<()> {
         match self {
-            Self::Chunked(array) => array.tune(cache),
-            Self::Far(array) => array.tune(cache),
-            Self::Flat(array) => array.tune(cache),
+            Self::Chunked(array) => array.set_chunk_cache(cache),
+            Self::Far(array) => array.set_chunk_cache(cache),
+            Self::Flat(array) => array.set_chunk_cache(cache),
         }
     }
 
     pub(super) fn cache(&self) -> CacheConfig {
         match self {
-            Self::Chunked(array) => array.cache(),
-            Self::Far(array) => array.cache(),
-            Self::Flat(array) => array.cache(),
+            Self::Chunked(array) => array.chunk_cache(),
+            Self::Far(array) => array.chunk_cache(),
+            Self::Flat(array) => array.chunk_cache(),
         }
     }
 
@@ -438,7 +438,7 @@ impl VarData for RawVar {
         }
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
         self.inner.look(slab, self.ty.size as usize)
     }
 
@@ -450,11 +450,11 @@ impl VarData for RawVar {
         self.inner.stored_chunks()
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         self.inner.tune(cache)
     }
 
-    fn cache(&self) -> CacheConfig {
+    fn chunk_cache(&self) -> CacheConfig {
         self.inner.cache()
     }
 

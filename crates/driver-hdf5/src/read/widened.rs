@@ -114,7 +114,7 @@ impl VarData for WidenedVar {
         if beyond { Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))) } else { Ok(()) }
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
         self.inner.look(slab, self.bits.size)
     }
 
@@ -126,11 +126,11 @@ impl VarData for WidenedVar {
         self.inner.stored_chunks()
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         self.inner.tune(cache)
     }
 
-    fn cache(&self) -> CacheConfig {
+    fn chunk_cache(&self) -> CacheConfig {
         self.inner.cache()
     }
 

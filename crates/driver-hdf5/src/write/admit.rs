@@ -37,7 +37,7 @@ impl WritableDataset {
                     };
                     return Err(kind.context("data were written already").at(model.var_path(id)?));
                 }
-                slot.cache = Some(data.cache());
+                slot.cache = Some(data.chunk_cache());
             }
             slot.data = None;
             Ok(())

@@ -166,8 +166,8 @@ impl ZMap for WritableChunks {
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         let found = self.with(key, |extent| {
             let start = offset.min(u64::from(extent.size));
-            let limit = (u64::from(extent.size) - start).min(out.room() as u64) as usize;
-            let read = out.limited(limit, |out| self.file.read_at(extent.address + start, out))?;
+            let limit = (u64::from(extent.size) - start).min(out.remaining() as u64) as usize;
+            let read = out.fill_limited(limit, |out| self.file.read_at(extent.address + start, out))?;
             if read == limit { Ok(()) } else { Err(ErrorKind::Trunc.context("the file became shorter")) }
         })?;
         Ok(found.is_some())
@@ -209,7 +209,7 @@ impl ZMap for WritableChunks {
         Ok(old.is_some())
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         if !prefix.is_root() {
             return Ok(Vec::new());
         }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::Durability;
-use nczarr_dispatch::place::{self, Unfinished};
+use nczarr_dispatch::single_file::{self, TempFile};
 use nczarr_model::{Error, Lengths, Model, Result, VarId};
 
 use super::dataset::WritableDataset;
@@ -29,11 +29,11 @@ pub(super) struct CommittedFile {
     /// The length of a file that was opened.
     opened: Option<u64>,
     /// The file of a new dataset, before it has its name.
-    unfinished: Option<Unfinished>,
+    unfinished: Option<TempFile>,
 }
 
 impl CommittedFile {
-    pub(super) fn new(unfinished: Option<Unfinished>) -> Self {
+    pub(super) fn new(unfinished: Option<TempFile>) -> Self {
         Self { unfinished, ..Self::default() }
     }
 
@@ -50,7 +50,7 @@ impl CommittedFile {
 
     /// Removes the unfinished file.
     pub(super) fn discard(&mut self) -> Result<()> {
-        self.unfinished.take().map_or(Ok(()), Unfinished::discard)
+        self.unfinished.take().map_or(Ok(()), TempFile::discard)
     }
 }
 
@@ -123,10 +123,10 @@ impl WritableDataset {
         }
         if let Some(unfinished) = &mut committed.unfinished {
             // Without its name the file cannot be found, so the next call tries again.
-            let kept = unfinished.keep()?;
+            let kept = unfinished.persist()?;
             committed.unfinished = None;
             if self.is_durable() {
-                place::sync_directory(&kept)?;
+                single_file::sync_directory(&kept)?;
             }
         }
         Ok(())

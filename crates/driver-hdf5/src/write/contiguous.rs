@@ -94,14 +94,14 @@ impl ByteStore for ContiguousData {
         if let Some(address) = address
             && at < mark
         {
-            let wanted = usize::try_from(mark - at).unwrap_or(usize::MAX).min(out.room());
-            let found = out.limited(wanted, |out| self.file.read_at(address + at, out))?;
+            let wanted = usize::try_from(mark - at).unwrap_or(usize::MAX).min(out.remaining());
+            let found = out.fill_limited(wanted, |out| self.file.read_at(address + at, out))?;
             if found < wanted {
                 return Err(ErrorKind::Trunc.context("the file became shorter"));
             }
             at += found as u64;
         }
-        let rest = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX).min(out.room());
+        let rest = usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX).min(out.remaining());
         let from = (at % self.fill.len().max(1) as u64) as usize;
         out.extend(self.fill.iter().copied().cycle().skip(from).take(rest))
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Format, Persist, place};
+use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Format, PersistTarget, single_file};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use super::commit::CommittedFile;
@@ -22,7 +22,7 @@ use crate::INFO;
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_place(request)?;
     let target = &request.target.path;
-    let (opened, unfinished) = place::create(target, request.clobber, request.registry, INFO.magic)?;
+    let (opened, unfinished) = single_file::create(target, request.clobber, request.registry, INFO.magic)?;
     Ok(start(request, WritableFile::of(opened), CommittedFile::new(Some(unfinished)), None))
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     if persist {
         check_place(request)?;
         let (path, durability) = (Path::new(&request.target.path), request.options.durability);
-        target = Some(Persist::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
+        target = Some(PersistTarget::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
     }
     Ok(start(request, WritableFile::memory(Vec::new()), CommittedFile::default(), target))
 }
@@ -53,7 +53,7 @@ pub(super) fn start(
     request: &CreateRequest<'_>,
     file: WritableFile,
     committed: CommittedFile,
-    persist: Option<Persist>,
+    persist: Option<PersistTarget>,
 ) -> Arc<WritableDataset> {
     let classic_model = request.classic_model || request.target.has_mode("nc4-classic");
     let format = if classic_model { Format::NetCdf4Classic } else { Format::NetCdf4 };
@@ -74,7 +74,7 @@ pub(super) fn start(
             notes: vec!["created".to_owned()],
             properties: Some(format!("version=2,nczarr-rs={}", env!("CARGO_PKG_VERSION"))),
             superblock: Some(superblock::VERSION.into()),
-            ..DatasetInfo::of(&INFO, format)
+            ..DatasetInfo::new(&INFO, format)
         },
         classic_model,
         persist,

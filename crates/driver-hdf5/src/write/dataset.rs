@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nczarr_chunkio::Rounded;
-use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, Persist, Registry, VarData};
+use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, PersistTarget, Registry, VarData};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use super::commit::CommittedFile;
@@ -21,7 +21,7 @@ pub(super) struct WritableDataset {
     /// Only the classic model is allowed.
     pub(super) classic_model: bool,
     /// Where closing writes the bytes of a dataset in memory.
-    pub(super) persist: Option<Persist>,
+    pub(super) persist: Option<PersistTarget>,
     /// Locked before the model: an edit and its effect on layouts are one step under this lock.
     pub(super) vars: RwLock<Vec<VarSlot>>,
     /// Locked while metadata are written.
@@ -77,7 +77,7 @@ impl WritableDataset {
         }
         let data = Arc::new(WritableVar::new(&self.shared, &model, id)?);
         if let Some(cache) = slot.cache {
-            data.tune(cache)?;
+            data.set_chunk_cache(cache)?;
         }
         slot.data = Some(Arc::clone(&data));
         Ok(data)
@@ -96,7 +96,7 @@ impl WritableDataset {
         {
             tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");
         }
-        self.persist.iter().for_each(Persist::release);
+        self.persist.iter().for_each(PersistTarget::release);
     }
 
     fn write_image(&self) -> Result<()> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use nczarr_dispatch::place::Opened;
+use nczarr_dispatch::single_file::OpenedFile;
 use nczarr_dispatch::{OutBuf, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -95,7 +95,7 @@ impl FreeSpace {
 const ALIGN: u64 = 8;
 
 impl WritableFile {
-    pub(super) fn of(opened: Opened) -> Self {
+    pub(super) fn of(opened: OpenedFile) -> Self {
         Self::new(FileBacking::File(opened.file, opened.path))
     }
 
@@ -225,7 +225,7 @@ impl WritableFile {
             FileBacking::Memory(bytes) => {
                 let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
                 let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
-                out.put(&rest[..rest.len().min(out.room())])
+                out.put(&rest[..rest.len().min(out.remaining())])
             }
         }
     }
@@ -237,7 +237,7 @@ impl WritableFile {
     pub(super) fn read(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         out.resize(len, 0);
-        let mut into = OutBuf::over(out);
+        let mut into = OutBuf::from_slice(out);
         self.read_at(offset, &mut into)?;
         if into.filled().len() == len {
             Ok(())

@@ -47,7 +47,7 @@ fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
             data.get(&slab, MemMut::Strings(&mut strings)).unwrap();
         } else {
             let mut bytes = vec![0; len * 4];
-            data.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+            data.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::from_slice(&mut bytes) }).unwrap();
             numbers.extend(bytes.chunks(4).map(|chunk| i32::from_ne_bytes(chunk.try_into().unwrap())));
         }
     }

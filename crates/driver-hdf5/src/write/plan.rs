@@ -95,7 +95,7 @@ pub(super) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn
         None => registry.filter(&spec.name)?,
     };
     let info = class.info();
-    if !class.encodes() {
+    if !class.can_encode() {
         return Err(ErrorKind::NoFilter.context(format!("filter {}: it cannot encode", info.name)));
     }
     if info.hdf5_id.is_none_or(|id| id > u32::from(u16::MAX)) {
@@ -128,7 +128,7 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
             chunk_bytes: size(elements.saturating_mul(item)),
             elements: size(elements),
             row: shape.last().map_or(1, |&row| size(row)),
-            line: line.map(|dim| size(dim.len())),
+            array_row: line.map(|dim| size(dim.len())),
             big_endian: is_big(var),
             item: entering,
         })?;

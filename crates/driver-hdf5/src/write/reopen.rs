@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Persist, Registry, place};
+use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, PersistTarget, Registry, single_file};
 use nczarr_model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
 
 use super::bytes::UNDEFINED;
@@ -28,7 +28,7 @@ use crate::read::{
 /// # Errors
 /// `NC_EPERM` if writing would lose some content; errors of opening for reading.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
-    let opened = place::open(&request.target.path, true)?;
+    let opened = single_file::open(&request.target.path, true)?;
     let file = opened.file.try_clone().map_err(|error| nczarr_model::Error::io(request.target.path.clone(), error))?;
     start(request, FileBytes::File(file, opened.path.clone()), WritableFile::of(opened), None)
 }
@@ -47,12 +47,12 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
-    let opened = place::open(&request.target.path, persist)?;
+    let opened = single_file::open(&request.target.path, persist)?;
     if !persist {
         lock(&opened.file, &request.target.path)?;
     }
     let bytes: Arc<[u8]> = opened.read()?.into();
-    let persist = persist.then(|| Persist::to_opened(opened, request.options.durability, INFO.magic));
+    let persist = persist.then(|| PersistTarget::to_opened(opened, request.options.durability, INFO.magic));
     let file = WritableFile::memory(bytes.to_vec());
     start(request, FileBytes::Memory(bytes), file, persist)
 }
@@ -65,7 +65,7 @@ fn start(
     request: &OpenRequest<'_>,
     store: FileBytes,
     file: WritableFile,
-    persist: Option<Persist>,
+    persist: Option<PersistTarget>,
 ) -> Result<Arc<dyn Dataset>> {
     take(request, store, file, persist).map_err(|error| error.at(request.target))
 }
@@ -74,7 +74,7 @@ fn take(
     request: &OpenRequest<'_>,
     store: FileBytes,
     file: WritableFile,
-    persist: Option<Persist>,
+    persist: Option<PersistTarget>,
 ) -> Result<Arc<dyn Dataset>> {
     let (hdf, version, built) = open_hdf(store, request.registry)?;
     if let Some(fault) = built.faults.first() {
@@ -144,7 +144,7 @@ fn take(
             writable: true,
             properties: built.properties,
             superblock: Some(version.into()),
-            ..DatasetInfo::of(&INFO, format)
+            ..DatasetInfo::new(&INFO, format)
         },
         classic_model: built.classic,
         persist,
@@ -200,7 +200,7 @@ fn lie(
             let (mut filters, mut kept) = (Vec::new(), Vec::new());
             for filter in &stored.filters {
                 let class = registry.filter_by_id(filter.id)?;
-                if !class.encodes() {
+                if !class.can_encode() {
                     return Err(refuse(format!("its filter {} cannot encode", class.info().name)));
                 }
                 filters.push(class.parse_hdf5(&filter.params)?);

@@ -1,13 +1,15 @@
 //! [`WritableVar`]: the data of one variable.
 //!
-//! The layout may change until there are data. [`WriteGate`] stops writers of an old layout or a closed
+//! The layout may change until there are data. [`WriteFence`] stops writers of an old layout or a closed
 //! dataset.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
-use nczarr_dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate, byte_len};
+use nczarr_dispatch::{
+    CacheConfig, CloseState, Linear, MemMut, MemRef, Options, Registry, VarData, WriteFence, byte_len,
+};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
 use super::chunk_index::ChunkExtent;
@@ -29,7 +31,7 @@ pub(super) struct WriteContext {
     pub(super) heap: Arc<FileHeap>,
     pub(super) registry: Arc<Registry>,
     pub(super) options: Options,
-    pub(super) closing: Arc<Closing>,
+    pub(super) closing: Arc<CloseState>,
 }
 
 /// Data of an opened file.
@@ -49,7 +51,7 @@ pub(super) struct WritableVar {
     shared: Arc<WriteContext>,
     plan: StoragePlan,
     data: VarArray,
-    gate: WriteGate,
+    gate: WriteFence,
     written: AtomicBool,
 }
 
@@ -167,7 +169,7 @@ impl WritableVar {
             shared: Arc::clone(shared),
             plan,
             data,
-            gate: WriteGate::new(Arc::clone(&shared.closing)),
+            gate: WriteFence::new(Arc::clone(&shared.closing)),
             written: AtomicBool::new(false),
         })
     }
@@ -349,8 +351,8 @@ fn dims(model: &Model, id: VarId) -> Result<Vec<ArrayDim>> {
     model.var(id)?.dims.iter().map(dim).collect()
 }
 
-impl AsRef<WriteGate> for WritableVar {
-    fn as_ref(&self) -> &WriteGate {
+impl AsRef<WriteFence> for WritableVar {
+    fn as_ref(&self) -> &WriteFence {
         &self.gate
     }
 }
@@ -360,12 +362,12 @@ impl VarData for WritableVar {
         each_array!(&self.data, array => array.get(slab, out))
     }
 
-    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        each_array!(&self.data, array => array.peek(at, ty, out))
+    fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        each_array!(&self.data, array => array.try_get_cached_element(at, ty, out))
     }
 
-    fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        each_array!(&self.data, array => array.look(slab))
+    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+        each_array!(&self.data, array => array.check_readable(slab))
     }
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
@@ -388,12 +390,12 @@ impl VarData for WritableVar {
         }
     }
 
-    fn tune(&self, cache: CacheConfig) -> Result<()> {
-        each_array!(&self.data, array => array.tune(cache))
+    fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
+        each_array!(&self.data, array => array.set_chunk_cache(cache))
     }
 
-    fn cache(&self) -> CacheConfig {
-        each_array!(&self.data, array => array.cache())
+    fn chunk_cache(&self) -> CacheConfig {
+        each_array!(&self.data, array => array.chunk_cache())
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {

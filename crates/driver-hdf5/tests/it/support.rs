@@ -61,6 +61,6 @@ pub fn all(ds: &dyn Dataset, var: VarId) -> Values {
         };
     }
     let mut bytes = vec![0xAA; count * model.type_size(ty).unwrap().unwrap()];
-    data.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+    data.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }).unwrap();
     Values::from_native_bytes(ty, &bytes).unwrap()
 }

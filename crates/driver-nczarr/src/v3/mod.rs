@@ -28,11 +28,11 @@ pub(crate) mod var;
 
 #[cfg(test)]
 mod tests {
-    use nczarr_dispatch::{Registry, Table};
+    use nczarr_dispatch::{PluginTable, Registry};
 
     /// All codecs of the project.
     pub(crate) fn registry() -> Registry {
-        static TABLE: Table = Table {
+        static TABLE: PluginTable = PluginTable {
             drivers: &[],
             maps: &[],
             filters: ::nczarr_filters::BUILTIN,

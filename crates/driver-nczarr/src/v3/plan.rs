@@ -221,7 +221,7 @@ fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<V
             chunk_bytes: number(chunk_bytes(chunks, item as u64)),
             elements: number(chunk_bytes(chunks, 1)),
             row: chunks.last().map_or(1, |&row| number(row)),
-            line: None,
+            array_row: None,
             big_endian: dtype.big_endian,
             item: entering,
         })?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
+use nczarr_dispatch::{Dataset, Driver, NcDispatch, OpenRequest, OpenScope, Options, ZMap};
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{GroupId, Model, NcType, Values};
 
@@ -303,7 +303,7 @@ fn one_variable_opened_alone_is_the_same() {
             options: &Options::default(),
             registry: &registry(),
             map: Some((Arc::clone(&map) as Arc<dyn ZMap>).into()),
-            only: Some(Only { path, data: false }),
+            scope: Some(OpenScope { path, data_only: false }),
         });
         let model = opened.unwrap().model().snapshot();
         // The lengths of an unlimited dimension are the business of all arrays.

@@ -249,7 +249,7 @@ impl FilterClass for ReadOnly {
         Ok(Box::new(Only(ZarrFormat::V2)))
     }
 
-    fn encodes(&self) -> bool {
+    fn can_encode(&self) -> bool {
         false
     }
 }

@@ -22,7 +22,7 @@ fn read(dataset: &dyn Dataset, id: VarId, start: u64, count: u64) -> Result<Vec<
     let model = dataset.model().snapshot();
     let ty = model.var(id)?.xtype;
     let mut bytes = vec![0xaa; count as usize * model.type_size(ty)?.unwrap()];
-    dataset.get_vara(id, &[start], &[count], MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+    dataset.get_vara(id, &[start], &[count], MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
     Ok(bytes)
 }
 
@@ -350,7 +350,7 @@ fn parts_with_a_stride() {
     assert_eq!(read(&*d, id, 0, 4).unwrap(), [one(1, 2), one(5, 6), one(1, 2), one(7, 8)].concat());
     let mut back = vec![0; 6];
     let slab = Slab { start: &[1], count: &[2], stride: Some(&[2]) };
-    d.data(id).unwrap().get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut back) }).unwrap();
+    d.data(id).unwrap().get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut back) }).unwrap();
     assert_eq!(back, bytes);
 }
 
@@ -469,7 +469,7 @@ fn all(dataset: &dyn Dataset, id: VarId) -> Result<(Vec<u8>, Vec<NcString>)> {
     match model.type_size(ty)? {
         Some(size) if ty != NcType::String => {
             let mut bytes = vec![0xaa; elems * size];
-            dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+            dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
             Ok((bytes, Vec::new()))
         }
         _ => {

@@ -187,7 +187,7 @@ fn sizes_are_limits() {
                 let (start, count) = if name == "v" { (vec![0], vec![2]) } else { (vec![0, 0], vec![1, 2]) };
                 let out = nczarr_dispatch::MemMut::Fixed {
                     ty: nczarr_model::NcType::Int,
-                    out: &mut nczarr_dispatch::OutBuf::over(&mut out),
+                    out: &mut nczarr_dispatch::OutBuf::from_slice(&mut out),
                 };
                 data.get(&nczarr_model::Slab::new(&start, &count), out).unwrap();
             }
@@ -241,7 +241,7 @@ fn an_error_names_the_variable_once() {
     let d = open(&map).unwrap();
     let v = var(&*d, "v");
     let mut bytes = [0; 16];
-    let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut bytes) };
+    let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::from_slice(&mut bytes) };
     let error = d.get_vara(v, &[0], &[4], out).unwrap_err().to_string();
     assert!(error.contains(": /v: chunk v/0: ") && error.matches("/v: ").count() == 1, "{error}");
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use nczarr_dispatch::{Dataset, Driver, Only, OpenRequest, Options, Registry, ZMap};
+use nczarr_dispatch::{Dataset, Driver, OpenRequest, OpenScope, Options, Registry, ZMap};
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{ErrorKind, Result};
 
@@ -28,7 +28,7 @@ fn open_data(
         options,
         registry,
         map,
-        only: Some(Only { path, data: true }),
+        scope: Some(OpenScope { path, data_only: true }),
     })
 }
 

@@ -25,7 +25,7 @@ fn field(dataset: &dyn Dataset, ty: TypeId, name: &str, offset: usize, field: Nc
 fn bytes(dataset: &dyn Dataset, id: VarId, size: usize) -> Vec<u8> {
     let ty = dataset.model().snapshot().var(id).unwrap().xtype;
     let mut bytes = vec![1; size];
-    dataset.get_vara(id, &[], &[], MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+    dataset.get_vara(id, &[], &[], MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }).unwrap();
     bytes
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
+use nczarr_dispatch::{Dataset, Driver, NcDispatch, OpenRequest, OpenScope, Options, ZMap};
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Values};
 use proptest::prelude::*;
@@ -213,7 +213,7 @@ fn open_only(map: &Arc<TestMap>, modes: &str, path: &str) -> Arc<dyn Dataset> {
             options: &Options::default(),
             registry: &registry(),
             map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
-            only: Some(Only { path, data: false }),
+            scope: Some(OpenScope { path, data_only: false }),
         })
         .unwrap()
 }

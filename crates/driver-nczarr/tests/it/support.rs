@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    ByteRange, Clobber, CreateRequest, Dataset, Driver, Expect, Key, MapCaps, MemMut, MemRef, NcDispatch, OpenRequest,
-    Options, OutBuf, Payload, Registry, Version, WriteJob, WriteTicket, Written, ZMap,
+    ByteRange, Clobber, CreateRequest, Dataset, Driver, Key, MapCaps, MemMut, MemRef, NcDispatch, OpenRequest, Options,
+    OutBuf, Payload, Precondition, Registry, Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
 };
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
@@ -180,7 +180,7 @@ impl ZMap for TestMap {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.asked.lock().unwrap().push(format!("{prefix}/"));
         let mut names: Vec<String> = Vec::new();
         for key in self.objects.lock().unwrap().keys() {
@@ -215,17 +215,17 @@ impl ZMap for TestMap {
         Ok(self.read(key, ByteRange::ALL, out)?.then(|| Version::new(self.version(key))))
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let _turn = self.turn.lock().unwrap();
         let fits = match expect {
-            Expect::Absent => !self.exists(key)?,
-            Expect::Is(version) => version.get() == Some(&self.version(key)),
+            Precondition::Absent => !self.exists(key)?,
+            Precondition::Unchanged(version) => version.get() == Some(&self.version(key)),
         };
         if !fits {
-            return Ok(Written::Lost);
+            return Ok(WriteOutcome::Conflict);
         }
         self.write_now(key, value)?;
-        Ok(Written::Done(Some(Version::new(self.version(key)))))
+        Ok(WriteOutcome::Done(Some(Version::new(self.version(key)))))
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {
@@ -240,13 +240,13 @@ impl ZMap for TestMap {
             let mut scratch = Vec::new();
             let outcome = job.value(ticket.index, &mut scratch).and_then(|payload| match payload {
                 Payload::Scratch => self.write(key, &scratch),
-                Payload::Caller(bytes) => self.write(key, bytes),
+                Payload::Borrowed(bytes) => self.write(key, bytes),
             });
-            job.done(ticket, outcome.map(|()| Written::Done(None)));
+            job.done(ticket, outcome.map(|()| WriteOutcome::Done(None)));
         };
         let (mut key, mut taken) = (Key::root(), Vec::new());
         while let Some(ticket) = job.next(&mut key) {
-            assert!(ticket.expect.is_none(), "metadata asks for no versions here");
+            assert!(ticket.precondition.is_none(), "metadata asks for no versions here");
             match self.eager.load(Ordering::Relaxed) {
                 true => taken.push((key.clone(), ticket)),
                 false => write(&key, ticket, &mut left),
@@ -260,7 +260,7 @@ impl ZMap for TestMap {
 
 /// All filters of the project.
 pub fn registry() -> Arc<Registry> {
-    static TABLE: nczarr_dispatch::Table = nczarr_dispatch::Table {
+    static TABLE: nczarr_dispatch::PluginTable = nczarr_dispatch::PluginTable {
         drivers: &[&NcZarrDriver],
         maps: &[],
         filters: nczarr_filters::BUILTIN,
@@ -278,7 +278,7 @@ pub fn open_with(map: &Arc<TestMap>, modes: &str, writable: bool, options: &Opti
         options,
         registry: &registry(),
         map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
-        only: None,
+        scope: None,
     })
 }
 
@@ -340,7 +340,7 @@ pub fn try_get(dataset: &dyn Dataset, var: VarId) -> Result<Vec<f64>> {
     let shape = dataset.model().snapshot().shape(var)?;
     let start = vec![0; shape.len()];
     let mut bytes = vec![0u8; shape.iter().product::<u64>() as usize * 8];
-    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut bytes) };
+    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut bytes) };
     dataset.data(var)?.get(&Slab::new(&start, &shape), out)?;
     Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
 }

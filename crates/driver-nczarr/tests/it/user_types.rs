@@ -148,7 +148,7 @@ fn get(dataset: &dyn Dataset, id: VarId) -> Values {
         return Values::Packed(id, list);
     }
     let mut bytes = vec![0; len * model.type_size(ty).unwrap().unwrap()];
-    dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+    dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }).unwrap();
     Values::from_native_bytes(ty, &bytes).unwrap()
 }
 
@@ -329,7 +329,7 @@ proptest! {
             if model.is_fixed(var.xtype).unwrap() {
                 let size = model.type_size(var.xtype).unwrap().unwrap();
                 let mut bytes = vec![0; len * size.min(1 << 16)];
-                let _ = data.get(&slab, MemMut::Fixed { ty: var.xtype, out: &mut OutBuf::over(&mut bytes) });
+                let _ = data.get(&slab, MemMut::Fixed { ty: var.xtype, out: &mut OutBuf::from_slice(&mut bytes) });
             } else {
                 let mut list = vec![NcString::new(); len];
                 if data.get(&slab, MemMut::Strings(&mut list)).is_ok() && !var.xtype.is_atomic() {

@@ -40,8 +40,12 @@ pub(super) fn frame(how: &BloscSettings, src: &[u8], dst: &mut OutBuf<'_>) -> Re
     if src.len() > MAX_BYTES {
         return Err(failed(format!("{} bytes are more than a frame can hold", src.len())));
     }
-    if dst.room() < src.len() + OVERHEAD {
-        return Err(failed(format!("{} bytes and {OVERHEAD} for the header do not fit {}", src.len(), dst.room())));
+    if dst.remaining() < src.len() + OVERHEAD {
+        return Err(failed(format!(
+            "{} bytes and {OVERHEAD} for the header do not fit {}",
+            src.len(),
+            dst.remaining()
+        )));
     }
     let shape = FrameLayout::of(how, src.len());
     dst.fill_with(|room| {

@@ -237,8 +237,8 @@ impl Filter for Blosc {
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let frame = BloscFrame::parse(src)?;
-        if frame.nbytes() > dst.room() {
-            let (nbytes, room) = (frame.nbytes(), dst.room());
+        if frame.nbytes() > dst.remaining() {
+            let (nbytes, room) = (frame.nbytes(), dst.remaining());
             return Err(ErrorKind::Filter
                 .context(format!("blosc: the frame holds {nbytes} bytes, more than the {room} expected")));
         }

@@ -157,14 +157,14 @@ mod tests {
 
     fn encoded(encode: Encode, bound: usize, wrap: Wrap, level: u32, src: &[u8]) -> Vec<u8> {
         let mut memory = vec![0; bound];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         encode(wrap, level, src, &mut out).unwrap();
         out.filled().to_vec()
     }
 
     fn decoded(one: Decode, wrap: Wrap, src: &[u8], capacity: usize) -> Result<Vec<u8>> {
         let mut memory = vec![0; capacity];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         decode(wrap, src, &mut out, one)?;
         Ok(out.filled().to_vec())
     }
@@ -243,7 +243,8 @@ mod tests {
                 let middle = &kept[kept.len() / 2..][..100];
                 assert!(stream.windows(100).any(|bytes| bytes == middle), "{what}: noise is stored");
                 let mut memory = vec![0; stream.len() - 1];
-                let error = fast::encode(wrap, level, &src, &mut OutBuf::over(&mut memory)).unwrap_err().to_string();
+                let error =
+                    fast::encode(wrap, level, &src, &mut OutBuf::from_slice(&mut memory)).unwrap_err().to_string();
                 assert!(error.contains("do not fit"), "{error}");
             }
         }
@@ -278,14 +279,14 @@ mod tests {
                     assert!(decoded(one, wrap, &stream, src.len()).unwrap() == src, "{number} {wrap:?} {level}");
                 }
                 let mut memory = vec![0; fast::bound(wrap, src.len()).unwrap()];
-                let mut other = OutBuf::over(&mut memory);
+                let mut other = OutBuf::from_slice(&mut memory);
                 assert!(fast::encode_if_it_fits(wrap, level, &src, &mut other).unwrap());
                 let other = other.filled().len();
                 assert!(stream.len() <= other + other / 50, "{number} {level} {} {other}", stream.len());
                 for less in [1, 10_000] {
                     let mut memory = vec![0; stream.len() - less];
                     let error =
-                        fast::encode(wrap, level, &src, &mut OutBuf::over(&mut memory)).unwrap_err().to_string();
+                        fast::encode(wrap, level, &src, &mut OutBuf::from_slice(&mut memory)).unwrap_err().to_string();
                     assert!(error.contains("do not fit"), "{error}");
                 }
             }

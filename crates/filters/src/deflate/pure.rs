@@ -50,7 +50,7 @@ pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -
             })?;
             match status {
                 Ok(Status::StreamEnd) => return Ok(()),
-                Ok(_) if dst.room() == 0 => return Err(wrap.no_room(dst.capacity())),
+                Ok(_) if dst.remaining() == 0 => return Err(wrap.no_room(dst.capacity())),
                 Ok(Status::Ok) => {}
                 Ok(Status::BufError) => return Err(wrap.no_room(dst.capacity())),
                 Err(error) => return Err(wrap.damaged().caused_by(error)),
@@ -70,7 +70,7 @@ pub(crate) fn decode(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usi
         Wrap::Gzip => gzip_header(src).ok_or_else(|| wrap.damaged())?,
     };
     let start = dst.filled().len();
-    let room = dst.room();
+    let room = dst.remaining();
     let body = inflate(wrap, &src[header..], dst)
         .map_err(|overrun| if overrun { wrap.overrun(room) } else { wrap.damaged() })?;
     if wrap == Wrap::Zlib {
@@ -94,7 +94,7 @@ fn inflate(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize, bool> 
         |context| {
             context.reset(zlib);
             loop {
-                let room = dst.room();
+                let room = dst.remaining();
                 let mut beyond = [MaybeUninit::uninit(); 1];
                 let mut step = |out: &mut [MaybeUninit<u8>]| {
                     let (before_in, before_out) = (context.total_in(), context.total_out());
@@ -115,7 +115,7 @@ fn inflate(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize, bool> 
                 match status {
                     _ if overrun => return Err(wrap.overrun(dst.capacity())),
                     Ok(Status::StreamEnd) => return Ok(()),
-                    Ok(_) if made > 0 || room > 0 && dst.room() == 0 => {}
+                    Ok(_) if made > 0 || room > 0 && dst.remaining() == 0 => {}
                     _ => return Err(wrap.damaged()),
                 }
             }

@@ -83,11 +83,11 @@ mod tests {
     /// Returns the output of the filter, and of libdeflate at the two levels.
     fn encoded(wrap: Wrap, src: &[u8]) -> [Vec<u8>; 3] {
         let mut memory = vec![0; fast::bound(wrap, src.len()).expect("a bound")];
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         fast::encode(wrap, LAZY, src, &mut out).expect("there is room");
         let ours = out.filled().to_vec();
         let [greedy, lazy] = [GREEDY, LAZY].map(|level| {
-            let mut out = OutBuf::over(&mut memory);
+            let mut out = OutBuf::from_slice(&mut memory);
             assert!(fast::encode_if_it_fits(wrap, level, src, &mut out).expect("a compressor"));
             out.filled().to_vec()
         });
@@ -97,7 +97,7 @@ mod tests {
     fn assert_read(stream: &[u8], wrap: Wrap, src: &[u8]) {
         for decode in [pure::decode, fast::decode] {
             let mut memory = vec![0; src.len()];
-            let mut out = OutBuf::over(&mut memory);
+            let mut out = OutBuf::from_slice(&mut memory);
             assert_eq!(decode(wrap, stream, &mut out).expect("a sound stream"), stream.len());
             assert!(out.filled() == src);
         }

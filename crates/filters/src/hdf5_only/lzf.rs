@@ -144,7 +144,7 @@ impl Filter for Lzf {
             if back > from {
                 return Err(damaged("a match that begins before the data"));
             }
-            dst.zeroed(len)?;
+            dst.put_zeros(len)?;
             let data = dst.filled_mut();
             // A match may overlap its own output.
             if back >= len {

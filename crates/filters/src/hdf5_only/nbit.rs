@@ -57,7 +57,7 @@ impl FilterClass for NbitClass {
         false
     }
 
-    fn encodes(&self) -> bool {
+    fn can_encode(&self) -> bool {
         false
     }
 }
@@ -225,7 +225,7 @@ impl Filter for Nbit {
         let bytes = self.elements.checked_mul(kind.size());
         let bytes = bytes.ok_or_else(|| damaged(format!("{} elements of {} bytes", self.elements, kind.size())))?;
         let mut bits = PackedBits::new(src);
-        for element in dst.zeroed(bytes)?.chunks_exact_mut(kind.size()) {
+        for element in dst.put_zeros(bytes)?.chunks_exact_mut(kind.size()) {
             kind.decode(&mut bits, element)
                 .ok_or_else(|| damaged(format!("{} bytes end before {} elements", src.len(), self.elements)))?;
         }

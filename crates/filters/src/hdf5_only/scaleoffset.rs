@@ -75,7 +75,7 @@ impl FilterClass for ScaleOffsetClass {
         false
     }
 
-    fn encodes(&self) -> bool {
+    fn can_encode(&self) -> bool {
         false
     }
 }
@@ -179,7 +179,7 @@ impl Filter for ScaleOffset {
         if (stored.len() as u128) < needed.div_ceil(8) {
             return Err(short());
         }
-        let elements = dst.zeroed(bytes)?.chunks_exact_mut(self.size);
+        let elements = dst.put_zeros(bytes)?.chunks_exact_mut(self.size);
         if width == whole {
             elements.zip(stored.chunks_exact(self.size)).for_each(|(element, bytes)| self.put(bytes, element));
             return Ok(());

@@ -44,7 +44,7 @@ pub(super) fn decode_alone(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let at = src.len() - rest.len();
         let Some((header, body)) = rest.split_first_chunk::<HEADER>() else { return Err(cut(at)) };
         let mut header = *header;
-        let room = dst.room();
+        let room = dst.remaining();
         let [_, dict @ .., _, _, _, _, _, _, _, _] = &mut header;
         let enough = u32::try_from(room).unwrap_or(u32::MAX).max(4096);
         *dict = u32::from_le_bytes(*dict).min(enough).to_le_bytes();
@@ -66,7 +66,7 @@ pub(super) fn decode_raw(chain: &[ChainFilter], src: &[u8], dst: &mut OutBuf<'_>
     let mut rest = src;
     loop {
         let at = src.len() - rest.len();
-        let stream = Stream::new_raw_decoder(&chain::filters(chain, dst.room())?).map_err(bad_chain)?;
+        let stream = Stream::new_raw_decoder(&chain::filters(chain, dst.remaining())?).map_err(bad_chain)?;
         rest = decode(stream, &[], rest, at, dst)?;
         if rest.is_empty() {
             return Ok(());

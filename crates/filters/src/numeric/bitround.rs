@@ -142,7 +142,7 @@ impl Filter for Bitround {
             None | Some(0) => return dst.put(src),
             Some(drop) => drop,
         };
-        let out = dst.zeroed(src.len())?;
+        let out = dst.put_zeros(src.len())?;
         for (element, place) in src.chunks_exact(size).zip(out.chunks_exact_mut(size)) {
             let mut bytes = [0; 8];
             bytes[..size].copy_from_slice(element);
@@ -212,7 +212,7 @@ mod tests {
             chunk_bytes: 64,
             elements: 16,
             row: 16,
-            line: None,
+            array_row: None,
             big_endian: false,
             item,
         };

@@ -206,7 +206,7 @@ impl Filter for FixedTextCategorize {
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (form, size) = (&self.categories.form, self.chars * 4);
         let count = elements(INFO.name, src, size)?;
-        let out = dst.zeroed(count.saturating_mul(form.item.size))?;
+        let out = dst.put_zeros(count.saturating_mul(form.item.size))?;
         let places = out.chunks_exact_mut(form.item.size);
         for (index, (element, place)) in src.chunks_exact(size).zip(places).enumerate() {
             form.store(self.categories.code(index, &self.text(index, element)?)?, place);
@@ -217,7 +217,7 @@ impl Filter for FixedTextCategorize {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (form, size) = (&self.categories.form, self.chars * 4);
         let count = elements(INFO.name, src, form.item.size)?;
-        let out = dst.zeroed(count.saturating_mul(size))?;
+        let out = dst.put_zeros(count.saturating_mul(size))?;
         let places = out.chunks_exact_mut(size);
         for (index, (code, place)) in src.chunks_exact(form.item.size).zip(places).enumerate() {
             let label = self.categories.label(index, form.load(code))?;

@@ -113,7 +113,7 @@ pub(crate) fn convert(
 ) -> Result<()> {
     let size = from.item.size;
     let count = elements(name, src, size)?;
-    let out = dst.zeroed(count.saturating_mul(to.item.size))?;
+    let out = dst.put_zeros(count.saturating_mul(to.item.size))?;
     let places = out.chunks_exact_mut(to.item.size);
     for (index, (element, place)) in src.chunks_exact(size).zip(places).enumerate() {
         let value = from.load(element);

@@ -89,7 +89,7 @@ impl Filter for Packbits {
             return Err(ErrorKind::Filter
                 .context(format!("packbits: element {index}: invalid boolean (expected 0 or 1, found {value})")));
         }
-        let out = dst.zeroed(src.len().div_ceil(8) + 1)?;
+        let out = dst.put_zeros(src.len().div_ceil(8) + 1)?;
         let (padding, packed) = out.split_at_mut(1);
         padding[0] = (8 * packed.len() - src.len()) as u8;
         for (eight, place) in src.chunks(8).zip(packed) {
@@ -107,7 +107,7 @@ impl Filter for Packbits {
         let Some(elements) = elements.filter(|_| padding < 8) else {
             return Err(wrong(format!("invalid padding of {padding} bits in {} bytes", packed.len())));
         };
-        let out = dst.zeroed(elements)?;
+        let out = dst.put_zeros(elements)?;
         for (eight, byte) in out.chunks_mut(8).zip(packed) {
             for (bit, place) in eight.iter_mut().enumerate() {
                 *place = byte >> (7 - bit) & 1;
@@ -151,8 +151,15 @@ mod tests {
             assert_eq!(decode(&*packbits(), stored, 8).unwrap_err().kind(), ErrorKind::Filter, "{stored:?}");
         }
         let item = ItemType::bytes(4);
-        let chunk =
-            ChunkInfo { item_size: 4, chunk_bytes: 64, elements: 16, row: 16, line: None, big_endian: false, item };
+        let chunk = ChunkInfo {
+            item_size: 4,
+            chunk_bytes: 64,
+            elements: 16,
+            row: 16,
+            array_row: None,
+            big_endian: false,
+            item,
+        };
         assert!(packbits().bind(&chunk).is_err());
     }
 

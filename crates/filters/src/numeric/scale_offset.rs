@@ -208,7 +208,7 @@ mod tests {
         assert_eq!((filter.to_json(ZarrFormat::V3), filter.to_json(ZarrFormat::V2)), (json, Json::Null));
         let item = ItemType { kind: ItemKind::Int, size: 4, big_endian: false };
         let chunk =
-            ChunkInfo { item_size: 4, chunk_bytes: 4, elements: 1, row: 1, line: None, big_endian: false, item };
+            ChunkInfo { item_size: 4, chunk_bytes: 4, elements: 1, row: 1, array_row: None, big_endian: false, item };
         assert!(filter.bind(&chunk).is_err(), "2.5 is no integer");
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box
         chunk_bytes: 16 * item.size,
         elements: 16,
         row: 16,
-        line: None,
+        array_row: None,
         big_endian: false,
         item,
     };
@@ -35,7 +35,7 @@ pub(super) fn decode(filter: &dyn Filter, src: &[u8], capacity: usize) -> Result
 
 fn run(capacity: usize, run: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<u8>> {
     let mut memory = vec![0xa5; capacity];
-    let mut out = OutBuf::over(&mut memory);
+    let mut out = OutBuf::from_slice(&mut memory);
     run(&mut out)?;
     Ok(out.filled().to_vec())
 }

@@ -161,7 +161,7 @@ mod tests {
         #[test]
         fn bits_are_those_of_the_text(items in prop::collection::vec(item(), 0..60)) {
             let mut memory = vec![0; 2000];
-            let mut out = OutBuf::over(&mut memory);
+            let mut out = OutBuf::from_slice(&mut memory);
             let mut writer = SzipBitWriter::new(&mut out);
             for item in &items {
                 match *item {

@@ -153,7 +153,7 @@ impl Filter for Szip {
             );
         }
         let block = self.block as usize;
-        let pixels = match (self.pixels, chunk.line) {
+        let pixels = match (self.pixels, chunk.array_row) {
             (Some(pixels), _) => pixels as usize,
             (None, Some(line)) => {
                 let most = block * MOST_BLOCKS;
@@ -194,7 +194,7 @@ impl Filter for Szip {
                 return bound.lines.encode(src, &mut scratch.samples, dst);
             }
             let planes = scratch.planes(src.len());
-            transpose::shuffle(src, bound.item, &mut OutBuf::over(planes))?;
+            transpose::shuffle(src, bound.item, &mut OutBuf::from_slice(planes))?;
             bound.lines.encode(&scratch.planes, &mut scratch.samples, dst)
         })
     }
@@ -203,16 +203,16 @@ impl Filter for Szip {
         let bound = self.bound()?;
         let (size, stream) = src.split_first_chunk::<HEADER>().ok_or_else(|| short(src.len()))?;
         let size = u32::from_le_bytes(*size) as usize;
-        if size > dst.room() {
+        if size > dst.remaining() {
             return Err(ErrorKind::Filter
-                .context(format!("szip: the stream is of {size} bytes, more than the {} declared", dst.room())));
+                .context(format!("szip: the stream is of {size} bytes, more than the {} declared", dst.remaining())));
         }
         with(|scratch| {
             if !bound.planes() {
                 return bound.lines.decode(stream, size, &mut scratch.samples, dst);
             }
             scratch.planes(size);
-            let mut planes = OutBuf::over(&mut scratch.planes);
+            let mut planes = OutBuf::from_slice(&mut scratch.planes);
             bound.lines.decode(stream, size, &mut scratch.samples, &mut planes)?;
             transpose::unshuffle(planes.filled(), bound.item, dst)
         })

@@ -66,7 +66,7 @@ impl Scanlines {
                 ErrorKind::Filter
                     .context(format!("szip: {damage}, in the scanline from byte {} of {len}", len - left - here))
             })?;
-            let bytes = out.zeroed(here)?;
+            let bytes = out.put_zeros(here)?;
             if size == 1 {
                 bytes.iter_mut().zip(&*samples).for_each(|(byte, sample)| *byte = sample.to_le_bytes()[0]);
             } else {

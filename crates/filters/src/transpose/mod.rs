@@ -32,8 +32,8 @@ pub(crate) fn shuffle(src: &[u8], item: usize, dst: &mut OutBuf<'_>) -> Result<(
 /// # Safety
 /// `write` must initialise all of its argument.
 pub(crate) unsafe fn write_all(len: usize, dst: &mut OutBuf<'_>, write: impl FnOnce(&mut Out)) -> Result<()> {
-    if dst.room() < len {
-        return Err(ErrorKind::Filter.context(format!("{len} bytes do not fit the {} left", dst.room())));
+    if dst.remaining() < len {
+        return Err(ErrorKind::Filter.context(format!("{len} bytes do not fit the {} left", dst.remaining())));
     }
     dst.fill_with(|room| {
         let out = &mut room[..len];

@@ -32,7 +32,7 @@ fn attack(filter: &dyn Filter, stream: &[u8], data: &[u8], what: &str) {
     }
     let mut memory = [0xa5; 40];
     let (inside, guard) = memory.split_at_mut(30);
-    let _ = filter.decode_ranges(stream, data.len(), &[10..20, 5..25], &mut OutBuf::over(inside));
+    let _ = filter.decode_ranges(stream, data.len(), &[10..20, 5..25], &mut OutBuf::from_slice(inside));
     assert!(guard.iter().all(|&byte| byte == 0xa5));
 }
 

@@ -39,7 +39,7 @@ fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
     let chunk_bytes = 1000 * item_size;
     let item = ItemType::bytes(item_size);
     let chunk =
-        ChunkInfo { item_size, chunk_bytes, elements: 1000, row: 1000, line: Some(1000), big_endian: false, item };
+        ChunkInfo { item_size, chunk_bytes, elements: 1000, row: 1000, array_row: Some(1000), big_endian: false, item };
     filter.bind(&chunk).expect("bound");
     filter
 }
@@ -58,7 +58,7 @@ fn decode(filter: &dyn Filter, src: &[u8], capacity: usize) -> Result<Vec<u8>> {
     // Guard bytes behind the capacity detect writes beyond it.
     let mut memory = vec![0xa5; capacity + 64];
     let (inside, guard) = memory.split_at_mut(capacity);
-    let mut out = OutBuf::over(inside);
+    let mut out = OutBuf::from_slice(inside);
     let outcome = filter.decode(src, &mut out).map(|()| out.filled().to_vec());
     assert!(guard.iter().all(|&byte| byte == 0xa5), "{filter:?} wrote beyond {capacity} bytes");
     outcome

@@ -6,7 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use nczarr_dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket, Sink};
+use nczarr_dispatch::{ByteRange, Key, ObjectSink, OutBuf, Ranges, ReadTicket};
 use nczarr_model::ErrorKind;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
@@ -91,7 +91,7 @@ pub(super) fn fetch<'s>(
             None => whole(file, hint, limit, &mut scratch.bytes)?,
         },
         Ranges::One(ByteRange { offset, len: None }) => Got::Owned(tail(file, *offset, limit)?),
-        Ranges::Last(len) => {
+        Ranges::Suffix(len) => {
             let end = size(&want_regular(file)?);
             Got::Owned(tail(file, end.saturating_sub(*len), limit)?)
         }
@@ -115,7 +115,7 @@ pub(super) fn fetch<'s>(
 /// Reads an object piece by piece, as `sink` wants them, and hands them over; what it says of them.
 pub(super) fn pour(
     file: BorrowedFd<'_>,
-    sink: &mut dyn Sink,
+    sink: &mut dyn ObjectSink,
     scratch: &mut Scratch,
 ) -> Result<nczarr_model::Result<()>, Fault> {
     let mut at = 0;
@@ -154,17 +154,17 @@ fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> 
 /// Reads one range straight into its place.
 pub(super) fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
     into.clear();
-    if offset <= i64::MAX as u64 && into.room() > 0 {
+    if offset <= i64::MAX as u64 && into.remaining() > 0 {
         // A few bytes mostly come by the first call; why not, and what is left, the next ones tell.
         let _ = into.fill_with(|room| match pread(file, room, offset) {
             Ok((read, _)) => Ok(read),
             Err(_) => Err(ErrorKind::Io.into()),
         });
-        if into.room() == 0 {
+        if into.remaining() == 0 {
             return Ok(());
         }
     }
-    let (room, next) = (into.room(), offset.saturating_add(into.filled().len() as u64));
+    let (room, next) = (into.remaining(), offset.saturating_add(into.filled().len() as u64));
     if fill(file, into, room, next, None)? { want_file(file, into) } else { Ok(()) }
 }
 
@@ -226,7 +226,7 @@ fn fill(
     offset: u64,
     expected_end: Option<u64>,
 ) -> Result<bool, Errno> {
-    let (from, goal) = (out.filled().len(), out.filled().len() + want.min(out.room()));
+    let (from, goal) = (out.filled().len(), out.filled().len() + want.min(out.remaining()));
     loop {
         let filled = out.filled().len();
         let at = offset.saturating_add((filled - from) as u64);
@@ -312,7 +312,7 @@ impl<'r> Pieces<'r> {
     fn of(ranges: &'r Ranges) -> Option<Self> {
         match ranges {
             Ranges::One(range) => Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 }),
-            Ranges::Every { first, step, count } => {
+            Ranges::Strided { first, step, count } => {
                 let len = first.len?;
                 let last = u64::from(count.saturating_sub(1)).checked_mul(*step)?;
                 first.offset.checked_add(last)?.checked_add(len)?;

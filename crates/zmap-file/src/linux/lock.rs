@@ -256,7 +256,7 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use nczarr_dispatch::{Expect, Key, Options, ZMap};
+    use nczarr_dispatch::{Key, Options, Precondition, ZMap};
     use nczarr_model::ErrorKind;
     use rustix::fs::open;
 
@@ -320,7 +320,7 @@ mod tests {
         }
         assert_eq!(map.len(&key).unwrap(), Some(1));
         let perm = |error: nczarr_model::Error| assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
-        perm(map.write_if(&key, b"x", Expect::Absent).unwrap_err());
+        perm(map.write_if(&key, b"x", Precondition::Absent).unwrap_err());
         perm(map.read_versioned(&key, 1, &mut Vec::new()).unwrap_err());
         perm(map.update(&key, usize::MAX, &mut |_, _| Ok(())).unwrap_err());
         assert!(map.delete(&key).unwrap());

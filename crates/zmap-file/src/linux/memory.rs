@@ -4,7 +4,7 @@
 //! cache: an allocator's large pieces begin 16 bytes after a page does, and to there an AMD Zen 3 copies a page in more than
 //! three times the time it takes to anywhere else (`rep movsb`, which is how the kernel copies). What is in it means nothing.
 
-use nczarr_dispatch::{OutBuf, Piece};
+use nczarr_dispatch::{Allocation, OutBuf};
 
 use super::fetch::Fault;
 
@@ -12,11 +12,11 @@ use super::fetch::Fault;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Memory that only grows.
-pub(super) struct Memory(Piece);
+pub(super) struct Memory(Allocation);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(Piece::EMPTY)
+        Self(Allocation::EMPTY)
     }
 }
 
@@ -30,10 +30,10 @@ impl Memory {
     pub(super) fn room(&mut self, len: usize) -> Result<OutBuf<'_>, Fault> {
         if len > self.0.len() {
             // The old memory goes first: both together may be more than there is.
-            self.0 = Piece::EMPTY;
-            self.0 = ample(len).and_then(|ample| Piece::alone(ample).ok()).ok_or(Fault::Memory(len as u64))?;
+            self.0 = Allocation::EMPTY;
+            self.0 = ample(len).and_then(|ample| Allocation::unpooled(ample).ok()).ok_or(Fault::Memory(len as u64))?;
         }
-        Ok(OutBuf::new(&mut self.0.bytes()[..len]))
+        Ok(OutBuf::new(&mut self.0.uninit_bytes()[..len]))
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         for len in [0, 1, 8193, 100, HUGE_PAGE - 1, HUGE_PAGE, 5, HUGE_PAGE + 1, 3 * HUGE_PAGE - 7, 3 * HUGE_PAGE, 64] {
             let mut out = memory.room(len).ok().unwrap();
             assert_eq!((out.capacity(), out.filled().len()), (len, 0));
-            out.zeroed(len).unwrap().fill(7);
+            out.put_zeros(len).unwrap().fill(7);
             assert_eq!(out.filled().iter().filter(|&&byte| byte == 7).count(), len);
             assert!(len < 64 || out.filled().as_ptr().addr().is_multiple_of(64), "{len}");
             assert!(memory.capacity() >= len.max(most), "{len}");

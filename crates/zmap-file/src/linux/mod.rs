@@ -28,7 +28,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nczarr_dispatch::{
-    ByteRange, Change, Durability, Expect, Key, MapCaps, Options, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+    ByteRange, Durability, Key, MapCaps, Options, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob,
+    WriteOutcome, ZMap,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{Access, AtFlags, Mode, accessat, open};
@@ -255,15 +256,15 @@ impl ZMap for FileMap {
         Ok(mark.flatten().map(Version::scarce))
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.entry_names(prefix, true)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.entry_names(prefix, false)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
         self.unnamable_entries(prefix)
     }
 
@@ -275,12 +276,12 @@ impl ZMap for FileMap {
         self.put_one(key, value, Intent::Replace).map(|_| ())
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         self.want_versions(key)?;
         self.put_one(key, value, self.intent(key, expect)?)
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.change(key, limit, change)
     }
 

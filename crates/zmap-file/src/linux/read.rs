@@ -5,7 +5,7 @@ use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
+use nczarr_dispatch::{ByteRange, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool};
 use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
@@ -160,7 +160,7 @@ impl FileMap {
 
     /// Runs a batch of reads.
     pub(super) fn serve_reads(&self, job: &dyn ReadJob) {
-        pull_parallel(job.threads(), &|| {
+        run_on_pool(job.threads(), &|| {
             let mut scratch = SCRATCH.take().unwrap_or_default();
             let mut key = mem::take(&mut scratch.key);
             let mut absent = Vec::new();
@@ -200,7 +200,7 @@ impl FileMap {
             let poured = pour(source.fd(), &mut *sink, scratch);
             drop(sink);
             let found = match poured {
-                Ok(taken) => taken.map(|()| Some((Found::InPlace, None))),
+                Ok(taken) => taken.map(|()| Some((ReadOutcome::InPlace, None))),
                 Err(fault) => self.explain(key, fault),
             };
             job.done(ticket, found);
@@ -210,9 +210,9 @@ impl FileMap {
             Ok(got) => {
                 let version = source.leave(self, key);
                 match &got {
-                    Got::Into => job.done(ticket, Ok(Some((Found::InPlace, version)))),
-                    Got::Scratch(out) => job.done(ticket, Ok(Some((Found::Bytes(out.filled()), version)))),
-                    Got::Owned(bytes) => job.done(ticket, Ok(Some((Found::Bytes(bytes), version)))),
+                    Got::Into => job.done(ticket, Ok(Some((ReadOutcome::InPlace, version)))),
+                    Got::Scratch(out) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(out.filled()), version)))),
+                    Got::Owned(bytes) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(bytes), version)))),
                 }
             }
             Err(fault) => {

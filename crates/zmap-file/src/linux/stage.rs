@@ -271,7 +271,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
-    use nczarr_dispatch::{ByteRange, Expect, Options, Written, ZMap};
+    use nczarr_dispatch::{ByteRange, Options, Precondition, WriteOutcome, ZMap};
 
     use super::*;
 
@@ -284,11 +284,17 @@ mod tests {
             let key = Key::new("a/b/c").unwrap();
             map.write(&key, b"1").unwrap();
             map.write(&key, b"22").unwrap();
-            assert!(matches!(map.write_if(&key, b"x", Expect::Absent).unwrap(), Written::Lost));
+            assert!(matches!(map.write_if(&key, b"x", Precondition::Absent).unwrap(), WriteOutcome::Conflict));
             let mut found = Vec::new();
             let version = map.read_versioned(&key, 10, &mut found).unwrap().unwrap();
-            assert!(matches!(map.write_if(&key, b"333", Expect::Is(&version)).unwrap(), Written::Done(_)));
-            assert!(matches!(map.write_if(&key, b"x", Expect::Is(&version)).unwrap(), Written::Lost));
+            assert!(matches!(
+                map.write_if(&key, b"333", Precondition::Unchanged(&version)).unwrap(),
+                WriteOutcome::Done(_)
+            ));
+            assert!(matches!(
+                map.write_if(&key, b"x", Precondition::Unchanged(&version)).unwrap(),
+                WriteOutcome::Conflict
+            ));
             assert!(map.read(&key, ByteRange::ALL, &mut found).unwrap());
             assert_eq!(found, b"333");
             assert_eq!(map.staging.load(Ordering::Relaxed), way, "nothing was refused here");

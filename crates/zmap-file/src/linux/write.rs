@@ -8,7 +8,9 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{ByteRange, Change, Expect, Key, Payload, Version, WriteJob, Written, pull_along};
+use nczarr_dispatch::{
+    ByteRange, Key, Payload, Precondition, UpdateFn, Version, WriteJob, WriteOutcome, run_with_caller,
+};
 use nczarr_model::{ErrorKind, Result};
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
@@ -48,10 +50,10 @@ pub(super) enum Intent<'v> {
 
 impl FileMap {
     /// What an expectation asks of a write.
-    pub(super) fn intent<'v>(&self, key: &Key, expect: Expect<'v>) -> Result<Intent<'v>> {
+    pub(super) fn intent<'v>(&self, key: &Key, expect: Precondition<'v>) -> Result<Intent<'v>> {
         match expect {
-            Expect::Absent => Ok(Intent::Create),
-            Expect::Is(version) => version.get::<Mark>().map(Intent::Swap).ok_or_else(|| {
+            Precondition::Absent => Ok(Intent::Create),
+            Precondition::Unchanged(version) => version.get::<Mark>().map(Intent::Swap).ok_or_else(|| {
                 let place = self.path.display();
                 ErrorKind::Inval.context(format!("{place}: key {:?}: a version of another map", key.as_str()))
             }),
@@ -59,7 +61,7 @@ impl FileMap {
     }
 
     /// Writes one object, as far as `intent` allows.
-    pub(super) fn put_one(&self, key: &Key, value: &[u8], intent: Intent<'_>) -> Result<Written> {
+    pub(super) fn put_one(&self, key: &Key, value: &[u8], intent: Intent<'_>) -> Result<WriteOutcome> {
         let mut place = None;
         let written = self.put(key, Value::Bytes(value), intent, &mut place);
         self.leave(place);
@@ -67,7 +69,7 @@ impl FileMap {
     }
 
     /// Writes an object, as far as `intent` allows, in the directory of the one before if it is that.
-    fn put(&self, key: &Key, value: Value<'_>, intent: Intent<'_>, kept: &mut Option<Place>) -> Result<Written> {
+    fn put(&self, key: &Key, value: Value<'_>, intent: Intent<'_>, kept: &mut Option<Place>) -> Result<WriteOutcome> {
         self.want_writable("write", key)?;
         self.want_name(key)?;
         for round in 0..TRIES {
@@ -87,7 +89,7 @@ impl FileMap {
         intent: Intent<'_>,
         kept: &mut Option<Place>,
         round: usize,
-    ) -> Result<Written, Stop> {
+    ) -> Result<WriteOutcome, Stop> {
         let mut calm = None;
         let replaces = match intent {
             // Where the directory is gone, so is the object: nothing is to be made for it.
@@ -96,7 +98,7 @@ impl FileMap {
                     *kept = Some(place);
                     true
                 }
-                None => return Ok(Written::Lost),
+                None => return Ok(WriteOutcome::Conflict),
             },
             Intent::ReplaceLocked => true,
             // Whoever replaces one object mostly replaces the next: the attempt to create it can be spared.
@@ -123,13 +125,13 @@ impl FileMap {
             }
         };
         if !done {
-            return Ok(Written::Lost);
+            return Ok(WriteOutcome::Conflict);
         }
         if !matches!(linked, Linked::Done) {
             self.kept.forget(key.as_str());
         }
         self.touched(place.path());
-        Ok(Written::Done(match intent {
+        Ok(WriteOutcome::Done(match intent {
             Intent::Replace | Intent::ReplaceLocked => None,
             _ => Mark::of(staged.file).ok().map(Version::scarce),
         }))
@@ -222,7 +224,7 @@ impl FileMap {
     }
 
     /// Reads, changes and writes an object until nobody came between; after some lost races nobody can.
-    pub(super) fn change(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    pub(super) fn change(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.want_versions(key)?;
         self.want_name(key)?;
         let (mut old, mut new) = (Vec::new(), Vec::new());
@@ -242,7 +244,7 @@ impl FileMap {
                 Some(_) if guard.is_some() => Intent::ReplaceLocked,
                 Some(mark) => Intent::Swap(mark),
             };
-            if let Written::Done(_) = self.put_one(key, &new, intent)? {
+            if let WriteOutcome::Done(_) = self.put_one(key, &new, intent)? {
                 return Ok(());
             }
         }
@@ -299,7 +301,7 @@ impl FileMap {
         }
         self.want_name(to)?;
         let taken = || self.collision(to.as_str(), "is taken");
-        if from == to || to.below(from).is_some() || from.below(to).is_some() || self.is_taken(to)? {
+        if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() || self.is_taken(to)? {
             return Err(taken());
         }
         for round in 0..TRIES {
@@ -380,21 +382,21 @@ impl FileMap {
     pub(super) fn serve_writes(&self, job: &dyn WriteJob) {
         let in_parts = job.has_parts();
         // The caller works too: writes begin sooner than threads that sleep, or are still being made, can.
-        pull_along(job.threads(), &|| {
+        run_with_caller(job.threads(), &|| {
             let ((mut key, mut scratch), mut kept) = (SCRATCH.take(), None);
             while let Some(ticket) = job.next(&mut key) {
-                let mut store = |value: Value<'_>| match &ticket.expect {
+                let mut store = |value: Value<'_>| match &ticket.precondition {
                     None => self.put(&key, value, Intent::Replace, &mut kept),
                     Some(expect) => {
                         self.want_versions(&key)?;
-                        self.put(&key, value, self.intent(&key, expect.as_expect())?, &mut kept)
+                        self.put(&key, value, self.intent(&key, expect.as_precondition())?, &mut kept)
                     }
                 };
                 let outcome = match in_parts {
                     true => store(Value::Parts(job, ticket.index)),
                     false => match job.value(ticket.index, &mut scratch) {
                         Ok(Payload::Scratch) => store(Value::Bytes(&scratch)),
-                        Ok(Payload::Caller(bytes)) => store(Value::Bytes(bytes)),
+                        Ok(Payload::Borrowed(bytes)) => store(Value::Bytes(bytes)),
                         Err(error) => Err(error),
                     },
                 };

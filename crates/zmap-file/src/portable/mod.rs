@@ -12,7 +12,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{ByteRange, Change, Durability, Expect, Key, MapCaps, Options, Version, Written, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Durability, Key, MapCaps, Options, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::names::{self, LOCK};
@@ -258,7 +260,7 @@ impl FileMap {
     }
 
     /// Writes an object, if it is in the expected state.
-    fn put(&self, key: &Key, value: &[u8], expect: Option<Expect<'_>>) -> Result<bool> {
+    fn put(&self, key: &Key, value: &[u8], expect: Option<Precondition<'_>>) -> Result<bool> {
         self.want(key, "written")?;
         self.want_name(key)?;
         let guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
@@ -271,7 +273,7 @@ impl FileMap {
         done
     }
 
-    fn put_held(&self, key: &Key, value: &[u8], expect: Option<Expect<'_>>) -> Result<bool> {
+    fn put_held(&self, key: &Key, value: &[u8], expect: Option<Precondition<'_>>) -> Result<bool> {
         let there = self.look(key)?;
         if let There::Directory = there {
             if self.leads(key)? {
@@ -281,8 +283,8 @@ impl FileMap {
         }
         let expected = match expect {
             None => true,
-            Some(Expect::Absent) => !matches!(there, There::Object(_)),
-            Some(Expect::Is(version)) => {
+            Some(Precondition::Absent) => !matches!(there, There::Object(_)),
+            Some(Precondition::Unchanged(version)) => {
                 let Some(Mark(bytes)) = version.get() else {
                     return Err(self.refuse(ErrorKind::Inval, key, "was given a version of another map"));
                 };
@@ -419,15 +421,15 @@ impl ZMap for FileMap {
         Ok(Some(Version::new(mark)))
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.entry_names(prefix, true)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
         self.entry_names(prefix, false)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
         self.unnamable_entries(prefix)
     }
 
@@ -435,12 +437,12 @@ impl ZMap for FileMap {
         self.put(key, value, None).map(|_| ())
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let done = self.put(key, value, Some(expect))?;
-        Ok(if done { Written::Done(Some(Version::new(Mark(value.to_vec())))) } else { Written::Lost })
+        Ok(if done { WriteOutcome::Done(Some(Version::new(Mark(value.to_vec())))) } else { WriteOutcome::Conflict })
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.want(key, "changed")?;
         self.want_name(key)?;
         let _guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
@@ -474,7 +476,7 @@ impl ZMap for FileMap {
         self.want_name(from)?;
         self.want_name(to)?;
         let _guard = self.hold().map_err(|error| self.fail(from.as_str(), "lock", error))?;
-        let nested = from == to || to.below(from).is_some() || from.below(to).is_some();
+        let nested = from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some();
         let taken = match self.look(to)? {
             There::Nothing => false,
             There::Object(_) => true,

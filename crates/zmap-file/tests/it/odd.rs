@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use nczarr_dispatch::{ByteRange, Expect, Key, Options, OutBuf, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Options, OutBuf, Precondition, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_file::FileMap;
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -25,10 +25,10 @@ fn operations(map: &FileMap, key: &Key) -> Vec<(&'static str, Result<()>)> {
         ("exists", map.exists(key).map(drop)),
         ("read", map.read(key, ByteRange::ALL, &mut Vec::new()).map(drop)),
         ("read a range", map.read(key, ByteRange::new(5, 5), &mut Vec::new()).map(drop)),
-        ("read into", map.read_into(key, 0, &mut OutBuf::over(&mut memory)).map(drop)),
+        ("read into", map.read_into(key, 0, &mut OutBuf::from_slice(&mut memory)).map(drop)),
         ("read versioned", map.read_versioned(key, 10, &mut Vec::new()).map(drop)),
         ("write", map.write(key, b"w")),
-        ("write if absent", map.write_if(key, b"w", Expect::Absent).map(drop)),
+        ("write if absent", map.write_if(key, b"w", Precondition::Absent).map(drop)),
         ("update", map.update(key, usize::MAX, &mut |_, _| Ok(()))),
         ("delete", map.delete(key).map(drop)),
         ("rename", map.rename(key, &Key::new("elsewhere").unwrap())),
@@ -63,11 +63,11 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
     assert_eq!(map.len(&key("v/fifo/x")).unwrap(), None);
     assert_eq!(map.write(&key("v/fifo/x"), b"").unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(map.rename(&key("v/0"), &key("out/x")).unwrap_err().kind(), ErrorKind::Access);
-    assert_eq!(map.search(&key("out")).unwrap_err().kind(), ErrorKind::Access);
+    assert_eq!(map.children(&key("out")).unwrap_err().kind(), ErrorKind::Access);
     assert_eq!(map.list(&key("out")).unwrap_err().kind(), ErrorKind::Access);
     // A link might be data, so it is not passed over in silence; a fifo cannot.
-    assert_eq!(map.search(&key("v")).unwrap(), ["0", "broken", "inside", "link"]);
-    assert_eq!(map.search(&Key::root()).unwrap(), ["out", "v", "w"]);
+    assert_eq!(map.children(&key("v")).unwrap(), ["0", "broken", "inside", "link"]);
+    assert_eq!(map.children(&Key::root()).unwrap(), ["out", "v", "w"]);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     assert_eq!(fs::read(outside.join("secret")).unwrap(), b"secret");
     assert!(root.join("w").is_symlink() && root.join("v/link").is_symlink());
@@ -96,7 +96,7 @@ fn the_dataset_itself_may_be_behind_a_link() {
     // Nothing is absent from what is gone.
     assert_eq!(linked.len(&key("a/b")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(linked.read(&key("x"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(linked.search(&key("x")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(linked.children(&key("x")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(linked.write(&key("x/y"), b"").unwrap_err().kind(), ErrorKind::NotFound);
     assert!(linked.write(&key("x"), b"").is_err());
 }
@@ -120,7 +120,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
         use std::os::unix::ffi::OsStrExt;
         fs::write(root.join(OsStr::from_bytes(b"\xff")), b"x").unwrap();
     }
-    assert_eq!(map.search(&Key::root()).unwrap(), ["v"]);
+    assert_eq!(map.children(&Key::root()).unwrap(), ["v"]);
     assert_eq!(map.list(&Key::root()).unwrap(), [key("v/0")]);
     for reserved in [".nczarr-lock", ".nczarr-tmp-1-1", "v/.nczarr-tmp-1-2", "v/.nczarr-lock/x"] {
         let reserved = key(reserved);
@@ -136,7 +136,11 @@ fn our_own_files_and_foreign_names_are_no_objects() {
         assert_eq!(map.len(&key(hollow)).unwrap(), None, "{hollow}");
         assert!(!map.delete(&key(hollow)).unwrap());
     }
-    assert_eq!(map.names(&Key::root()).unwrap(), ["hollow", "left", "v"], "what is not looked behind may be anything");
+    assert_eq!(
+        map.possible_children(&Key::root()).unwrap(),
+        ["hollow", "left", "v"],
+        "what is not looked behind may be anything"
+    );
     map.rename(&key("v"), &key("hollow")).unwrap();
     map.write(&key("left"), b"object").unwrap();
     map.update(&key("hollow/a/x"), usize::MAX, &mut |old, new| {
@@ -227,7 +231,7 @@ fn what_may_not_be_read_is_not_absent() {
     map.write(&key("v/0"), b"1").unwrap();
     let dir = map.path().join("v");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o000)).unwrap();
-    let found = (map.len(&key("v/0")), map.search(&key("v")), map.write(&key("v/1"), b"x"));
+    let found = (map.len(&key("v/0")), map.children(&key("v")), map.write(&key("v/1"), b"x"));
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
     // Root may do anything.
     if !rustix::process::geteuid().is_root() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Expect, Key, Options, Version, Written, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Options, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
@@ -163,10 +163,10 @@ fn read(map: &dyn ZMap, key: &Key, range: ByteRange) -> nczarr_model::Result<Ans
     Ok(if map.read(key, range, &mut out)? { Answer::Bytes(out) } else { Answer::Absent })
 }
 
-fn written(written: Written) -> Answer {
+fn written(written: WriteOutcome) -> Answer {
     match written {
-        Written::Done(_) => Answer::Done,
-        Written::Lost => Answer::Lost,
+        WriteOutcome::Done(_) => Answer::Done,
+        WriteOutcome::Conflict => Answer::Lost,
     }
 }
 
@@ -178,7 +178,7 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
                 map.write(&key(k), &value(*seed))?;
                 Answer::Done
             }
-            Op::Create(k, seed) => written(map.write_if(&key(k), &value(*seed), Expect::Absent)?),
+            Op::Create(k, seed) => written(map.write_if(&key(k), &value(*seed), Precondition::Absent)?),
             Op::Look(k) => {
                 let mut out = Vec::new();
                 match map.read_versioned(&key(k), usize::MAX, &mut out)? {
@@ -191,7 +191,7 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
             }
             Op::Swap(k, seed) => match seen.get(k) {
                 None => Answer::Absent,
-                Some(version) => written(map.write_if(&key(k), &value(*seed), Expect::Is(version))?),
+                Some(version) => written(map.write_if(&key(k), &value(*seed), Precondition::Unchanged(version))?),
             },
             Op::Update(k) => {
                 map.update(&key(k), usize::MAX, &mut |old, new| {
@@ -208,7 +208,7 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
                 Answer::Done
             }
             Op::Read(k, offset, len) => read(map, &key(k), ByteRange { offset: *offset, len: *len })?,
-            Op::Search(k) => Answer::Names(map.search(&key(k))?),
+            Op::Search(k) => Answer::Names(map.children(&key(k))?),
             Op::List(k) => Answer::Names(map.list(&key(k))?.iter().map(|key| key.as_str().to_owned()).collect()),
         })
     };

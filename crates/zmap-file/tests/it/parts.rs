@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{ByteRange, Found, Key, Options, OutBuf, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Options, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_file::FileMap;
 
@@ -41,11 +41,11 @@ impl ReadJob for Parts<'_> {
         Some(ReadTicket { index, ranges, hint: 8, limit: 1 << 20, versioned: false, into: None })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let found = found.map(|found| {
             found.map(|(found, _)| match found {
-                Found::Bytes(bytes) => bytes.to_vec(),
-                Found::InPlace => unreachable!("there was no place"),
+                ReadOutcome::Bytes(bytes) => bytes.to_vec(),
+                ReadOutcome::InPlace => unreachable!("there was no place"),
             })
         });
         self.found.lock().unwrap()[ticket.index] = Some(found);
@@ -67,7 +67,7 @@ fn part(map: &FileMap, text: &str) -> Part {
 /// The same by a call of its own.
 fn alone(map: &FileMap, text: &str) -> Part {
     let mut memory = [0; 4];
-    let mut out = OutBuf::over(&mut memory);
+    let mut out = OutBuf::from_slice(&mut memory);
     Ok(map.read_into(&key(text), 2, &mut out)?.then(|| out.filled().to_vec()))
 }
 
@@ -306,7 +306,7 @@ fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
     // Whole objects are not kept, nor is what is read from the start, which may be all there is.
     let mut memory = [0; 4];
     for key in &keys[..3] {
-        assert!(one.read_into(key, 0, &mut OutBuf::over(&mut memory)).unwrap());
+        assert!(one.read_into(key, 0, &mut OutBuf::from_slice(&mut memory)).unwrap());
     }
     assert_eq!(open_below(one.path()), 0);
     assert_eq!(parts(&one, &keys[..1], ByteRange::ALL).len(), 1);

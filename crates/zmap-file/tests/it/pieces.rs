@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{Found, Key, Options, Ranges, ReadJob, ReadTicket, Sink, Version, ZMap};
+use nczarr_dispatch::{Key, ObjectSink, Options, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_file::FileMap;
 
@@ -20,7 +20,7 @@ struct Job {
 
 struct Taken<'j>(&'j Job);
 
-impl Sink for Taken<'_> {
+impl ObjectSink for Taken<'_> {
     fn wants(&self) -> usize {
         let came = self.0.came.lock().unwrap().len();
         self.0.wants.get(came).copied().unwrap_or(0)
@@ -44,14 +44,14 @@ impl ReadJob for Job {
         first.then_some(ticket)
     }
 
-    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         Some(Box::new(Taken(self)))
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         assert!(ticket.into.is_none());
         let found = found.map(|found| {
-            assert!(found.as_ref().is_none_or(|(found, _)| matches!(found, Found::InPlace)));
+            assert!(found.as_ref().is_none_or(|(found, _)| matches!(found, ReadOutcome::InPlace)));
             found.is_some()
         });
         *self.found.lock().unwrap() = Some(found);

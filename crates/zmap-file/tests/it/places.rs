@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use nczarr_dispatch::{Expect, Key, Options, Written, ZMap};
+use nczarr_dispatch::{Key, Options, Precondition, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
 
 use super::Scratch;
@@ -71,8 +71,8 @@ fn a_creation_is_not_lost_in_a_directory_that_was_moved() {
     fs::rename(map.path().join("a"), map.path().join("z")).unwrap();
     fs::create_dir(map.path().join("a")).unwrap();
     fs::write(map.path().join("a/3"), b"theirs").unwrap();
-    let written = map.write_if(&key("a/3"), b"ours", Expect::Absent).unwrap();
-    assert!(matches!(written, Written::Lost), "there is one already");
+    let written = map.write_if(&key("a/3"), b"ours", Precondition::Absent).unwrap();
+    assert!(matches!(written, WriteOutcome::Conflict), "there is one already");
     assert_eq!(fs::read(map.path().join("a/3")).unwrap(), b"theirs");
 }
 

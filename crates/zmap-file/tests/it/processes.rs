@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use nczarr_dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Options, Precondition, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
 use nczarr_zmap_file::FileMap;
 
@@ -65,8 +65,8 @@ fn count_by_hand(map: &FileMap) {
     while done < ROUNDS {
         let version = map.read_versioned(&key, usize::MAX, &mut old).unwrap();
         let new = one_more(version.is_some().then_some(&old));
-        let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
-        if let Written::Done(_) = map.write_if(&key, &new, expect).unwrap() {
+        let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
+        if let WriteOutcome::Done(_) = map.write_if(&key, &new, expect).unwrap() {
             done += 1;
         }
     }
@@ -147,7 +147,7 @@ fn a_killed_process_leaves_whole_objects() {
     for key in map.list(&Key::root()).unwrap() {
         assert!(map.delete(&key).unwrap());
     }
-    assert_eq!(map.search(&Key::root()).unwrap(), [""; 0]);
+    assert_eq!(map.children(&Key::root()).unwrap(), [""; 0]);
     map.write(&Key::new("old").unwrap(), b"").unwrap();
     map.write(&Key::new("new").unwrap(), b"").unwrap();
 }
@@ -170,7 +170,7 @@ fn come_and_go(map: &FileMap) {
             }
             map.delete(&key).unwrap();
         }
-        map.search(&Key::root()).unwrap();
+        map.children(&Key::root()).unwrap();
         map.list(&Key::root()).unwrap();
     }
 }

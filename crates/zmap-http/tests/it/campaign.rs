@@ -91,8 +91,8 @@ fn no_fault_gives_wrong_bytes() {
     let shapes: [fn(usize) -> Ranges; 5] = [
         |_| Ranges::All,
         |number| Ranges::One(ByteRange::new(number as u64 * 10 + 1, 500)),
-        |_| Ranges::Last(100),
-        |_| Ranges::Every { first: ByteRange::new(7, 50), step: 1000, count: 3 },
+        |_| Ranges::Suffix(100),
+        |_| Ranges::Strided { first: ByteRange::new(7, 50), step: 1000, count: 3 },
         |_| Ranges::List(Arc::from([ByteRange::new(2000, 9), ByteRange::new(0, 5)])),
     ];
     let (mut reads, mut right, mut requests) = (0u64, 0u64, 0u64);

@@ -235,7 +235,7 @@ fn a_mistyped_url_says_that_nothing_is_there_and_what_was_tried() {
         let error = nczarr::open(&format!("{}/web/{path}", server.url())).expect_err("an error");
         let text = error.to_string();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{text}");
-        assert!(text.contains("nothing is there"), "{text}");
+        assert!(text.contains("no dataset found"), "{text}");
         for url in tried {
             assert!(text.contains(&format!("{}/web/{url}", server.url())), "{url}: {text}");
         }

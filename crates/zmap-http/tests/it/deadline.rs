@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{ByteRange, ByteSource as _, Key, Part, Ranges, ZMap as _};
+use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead, Key, Ranges, ZMap as _};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_zmap_http::{Config, HttpMap, HttpSource, Settings};
 
@@ -23,7 +23,7 @@ fn a() -> Key {
     Key::new("a").unwrap()
 }
 
-fn source(server: &Server, part: Part, settings: &Settings) -> nczarr_model::Result<HttpSource> {
+fn source(server: &Server, part: InitialRead, settings: &Settings) -> nczarr_model::Result<HttpSource> {
     HttpSource::with_settings(&target(server, "web/x/a"), part, &Config::DEFAULT, settings)
 }
 
@@ -33,16 +33,16 @@ const OPERATIONS: &[Operation] = &[
         map(server, settings).read(&a(), ByteRange::new(0, 50_000_000), &mut Vec::new()).map(drop)
     }),
     ("length", |server, settings| map(server, settings).len(&a()).map(drop)),
-    ("open a source", |server, settings| source(server, Part::Head(64 << 20), settings).map(drop)),
+    ("open a source", |server, settings| source(server, InitialRead::Head(64 << 20), settings).map(drop)),
     ("read a source", |server, settings| {
         server.no_faults();
-        let source = source(server, Part::Tail(1), settings)?;
+        let source = source(server, InitialRead::Tail(1), settings)?;
         server.fault(Rule::new(Fault::Stall));
         source.read(ByteRange::ALL).map(drop)
     }),
     ("read a batch", |server, settings| {
-        let parts = Ranges::Every { first: ByteRange::new(0, 1), step: 2_000_000, count: 2 };
-        let wanted = [("a".to_owned(), Ranges::All), ("a".to_owned(), Ranges::Last(1)), ("a".to_owned(), parts)];
+        let parts = Ranges::Strided { first: ByteRange::new(0, 1), step: 2_000_000, count: 2 };
+        let wanted = [("a".to_owned(), Ranges::All), ("a".to_owned(), Ranges::Suffix(1)), ("a".to_owned(), parts)];
         let mut failure = None;
         for answer in batch(&map(server, settings), &wanted, usize::MAX) {
             failure = answer.err().or(failure);

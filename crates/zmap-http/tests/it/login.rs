@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use nczarr_dispatch::{ByteRange, ByteSource as _, Key, Part, ZMap as _};
+use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead, Key, ZMap as _};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Asked, Mock, Reply};
 use nczarr_url_infer::Target;
@@ -43,7 +43,7 @@ impl Home {
     fn read(&self, url: &str, variables: &[(&str, &str)]) -> Result<Vec<u8>> {
         let target = nczarr_url_infer::parse(url).unwrap();
         let settings = self.settings(&target, variables)?;
-        let source = HttpSource::with_settings(&target, Part::Head(10), &patience(), &settings)?;
+        let source = HttpSource::with_settings(&target, InitialRead::Head(10), &patience(), &settings)?;
         let said = format!("{settings:?}{source:?}");
         assert!(!said.contains(HUSH), "{said}");
         source.read(ByteRange::ALL)

@@ -59,7 +59,7 @@ fn single_reads() {
 fn nothing_is_written_or_listed() {
     let server = server();
     let map = map(&server, &patience());
-    assert_eq!(map.search(&Key::root()).unwrap_err().kind(), ErrorKind::Perm);
+    assert_eq!(map.children(&Key::root()).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(map.list(&Key::root()).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(map.write(&key("a"), b"new").unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(map.delete(&key("a")).unwrap_err().kind(), ErrorKind::Perm);
@@ -120,12 +120,12 @@ fn ranges_that_are_near_are_one_request() {
         (list(&[part(0, 3), part(500_000, 4)]), [&all[..3], &all[500_000..500_004]].concat(), 2),
         (list(&[part(4, 0)]), Vec::new(), 1),
         (
-            Ranges::Every { first: part(100, 2), step: 200_000, count: 4 },
+            Ranges::Strided { first: part(100, 2), step: 200_000, count: 4 },
             [100, 200_100, 400_100, 600_100].iter().flat_map(|&at| all[at..at + 2].to_vec()).collect(),
             4,
         ),
-        (Ranges::Last(10), all[999_990..].to_vec(), 1),
-        (Ranges::Last(0), Vec::new(), 1),
+        (Ranges::Suffix(10), all[999_990..].to_vec(), 1),
+        (Ranges::Suffix(0), Vec::new(), 1),
         (Ranges::One(part(999_000, 5000)), all[999_000..].to_vec(), 1),
         (Ranges::One(ByteRange { offset: 999_000, len: None }), all[999_000..].to_vec(), 1),
     ] {

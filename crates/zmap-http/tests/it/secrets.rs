@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteRange, ByteSource as _, Key, Part, ZMap};
+use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead, Key, ZMap};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_zmap_http::{HttpMap, HttpSource};
 
@@ -61,7 +61,7 @@ fn nothing_prints_them() {
     server.no_faults();
     assert!(map.read(&Key::new("a").unwrap(), ByteRange::ALL, &mut bytes).unwrap());
     let url = format!("http://me:hush1@{}/web/x/a?sig=hush2", server.host());
-    let source = HttpSource::open(&nczarr_url_infer::parse(&url).unwrap(), Part::Head(2), &patience()).unwrap();
+    let source = HttpSource::open(&nczarr_url_infer::parse(&url).unwrap(), InitialRead::Head(2), &patience()).unwrap();
     assert_eq!(source.read(ByteRange::new(3, 2)).unwrap(), b"34");
     said += &format!("{source:?}");
     let told = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();

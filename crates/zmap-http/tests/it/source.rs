@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, ByteSource, Key, Part, ZMap as _};
+use nczarr_dispatch::{ByteRange, ByteSource, InitialRead, Key, ZMap as _};
 use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_zmap_http::{HttpMap, HttpSource};
@@ -17,7 +17,7 @@ fn a_file_is_read_in_parts() {
     let server = Server::start(Kind::default().web("web"));
     let all = content(1, 20_000_000);
     server.put("web", "f", all.clone());
-    for (part, at_hand) in [(Part::Head(1000), 0..1000), (Part::Tail(1000), 19_999_000..20_000_000)] {
+    for (part, at_hand) in [(InitialRead::Head(1000), 0..1000), (InitialRead::Tail(1000), 19_999_000..20_000_000)] {
         server.clear_log();
         let source = HttpSource::open(&target(&server, "web/f"), part, &patience()).unwrap();
         assert_eq!(source.len(), 20_000_000);
@@ -39,7 +39,7 @@ fn servers_without_ranges_are_read_whole() {
     let all = content(1, 100_000);
     server.put("web", "f", all.clone());
     server.fault(Rule::new(Fault::RangeIgnored));
-    for part in [Part::Head(1000), Part::Tail(1000)] {
+    for part in [InitialRead::Head(1000), InitialRead::Tail(1000)] {
         server.clear_log();
         let source = HttpSource::open(&target(&server, "web/f"), part, &patience()).unwrap();
         assert_eq!(source.read(ByteRange::new(500, 90_000)).unwrap(), all[500..90_500]);
@@ -105,7 +105,7 @@ fn a_file_that_changes_is_an_error() {
     for fault in [Fault::Replaced, Fault::Grown, Fault::Removed] {
         let server = Server::start(Kind::default().web("web"));
         server.put("web", "f", content(1, 100_000));
-        let source = HttpSource::open(&target(&server, "web/f"), Part::Head(1000), &patience()).unwrap();
+        let source = HttpSource::open(&target(&server, "web/f"), InitialRead::Head(1000), &patience()).unwrap();
         server.fault(Rule::new(fault.clone()).times(1));
         for _ in 0..2 {
             let error = source.read(ByteRange::new(50_000, 10)).unwrap_err();
@@ -114,6 +114,6 @@ fn a_file_that_changes_is_an_error() {
         }
     }
     let server = Server::start(Kind::default().web("web"));
-    let opened = HttpSource::open(&target(&server, "web/none"), Part::Head(1), &patience());
+    let opened = HttpSource::open(&target(&server, "web/none"), InitialRead::Head(1), &patience());
     assert_eq!(opened.unwrap_err().kind(), ErrorKind::NotFound);
 }

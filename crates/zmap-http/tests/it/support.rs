@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use nczarr_dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_dispatch::{Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::Result;
 use nczarr_s3_server::Server;
 use nczarr_zmap_http::{Config, HttpMap};
@@ -59,11 +59,11 @@ impl ReadJob for Job<'_> {
         Some(ReadTicket { index, ranges, hint: 1000, limit, versioned: false, into: None })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let found = found.map(|found| {
             found.map(|(found, _)| match found {
-                Found::Bytes(bytes) => bytes.to_vec(),
-                Found::InPlace => panic!("no place was given"),
+                ReadOutcome::Bytes(bytes) => bytes.to_vec(),
+                ReadOutcome::InPlace => panic!("no place was given"),
             })
         });
         let old = self.found.lock().unwrap()[ticket.index].replace(found);

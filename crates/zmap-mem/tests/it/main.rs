@@ -31,7 +31,7 @@ fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
             options: &options,
             registry: &registry,
             map: None,
-            only: None,
+            scope: None,
         };
         let create = |clobber, markers| CreateRequest {
             target: &target,

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{ByteRange, Expect, Found, Key, Ranges, ReadJob, ReadTicket, Version, Written, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, WriteOutcome, ZMap,
+};
 use nczarr_model::Result;
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
@@ -114,11 +116,11 @@ impl ReadJob for Job<'_> {
         Some(ReadTicket { index, ranges, hint: 1000, limit: 10 * self.len, versioned: false, into: None })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let found = found.map(|found| {
             found.map(|(found, _)| match found {
-                Found::Bytes(bytes) => bytes.to_vec(),
-                Found::InPlace => panic!("no place was given"),
+                ReadOutcome::Bytes(bytes) => bytes.to_vec(),
+                ReadOutcome::InPlace => panic!("no place was given"),
             })
         });
         assert!(self.found.lock().unwrap()[ticket.index].replace(found).is_none(), "two answers for one ticket");
@@ -154,8 +156,8 @@ fn reads_of(len: usize) {
     let shapes: [fn(usize) -> Ranges; 5] = [
         |_| Ranges::All,
         |number| Ranges::One(ByteRange::new(number as u64 * 10 + 1, 500)),
-        |_| Ranges::Last(100),
-        |_| Ranges::Every { first: ByteRange::new(7, 50), step: 1000, count: 3 },
+        |_| Ranges::Suffix(100),
+        |_| Ranges::Strided { first: ByteRange::new(7, 50), step: 1000, count: 3 },
         |_| Ranges::List(Arc::from([ByteRange::new(2000, 9), ByteRange::new(0, 5)])),
     ];
     let (mut all, mut right, mut requests) = (0u64, 0u64, 0u64);
@@ -240,11 +242,11 @@ fn writes() {
                 }
                 // Nobody else writes: who is first stays first.
                 let name = key(&format!("q/{number}"));
-                let written = map.write_if(&name, &new, Expect::Absent);
+                let written = map.write_if(&name, &new, Precondition::Absent);
                 let there = server.get("bucket", &format!("set/{name}"));
                 all += 1;
                 match written {
-                    Ok(Written::Done(_)) => {
+                    Ok(WriteOutcome::Done(_)) => {
                         done += 1;
                         assert!(
                             there.as_deref() == Some(&new[..]) || meddles,
@@ -252,7 +254,7 @@ fn writes() {
                         );
                     }
                     // A server that says so is believed: whoever lost looks again.
-                    Ok(Written::Lost) => {
+                    Ok(WriteOutcome::Conflict) => {
                         assert!(matches!(fault, Fault::Status(412, _)), "{fault:?} {seed}: lost to nobody");
                         assert!(there.is_none_or(|there| there == new), "{fault:?} {seed}");
                     }
@@ -304,7 +306,7 @@ fn listings() {
                 {
                     let prefix = if prefix.is_empty() { Key::root() } else { key(prefix) };
                     all += 1;
-                    if let Ok(found) = map.search(&prefix) {
+                    if let Ok(found) = map.children(&prefix) {
                         assert_eq!(found, expected, "{fault:?} {seed}: below {prefix:?}");
                         right += 1;
                     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{ByteRange, Expect, Found, Key, Part, Ranges, ReadJob, ReadTicket, Version, ZMap as _};
+use nczarr_dispatch::{
+    ByteRange, InitialRead, Key, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap as _,
+};
 use nczarr_model::Result;
 use nczarr_zmap_s3::{Access, S3Map, S3Source};
 use s3_server::{Config, Fault, Rule, Server, content};
@@ -39,10 +41,10 @@ const SIMPLE: &[Operation] = &[
     ("read from a place on", |access| read(access, ByteRange { offset: 2, len: None })),
     ("length", |access| map(access).len(&key("k")).map(drop)),
     ("list", |access| map(access).list(&Key::root()).map(drop)),
-    ("search", |access| map(access).search(&Key::root()).map(drop)),
-    ("list once", |access| map(access).list_once(&Key::root()).map(drop)),
+    ("search", |access| map(access).children(&Key::root()).map(drop)),
+    ("list once", |access| map(access).list_in_one_request(&Key::root()).map(drop)),
     ("write", |access| map(access).write(&key("k"), &content(1, 100_000))),
-    ("open a source", |access| S3Source::open(access.clone(), Part::Head(100)).map(drop)),
+    ("open a source", |access| S3Source::open(access.clone(), InitialRead::Head(100)).map(drop)),
     ("read a batch", |access| {
         let job = Job { next: AtomicUsize::new(0), failure: std::sync::Mutex::default() };
         map(access).read_batch(&job);
@@ -53,7 +55,7 @@ const SIMPLE: &[Operation] = &[
 /// Operations of several requests.
 const COMPOSED: &[Operation] = &[
     ("delete", |access| map(access).delete(&key("k")).map(drop)),
-    ("write conditionally", |access| map(access).write_if(&key("k"), b"new", Expect::Absent).map(drop)),
+    ("write conditionally", |access| map(access).write_if(&key("k"), b"new", Precondition::Absent).map(drop)),
     ("read with a version", |access| map(access).read_versioned(&key("k"), 1000, &mut Vec::new()).map(drop)),
     ("update", |access| {
         map(access).update(&key("k"), 1 << 20, &mut |_, new| {
@@ -63,7 +65,7 @@ const COMPOSED: &[Operation] = &[
     }),
     ("write in parts", |access| in_parts(access).write(&key("k"), &content(1, 1500))),
     ("write in parts conditionally", |access| {
-        in_parts(access).write_if(&key("k"), &content(1, 1500), Expect::Absent).map(drop)
+        in_parts(access).write_if(&key("k"), &content(1, 1500), Precondition::Absent).map(drop)
     }),
 ];
 
@@ -81,7 +83,7 @@ impl ReadJob for Job {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let ranges = match index {
             0 => Ranges::All,
-            1 => Ranges::Last(10),
+            1 => Ranges::Suffix(10),
             2 => Ranges::One(ByteRange::new(3, 4)),
             _ => return None,
         };
@@ -89,7 +91,7 @@ impl ReadJob for Job {
         Some(ReadTicket { index, ranges, hint: 1000, limit: usize::MAX, versioned: false, into: None })
     }
 
-    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         if let Err(error) = found {
             *self.failure.lock().unwrap() = Some(error);
         }

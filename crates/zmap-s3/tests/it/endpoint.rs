@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nczarr_dispatch::{ByteRange, Expect, Written, ZMap as _};
+use nczarr_dispatch::{ByteRange, Precondition, WriteOutcome, ZMap as _};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Server};
 
@@ -39,11 +39,14 @@ fn parts_on_the_server_that_is_named() {
     map.write(&name, &first).unwrap();
     assert!(map.read(&name, ByteRange::ALL, &mut found).unwrap() && found == first);
     // Servers that know no conditions here are left alone.
-    match map.write_if(&name, &second, Expect::Absent) {
+    match map.write_if(&name, &second, Precondition::Absent) {
         Ok(written) => {
-            assert!(matches!(written, Written::Lost));
+            assert!(matches!(written, WriteOutcome::Conflict));
             let version = map.read_versioned(&name, 20_000_000, &mut found).unwrap().expect("it is there");
-            assert!(matches!(map.write_if(&name, &second, Expect::Is(&version)).unwrap(), Written::Done(_)));
+            assert!(matches!(
+                map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(),
+                WriteOutcome::Done(_)
+            ));
             assert!(map.read(&name, ByteRange::ALL, &mut found).unwrap() && found == second);
         }
         Err(error) => {

@@ -1,6 +1,6 @@
 //! Large objects, in parts: how many requests, under faults, and against whoever writes too.
 
-use nczarr_dispatch::{Expect, Written, ZMap as _};
+use nczarr_dispatch::{Precondition, WriteOutcome, ZMap as _};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 
@@ -41,13 +41,13 @@ fn conditions_hold_for_parts_too() {
     let map = map(&server);
     let (first, second, third) = (content(1, 25_000), content(2, 24_000), content(3, 23_000));
     let name = key("big");
-    let Written::Done(Some(version)) = map.write_if(&name, &first, Expect::Absent).unwrap() else {
+    let WriteOutcome::Done(Some(version)) = map.write_if(&name, &first, Precondition::Absent).unwrap() else {
         panic!("nobody was first")
     };
-    assert!(matches!(map.write_if(&name, &second, Expect::Absent).unwrap(), Written::Lost));
-    assert!(matches!(map.write_if(&name, &second, Expect::Is(&version)).unwrap(), Written::Done(_)));
+    assert!(matches!(map.write_if(&name, &second, Precondition::Absent).unwrap(), WriteOutcome::Conflict));
+    assert!(matches!(map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(), WriteOutcome::Done(_)));
     // That was the state before.
-    assert!(matches!(map.write_if(&name, &third, Expect::Is(&version)).unwrap(), Written::Lost));
+    assert!(matches!(map.write_if(&name, &third, Precondition::Unchanged(&version)).unwrap(), WriteOutcome::Conflict));
     assert!(server.get("bucket", "set/big").unwrap() == second);
     assert_eq!(server.uploads(), 0, "what is lost is taken back");
     assert_eq!(server.keys("bucket"), ["set/big"], "nothing is left of finding out");
@@ -56,7 +56,7 @@ fn conditions_hold_for_parts_too() {
     careless.put("bucket", "set/big", first.clone());
     careless.fault(Rule::new(Fault::Unconditional).on(Op::UploadEnd));
     let map = self::map(&careless);
-    let error = map.write_if(&name, &second, Expect::Absent).unwrap_err();
+    let error = map.write_if(&name, &second, Precondition::Absent).unwrap_err();
     assert!(error.to_string().contains("conditions"), "{error}");
     assert!(careless.get("bucket", "set/big").unwrap() == first);
 }
@@ -86,14 +86,14 @@ fn a_part_is_tried_again_and_what_fails_is_taken_back() {
             let map = map(&server);
             let name = key("big");
             // Whether the server heeds conditions is found out before.
-            assert!(matches!(map.write_if(&key("other"), &new, Expect::Absent).unwrap(), Written::Done(_)));
+            assert!(matches!(map.write_if(&key("other"), &new, Precondition::Absent).unwrap(), WriteOutcome::Done(_)));
             map.write(&name, &old).unwrap();
             let mut bytes = Vec::new();
             let version = map.read_versioned(&name, 1000, &mut bytes).unwrap().expect("it is there");
             server.fault(Rule::new(fault.clone()).on(op).times(times));
             let written = match conditional {
-                true => map.write_if(&name, &new, Expect::Is(&version)).map(|written| {
-                    assert!(matches!(written, Written::Done(_)), "{op:?} {fault:?}: lost to nobody");
+                true => map.write_if(&name, &new, Precondition::Unchanged(&version)).map(|written| {
+                    assert!(matches!(written, WriteOutcome::Done(_)), "{op:?} {fault:?}: lost to nobody");
                 }),
                 false => map.write(&name, &new),
             };

@@ -1,6 +1,6 @@
 //! Where the requester pays, every request says so.
 
-use nczarr_dispatch::{ByteRange, Expect, Key, ZMap as _};
+use nczarr_dispatch::{ByteRange, Key, Precondition, ZMap as _};
 use nczarr_zmap_s3::{Access, S3Map};
 use s3_server::{Config, Op, Server, content};
 
@@ -12,7 +12,7 @@ fn everything(mut access: Access) {
     let map = S3Map::open(access, true).unwrap();
     let mut bytes = Vec::new();
     map.write(&key("a"), b"1").unwrap();
-    map.write_if(&key("b"), b"2", Expect::Absent).unwrap();
+    map.write_if(&key("b"), b"2", Precondition::Absent).unwrap();
     map.write(&key("c"), &content(1, 1500)).unwrap();
     assert!(map.read(&key("c"), ByteRange::ALL, &mut bytes).unwrap() && bytes == content(1, 1500));
     assert_eq!(map.list(&Key::root()).unwrap().len(), 3);

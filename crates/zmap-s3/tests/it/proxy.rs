@@ -1,6 +1,6 @@
 //! Requests go through the proxy that the environment names, also to buckets that are a part of a host's name.
 
-use nczarr_dispatch::{ByteRange, Expect, Key, ZMap as _};
+use nczarr_dispatch::{ByteRange, Key, Precondition, ZMap as _};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Proxy, Server, content};
 
@@ -22,7 +22,7 @@ fn every_request_goes_through_the_proxy() {
         let map = S3Map::open(access, true).unwrap();
         let mut bytes = Vec::new();
         map.write(&key("a"), &content(1, 1000)).unwrap();
-        map.write_if(&key("b"), b"2", Expect::Absent).unwrap();
+        map.write_if(&key("b"), b"2", Precondition::Absent).unwrap();
         assert!(map.read(&key("a"), ByteRange::ALL, &mut bytes).unwrap() && bytes == content(1, 1000));
         assert_eq!(map.list(&Key::root()).unwrap().len(), 2);
         assert!(map.delete(&key("a")).unwrap() && map.delete(&key("b")).unwrap());

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteRange, Expect, ZMap};
+use nczarr_dispatch::{ByteRange, Precondition, ZMap};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Rule, Server};
 
@@ -76,7 +76,7 @@ fn planted_secrets_are_nowhere() {
             let done = [
                 map.write(&key, b"1").err(),
                 map.read(&key, ByteRange::ALL, &mut out).err(),
-                map.write_if(&key, b"2", Expect::Absent).err(),
+                map.write_if(&key, b"2", Precondition::Absent).err(),
                 map.list(&nczarr_dispatch::Key::root()).err(),
                 map.delete(&key).err(),
             ];

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nczarr::{ErrorKind, Result};
-use nczarr_dispatch::{ByteRange, ByteSource as _, Part};
+use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead};
 use nczarr_zmap_s3::S3Source;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 
@@ -14,7 +14,7 @@ fn an_object_is_read_in_parts() {
     let server = Server::start(Config::default());
     let all = content(1, 20_000_000);
     server.put("bucket", "f", all.clone());
-    for (part, at_hand) in [(Part::Head(1000), 0..1000), (Part::Tail(1000), 19_999_000..20_000_000)] {
+    for (part, at_hand) in [(InitialRead::Head(1000), 0..1000), (InitialRead::Tail(1000), 19_999_000..20_000_000)] {
         server.clear_log();
         let source = S3Source::open(access(&server, "f"), part).unwrap();
         assert_eq!(source.len(), 20_000_000);
@@ -30,9 +30,9 @@ fn an_object_is_read_in_parts() {
         }
     }
     server.put("bucket", "empty", "");
-    let source = S3Source::open(access(&server, "empty"), Part::Tail(100)).unwrap();
+    let source = S3Source::open(access(&server, "empty"), InitialRead::Tail(100)).unwrap();
     assert_eq!((source.len(), source.read(ByteRange::new(0, 10)).unwrap()), (0, Vec::new()));
-    let none = S3Source::open(access(&server, "none"), Part::Head(1)).unwrap_err();
+    let none = S3Source::open(access(&server, "none"), InitialRead::Head(1)).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::NotFound, "{none}");
 }
 
@@ -41,7 +41,7 @@ fn an_object_that_changes_is_an_error() {
     for fault in [Fault::Replaced, Fault::Grown, Fault::Removed] {
         let server = Server::start(Config::default());
         server.put("bucket", "f", content(1, 20_000_000));
-        let source = S3Source::open(access(&server, "f"), Part::Head(1000)).unwrap();
+        let source = S3Source::open(access(&server, "f"), InitialRead::Head(1000)).unwrap();
         server.fault(Rule::new(fault.clone()).after(1).times(1));
         // It is another one from the second of three pieces on, and stays it.
         for range in [ByteRange::new(2000, 18_000_000), ByteRange::new(50_000, 10)] {
@@ -61,7 +61,7 @@ fn one_object_by_every_kind_of_fault() {
         server.put("bucket", "f", all.clone());
         let mut access = access(&server, "f");
         access.patience.stall = std::time::Duration::from_millis(300);
-        let source = S3Source::open(access, Part::Tail(1000)).unwrap();
+        let source = S3Source::open(access, InitialRead::Tail(1000)).unwrap();
         server.fault(Rule::new(fault.clone()).chance(1, 300));
         for at in (0..39_000).step_by(3_000) {
             asked += 1;

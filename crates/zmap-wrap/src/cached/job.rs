@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::{
-    Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
 };
 use nczarr_model::Result;
 
@@ -58,7 +58,7 @@ impl<'a> CachedReads<'a> {
         };
         self.cached.hit(found.as_ref().map_or(0, |bytes| bytes.len()));
         match found {
-            Ok(bytes) => self.inner.done(ticket, Ok(Some((Found::Bytes(&bytes), None)))),
+            Ok(bytes) => self.inner.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes), None)))),
             Err(error) => self.inner.done(ticket, Err(error)),
         }
         None
@@ -71,8 +71,8 @@ impl ReadJob for CachedReads<'_> {
         self.inner.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.inner.left()
+    fn remaining(&self) -> Option<usize> {
+        self.inner.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
@@ -85,15 +85,15 @@ impl ReadJob for CachedReads<'_> {
     }
 
     /// What is kept is kept whole.
-    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         if let Some((key, part, seen)) = take(&self.out, ticket.index) {
             match (&found, &ticket.into) {
-                (Ok(Some((Found::Bytes(bytes), _))), _) => self.cached.learn(&key, part, Some(bytes), seen),
-                (Ok(Some((Found::InPlace, _))), Some(into)) => {
+                (Ok(Some((ReadOutcome::Bytes(bytes), _))), _) => self.cached.learn(&key, part, Some(bytes), seen),
+                (Ok(Some((ReadOutcome::InPlace, _))), Some(into)) => {
                     self.cached.learn(&key, part, Some(into.filled()), seen);
                 }
                 (Ok(None), _) => self.cached.learn(&key, part, None, seen),
@@ -148,7 +148,7 @@ impl WriteJob for WatchedWrites<'_> {
         self.inner.parts(index, put)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         // Nobody is told before the cache knows.
         drop(take(&self.out, ticket.index));
         self.inner.done(ticket, outcome);

@@ -1,6 +1,8 @@
 //! The map's methods over a cache.
 
-use nczarr_dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
+};
 use nczarr_model::Result;
 
 use super::job::{CachedReads, WatchedWrites};
@@ -50,16 +52,16 @@ impl ZMap for Cached {
         Ok(true)
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.search(prefix)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.children(prefix)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.names(prefix)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.possible_children(prefix)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.unnamable(prefix)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.invalid_names(prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -95,8 +97,8 @@ impl ZMap for Cached {
         self.inner.list(prefix)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.inner.list_once(prefix)
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.inner.list_in_one_request(prefix)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -143,12 +145,12 @@ impl ZMap for Cached {
         self.inner.read_versioned(key, limit, out)
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let _writing = self.begin(key)?;
         self.inner.write_if(key, value, expect)
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let _writing = self.begin(key)?;
         self.inner.update(key, limit, change)
     }

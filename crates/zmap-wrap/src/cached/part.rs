@@ -31,7 +31,7 @@ impl Part {
         match ranges {
             Ranges::All => Some(Self::All),
             Ranges::One(range) => Some(Self::of(*range)),
-            Ranges::Last(count) => Some(Self::Last(*count)),
+            Ranges::Suffix(count) => Some(Self::Last(*count)),
             _ => None,
         }
     }

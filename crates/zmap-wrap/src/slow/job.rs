@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::{
-    Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
 };
 use nczarr_model::{Error, Result};
 
@@ -53,8 +53,8 @@ impl ReadJob for SlowReads<'_> {
         self.inner.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.inner.left()
+    fn remaining(&self) -> Option<usize> {
+        self.inner.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
@@ -77,15 +77,15 @@ impl ReadJob for SlowReads<'_> {
     }
 
     /// What takes its time, or is torn, is a whole object.
-    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
 
-    fn done(&self, mut ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, mut ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let filled = |ticket: &ReadTicket<'_>| ticket.into.as_ref().map_or(0, |into| into.filled().len());
         match &found {
-            Ok(Some((Found::Bytes(bytes), _))) => self.slow.carry(bytes.len()),
-            Ok(Some((Found::InPlace, _))) => self.slow.carry(filled(&ticket)),
+            Ok(Some((ReadOutcome::Bytes(bytes), _))) => self.slow.carry(bytes.len()),
+            Ok(Some((ReadOutcome::InPlace, _))) => self.slow.carry(filled(&ticket)),
             Ok(None) | Err(_) => {}
         }
         match (self.marked.take(ticket.index), found) {
@@ -93,8 +93,8 @@ impl ReadJob for SlowReads<'_> {
             (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
             (Some(Later::Short), Ok(Some((found, version)))) => {
                 let bytes = match found {
-                    Found::Bytes(bytes) => bytes[..bytes.len() / 2].to_vec(),
-                    Found::InPlace => {
+                    ReadOutcome::Bytes(bytes) => bytes[..bytes.len() / 2].to_vec(),
+                    ReadOutcome::InPlace => {
                         let into = ticket.into.as_ref().map(|into| into.filled()).unwrap_or_default();
                         into[..into.len() / 2].to_vec()
                     }
@@ -102,7 +102,7 @@ impl ReadJob for SlowReads<'_> {
                 if let Some(into) = &mut ticket.into {
                     into.clear();
                 }
-                self.inner.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+                self.inner.done(ticket, Ok(Some((ReadOutcome::Bytes(&bytes), version))));
             }
             (_, found) => self.inner.done(ticket, found),
         }
@@ -125,13 +125,13 @@ impl<'a> SlowWrites<'a> {
         let mut scratch = Vec::new();
         let value = match self.inner.value(ticket.index, &mut scratch)? {
             Payload::Scratch => &scratch,
-            Payload::Caller(value) => value,
+            Payload::Borrowed(value) => value,
         };
         let half = &value[..value.len() / 2];
         self.slow.carry(half.len());
-        match &ticket.expect {
+        match &ticket.precondition {
             None => self.slow.inner.write(key, half),
-            Some(expect) => self.slow.inner.write_if(key, half, expect.as_expect()).map(drop),
+            Some(expect) => self.slow.inner.write_if(key, half, expect.as_precondition()).map(drop),
         }
     }
 }
@@ -170,7 +170,7 @@ impl WriteJob for SlowWrites<'_> {
         let payload = self.inner.value(index, scratch)?;
         self.slow.carry(match &payload {
             Payload::Scratch => scratch.len(),
-            Payload::Caller(bytes) => bytes.len(),
+            Payload::Borrowed(bytes) => bytes.len(),
         });
         Ok(payload)
     }
@@ -186,7 +186,7 @@ impl WriteJob for SlowWrites<'_> {
         })
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         match (self.marked.take(ticket.index), outcome) {
             (Some(Later::Panic), Ok(_)) => panic_at(Op::WriteBatch, &Key::root()),
             (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use nczarr_dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::Op;
@@ -185,16 +187,16 @@ impl ZMap for Slow {
         self.fetch(Op::Read, key, out, |out| self.inner.read(key, range, out))
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.run(Op::Search, prefix, || self.inner.search(prefix))
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.run(Op::Search, prefix, || self.inner.children(prefix))
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.run(Op::Names, prefix, || self.inner.names(prefix))
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.run(Op::Names, prefix, || self.inner.possible_children(prefix))
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.run(Op::Names, prefix, || self.inner.unnamable(prefix))
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.run(Op::Names, prefix, || self.inner.invalid_names(prefix))
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -221,8 +223,8 @@ impl ZMap for Slow {
         self.run(Op::List, prefix, || self.inner.list(prefix))
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.run(Op::ListOnce, prefix, || self.inner.list_once(prefix))
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.run(Op::ListOnce, prefix, || self.inner.list_in_one_request(prefix))
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -260,11 +262,11 @@ impl ZMap for Slow {
         self.fetch(Op::ReadVersioned, key, out, |out| self.inner.read_versioned(key, limit, out))
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         self.store(Op::WriteIf, key, value, |value| self.inner.write_if(key, value, expect))
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let fault = self.begin(Op::Update, key);
         if let Some(Fault::Fail(kind)) = fault {
             return Err(injected(kind, Op::Update, key));

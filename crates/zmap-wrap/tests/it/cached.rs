@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use nczarr_dispatch::{ByteRange, Expect, OutBuf, Ranges, ZMap};
+use nczarr_dispatch::{ByteRange, OutBuf, Precondition, Ranges, ZMap};
 use nczarr_model::ErrorKind;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Cached, Counting, Fault, Faults, Keep, Op, Slow, When};
@@ -33,7 +33,7 @@ fn part(map: &dyn ZMap, at: &str, range: ByteRange) -> Option<Vec<u8>> {
 
 fn into(map: &dyn ZMap, at: &str, offset: u64, room: usize) -> Option<Vec<u8>> {
     let mut memory = vec![0; room];
-    let mut out = OutBuf::over(&mut memory);
+    let mut out = OutBuf::from_slice(&mut memory);
     map.read_into(&key(at), offset, &mut out).unwrap().then(|| out.filled().to_vec())
 }
 
@@ -54,14 +54,14 @@ fn what_was_read_is_not_asked_for_again() {
             ("all again", |map| batch(map, "a", Ranges::All), "abcdef"),
             ("a range", |map| part(map, "a", ByteRange::new(1, 2)), "bc"),
             ("into", |map| into(map, "a", 2, 3), "cde"),
-            ("the end", |map| batch(map, "a", Ranges::Last(2)), "ef"),
+            ("the end", |map| batch(map, "a", Ranges::Suffix(2)), "ef"),
             ("from", |map| batch(map, "a", Ranges::One(ByteRange { offset: 5, len: None })), "f"),
             (
                 "several",
                 |map| batch(map, "a", Ranges::List([ByteRange::new(4, 2), ByteRange::new(0, 1)].into())),
                 "efa",
             ),
-            ("steps", |map| batch(map, "a", Ranges::Every { first: ByteRange::new(0, 1), step: 2, count: 3 }), "ace"),
+            ("steps", |map| batch(map, "a", Ranges::Strided { first: ByteRange::new(0, 1), step: 2, count: 3 }), "ace"),
         ],
         &[
             ("more than there is", |map| part(map, "a", ByteRange::first(100)), "abcdef"),
@@ -69,7 +69,7 @@ fn what_was_read_is_not_asked_for_again() {
         ],
         &[("more room than there is", |map| into(map, "a", 0, 100), "abcdef"), ("all", |map| read(map, "a"), "abcdef")],
         &[
-            ("more of the end", |map| batch(map, "a", Ranges::Last(100)), "abcdef"),
+            ("more of the end", |map| batch(map, "a", Ranges::Suffix(100)), "abcdef"),
             ("all", |map| read(map, "a"), "abcdef"),
         ],
         &[
@@ -106,7 +106,7 @@ fn what_was_not_read_is_not_made_up() {
     assert_eq!(part(&cached, "a", ByteRange::new(0, 3)).unwrap(), b"abc");
     assert_eq!(read(&cached, "a").unwrap(), b"abcdef");
     assert_eq!(part(&cached, "a", ByteRange::new(0, 0)).unwrap(), b"");
-    assert_eq!(batch(&cached, "a", Ranges::Last(0)).unwrap(), b"");
+    assert_eq!(batch(&cached, "a", Ranges::Suffix(0)).unwrap(), b"");
     // The limits and ranges that the map inside would refuse are refused.
     for ranges in [Ranges::All, Ranges::List([ByteRange::new(5, 2)].into())] {
         let job = Batch::reads(&[("a", ranges)]);
@@ -135,7 +135,7 @@ impl nczarr_dispatch::ReadJob for Limited<'_> {
     fn done(
         &self,
         ticket: nczarr_dispatch::ReadTicket<'_>,
-        found: nczarr_model::Result<Option<(nczarr_dispatch::Found<'_>, Option<nczarr_dispatch::Version>)>>,
+        found: nczarr_model::Result<Option<(nczarr_dispatch::ReadOutcome<'_>, Option<nczarr_dispatch::Version>)>>,
     ) {
         nczarr_dispatch::ReadJob::done(self.0, ticket, found);
     }
@@ -163,7 +163,7 @@ fn every_way_to_write_is_seen() {
             "write_if",
             |map| {
                 let version = map.read_versioned(&key("a"), 100, &mut Vec::new()).unwrap().unwrap();
-                map.write_if(&key("a"), b"changed", Expect::Is(&version)).unwrap();
+                map.write_if(&key("a"), b"changed", Precondition::Unchanged(&version)).unwrap();
             },
             Some("changed"),
         ),
@@ -327,7 +327,7 @@ fn no_reader_sees_what_was_before_a_write_that_was_done() {
                         .unwrap(),
                     _ => {
                         let version = cached.read_versioned(&key("n"), 8, &mut Vec::new()).unwrap().unwrap();
-                        cached.write_if(&key("n"), &n.to_le_bytes(), Expect::Is(&version)).unwrap();
+                        cached.write_if(&key("n"), &n.to_le_bytes(), Precondition::Unchanged(&version)).unwrap();
                     }
                 }
                 done.store(n, SeqCst);
@@ -383,14 +383,14 @@ proptest! {
                         found.map(|found| format!("{found} {out:?}")).map_err(|error| error.kind())
                     }),
                     Step::Last(at, count) => same(&|map| {
-                        let job = Batch::reads(&[(KEYS[at], Ranges::Last(count))]);
+                        let job = Batch::reads(&[(KEYS[at], Ranges::Suffix(count))]);
                         map.read_batch(&job);
                         let found = job.fetched().remove(0).1;
                         found.map(|found| format!("{found:?}")).map_err(|error| error.kind())
                     }),
                     Step::Into(at, offset, room) => same(&|map| {
                         let mut memory = vec![0; room];
-                        let mut out = OutBuf::over(&mut memory);
+                        let mut out = OutBuf::from_slice(&mut memory);
                         let found = map.read_into(&key(KEYS[at]), offset, &mut out);
                         found.map(|found| format!("{found} {:?}", out.filled())).map_err(|error| error.kind())
                     }),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Expect, OutBuf, Ranges, Version, Written, ZMap};
+use nczarr_dispatch::{ByteRange, OutBuf, Precondition, Ranges, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
 use nczarr_zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
 
@@ -25,7 +25,7 @@ fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
         }
         Op::ReadInto => {
             let mut memory = [0; 9];
-            let mut into = OutBuf::over(&mut memory);
+            let mut into = OutBuf::from_slice(&mut memory);
             assert!(map.read_into(&at, 3, &mut into)?);
             assert_eq!(into.filled(), b"into");
         }
@@ -38,12 +38,12 @@ fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
             map.read_batch(&job);
             assert_eq!(job.fetched().remove(0).1?.unwrap(), b"batch");
         }
-        Op::Search => assert_eq!(map.search(&at)?, ["search"]),
-        Op::Names => assert_eq!(map.names(&at)?, ["names"]),
+        Op::Search => assert_eq!(map.children(&at)?, ["search"]),
+        Op::Names => assert_eq!(map.possible_children(&at)?, ["names"]),
         Op::List => assert_eq!(map.list(&at)?, [key("list")]),
-        Op::ListOnce => assert_eq!(map.list_once(&at)?, Some(vec![key("once")])),
+        Op::ListOnce => assert_eq!(map.list_in_one_request(&at)?, Some(vec![key("once")])),
         Op::Write => map.write(&at, b"x")?,
-        Op::WriteIf => assert!(matches!(map.write_if(&at, b"x", Expect::Absent)?, Written::Lost)),
+        Op::WriteIf => assert!(matches!(map.write_if(&at, b"x", Precondition::Absent)?, WriteOutcome::Conflict)),
         Op::Update => {
             let mut seen = None;
             map.update(&at, 100, &mut |old, _| {
@@ -55,7 +55,7 @@ fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
         Op::WriteBatch => {
             let job = Batch::writes(&["x"]);
             map.write_batch(&job);
-            assert!(matches!(job.outcomes().remove(0).1?, Written::Lost));
+            assert!(matches!(job.outcomes().remove(0).1?, WriteOutcome::Conflict));
         }
         Op::Delete => assert!(map.delete(&at)?),
         Op::Rename => map.rename(&at, &key("to"))?,

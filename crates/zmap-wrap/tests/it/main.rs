@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::check_map;
 use nczarr_dispatch::{ByteRange, Key, Options, ReadJob, ReadTicket, ZMap};
-use nczarr_dispatch::{Found, Payload, Ranges, Version, WriteJob, WriteTicket, Written};
+use nczarr_dispatch::{Payload, Ranges, ReadOutcome, Version, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
@@ -90,7 +90,7 @@ fn a_view_for_reading_refuses_to_write_and_names_the_key() {
     errors.push(map.delete(&key("a/b")).unwrap_err());
     errors.push(map.rename(&key("a/b"), &key("d")).unwrap_err());
     errors.push(map.update(&key("a/b"), 100, &mut |_, _| panic!("not asked")).unwrap_err());
-    errors.push(map.write_if(&key("a/b"), b"new", nczarr_dispatch::Expect::Absent).unwrap_err());
+    errors.push(map.write_if(&key("a/b"), b"new", nczarr_dispatch::Precondition::Absent).unwrap_err());
     for (i, error) in errors.iter().enumerate() {
         assert_eq!(error.kind(), ErrorKind::Perm);
         assert!(error.to_string().contains(if i == 1 { "\"c\"" } else { "\"a/b\"" }), "{error}");
@@ -106,7 +106,7 @@ fn what_is_asked_for_is_counted() {
     map.write(&key("a"), &[1; 10]).unwrap();
     map.write(&key("a/b"), &[1; 5]).unwrap_err();
     map.write_batch(&Batch::writes(&["b", "c"]));
-    map.read_batch(&Batch::reads(&[("a", Ranges::All), ("b", Ranges::Last(2)), ("x", Ranges::All)]));
+    map.read_batch(&Batch::reads(&[("a", Ranges::All), ("b", Ranges::Suffix(2)), ("x", Ranges::All)]));
     map.update(&key("a"), 100, &mut |old, new| {
         new.extend_from_slice(&old.unwrap()[..4]);
         Ok(())
@@ -136,7 +136,7 @@ struct Batch {
     wanted: Vec<(Key, Ranges)>,
     next: AtomicUsize,
     fetched: Mutex<Vec<Fetched>>,
-    written: Mutex<Vec<(usize, Result<Written>)>>,
+    written: Mutex<Vec<(usize, Result<WriteOutcome>)>>,
 }
 
 impl Batch {
@@ -155,7 +155,7 @@ impl Batch {
         fetched
     }
 
-    fn outcomes(self) -> Vec<(usize, Result<Written>)> {
+    fn outcomes(self) -> Vec<(usize, Result<WriteOutcome>)> {
         let mut written = self.written.into_inner().unwrap();
         written.sort_by_key(|(index, _)| *index);
         written
@@ -179,11 +179,11 @@ impl ReadJob for Batch {
         Some(ReadTicket { index, ranges, hint: 10, limit: 1 << 20, versioned: false, into: None })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let found = found.map(|found| {
             found.map(|(found, _)| match found {
-                Found::Bytes(bytes) => bytes.to_vec(),
-                Found::InPlace => ticket.into.unwrap().filled().to_vec(),
+                ReadOutcome::Bytes(bytes) => bytes.to_vec(),
+                ReadOutcome::InPlace => ticket.into.unwrap().filled().to_vec(),
             })
         });
         self.fetched.lock().unwrap().push((ticket.index, found));
@@ -196,7 +196,7 @@ impl WriteJob for Batch {
     }
 
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
-        Some(WriteTicket { index: self.take(key)?.0, expect: None })
+        Some(WriteTicket { index: self.take(key)?.0, precondition: None })
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
@@ -205,7 +205,7 @@ impl WriteJob for Batch {
         Ok(Payload::Scratch)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         self.written.lock().unwrap().push((ticket.index, outcome));
     }
 }

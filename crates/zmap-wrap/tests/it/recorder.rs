@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use nczarr_dispatch::{
-    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, UpdateFn, Version, WriteJob, WriteOutcome,
+    ZMap,
 };
 use nczarr_model::Result;
 use nczarr_zmap_wrap::Op;
@@ -55,17 +56,17 @@ impl ZMap for Recorder {
         Ok(true)
     }
 
-    fn search(&self, _: &Key) -> Result<Vec<String>> {
+    fn children(&self, _: &Key) -> Result<Vec<String>> {
         self.note(Op::Search);
         Ok(vec!["search".to_owned()])
     }
 
-    fn names(&self, _: &Key) -> Result<Vec<String>> {
+    fn possible_children(&self, _: &Key) -> Result<Vec<String>> {
         self.note(Op::Names);
         Ok(vec!["names".to_owned()])
     }
 
-    fn unnamable(&self, _: &Key) -> Result<Vec<String>> {
+    fn invalid_names(&self, _: &Key) -> Result<Vec<String>> {
         self.note(Op::Names);
         Ok(vec!["unnamable".to_owned()])
     }
@@ -100,7 +101,7 @@ impl ZMap for Recorder {
         Ok(vec![Key::new("list")?])
     }
 
-    fn list_once(&self, _: &Key) -> Result<Option<Vec<Key>>> {
+    fn list_in_one_request(&self, _: &Key) -> Result<Option<Vec<Key>>> {
         self.note(Op::ListOnce);
         Ok(Some(vec![Key::new("once")?]))
     }
@@ -135,12 +136,12 @@ impl ZMap for Recorder {
         Ok(Some(Version::new(7u8)))
     }
 
-    fn write_if(&self, _: &Key, _: &[u8], _: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, _: &Key, _: &[u8], _: Precondition<'_>) -> Result<WriteOutcome> {
         self.note(Op::WriteIf);
-        Ok(Written::Lost)
+        Ok(WriteOutcome::Conflict)
     }
 
-    fn update(&self, _: &Key, _: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, _: &Key, _: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.note(Op::Update);
         let mut new = Vec::new();
         change(Some(b"old"), &mut new)
@@ -154,7 +155,7 @@ impl ZMap for Recorder {
         self.note(Op::ReadBatch);
         let mut key = Key::root();
         while let Some(ticket) = job.next(&mut key) {
-            job.done(ticket, Ok(Some((Found::Bytes(b"batch"), None))));
+            job.done(ticket, Ok(Some((ReadOutcome::Bytes(b"batch"), None))));
         }
     }
 
@@ -162,7 +163,7 @@ impl ZMap for Recorder {
         self.note(Op::WriteBatch);
         let mut key = Key::root();
         while let Some(ticket) = job.next(&mut key) {
-            let outcome = job.value(ticket.index, &mut Vec::new()).map(|_| Written::Lost);
+            let outcome = job.value(ticket.index, &mut Vec::new()).map(|_| WriteOutcome::Conflict);
             job.done(ticket, outcome);
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nczarr_dispatch::{ByteRange, Expect, OutBuf, Ranges, ZMap};
+use nczarr_dispatch::{ByteRange, OutBuf, Precondition, Ranges, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Fault, Faults, Op, Slow, When};
@@ -20,7 +20,7 @@ fn write(map: &dyn ZMap, op: Op, value: &[u8]) -> Result<()> {
         Op::Write => map.write(&key("a"), value),
         Op::WriteIf => {
             let version = map.read_versioned(&key("a"), 100, &mut Vec::new())?;
-            let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
             map.write_if(&key("a"), value, expect).map(drop)
         }
         Op::Update => map.update(&key("a"), 100, &mut |_, new| {
@@ -78,7 +78,7 @@ fn fetch(map: &dyn ZMap, op: Op) -> Result<Vec<u8>> {
         Op::ReadVersioned => drop(map.read_versioned(&key("a"), 100, &mut out)?),
         Op::ReadInto => {
             let mut memory = [0; 6];
-            let mut into = OutBuf::over(&mut memory);
+            let mut into = OutBuf::from_slice(&mut memory);
             map.read_into(&key("a"), 0, &mut into)?;
             out = into.filled().to_vec();
         }
@@ -110,8 +110,8 @@ fn a_read_fails_or_is_short() {
         let error = match op {
             Op::Len => map.len(&key("a")).map(drop),
             Op::Exists => map.exists(&key("a")).map(drop),
-            Op::Search => map.search(&key("a")).map(drop),
-            Op::Names => map.names(&key("a")).map(drop),
+            Op::Search => map.children(&key("a")).map(drop),
+            Op::Names => map.possible_children(&key("a")).map(drop),
             Op::List => map.list(&key("a")).map(drop),
             Op::Delete => map.delete(&key("a")).map(drop),
             Op::Rename => map.rename(&key("a"), &key("b")),
@@ -130,7 +130,7 @@ fn time_adds_up_and_nobody_waits() {
     map.write(&key("a"), &[0; 100]).unwrap();
     assert_eq!(map.elapsed(), hour + second * 100);
     assert!(map.exists(&key("a")).unwrap());
-    map.read_batch(&Batch::reads(&[("a", Ranges::Last(7)), ("b", Ranges::All)]));
+    map.read_batch(&Batch::reads(&[("a", Ranges::Suffix(7)), ("b", Ranges::All)]));
     assert_eq!(map.elapsed(), hour * 4 + second * 107);
     map.write_batch(&Batch::writes(&["abc"]));
     map.update(&key("a"), 100, &mut |_, new| {

@@ -221,7 +221,7 @@ fn many_members_and_far_ones() {
     let bytes = archive(many()).unwrap();
     assert_eq!(seen_by_others(&bytes).len(), 70_000);
     let map = of(&bytes);
-    assert_eq!(map.search(&Key::root()).unwrap(), ["v"]);
+    assert_eq!(map.children(&Key::root()).unwrap(), ["v"]);
     let mut out = Vec::new();
     for (key, value) in many().step_by(997) {
         assert!(map.read(&key, ByteRange::ALL, &mut out).unwrap() && out == value);

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_dispatch::{ByteRange, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_zip::ZipMap;
 use zip::write::SimpleFileOptions;
@@ -36,16 +36,16 @@ impl ReadJob for Reads<'_> {
             return None;
         }
         key.set(&self.key);
-        let into = self.into.lock().unwrap().take().map(OutBuf::over);
+        let into = self.into.lock().unwrap().take().map(OutBuf::from_slice);
         let (ranges, limit, versioned) = (self.ranges.clone(), self.limit, self.versioned);
         Some(ReadTicket { index: 0, ranges, hint: 0, limit, versioned, into })
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let back = found.map(|found| {
             found.map(|(bytes, version)| match bytes {
-                Found::Bytes(bytes) => (bytes.to_vec(), version),
-                Found::InPlace => (ticket.into.unwrap().filled().to_vec(), version),
+                ReadOutcome::Bytes(bytes) => (bytes.to_vec(), version),
+                ReadOutcome::InPlace => (ticket.into.unwrap().filled().to_vec(), version),
             })
         });
         *self.back.lock().unwrap() = Some(back);
@@ -63,14 +63,14 @@ fn read(map: &ZipMap, name: &str, ranges: &Ranges, limit: usize, versioned: bool
 fn every_form_of_range_is_cut_from_the_whole() {
     let values = [vec![], b"x".to_vec(), (0..5000u32).flat_map(|i| (i * i).to_le_bytes()).collect::<Vec<u8>>()];
     let list = |list: &[(u64, u64)]| Ranges::List(list.iter().map(|&(at, len)| ByteRange::new(at, len)).collect());
-    let every = |at, len, step, count| Ranges::Every { first: ByteRange::new(at, len), step, count };
+    let every = |at, len, step, count| Ranges::Strided { first: ByteRange::new(at, len), step, count };
     let ranges = [
         Ranges::All,
         Ranges::One(ByteRange { offset: 3, len: None }),
         Ranges::One(ByteRange::new(0, 1)),
         Ranges::One(ByteRange::new(19_000, u64::MAX)),
-        Ranges::Last(0),
-        Ranges::Last(7),
+        Ranges::Suffix(0),
+        Ranges::Suffix(7),
         list(&[(0, 1)]),
         list(&[(9000, 11), (4, 0), (0, 3), (19_999, 1)]),
         list(&[(19_999, 2)]),

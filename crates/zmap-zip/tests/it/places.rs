@@ -119,8 +119,8 @@ fn what_is_known_to_be_in_vain_is_not_written() {
     let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
     map.write(&key("v"), b"1").unwrap();
     let before = std::fs::metadata(&path).unwrap().len();
-    let lost = map.write_if(&key("v"), &[0; 1000], nczarr_dispatch::Expect::Absent).unwrap();
-    assert!(matches!(lost, nczarr_dispatch::Written::Lost));
+    let lost = map.write_if(&key("v"), &[0; 1000], nczarr_dispatch::Precondition::Absent).unwrap();
+    assert!(matches!(lost, nczarr_dispatch::WriteOutcome::Conflict));
     assert_eq!(map.write(&key("v/0"), &[0; 1000]).unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), before);
 }

@@ -315,7 +315,7 @@ impl ZMap for VirtualChunks {
         Ok(true)
     }
 
-    fn search(&self, _: &Key) -> Result<Vec<String>> {
+    fn children(&self, _: &Key) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nczarr_dispatch::place;
+use nczarr_dispatch::single_file;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::super::cursor::damaged;
@@ -72,7 +72,7 @@ pub(crate) fn file(from: &HdfFile, name: &str) -> Result<Option<HdfFile>> {
     };
     let path = path_beside(own.parent().unwrap_or(Path::new(".")), name.strip_prefix("./").unwrap_or(name))?;
     let io = |error: io::Error| Error::io(path.display().to_string(), error);
-    let opened = match place::open_regular(&path) {
+    let opened = match single_file::open_regular(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(io)?.ok_or_else(|| elsewhere(path.display()))?,
     };

@@ -104,7 +104,7 @@ pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
 /// Appends the stream of `src`.
 #[cfg(feature = "fast-deflate")]
 pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-    let room = dst.room();
+    let room = dst.remaining();
     let fits = match encode_in_parts(wrap, level, src, dst)? {
         Some(fits) => fits,
         None => encode_if_it_fits(wrap, quickest(wrap, level, src), src, dst)?,
@@ -118,7 +118,7 @@ fn quickest(wrap: Wrap, level: u32, src: &[u8]) -> u32 {
     let mut memory = Vec::new();
     quicker_level::level(level, src, |level, sample| {
         memory.resize(sample.len(), 0);
-        let mut out = OutBuf::over(&mut memory);
+        let mut out = OutBuf::from_slice(&mut memory);
         encode_if_it_fits(wrap, level, sample, &mut out).ok().filter(|fits| *fits)?;
         Some(out.filled().len())
     })
@@ -177,7 +177,7 @@ pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut Ou
     };
     with_compressor(level, |compressor| {
         let mut written = 0;
-        // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `written` of them.
+        // SAFETY: libdeflate writes at most `remaining` bytes from `start`, and has written the first `written` of them.
         unsafe {
             raw_out::append(dst, usize::MAX, |start, room| {
                 // SAFETY: the context is alive and ours alone; lengths are those of the memory.

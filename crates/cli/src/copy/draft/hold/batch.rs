@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{
-    Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -25,8 +25,8 @@ impl ReadJob for Reads<'_> {
         self.job.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.job.left()
+    fn remaining(&self) -> Option<usize> {
+        self.job.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
@@ -41,7 +41,7 @@ impl ReadJob for Reads<'_> {
                     let part = ticket.ranges.cut(key, &bytes, ticket.limit);
                     let version = ticket.versioned.then(|| Version::comparable(write));
                     match part {
-                        Ok(part) => self.job.done(ticket, Ok(Some((Found::Bytes(&part), version)))),
+                        Ok(part) => self.job.done(ticket, Ok(Some((ReadOutcome::Bytes(&part), version)))),
                         Err(error) => self.job.done(ticket, Err(error)),
                     }
                 }
@@ -49,11 +49,11 @@ impl ReadJob for Reads<'_> {
         }
     }
 
-    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         self.job.sink(ticket)
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         self.job.done(ticket, found);
     }
 }
@@ -79,13 +79,13 @@ impl WriteJob for Writes<'_> {
             let mut scratch = Vec::new();
             let payload = self.job.value(ticket.index, &mut scratch).map(|payload| match payload {
                 Payload::Scratch => None,
-                Payload::Caller(bytes) => Some(bytes),
+                Payload::Borrowed(bytes) => Some(bytes),
             });
             let outcome = payload.map(|bytes| {
                 let (bytes, mut documents) = (bytes.unwrap_or(&scratch), self.hold.documents());
-                match &ticket.expect {
-                    Some(expect) => documents.put_if(key, bytes, expect.as_expect()),
-                    None => Written::Done(Some(documents.put(key, bytes))),
+                match &ticket.precondition {
+                    Some(expect) => documents.put_if(key, bytes, expect.as_precondition()),
+                    None => WriteOutcome::Done(Some(documents.put(key, bytes))),
                 }
             });
             self.job.done(ticket, outcome);
@@ -104,7 +104,7 @@ impl WriteJob for Writes<'_> {
         self.job.parts(index, put)
     }
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         self.job.done(ticket, outcome);
     }
 }
@@ -135,15 +135,17 @@ impl WriteJob for Publish {
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         key.set(&self.documents.get(index)?.0);
-        Some(WriteTicket { index, expect: None })
+        Some(WriteTicket { index, precondition: None })
     }
 
     fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         let document = self.documents.get(index);
-        document.map(|(_, bytes)| Payload::Caller(bytes)).ok_or_else(|| ErrorKind::Internal.context("no such document"))
+        document
+            .map(|(_, bytes)| Payload::Borrowed(bytes))
+            .ok_or_else(|| ErrorKind::Internal.context("no such document"))
     }
 
-    fn done(&self, _ticket: WriteTicket, outcome: Result<Written>) {
+    fn done(&self, _ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         if let Err(error) = outcome {
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use nczarr::dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr::dispatch::{
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
+};
 use nczarr_model::{ErrorKind, Result};
 
 use super::super::fingerprint::Sum;
@@ -46,13 +48,13 @@ impl Documents {
         Version::comparable(self.writes)
     }
 
-    fn put_if(&mut self, key: &Key, bytes: &[u8], expect: Expect<'_>) -> Written {
+    fn put_if(&mut self, key: &Key, bytes: &[u8], expect: Precondition<'_>) -> WriteOutcome {
         let there = self.all.get(key).map(|(_, write)| *write);
         let same = match expect {
-            Expect::Absent => there.is_none(),
-            Expect::Is(version) => there.is_some_and(|write| Version::comparable(write).same(version)),
+            Precondition::Absent => there.is_none(),
+            Precondition::Unchanged(version) => there.is_some_and(|write| Version::comparable(write).same(version)),
         };
-        if same { Written::Done(Some(self.put(key, bytes))) } else { Written::Lost }
+        if same { WriteOutcome::Done(Some(self.put(key, bytes))) } else { WriteOutcome::Conflict }
     }
 }
 
@@ -166,21 +168,21 @@ impl ZMap for Hold {
     }
 
     /// Of documents only: what has none is not there yet.
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let documents = self.documents();
-        let below = documents.all.keys().filter_map(|key| key.below(prefix)?.split('/').next());
+        let below = documents.all.keys().filter_map(|key| key.relative_to(prefix)?.split('/').next());
         let mut names: Vec<String> = below.map(str::to_owned).collect();
         names.sort_unstable();
         names.dedup();
         Ok(names)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.search(prefix)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.children(prefix)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.unnamable(prefix)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.invalid_names(prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -219,10 +221,10 @@ impl ZMap for Hold {
     /// As [`Hold::search`].
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         let documents = self.documents();
-        Ok(documents.all.keys().filter(|key| *key == prefix || key.below(prefix).is_some()).cloned().collect())
+        Ok(documents.all.keys().filter(|key| *key == prefix || key.relative_to(prefix).is_some()).cloned().collect())
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
         self.list(prefix).map(Some)
     }
 
@@ -264,14 +266,14 @@ impl ZMap for Hold {
         Ok(Some(Version::comparable(write)))
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         match self.is_held(key) {
             true => Ok(self.documents().put_if(key, value, expect)),
             false => self.inner.write_if(key, value, expect),
         }
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         if !self.is_held(key) {
             return self.inner.update(key, limit, change);
         }

@@ -1,15 +1,14 @@
-//! [`Piece`]: uninitialised memory for results and decoded chunks.
+//! [`Allocation`]: uninitialised memory for results and decoded chunks.
 //!
-//! Fresh small pages cost more than what is copied to them. So pieces of 32 KiB to 2 MiB are cut from slabs of one
-//! huge page each, and larger ones get huge pages of their own, where the system has them; small ones are
-//! the allocator's. A slab goes back to the system with its last piece; at most [`KEPT`] empty ones are kept for
-//! what comes next. The first slab of a process has small pages: programs that read little stay small. Where there are more,
-//! only what was used of it before is used again, since its fresh pages cost several times as much; those of a large piece
-//! are asked for at once, which halves that.
-//! Who takes slab after slab and gives none back finds the next one made, its page cleared by another thread ([`ahead`]).
+//! Applies to allocations of 32 KiB or more: first use of small pages costs more than the copy into them.
+//! Allocations of 32 KiB to 2 MiB are cut from [`HugePage`]s; larger ones get huge pages of their own;
+//! smaller ones come from the global allocator. Falls back to small pages on systems without huge pages. A
+//! huge page is freed with its last allocation, but up to [`KEPT`] empty ones are kept. The first one of a
+//! process has small pages, so that small programs stay small; of several, only its used part is used again.
+//! A thread that takes page after page finds the next one prepared ([`page_maker`]).
 //!
-//! Slabs belong to pools, each with a lock that is held while a few words are looked at; a thread cuts from the
-//! pool it was given, so that threads rarely meet. What is written in a piece, its owner knows: [`Buffer`](crate::Buffer).
+//! Huge pages belong to pools with short locks. Each thread has one pool, so threads rarely contend. The
+//! owner of an allocation tracks its initialised part: [`Buffer`](crate::Buffer).
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::MaybeUninit;
@@ -21,47 +20,48 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::OutBuf;
 
-pub(crate) mod ahead;
+pub(crate) mod page_maker;
 
-/// One line of the processor's cache: streaming stores need whole ones.
+/// The size of a cache line: streaming stores write whole ones.
 const LINE: usize = 64;
-/// The usual size of a page; where they are larger, what is asked for by this one is refused, and nothing lost.
+/// The usual page size. Larger pages only make the system refuse a hint.
 const PAGE: usize = 4 << 10;
-/// The usual size of a huge page, and the size and alignment of a slab.
+/// The usual size of a huge page; also size and alignment of a [`HugePage`].
 const HUGE_PAGE: usize = 2 << 20;
-/// What slabs are cut in: one bit of a mask each.
+/// The unit of allocation within a huge page: one bit of a mask.
 const UNIT: usize = HUGE_PAGE / u128::BITS as usize;
-/// Smaller pieces are the allocator's.
+/// Smaller allocations use the global allocator.
 const SMALLEST: usize = 32 << 10;
-/// Fresh small pages of a piece of so many bytes or more are asked for at once: one by one they take twice the time.
+/// Unused small pages of an allocation of this size or more are populated at once, in half the time of single
+/// page faults.
 const AT_ONCE: usize = 128 << 10;
-/// Empty slabs kept in all pools together.
+/// The number of empty huge pages kept in all pools together.
 const KEPT: usize = 2;
 
-/// A power of two. Many threads that read at once share them evenly.
+/// The number of pools, a power of two.
 const POOLS: usize = 16;
 
-static SLABS: [Mutex<Vec<Slab>>; POOLS] = [const { Mutex::new(Vec::new()) }; POOLS];
+static SLABS: [Mutex<Vec<HugePage>>; POOLS] = [const { Mutex::new(Vec::new()) }; POOLS];
 
-/// Empty slabs in the pools.
+/// The number of empty huge pages in the pools.
 static EMPTY: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether there was a slab before.
+/// Whether a huge page was allocated before.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Memory of a huge page's size and alignment.
-struct Slab {
+/// Memory with the size and alignment of a huge page.
+struct HugePage {
     start: NonNull<u8>,
-    /// One bit per unit that is part of a piece.
+    /// One bit per allocated unit.
     used: u128,
-    /// One bit per unit that costs no more than in another slab: all, or with small pages those that were used before.
+    /// One bit per unit that needs no page faults: all units; with small pages those that were used before.
     ready: u128,
 }
 
 // SAFETY: a slab owns its memory; the pool's lock guards the mask.
-unsafe impl Send for Slab {}
+unsafe impl Send for HugePage {}
 
-impl Slab {
+impl HugePage {
     const LAYOUT: Layout = match Layout::from_size_align(HUGE_PAGE, HUGE_PAGE) {
         Ok(layout) => layout,
         Err(_) => panic!("the size of a page is a power of two"),
@@ -80,10 +80,10 @@ impl Slab {
         Some(Self { start, used: 0, ready })
     }
 
-    /// Takes `units` units that follow one another, if there are so many of which all are [`Slab::ready`], or the slab is
-    /// the only one; and whether all are ready.
+    /// Allocates `units` adjacent units that are all `ready`, or any units if this is the `only` page.
+    /// Returns also whether all are ready.
     fn cut(&mut self, units: u32, only: bool) -> Option<(NonNull<u8>, bool)> {
-        // Bit `i` stays as long as the units from `i` on are free, of ever more units.
+        // Bit `i` stays set while the units from `i` on are free, for growing lengths.
         let able = if only { u128::MAX } else { self.ready };
         let (mut free, mut found) = (able & !self.used, 1);
         while found < units {
@@ -104,7 +104,7 @@ impl Slab {
     }
 }
 
-impl Drop for Slab {
+impl Drop for HugePage {
     fn drop(&mut self) {
         debug_assert_eq!(self.used, 0);
         // SAFETY: allocated in `new` with this layout, and no piece of it is left.
@@ -116,78 +116,78 @@ fn mask(units: u32) -> u128 {
     u128::MAX >> (u128::BITS - units)
 }
 
-/// Uninitialised memory of a fixed size: 64-byte aligned if it has so many bytes, else 8-byte aligned.
-pub struct Piece {
+/// Uninitialised memory of a fixed size: 64-byte aligned from 64 bytes on, else 8-byte aligned.
+pub struct Allocation {
     start: NonNull<MaybeUninit<u8>>,
     len: usize,
-    home: Home,
+    home: MemoryOwner,
 }
 
 #[derive(Clone, Copy)]
-enum Home {
+enum MemoryOwner {
     Nowhere,
     Alone(Layout),
     Pool(usize),
-    /// A mapping of so many bytes.
+    /// A mapping of this length.
     #[cfg(all(target_os = "linux", not(miri)))]
     Mapped(usize),
 }
 
 // SAFETY: a piece owns its memory, like a boxed slice.
-unsafe impl Send for Piece {}
+unsafe impl Send for Allocation {}
 // SAFETY: shared access only reads.
-unsafe impl Sync for Piece {}
+unsafe impl Sync for Allocation {}
 
 #[repr(align(64))]
-struct Line;
+struct CacheLine;
 
-impl Piece {
-    /// Without memory.
-    pub const EMPTY: Self = Self { start: NonNull::<Line>::dangling().cast(), len: 0, home: Home::Nowhere };
+impl Allocation {
+    /// Allocates `len` bytes.
+    pub const EMPTY: Self = Self { start: NonNull::<CacheLine>::dangling().cast(), len: 0, home: MemoryOwner::Nowhere };
 
-    /// `len` bytes.
+    /// Allocates `len` bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::NoMem`] if there is no such memory.
+    /// [`ErrorKind::NoMem`] if memory is short.
     pub fn new(len: usize) -> Result<Self> {
         if !(SMALLEST..=HUGE_PAGE).contains(&len) {
-            return Self::alone(len);
+            return Self::unpooled(len);
         }
         let units = len.div_ceil(UNIT) as u32;
         let pool = own_pool();
-        let (start, ready) = cut(pool, units).ok_or_else(|| no_memory(len))?;
+        let (start, ready) = take_units(pool, units).ok_or_else(|| no_memory(len))?;
         if !ready && len >= AT_ONCE {
             populate(start.addr().get(), len / PAGE * PAGE);
         }
-        Ok(Self { start: start.cast(), len, home: Home::Pool(pool) })
+        Ok(Self { start: start.cast(), len, home: MemoryOwner::Pool(pool) })
     }
 
-    /// `len` bytes that share no slab: for memory that is kept and used again.
+    /// Allocates `len` bytes outside the pools, for memory that is kept and reused.
     ///
     /// # Errors
-    /// As [`Piece::new`].
-    pub fn alone(len: usize) -> Result<Self> {
+    /// As [`Allocation::new`].
+    pub fn unpooled(len: usize) -> Result<Self> {
         if len == 0 {
             return Ok(Self::EMPTY);
         }
         let align = match len {
             HUGE_PAGE.. => HUGE_PAGE,
             LINE.. => LINE,
-            // What every allocator gives without searching for it.
+            // The alignment of every allocator.
             _ => align_of::<u64>(),
         };
         let layout = Layout::from_size_align(len, align).map_err(|_| no_memory(len))?;
         // SAFETY: the layout has a size other than 0.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| no_memory(len))?;
         advise(start, len);
-        Ok(Self { start: start.cast(), len, home: Home::Alone(layout) })
+        Ok(Self { start: start.cast(), len, home: MemoryOwner::Alone(layout) })
     }
 
-    /// `len` zero bytes that share no slab. Large ones the system gives so, and nobody has to write them.
+    /// Allocates `len` zero bytes outside the pools. The system provides large ones already zeroed.
     ///
     /// # Errors
-    /// As [`Piece::new`].
-    pub fn zeros(len: usize) -> Result<Self> {
+    /// As [`Allocation::new`].
+    pub fn zeroed(len: usize) -> Result<Self> {
         #[cfg(all(target_os = "linux", not(miri)))]
         if len >= HUGE_PAGE {
             use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
@@ -197,45 +197,45 @@ impl Piece {
             let start = unsafe { mmap_anonymous(std::ptr::null_mut(), whole, access, MapFlags::PRIVATE) };
             let start = start.ok().and_then(|start| NonNull::new(start.cast::<u8>())).ok_or_else(|| no_memory(len))?;
             advise(start, whole);
-            return Ok(Self { start: start.cast(), len, home: Home::Mapped(whole) });
+            return Ok(Self { start: start.cast(), len, home: MemoryOwner::Mapped(whole) });
         }
-        let mut piece = Self::alone(len)?;
-        piece.bytes().fill(MaybeUninit::new(0));
+        let mut piece = Self::unpooled(len)?;
+        piece.uninit_bytes().fill(MaybeUninit::new(0));
         Ok(piece)
     }
 
-    /// How many bytes.
+    /// Allocates `len` bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no memory.
+    /// Whether the size is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first byte's place. What is behind it may not be initialised.
+    /// Returns the address of the first byte. The memory may be uninitialised.
     pub fn start(&self) -> NonNull<MaybeUninit<u8>> {
         self.start
     }
 
-    /// The memory, to be written.
-    pub fn bytes(&mut self) -> &mut [MaybeUninit<u8>] {
+    /// Returns the memory for writing.
+    pub fn uninit_bytes(&mut self) -> &mut [MaybeUninit<u8>] {
         // SAFETY: `start` and `len` are those of memory that `self` owns (or 0); `MaybeUninit` needs no contents.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 
-impl Drop for Piece {
+impl Drop for Allocation {
     fn drop(&mut self) {
         match self.home {
-            Home::Nowhere => {}
-            // SAFETY: allocated with this very layout, in `alone`.
-            Home::Alone(layout) => unsafe { dealloc(self.start.as_ptr().cast(), layout) },
-            Home::Pool(pool) => put_back(pool, self.start.addr().get(), self.len.div_ceil(UNIT) as u32),
+            MemoryOwner::Nowhere => {}
+            // SAFETY: allocated with this very layout, in `unpooled`.
+            MemoryOwner::Alone(layout) => unsafe { dealloc(self.start.as_ptr().cast(), layout) },
+            MemoryOwner::Pool(pool) => put_back(pool, self.start.addr().get(), self.len.div_ceil(UNIT) as u32),
             #[cfg(all(target_os = "linux", not(miri)))]
-            // SAFETY: mapped with this very length, in `zeros`; nobody else knows of it.
-            Home::Mapped(whole) => drop(unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), whole) }),
+            // SAFETY: mapped with this very length, in `zeroed`; nobody else knows of it.
+            MemoryOwner::Mapped(whole) => drop(unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), whole) }),
         }
     }
 }
@@ -244,7 +244,7 @@ fn no_memory(len: usize) -> nczarr_model::Error {
     ErrorKind::NoMem.context(format!("{len} bytes"))
 }
 
-/// The pool this thread cuts from.
+/// Returns the pool of this thread.
 fn own_pool() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -253,15 +253,15 @@ fn own_pool() -> usize {
     POOL.try_with(|pool| *pool).unwrap_or(0)
 }
 
-fn lock(pool: usize) -> MutexGuard<'static, Vec<Slab>> {
+fn lock(pool: usize) -> MutexGuard<'static, Vec<HugePage>> {
     SLABS[pool % POOLS].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory of so many units, and whether its pages are there or huge.
-fn cut(pool: usize, units: u32) -> Option<(NonNull<u8>, bool)> {
+/// Allocates `units` units. Returns the address, and whether the pages are present or huge.
+fn take_units(pool: usize, units: u32) -> Option<(NonNull<u8>, bool)> {
     let mut slabs = lock(pool);
     let only = slabs.len() == 1;
-    // The newest slabs are the least full.
+    // The newest pages are the least full.
     for at in (0..slabs.len()).rev() {
         let slab = &mut slabs[at];
         let empty = slab.used == 0;
@@ -271,27 +271,27 @@ fn cut(pool: usize, units: u32) -> Option<(NonNull<u8>, bool)> {
                 let slab = slabs.remove(at);
                 slabs.push(slab);
                 drop(slabs);
-                ahead::begun(pool);
+                page_maker::huge_page_started(pool);
             }
             return Some(taken);
         }
     }
     let mut slab = match EMPTY.load(Ordering::Relaxed) {
-        0 => Slab::new()?,
+        0 => HugePage::new()?,
         _ => match empty_of_another(pool) {
             Some(slab) => slab,
-            None => Slab::new()?,
+            None => HugePage::new()?,
         },
     };
     let taken = slab.cut(units, true);
     slabs.push(slab);
     drop(slabs);
-    ahead::begun(pool);
+    page_maker::huge_page_started(pool);
     taken
 }
 
-/// An empty slab of another pool. Nobody waits here: a pool in use is passed over.
-fn empty_of_another(pool: usize) -> Option<Slab> {
+/// Takes an empty huge page of another pool, skipping locked pools.
+fn empty_of_another(pool: usize) -> Option<HugePage> {
     for other in (0..POOLS).filter(|&other| other != pool % POOLS) {
         let Ok(mut slabs) = SLABS[other].try_lock() else { continue };
         if let Some(at) = slabs.iter().position(|slab| slab.used == 0) {
@@ -304,7 +304,7 @@ fn empty_of_another(pool: usize) -> Option<Slab> {
 
 fn put_back(pool: usize, addr: usize, units: u32) {
     let mut slabs = lock(pool);
-    let inside = |slab: &Slab| addr.checked_sub(slab.start.addr().get()).filter(|&offset| offset < HUGE_PAGE);
+    let inside = |slab: &HugePage| addr.checked_sub(slab.start.addr().get()).filter(|&offset| offset < HUGE_PAGE);
     let found = slabs.iter().enumerate().find_map(|(at, slab)| inside(slab).map(|offset| (at, offset / UNIT)));
     let Some((at, unit)) = found else {
         debug_assert!(false, "a piece lies in a slab of its pool");
@@ -315,16 +315,16 @@ fn put_back(pool: usize, addr: usize, units: u32) {
     if slab.used != 0 {
         return;
     }
-    ahead::ended();
+    page_maker::huge_page_freed();
     if EMPTY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < KEPT).then_some(n + 1)).is_err() {
         let gone = slabs.swap_remove(at);
-        // The system takes its time.
+        // Freeing takes long: the lock is released first.
         drop(slabs);
         drop(gone);
     }
 }
 
-/// Asks for huge pages, for as many as lie in the memory. A system without them is no worse off.
+/// Requests huge pages for the part of the memory that can have them. Systems without them ignore it.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise(start: NonNull<u8>, bytes: usize) {
     if bytes >= HUGE_PAGE {
@@ -337,24 +337,24 @@ fn advise(start: NonNull<u8>, bytes: usize) {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn advise(_: NonNull<u8>, _: usize) {}
 
-/// Pages of the memory of an output, for which the system is asked before anything is written there: who waits for a
-/// network has the time.
+/// Pages of an output's memory that are populated before the output is written, for example while a request
+/// is pending.
 #[derive(Debug, Clone, Copy)]
-pub struct Pages {
+pub struct PageRange {
     start: usize,
     len: usize,
 }
 
-impl Pages {
-    /// Those of all of an output's memory, but for what is less than a huge page.
+impl PageRange {
+    /// Returns the whole huge pages of an output's memory.
     #[must_use]
-    pub fn of(out: &OutBuf<'_>) -> Self {
+    pub fn huge_pages_of(out: &OutBuf<'_>) -> Self {
         Self::whole(out, HUGE_PAGE)
     }
 
-    /// Those of all of an output's memory, but for what is less than a page.
+    /// Returns the whole pages of an output's memory.
     #[must_use]
-    pub fn all_of(out: &OutBuf<'_>) -> Self {
+    pub fn pages_of(out: &OutBuf<'_>) -> Self {
         Self::whole(out, PAGE)
     }
 
@@ -365,25 +365,25 @@ impl Pages {
         Self { start: first, len: end.saturating_sub(first) }
     }
 
-    /// Asks for those of `len` bytes from byte `from` of them on, as far as there are so many. What is written there stays, and
-    /// may be written meanwhile. Whether that can be done at all.
-    pub fn prepare_some(self, from: usize, len: usize) -> bool {
+    /// Populates `len` bytes from byte `from` of the range on, up to its end. Content is kept, and may be
+    /// written meanwhile. Returns whether the system supports this.
+    pub fn populate_range(self, from: usize, len: usize) -> bool {
         match self.len.checked_sub(from) {
             None | Some(0) => true,
             Some(rest) => populate(self.start + from, len.min(rest)),
         }
     }
 
-    /// How many bytes they are.
+    /// Returns the length in bytes.
     pub fn bytes(self) -> usize {
         self.len
     }
 }
 
-/// Asks for pages; whether the system can do that.
+/// Populates pages. Returns whether the system supports this.
 ///
-/// The system clears a huge page towards the page that was asked for: who asks for the last one has it cleared from its first
-/// byte to its last, in two thirds of the time that it takes backwards.
+/// The system clears a huge page towards the requested small page. Requesting the last one clears it
+/// forwards, in two thirds of the time.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn populate(start: usize, len: usize) -> bool {
     let ask = |start, len| {
@@ -417,37 +417,37 @@ mod tests {
     fn pages_that_are_prepared_keep_what_is_written() {
         let mut memory = vec![0; 5 * HUGE_PAGE];
         memory.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at / 4096) as u8);
-        let pages = Pages::of(&OutBuf::over(&mut memory));
+        let pages = PageRange::huge_pages_of(&OutBuf::from_slice(&mut memory));
         assert!((3 * HUGE_PAGE..=5 * HUGE_PAGE).contains(&pages.len));
-        pages.prepare_some(0, pages.bytes());
+        pages.populate_range(0, pages.bytes());
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
         for from in [0, HUGE_PAGE, pages.bytes() - 1, pages.bytes(), usize::MAX] {
-            pages.prepare_some(from, HUGE_PAGE);
-            pages.prepare_some(from, usize::MAX);
+            pages.populate_range(from, HUGE_PAGE);
+            pages.populate_range(from, usize::MAX);
         }
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
-        let none = Pages::of(&OutBuf::over(&mut [0; 9]));
-        assert!(none.bytes() == 0 && none.prepare_some(0, HUGE_PAGE));
-        let none = Pages::all_of(&OutBuf::over(&mut [0; 9]));
-        assert!(none.bytes() == 0 && none.prepare_some(0, PAGE));
-        let all = Pages::all_of(&OutBuf::over(&mut memory[..10_000 << 3]));
+        let none = PageRange::huge_pages_of(&OutBuf::from_slice(&mut [0; 9]));
+        assert!(none.bytes() == 0 && none.populate_range(0, HUGE_PAGE));
+        let none = PageRange::pages_of(&OutBuf::from_slice(&mut [0; 9]));
+        assert!(none.bytes() == 0 && none.populate_range(0, PAGE));
+        let all = PageRange::pages_of(&OutBuf::from_slice(&mut memory[..10_000 << 3]));
         assert!((9_000 << 3..=10_000 << 3).contains(&all.bytes()));
-        all.prepare_some(0, all.bytes());
+        all.populate_range(0, all.bytes());
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
     }
 
-    fn fill(piece: &mut Piece, byte: u8) {
-        piece.bytes().fill(MaybeUninit::new(byte));
+    fn fill(piece: &mut Allocation, byte: u8) {
+        piece.uninit_bytes().fill(MaybeUninit::new(byte));
     }
 
-    fn holds(piece: &mut Piece, byte: u8) -> bool {
+    fn holds(piece: &mut Allocation, byte: u8) -> bool {
         // SAFETY: written by `fill` before.
-        piece.bytes().iter().all(|found| unsafe { found.assume_init() } == byte)
+        piece.uninit_bytes().iter().all(|found| unsafe { found.assume_init() } == byte)
     }
 
     #[test]
     fn units_are_found_wherever_they_fit() {
-        let mut slab = Slab::new().unwrap();
+        let mut slab = HugePage::new().unwrap();
         let base = slab.start.addr().get();
         let mut at = |used: u128, units| {
             slab.used = used;
@@ -475,7 +475,7 @@ mod tests {
 
     #[test]
     fn small_pages_are_used_again_only() {
-        let mut slab = Slab::new().unwrap();
+        let mut slab = HugePage::new().unwrap();
         let base = slab.start.addr().get();
         slab.ready = 0;
         let place = |(start, ready): (NonNull<u8>, bool)| ((start.addr().get() - base) / UNIT, ready);
@@ -514,10 +514,10 @@ mod tests {
             HUGE_PAGE + 1,
             3 * HUGE_PAGE + 5,
         ];
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<Allocation> = Vec::new();
         for round in 0..3 {
             for (i, &len) in sizes.iter().enumerate() {
-                let mut piece = Piece::new(len).unwrap();
+                let mut piece = Allocation::new(len).unwrap();
                 assert_eq!((piece.len(), piece.is_empty()), (len, len == 0));
                 let align = if len >= 64 || len == 0 { 64 } else { 8 };
                 assert!(piece.start().addr().get().is_multiple_of(align), "{len}");
@@ -532,8 +532,8 @@ mod tests {
 
     #[test]
     fn memory_goes_back() {
-        let pieces: Vec<Piece> = (0..200).map(|i| Piece::new(SMALLEST + i * 4000).unwrap()).collect();
-        let bytes: usize = pieces.iter().map(Piece::len).sum();
+        let pieces: Vec<Allocation> = (0..200).map(|i| Allocation::new(SMALLEST + i * 4000).unwrap()).collect();
+        let bytes: usize = pieces.iter().map(Allocation::len).sum();
         let (all, _) = slabs();
         assert!(all * HUGE_PAGE >= bytes, "{all} slabs");
         drop(pieces);
@@ -545,24 +545,24 @@ mod tests {
     #[test]
     fn what_no_memory_has_is_an_error() {
         for len in [usize::MAX, isize::MAX as usize, isize::MAX as usize - HUGE_PAGE] {
-            assert_eq!(Piece::new(len).map(drop).unwrap_err().kind(), ErrorKind::NoMem);
+            assert_eq!(Allocation::new(len).map(drop).unwrap_err().kind(), ErrorKind::NoMem);
         }
     }
 
     #[test]
     fn threads_cut_and_give_back_at_once() {
         let rounds = if cfg!(miri) { 5 } else { 300 };
-        let (give, take) = std::sync::mpsc::channel::<(Piece, u8)>();
+        let (give, take) = std::sync::mpsc::channel::<(Allocation, u8)>();
         std::thread::scope(|scope| {
             for thread in 0..4u64 {
                 let give = give.clone();
                 scope.spawn(move || {
                     let mut state = thread + 1;
-                    let mut held: Vec<(Piece, u8)> = Vec::new();
+                    let mut held: Vec<(Allocation, u8)> = Vec::new();
                     for round in 0..rounds {
                         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                         let (len, byte) = (SMALLEST + (state >> 33) as usize % (1 << 18), (state >> 20) as u8);
-                        let mut piece = Piece::new(len).unwrap();
+                        let mut piece = Allocation::new(len).unwrap();
                         fill(&mut piece, byte);
                         match round % 3 {
                             0 => give.send((piece, byte)).unwrap(),

@@ -1,34 +1,34 @@
-//! [`Refused`]: keys that the storage refused while a dataset was looked for, and [`no_dataset`], the error in the end.
+//! [`RefusedKeys`]: forbidden keys met while resolving a path. [`no_dataset_error`]: the final error.
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::Target;
 
 use crate::{Forbidden, Key};
 
-/// The URLs that a message names, at most.
+/// The maximum number of URLs in a message.
 const MOST: usize = 12;
 
-/// Keys that were refused, so that it is not known whether there is such an object.
+/// Forbidden keys: it is unknown whether they exist.
 #[derive(Debug, Default)]
-pub(super) struct Refused(Vec<(Key, Error)>);
+pub(super) struct RefusedKeys(Vec<(Key, Error)>);
 
-impl Refused {
-    /// Takes note of a refusal.
+impl RefusedKeys {
+    /// Records a forbidden key.
     ///
     /// # Errors
-    /// Every other failure.
-    pub(super) fn take(&mut self, key: &Key, error: Error) -> Result<()> {
-        if !Forbidden::caused(&error) {
+    /// Any other error is returned.
+    pub(super) fn record(&mut self, key: &Key, error: Error) -> Result<()> {
+        if !Forbidden::is_cause_of(&error) {
             return Err(error);
         }
         self.0.push((key.clone(), error));
         Ok(())
     }
 
-    /// The first refusal, if there is one.
+    /// Returns the first refusal as an error, if there is one.
     ///
     /// # Errors
-    /// That refusal.
+    /// The first refusal.
     pub(super) fn check(self) -> Result<()> {
         self.0.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
     }
@@ -42,10 +42,10 @@ impl Refused {
     }
 }
 
-/// The error where no document of a dataset was found: the URLs that were tried, and those that the server refused.
+/// Returns the error for a URL without a document: it names the tried URLs and the forbidden ones.
 ///
-/// A driver that looks for the documents itself uses it too.
-pub fn no_dataset(target: &Target, tried: &[Key], refused: &[(Key, Error)]) -> Error {
+/// Drivers that search for documents themselves use it too.
+pub fn no_dataset_error(target: &Target, tried: &[Key], refused: &[(Key, Error)]) -> Error {
     let place = Target { modes: Vec::new(), ..target.clone() }.to_string();
     let place = place.trim_end_matches('/');
     let url = |key: &Key| if key.is_root() { place.to_owned() } else { format!("{place}/{key}") };
@@ -57,16 +57,16 @@ pub fn no_dataset(target: &Target, tried: &[Key], refused: &[(Key, Error)]) -> E
     };
     let Some((_, first)) = refused.first() else {
         let tried = urls(&mut tried.iter());
-        return ErrorKind::NotFound.context(format!("{target}: nothing is there; these URLs were tried: {tried}"));
+        return ErrorKind::NotFound.context(format!("{target}: no dataset found; tried these URLs: {tried}"));
     };
     let forbidden = urls(&mut refused.iter().map(|(key, _)| key));
     let mut absent = tried.iter().filter(|key| !refused.iter().any(|(other, _)| other == *key)).peekable();
     let absent = match absent.peek() {
-        Some(_) => format!("; not there: {}", urls(&mut absent)),
+        Some(_) => format!("; absent: {}", urls(&mut absent)),
         None => String::new(),
     };
     let what = format!(
-        "{target}: no document of a dataset can be read; forbidden (403), or not there: {forbidden}{absent}; the first \
+        "{target}: no document can be read; forbidden (403) or absent: {forbidden}{absent}; first \
          answer: {}",
         first.what()
     );

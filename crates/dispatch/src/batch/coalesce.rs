@@ -1,29 +1,29 @@
-//! [`Stretches`]: what is near is read as one.
+//! [`CoalescedRanges`] and [`coalesce`]: join ranges that are close together into one read.
 //!
-//! The one place that says what "near" is, for maps that are asked for several ranges and for who decides what to ask for.
+//! Maps that read several ranges use it, and so do callers that decide which ranges to request.
 
 use crate::ByteRange;
 
-/// Ranges of bytes, added in the order of their first byte: those that meet, or are no more than a gap apart, are one.
+/// Ranges of bytes, added in the order of their first byte. Ranges at most `gap` bytes apart become one.
 #[derive(Debug, Clone)]
-pub struct Stretches {
+pub struct CoalescedRanges {
     gap: u64,
     list: Vec<(u64, u64)>,
     bytes: u64,
 }
 
-impl Stretches {
-    /// None yet; `gap` bytes between two ranges are rather read than asked for twice.
+impl CoalescedRanges {
+    /// An empty list. Two ranges at most `gap` bytes apart are read as one.
     pub fn new(gap: u64) -> Self {
         Self { gap, list: Vec::new(), bytes: 0 }
     }
 
-    /// Whether a range that begins at `from` would be one with the last.
+    /// Whether a range that begins at `from` joins the last range.
     pub fn is_near(&self, from: u64) -> bool {
         self.list.last().is_some_and(|&(_, end)| from <= end.saturating_add(self.gap))
     }
 
-    /// How many bytes there would be, those in gaps too, with the range up to `to`.
+    /// Returns the total length after adding `from..to`, gaps included.
     pub fn bytes_with(&self, from: u64, to: u64) -> u64 {
         let more = match self.list.last() {
             Some(&(_, end)) if self.is_near(from) => to.saturating_sub(end),
@@ -32,7 +32,7 @@ impl Stretches {
         self.bytes.saturating_add(more)
     }
 
-    /// Adds the range up to `to`.
+    /// Adds the range `from..to`.
     pub fn add(&mut self, from: u64, to: u64) {
         self.bytes = self.bytes_with(from, to);
         let near = self.is_near(from);
@@ -42,24 +42,24 @@ impl Stretches {
         }
     }
 
-    /// First byte of each, and the one behind its last.
+    /// The first byte of each range, and the byte after its last.
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.list
     }
 
-    /// How many bytes they have together.
+    /// The total length in bytes, gaps included.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// Ranges that together hold all of `parts`, sorted, those that meet or are no more than `gap` bytes apart made one. Parts
-/// have their `len` set.
+/// Returns sorted ranges that cover all of `parts`. Ranges at most `gap` bytes apart are joined. Each part
+/// has a `len`.
 pub fn coalesce(parts: &[ByteRange], gap: u64) -> Vec<ByteRange> {
     let mut parts: Vec<(u64, u64)> =
         parts.iter().map(|part| (part.offset, part.offset.saturating_add(part.len.unwrap_or(0)))).collect();
     parts.sort_unstable();
-    let mut stretches = Stretches::new(gap);
+    let mut stretches = CoalescedRanges::new(gap);
     parts.into_iter().for_each(|(from, to)| stretches.add(from, to));
     stretches.list.into_iter().map(|(from, to)| ByteRange::new(from, to - from)).collect()
 }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_near_is_one() {
-        let mut stretches = Stretches::new(4);
+        let mut stretches = CoalescedRanges::new(4);
         for (from, to, near, bytes) in
             [(10, 20, false, 10), (15, 18, true, 10), (24, 30, true, 20), (35, 36, false, 21), (36, 50, true, 35)]
         {

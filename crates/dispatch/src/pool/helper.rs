@@ -1,37 +1,37 @@
-//! [`super::pull_beside`]: one thread more, on another processor.
+//! A helper thread on another processor, for [`super::run_with_helper`].
 //!
-//! Work of half a millisecond that goes by in the system, such as the making of many small files, gains from a second thread only
-//! if that runs at once, elsewhere. Schedulers that would rather keep a processor idle leave a thread that was just woken on
-//! the processor of who woke it, for longer than such work takes. So the one thread of this process that helps so is kept
-//! off its caller's processor, where the system can do that (Linux), before it is called.
+//! Applies to work of about half a millisecond in the system, such as creating many small files. Such work
+//! gains from a second thread only if that thread starts at once on another processor. Some schedulers leave
+//! a woken thread on its waker's processor for longer than the work takes. So on Linux the helper's affinity
+//! excludes the caller's processor. Falls back to the pool if the helper is busy.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A pool of one, and the thread it consists of.
-struct Helper {
+/// A pool of one thread, and that thread.
+struct HelperThread {
     pool: ThreadPool,
     thread: place::Thread,
 }
 
-/// The helper, once it was needed; `None` where there is no thread to be had.
-static HELPER: OnceLock<Option<Helper>> = OnceLock::new();
+/// The helper, created on first use; `None` if the thread could not start.
+static HELPER: OnceLock<Option<HelperThread>> = OnceLock::new();
 
-/// Somebody has the helper.
+/// Whether the helper is in use.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
-/// The helper, as long as somebody has it.
-struct Called(&'static Helper);
+/// Exclusive use of the helper.
+struct HelperGuard(&'static HelperThread);
 
-impl Called {
-    /// The helper, if nobody has it and it can run beside the calling thread.
+impl HelperGuard {
+    /// Takes the helper if it is free and can run on another processor.
     fn try_now() -> Option<Self> {
         if BUSY.swap(true, Ordering::Acquire) {
             return None;
         }
-        let helper = HELPER.get_or_init(Helper::new).as_ref().filter(|helper| helper.thread.is_elsewhere());
+        let helper = HELPER.get_or_init(HelperThread::new).as_ref().filter(|helper| helper.thread.is_elsewhere());
         if helper.is_none() {
             BUSY.store(false, Ordering::Release);
         }
@@ -39,13 +39,13 @@ impl Called {
     }
 }
 
-impl Drop for Called {
+impl Drop for HelperGuard {
     fn drop(&mut self) {
         BUSY.store(false, Ordering::Release);
     }
 }
 
-impl Helper {
+impl HelperThread {
     fn new() -> Option<Self> {
         let pool = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "nczarr-beside".into()).build().ok()?;
         let thread = pool.install(place::Thread::this);
@@ -53,13 +53,13 @@ impl Helper {
     }
 }
 
-/// Runs `work` on the calling thread and on the helper. `false`: nothing happened, it is not to be had.
-pub(super) fn pull(work: &(dyn Fn() + Sync)) -> bool {
-    // Whoever has made the pool one of a single thread wants no second one.
+/// Runs `work` on the calling thread and on the helper. `false`: the helper is not available and nothing ran.
+pub(super) fn try_run(work: &(dyn Fn() + Sync)) -> bool {
+    // A pool of one thread asks for no second thread.
     if rayon::current_num_threads() < 2 {
         return false;
     }
-    let Some(called) = Called::try_now() else { return false };
+    let Some(called) = HelperGuard::try_now() else { return false };
     called.0.pool.in_place_scope(|scope| {
         scope.spawn(|_| work());
         work();
@@ -67,23 +67,24 @@ pub(super) fn pull(work: &(dyn Fn() + Sync)) -> bool {
     true
 }
 
-/// Which processors a thread runs on.
+/// Sets the processors of a thread.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod place {
     use std::sync::{Mutex, PoisonError};
 
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-    /// A thread, and the processors it was given last.
+    /// A thread, and its current processors.
     pub(super) struct Thread(Pid, Mutex<Option<CpuSet>>);
 
     impl Thread {
-        /// The calling one.
+        /// The calling thread.
         pub(super) fn this() -> Self {
             Self(gettid(), Mutex::new(None))
         }
 
-        /// Gives the thread all processors that the calling one may use but that which it is on; whether there are any.
+        /// Moves the thread to all processors of the caller except its current one. Returns whether there are
+        /// any.
         pub(super) fn is_elsewhere(&self) -> bool {
             let Ok(mut others) = sched_getaffinity(None) else { return false };
             others.unset(sched_getcpu());
@@ -98,7 +99,7 @@ mod place {
     }
 }
 
-/// Where the system decides.
+/// For systems where the scheduler decides.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod place {
     pub(super) struct Thread;
@@ -124,7 +125,7 @@ mod tests {
     /// Has both threads do something, once another test is done with the helper.
     fn pull_once(work: &(dyn Fn() + Sync)) {
         let mut tries = 0..50_000_000;
-        while !pull(work) {
+        while !try_run(work) {
             assert!(tries.next().is_some(), "the helper never came back");
             std::thread::yield_now();
         }
@@ -138,7 +139,7 @@ mod tests {
         let (calls, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
         pull_once(&|| {
             calls.fetch_add(1, Ordering::SeqCst);
-            let taken = pull(&|| panic!("this is not to be run"));
+            let taken = try_run(&|| panic!("this is not to be run"));
             refused.fetch_add(usize::from(!taken), Ordering::SeqCst);
         });
         assert_eq!((calls.into_inner(), refused.into_inner()), (2, 2));
@@ -170,7 +171,7 @@ mod tests {
         one.set((0..CpuSet::MAX_CPU).find(|&at| mine.is_set(at)).unwrap());
         // Threads of tests are not used again.
         sched_setaffinity(None, &one).unwrap();
-        assert!(!pull(&|| panic!("there is no other processor")));
+        assert!(!try_run(&|| panic!("there is no other processor")));
         sched_setaffinity(None, &mine).unwrap();
         if mine.count() < 2 {
             return;

@@ -1,53 +1,54 @@
-//! [`WriteGate`]: who may still write what was handed out of a dataset; [`Closing`]: whether it is closed.
+//! [`WriteFence`]: stops writes through outdated handles of a variable. [`CloseState`]: whether the dataset
+//! is closed.
 //!
-//! Callers keep the data of a variable as long as they like. A layout may change as long as there are no data: what somebody kept of
-//! the old one must not write any more then, for nobody would ever store it. The same holds once the dataset is closed, and
-//! who closes waits for those who write just now, as long as none of them may be waiting for it ([`Gate`]).
+//! Callers keep the data of a variable for as long as they like. The layout of a variable without data may
+//! change; old handles must not write afterwards, since their data would be lost. The same holds after
+//! closing. Closing waits for running writes unless one of them may wait for it ([`RenameLock`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nczarr_model::{ErrorKind, Result};
 
-use crate::Gate;
+use crate::RenameLock;
 
-/// Whether a dataset is closed; all its variables share it.
+/// Whether a dataset is closed; its variables share it.
 #[derive(Debug, Default)]
-pub struct Closing {
+pub struct CloseState {
     closed: AtomicBool,
-    /// It was closed by somebody who could not wait for those who wrote.
+    /// Whether it was closed without waiting for running writes.
     hasty: AtomicBool,
-    /// Closing began, and a panic interrupted it.
+    /// Whether a panic interrupted closing.
     broken: AtomicBool,
 }
 
-impl Closing {
-    /// Whether it is closed, or is being closed.
+impl CloseState {
+    /// Whether it is closed or being closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// Closes it: nobody begins to write any more, and those who do are waited for. `gates` are all that somebody may be
-    /// writing through, asked for once nobody can begin any more: a gate that is made later lets nobody in. Who closes it from within
-    /// a write, or on a thread that one may depend on, cannot wait for ever: whoever still writes then is told that it may be
-    /// lost. Answers whether it was closed already.
-    pub fn close<G: AsRef<WriteGate>>(&self, gates: impl FnOnce() -> Vec<Arc<G>>) -> bool {
+    /// Closes it: no write starts any more, and running ones are waited for. `gates` returns all fences of
+    /// the dataset; it is called when no write can start. A fence that is created later admits no write. A
+    /// call inside a write, or on a thread that a write may wait for, does not wait: those writes then fail,
+    /// since their data may be lost. Returns whether it was closed before.
+    pub fn close<G: AsRef<WriteFence>>(&self, gates: impl FnOnce() -> Vec<Arc<G>>) -> bool {
         if self.closed.swap(true, Ordering::SeqCst) {
             return true;
         }
-        if !gates().iter().all(|gate| (**gate).as_ref().gate.see_off()) {
+        if !gates().iter().all(|gate| (**gate).as_ref().gate.wait_until_free()) {
             self.hasty.store(true, Ordering::SeqCst);
         }
         false
     }
 
-    /// As [`Closing::close`]; then does once what is left to do, as `work` says. If `work` panics, the next call does it
-    /// again: what was not stored is not lost without an error.
+    /// As [`CloseState::close`]; then runs `work` once. If `work` panics, the next call runs it again, so
+    /// that nothing is lost without an error.
     ///
     /// # Errors
-    /// What `work` says.
-    pub fn close_with<G: AsRef<WriteGate>>(
+    /// The error of `work`.
+    pub fn close_with<G: AsRef<WriteFence>>(
         &self,
         gates: impl FnOnce() -> Vec<Arc<G>>,
         work: impl FnOnce() -> Result<()>,
@@ -56,7 +57,7 @@ impl Closing {
         if was_closed && !self.broken.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
-        let unfinished = Unfinished(&self.broken);
+        let unfinished = BrokenOnUnwind(&self.broken);
         let outcome = work();
         std::mem::forget(unfinished);
         outcome
@@ -70,65 +71,66 @@ impl Closing {
     }
 }
 
-/// Says on unwinding that work was begun and not done.
-struct Unfinished<'a>(&'a AtomicBool);
+/// Records on unwinding that the work is unfinished.
+struct BrokenOnUnwind<'a>(&'a AtomicBool);
 
-impl Drop for Unfinished<'_> {
+impl Drop for BrokenOnUnwind<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
 }
 
-/// The gate of one variable that can be written: shared by those who write, shut by a change of layout or by closing.
+/// The fence of one variable: shared by its writers, and closed by a change of layout or by closing the
+/// dataset.
 #[derive(Debug)]
-pub struct WriteGate {
-    gate: Gate,
-    /// Whether another layout took the place of this one.
+pub struct WriteFence {
+    gate: RenameLock,
+    /// Whether another layout replaced this one.
     retired: AtomicBool,
-    closing: Arc<Closing>,
+    closing: Arc<CloseState>,
 }
 
-impl AsRef<Self> for WriteGate {
+impl AsRef<Self> for WriteFence {
     fn as_ref(&self) -> &Self {
         self
     }
 }
 
-impl WriteGate {
-    /// A gate that is open as long as the dataset is.
+impl WriteFence {
+    /// Creates a fence that is open while the dataset is.
     #[must_use]
-    pub fn new(closing: Arc<Closing>) -> Self {
-        Self { gate: Gate::default(), retired: AtomicBool::new(false), closing }
+    pub fn new(closing: Arc<CloseState>) -> Self {
+        Self { gate: RenameLock::default(), retired: AtomicBool::new(false), closing }
     }
 
-    /// Writes. Writes may be within writes.
+    /// Runs a write. Writes may be nested.
     ///
     /// # Errors
-    /// `NC_EBADID` once the dataset is closed, `NC_ELATEDEF` once the layout is another; what `put` says.
+    /// `NC_EBADID` after closing; `NC_ELATEDEF` after a change of layout; otherwise the error of `put`.
     pub fn write(&self, put: impl FnOnce() -> Result<()>) -> Result<()> {
-        // Who comes too late has nothing to wait for.
+        // A late write does not wait.
         self.closing.check()?;
-        let writing = self.gate.write();
-        // Asked inside as well: who closes is not done before this is over.
+        let writing = self.gate.lock_shared();
+        // Checked again under the lock, since closing waits for it.
         self.closing.check()?;
         if self.retired.load(Ordering::Acquire) {
-            let what = "the variable's layout was changed since its data were asked for";
+            let what = "the variable's layout changed; open its data again";
             return Err(ErrorKind::LateDef.context(what));
         }
         let outcome = put();
         if self.closing.hasty.load(Ordering::SeqCst) {
-            let what = "the dataset was closed in the middle of a write: what was being written may not be stored";
+            let what = "the dataset was closed during a write; the written data may be lost";
             return outcome.and(Err(ErrorKind::BadId.context(what)));
         }
         drop(writing);
         outcome
     }
 
-    /// Lets nobody write from now on, unless there are data already, as `written` says, or somebody is about to write some; whether
-    /// it did.
+    /// Closes the fence for all later writes, unless `written` returns true or a write is running. Returns
+    /// whether it did.
     pub fn retire(&self, written: impl FnOnce() -> bool) -> bool {
-        // Never waits: who writes may be waiting for other work that came here.
-        let Some(_alone) = self.gate.try_alone() else { return false };
+        // Never waits: a writer may wait for work that runs here.
+        let Some(_alone) = self.gate.try_exclusive() else { return false };
         let retired = !written();
         self.retired.store(retired, Ordering::Release);
         retired
@@ -143,8 +145,8 @@ mod tests {
 
     #[test]
     fn who_closes_waits_for_those_who_write() {
-        let closing = Arc::new(Closing::default());
-        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
+        let closing = Arc::new(CloseState::default());
+        let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
         let (began, begun) = channel();
         let (go_on, goes_on) = channel::<()>();
         std::thread::scope(|scope| {
@@ -171,9 +173,9 @@ mod tests {
 
     #[test]
     fn closing_that_panics_is_done_by_the_next_call_and_only_once() {
-        let closing = Closing::default();
+        let closing = CloseState::default();
         let close = |work: &dyn Fn() -> Result<()>| {
-            let close = || closing.close_with(Vec::<Arc<WriteGate>>::new, work);
+            let close = || closing.close_with(Vec::<Arc<WriteFence>>::new, work);
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(close))
         };
         assert!(close(&|| panic!("on purpose")).is_err() && closing.is_closed());
@@ -184,9 +186,9 @@ mod tests {
 
     #[test]
     fn who_closes_within_a_write_is_not_stuck_and_the_write_is_told() {
-        let closing = Arc::new(Closing::default());
-        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
-        let other = (Closing::default(), Arc::new(WriteGate::new(Arc::default())));
+        let closing = Arc::new(CloseState::default());
+        let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
+        let other = (CloseState::default(), Arc::new(WriteFence::new(Arc::default())));
         let told = gate.write(|| {
             other.0.close(|| vec![Arc::clone(&other.1)]);
             gate.write(|| Ok(()))?;
@@ -198,12 +200,12 @@ mod tests {
 
     #[test]
     fn who_begins_to_write_while_the_gates_are_gathered_is_waited_for_or_refused() {
-        let closing = Arc::new(Closing::default());
-        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
+        let closing = Arc::new(CloseState::default());
+        let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
         let mut told = None;
         closing.close(|| {
             told = Some(gate.write(|| Ok(())));
-            Vec::<Arc<WriteGate>>::new()
+            Vec::<Arc<WriteFence>>::new()
         });
         assert_eq!(told.unwrap().unwrap_err().kind(), ErrorKind::BadId, "nobody would wait for it");
     }
@@ -213,8 +215,8 @@ mod tests {
     #[cfg(feature = "parallel")]
     fn who_closes_on_a_thread_that_a_write_waits_for_is_not_stuck_and_the_write_is_told() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        let closing = Arc::new(Closing::default());
-        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
+        let closing = Arc::new(CloseState::default());
+        let gate = Arc::new(WriteFence::new(Arc::clone(&closing)));
         let told = gate.write(|| {
             assert!(!pool.install(|| closing.close(|| vec![Arc::clone(&gate)])));
             Ok(())
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_retired_gate_is_shut_and_one_with_data_is_not_retired() {
-        let gate = WriteGate::new(Arc::default());
+        let gate = WriteFence::new(Arc::default());
         assert!(!gate.retire(|| true));
         gate.write(|| {
             assert!(!gate.retire(|| false));

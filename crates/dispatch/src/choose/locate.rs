@@ -1,4 +1,5 @@
-//! What lies at a target: which map factory serves it, or which driver's first bytes a plain file has.
+//! Determines the kind of content at a target: which map factory serves it, or which driver recognises the
+//! file.
 
 use std::borrow::Cow;
 use std::fs::{self, File, FileType};
@@ -9,36 +10,38 @@ use std::sync::Arc;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::{Scheme, Target};
 
-use super::{Look, Looks};
+use super::{ProbeLog, ProbeStep};
 use crate::registry::not_built;
-use crate::{ByteRange, ByteSource, Driver, Forbidden, Magic, MapFactory, OpenRequest, Part, PluginKind, Registry};
+use crate::{
+    ByteRange, ByteSource, Driver, Forbidden, InitialRead, Magic, MapFactory, OpenRequest, PluginKind, Registry,
+};
 
-/// Where a dataset lies.
-pub(super) enum Site<'r> {
-    /// In the map that this factory opens; and why it is that one; and the file, if it was opened elsewhere to find out.
+/// The location of a dataset.
+pub(super) enum DatasetLocation<'r> {
+    /// In the map of this factory, with the reason, and the remote file if it was opened for recognition.
     Map(&'r Arc<dyn MapFactory>, Cow<'static, str>, Option<Arc<dyn ByteSource>>),
-    /// In a regular file without a map.
-    File(Content<'r>),
+    /// In a regular file that is not a map.
+    File(FileContent<'r>),
 }
 
-/// What the first bytes of a regular file say.
-pub(super) enum Content<'r> {
-    /// They are this driver's; and which ones; and the file, if it was opened elsewhere to find out.
+/// The result of reading the first bytes of a regular file.
+pub(super) enum FileContent<'r> {
+    /// They belong to this driver. With the reason, and the remote file if it was opened for recognition.
     Driver(&'r Arc<dyn Driver>, String, Option<Arc<dyn ByteSource>>),
-    /// They are nobody's; the error says what was tried.
+    /// No driver recognises them; the error lists the attempts.
     Nothing(Error),
 }
 
-/// What the file system says of a path.
-pub(super) enum Place {
+/// The kind of file at a path.
+pub(super) enum PathKind {
     Missing,
     File,
     Directory,
-    /// A pipe, socket or device: never opened.
+    /// A pipe, socket or device. It is never opened.
     Special(&'static str),
 }
 
-impl Place {
+impl PathKind {
     pub fn of(path: &str) -> Result<Self> {
         use std::io::ErrorKind as Io;
         match fs::metadata(path) {
@@ -77,53 +80,58 @@ fn special(_: FileType) -> &'static str {
     "a special file"
 }
 
-/// Whether a map of this factory lies in the local file system.
+/// Whether maps of this factory are in the local file system.
 pub(super) fn is_local(factory: &Arc<dyn MapFactory>) -> bool {
     let info = factory.info();
     info.schemes.contains(&"file") || !info.magic.is_empty()
 }
 
-/// Whether the maps of this factory are directories and nothing else: `file` is the scheme of those.
+/// Whether maps of this factory are always directories, which have the scheme `file`.
 fn is_of_directories(factory: &Arc<dyn MapFactory>) -> bool {
     let info = factory.info();
     info.schemes.contains(&"file") && info.magic.is_empty()
 }
 
 impl Registry {
-    /// Finds out where the dataset lies. With `maps_only` a map's first bytes come before a driver's.
-    pub(super) fn site(&self, request: &OpenRequest<'_>, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+    /// Locates a dataset. With `maps_only` the first bytes of maps come before those of drivers.
+    pub(super) fn locate(
+        &self,
+        request: &OpenRequest<'_>,
+        maps_only: bool,
+        looks: &mut ProbeLog,
+    ) -> Result<DatasetLocation<'_>> {
         let target = request.target;
         if !target.scheme.is_local() && target.has_mode("bytes") && self.archive_of(target)?.is_none() {
-            return self.by_first_bytes_there(request, maps_only, looks);
+            return self.probe_remote_file(request, maps_only, looks);
         }
         if nczarr_url_infer::names_a_file(target)
             && self.may_be_file(request)?
-            && let Some(site) = self.file_there(request, maps_only, looks)?
+            && let Some(site) = self.locate_remote_file(request, maps_only, looks)?
         {
             return Ok(site);
         }
         if let Some((factory, why)) = self.map_of(target)? {
-            // Who opens plain files is kept from pipes; a directory is looked at by opening it.
-            if target.scheme.is_local() && is_local(factory) && (looks.are_heard() || !is_of_directories(factory)) {
-                self.look(target, looks)?;
+            // This keeps factories of plain files away from pipes. A directory is checked by opening it.
+            if target.scheme.is_local() && is_local(factory) && (looks.is_enabled() || !is_of_directories(factory)) {
+                self.check_path(target, looks)?;
             }
-            return Ok(Site::Map(factory, why.into(), None));
+            return Ok(DatasetLocation::Map(factory, why.into(), None));
         }
         if !target.scheme.is_local() {
             let scheme = target.scheme.name().unwrap_or_default();
             let factory = self.map_by_scheme(scheme).map_err(|error| error.at(target))?;
-            return Ok(Site::Map(factory, format!("scheme {scheme}:").into(), None));
+            return Ok(DatasetLocation::Map(factory, format!("scheme {scheme}:").into(), None));
         }
-        match self.look(target, looks)? {
-            Place::Directory => {
+        match self.check_path(target, looks)? {
+            PathKind::Directory => {
                 let factory = self.map_by_scheme("file").map_err(|error| error.at(target))?;
-                Ok(Site::Map(factory, "it is a directory".into(), None))
+                Ok(DatasetLocation::Map(factory, "it is a directory".into(), None))
             }
-            _ => self.by_first_bytes(target, maps_only, looks),
+            _ => self.locate_local_file(target, maps_only, looks),
         }
     }
 
-    /// Whether a URL may be that of one object that is a dataset: nothing says that it is a store.
+    /// Whether a URL may name a single object with a dataset: nothing marks it as a store.
     pub(super) fn may_be_file(&self, request: &OpenRequest<'_>) -> Result<bool> {
         let target = request.target;
         if request.writable || !matches!(target.scheme, Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3) {
@@ -133,56 +141,63 @@ impl Registry {
         Ok(!is_store && !target.path.ends_with('/') && self.archive_of(target)?.is_none())
     }
 
-    /// The site of the object at a URL, if there is one whose first bytes are known.
-    pub(super) fn file_there(
+    /// Returns the location of the object at a URL, if its first bytes are recognised.
+    pub(super) fn locate_remote_file(
         &self,
         request: &OpenRequest<'_>,
         maps_only: bool,
-        looks: &mut Looks,
-    ) -> Result<Option<Site<'_>>> {
-        match self.by_first_bytes_there(request, maps_only, looks) {
-            Ok(Site::File(Content::Nothing(error))) if error.kind() != ErrorKind::NotBuilt => Ok(None),
+        looks: &mut ProbeLog,
+    ) -> Result<Option<DatasetLocation<'_>>> {
+        match self.probe_remote_file(request, maps_only, looks) {
+            Ok(DatasetLocation::File(FileContent::Nothing(error))) if error.kind() != ErrorKind::NotBuilt => Ok(None),
             Ok(site) => Ok(Some(site)),
-            // A store may have such a name.
-            Err(error) if error.kind() == ErrorKind::NotFound || Forbidden::caused(&error) => Ok(None),
+            // A store may have this name.
+            Err(error) if error.kind() == ErrorKind::NotFound || Forbidden::is_cause_of(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What is at a local target; nothing and special files are errors.
-    pub(super) fn look(&self, target: &Target, looks: &mut Looks) -> Result<Place> {
-        let place = Place::of(&target.path)?;
-        looks.add(|| Look::new(format!("path {}", target.path), place.name()));
+    /// Returns the kind of a local path. A missing path and special files are errors.
+    pub(super) fn check_path(&self, target: &Target, looks: &mut ProbeLog) -> Result<PathKind> {
+        let place = PathKind::of(&target.path)?;
+        looks.add(|| ProbeStep::new(format!("path {}", target.path), place.name()));
         match place {
-            Place::Missing => Err(ErrorKind::NotFound.context(format!("{}: nothing is there", target.path))),
-            Place::Special(name) => {
+            PathKind::Missing => {
+                Err(ErrorKind::NotFound.context(format!("{}: no such file or directory", target.path)))
+            }
+            PathKind::Special(name) => {
                 Err(ErrorKind::NotNc.context(format!("{}: {name}, not a regular file or a directory", target.path)))
             }
             place => Ok(place),
         }
     }
 
-    fn by_first_bytes(&self, target: &Target, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
-        self.by_head(&mut Head::open(&target.path)?, maps_only, looks)
+    fn locate_local_file(&self, target: &Target, maps_only: bool, looks: &mut ProbeLog) -> Result<DatasetLocation<'_>> {
+        self.locate_by_probe(&mut FileProbe::open(&target.path)?, maps_only, looks)
     }
 
-    /// The same for a file that is not a local one.
-    fn by_first_bytes_there(&self, request: &OpenRequest<'_>, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
-        let source = self.open_source(request, Part::Head(FIRST))?;
-        let mut head = Head { bytes: Where::Source(source), path: request.target.to_string() };
-        self.by_head(&mut head, maps_only, looks)
+    /// As `locate_local_file`, for a remote file.
+    fn probe_remote_file(
+        &self,
+        request: &OpenRequest<'_>,
+        maps_only: bool,
+        looks: &mut ProbeLog,
+    ) -> Result<DatasetLocation<'_>> {
+        let source = self.open_source(request, InitialRead::Head(FIRST))?;
+        let mut head = FileProbe { bytes: ProbeSource::Source(source), path: request.target.to_string() };
+        self.locate_by_probe(&mut head, maps_only, looks)
     }
 
-    /// Opens the one object that a target names as a file for reading, whose storage its modes or its scheme tell. What
-    /// `part` names is probably wanted first.
+    /// Opens the single object of a target for reading. The modes or the scheme name its storage. `part` is
+    /// probably read first.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` for a local path, which is a file already, and for storage without
-    /// such files; `NC_ENOTBUILT` naming the feature that would bring the storage.
-    pub fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+    /// `NC_ENOTFOUND` if there is no object; `NC_ENOTNC` for a local path and for storage without single
+    /// files; `NC_ENOTBUILT` that names the missing feature.
+    pub fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
         let target = request.target;
         if target.scheme.is_local() {
-            return Err(ErrorKind::NotNc.context(format!("{target}: a file, which is opened as one")));
+            return Err(ErrorKind::NotNc.context(format!("{target}: a local file is not a remote source")));
         }
         for mode in &target.modes {
             let archive = |factory: &Arc<dyn MapFactory>| !factory.info().magic.is_empty();
@@ -200,9 +215,14 @@ impl Registry {
         self.map_by_scheme(scheme).map_err(|error| error.at(target))?.open_source(request, part)
     }
 
-    fn by_head(&self, file: &mut Head, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+    fn locate_by_probe(
+        &self,
+        file: &mut FileProbe,
+        maps_only: bool,
+        looks: &mut ProbeLog,
+    ) -> Result<DatasetLocation<'_>> {
         let mut failure = None;
-        // Places further on are looked at only where nothing nearer tells: each may be a request.
+        // Later offsets are read only if the first bytes do not decide: each read may be a request.
         let all = self.drivers().map(|driver| driver.info().magic).chain(self.maps().map(|map| map.info().magic));
         let mut most = FIRST;
         if !all.into_iter().any(|magic| file.first_of(magic, FIRST).unwrap_or(false)) {
@@ -211,8 +231,9 @@ impl Registry {
         let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic, most) {
             Ok(found) => {
                 if !magic.is_empty() {
-                    looks
-                        .add(|| Look::new(format!("first bytes of {}", who()), if found { "found" } else { "absent" }));
+                    looks.add(|| {
+                        ProbeStep::new(format!("first bytes of {}", who()), if found { "found" } else { "absent" })
+                    });
                 }
                 found
             }
@@ -230,7 +251,7 @@ impl Registry {
         match (driver?, map?) {
             (None, None) => {}
             (Some((driver, origin)), map) if !maps_only && map.is_none_or(|(_, other)| !other.is_before(origin)) => {
-                return Ok(Site::File(Content::Driver(
+                return Ok(DatasetLocation::File(FileContent::Driver(
                     driver,
                     format!("first bytes of driver {}", driver.info().name),
                     file.source(),
@@ -238,39 +259,34 @@ impl Registry {
             }
             (_, Some((factory, _))) => {
                 let what = format!("first bytes of map {}", factory.info().name);
-                return Ok(Site::Map(factory, what.into(), file.source()));
+                return Ok(DatasetLocation::Map(factory, what.into(), file.source()));
             }
             (Some((driver, _)), None) => {
-                return Ok(Site::File(Content::Driver(
+                return Ok(DatasetLocation::File(FileContent::Driver(
                     driver,
                     format!("first bytes of driver {}", driver.info().name),
                     file.source(),
                 )));
             }
         }
-        // A remote file is not asked for its end: that is one more request for whatever is no dataset.
+        // The end of a remote file is not read: it would cost one more request for each unknown file.
         if let Some(tail) = file.tail()?
-            && let Some(factory) = self.maps().find(|map| map.ends(&tail))
+            && let Some(factory) = self.maps().find(|map| map.recognises_tail(&tail))
         {
             let what = format!("last bytes of map {}", factory.info().name);
-            looks.add(|| Look::new(what.clone(), "found"));
-            return Ok(Site::Map(factory, what.into(), None));
+            looks.add(|| ProbeStep::new(what.clone(), "found"));
+            return Ok(DatasetLocation::Map(factory, what.into(), None));
         }
         for known in self.known() {
             if !known.magic.is_empty() && file.first_of(known.magic, u64::MAX)? {
-                let what = format!(
-                    "{}: by its first bytes this needs {} {:?}, which",
-                    file.path,
-                    known.kind.name(),
-                    known.name
-                );
-                return Ok(Site::File(Content::Nothing(not_built(&what, known))));
+                let what = format!("{}: the first bytes need {} {:?}, which", file.path, known.kind.name(), known.name);
+                return Ok(DatasetLocation::File(FileContent::Nothing(not_built(&what, known))));
             }
         }
-        Ok(Site::File(Content::Nothing(self.unrecognised(file)?)))
+        Ok(DatasetLocation::File(FileContent::Nothing(self.unrecognised(file)?)))
     }
 
-    fn unrecognised(&self, file: &mut Head) -> Result<Error> {
+    fn unrecognised(&self, file: &mut FileProbe) -> Result<Error> {
         let head = file.bytes(0, 8)?;
         let path = &file.path;
         let head = if head.is_empty() {
@@ -287,16 +303,16 @@ impl Registry {
             self.maps().filter(|map| !map.info().magic.is_empty()).map(|map| format!("map {}", map.info().name)),
         );
         let tried = if tried.is_empty() {
-            "nobody here recognises single files".to_owned()
+            "no driver recognises single files".to_owned()
         } else {
-            format!("looked for the first bytes of {}", tried.join(", "))
+            format!("tried the first bytes of {}", tried.join(", "))
         };
-        Ok(ErrorKind::NotNc.context(format!("{path}: a regular file, but not a dataset: {head}; {tried}")))
+        Ok(ErrorKind::NotNc.context(format!("{path}: not a dataset: {head}; {tried}")))
     }
 
-    /// The driver whose first bytes a regular file has, if there is one.
+    /// Returns the driver that recognises the first bytes of a regular file, if there is one.
     pub(super) fn driver_of_file(&self, path: &str) -> Result<Option<&Arc<dyn Driver>>> {
-        let mut file = Head::open(path)?;
+        let mut file = FileProbe::open(path)?;
         let mut failure = None;
         let driver = self.driver_by_content("the first bytes of the file", |info| {
             file.first_of(info.magic, u64::MAX).unwrap_or_else(|error| {
@@ -311,36 +327,36 @@ impl Registry {
     }
 }
 
-/// Bytes of a file elsewhere that are read at once to recognise it. They take little longer than fewer would, and most
+/// The bytes of a remote file that are read for recognition. A smaller read is hardly faster, and most
 /// formats begin with their metadata.
 const FIRST: u64 = 64 << 10;
 
-/// The length of the end of a file, in bytes ([`MapFactory::ends`]).
+/// The number of bytes at the end of a file that [`MapFactory::recognises_tail`] sees.
 pub(super) const TAIL: usize = 66_000;
 
-/// A file, of which a few bytes are looked at.
-struct Head {
-    bytes: Where,
+/// A file that is read for recognition.
+struct FileProbe {
+    bytes: ProbeSource,
     path: String,
 }
 
-enum Where {
+enum ProbeSource {
     File(File),
     Source(Arc<dyn ByteSource>),
 }
 
-impl Head {
-    /// The caller has seen that it is a regular file; that is checked again once it is open.
+impl FileProbe {
+    /// Opens a file that the caller found regular. This is checked again after opening.
     fn open(path: &str) -> Result<Self> {
         let file = open_without_waiting(Path::new(path)).map_err(|error| Error::io(path, error))?;
         let found = file.metadata().map_err(|error| Error::io(path, error))?;
         if !found.is_file() {
             return Err(ErrorKind::NotNc.context(format!("{path}: no longer a regular file")));
         }
-        Ok(Self { bytes: Where::File(file), path: path.to_owned() })
+        Ok(Self { bytes: ProbeSource::File(file), path: path.to_owned() })
     }
 
-    /// Whether one of them is there that ends before `most`.
+    /// Whether one of the magic numbers that end before `most` matches.
     fn first_of(&mut self, magic: &[Magic], most: u64) -> Result<bool> {
         for magic in magic.iter().filter(|magic| magic.offset.saturating_add(magic.bytes.len() as u64) <= most) {
             if !magic.bytes.is_empty() && self.bytes(magic.offset, magic.bytes.len())? == magic.bytes {
@@ -350,28 +366,28 @@ impl Head {
         Ok(false)
     }
 
-    /// The file, if it lies elsewhere.
+    /// The remote file, if it is one.
     fn source(&self) -> Option<Arc<dyn ByteSource>> {
         match &self.bytes {
-            Where::File(_) => None,
-            Where::Source(source) => Some(Arc::clone(source)),
+            ProbeSource::File(_) => None,
+            ProbeSource::Source(source) => Some(Arc::clone(source)),
         }
     }
 
-    /// The last bytes of a local file.
+    /// Returns the last bytes of a local file.
     fn tail(&mut self) -> Result<Option<Vec<u8>>> {
         let len = match &self.bytes {
-            Where::File(file) => file.metadata().map_err(|error| Error::io(&self.path, error))?.len(),
-            Where::Source(_) => return Ok(None),
+            ProbeSource::File(file) => file.metadata().map_err(|error| Error::io(&self.path, error))?.len(),
+            ProbeSource::Source(_) => return Ok(None),
         };
         self.bytes(len.saturating_sub(TAIL as u64), TAIL).map(Some)
     }
 
-    /// Up to `len` bytes at `offset`; fewer at the end of the file.
+    /// Reads up to `len` bytes at `offset`; fewer at the end of the file.
     fn bytes(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let file = match &mut self.bytes {
-            Where::File(file) => file,
-            Where::Source(source) => return source.read(ByteRange::new(offset, len as u64)),
+            ProbeSource::File(file) => file,
+            ProbeSource::Source(source) => return source.read(ByteRange::new(offset, len as u64)),
         };
         let mut bytes = Vec::with_capacity(len);
         file.seek(SeekFrom::Start(offset))
@@ -381,7 +397,7 @@ impl Head {
     }
 }
 
-/// Opens for reading; what became a pipe since it was looked at does not block.
+/// Opens for reading without blocking, also if the path became a pipe meanwhile.
 #[cfg(unix)]
 fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};

@@ -1,6 +1,6 @@
-//! Files of formats that are one file: opening them, making new ones, and replacing one by another in one step.
+//! Opens, creates and replaces files of single-file formats. A replacement happens in one step.
 //!
-//! Who writes a file, or is about to replace it, holds its lock.
+//! A process that writes or replaces a file holds its lock.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -11,20 +11,20 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::{Clobber, Magic, Registry};
 
-/// An open file, and where it really is: links on the way are followed once.
+/// An open file, and its path with all links resolved.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedFile {
     /// The file.
     pub file: File,
-    /// Its place.
+    /// Its path.
     pub path: PathBuf,
 }
 
-impl Opened {
-    /// All bytes, from the start to where the file ended when it was asked.
+impl OpenedFile {
+    /// Reads all bytes, up to the end at the time of the call.
     ///
     /// # Errors
-    /// `NC_ENOMEM`; `NC_ETRUNC` if somebody cut it short meanwhile; what the system says.
+    /// `NC_ENOMEM`; `NC_ETRUNC` if the file was truncated meanwhile; otherwise the system's error.
     pub fn read(&self) -> Result<Vec<u8>> {
         let io = |error| Error::io(self.path.display().to_string(), error);
         let size = self.file.metadata().map_err(io)?.len();
@@ -35,58 +35,59 @@ impl Opened {
         (&self.file).take(size).read_to_end(&mut bytes).map_err(io)?;
         match bytes.len() == len {
             true => Ok(bytes),
-            false => Err(ErrorKind::Trunc.context(format!("{}: it was cut short meanwhile", self.path.display()))),
+            false => Err(ErrorKind::Trunc.context(format!("{}: truncated while it was read", self.path.display()))),
         }
     }
 }
 
-/// A file of a dataset that is not finished; it goes away with this unless it was kept.
+/// The file of an unfinished dataset. Dropping it removes the file, unless it was kept.
 #[derive(Debug)]
-pub struct Unfinished {
-    /// Where it is.
+pub struct TempFile {
+    /// Its path.
     path: PathBuf,
-    /// Where it belongs, if that is elsewhere.
+    /// Its final path, if that is another one.
     target: Option<PathBuf>,
-    /// What is there, locked until it is replaced.
+    /// The existing file, locked until it is replaced.
     held: Option<File>,
     kept: bool,
 }
 
-/// How often somebody else may come between before it is given up.
+/// The number of attempts while other processes replace the file.
 const TRIES: usize = 100;
 
 /// Opens a file.
 ///
 /// # Errors
-/// `NC_ENOTNC` if it is not a regular file, `NC_EACCESS` if somebody else writes it; what the system says.
-pub fn open(path: &str, writable: bool) -> Result<Opened> {
+/// `NC_ENOTNC` if it is not a regular file; `NC_EACCESS` if another process writes it; otherwise the system's
+/// error.
+pub fn open(path: &str, writable: bool) -> Result<OpenedFile> {
     let io = |error| Error::io(path, error);
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
     }
     if !writable {
         let file = File::open(path).map_err(io)?;
-        return Ok(Opened { file, path: fs::canonicalize(path).map_err(io)? });
+        return Ok(OpenedFile { file, path: fs::canonicalize(path).map_err(io)? });
     }
     for _ in 0..TRIES {
         let target = fs::canonicalize(path).map_err(io)?;
-        if let Some(file) = claim(&target)? {
-            clear_away(&target);
-            return Ok(Opened { file, path: target });
+        if let Some(file) = open_locked(&target)? {
+            remove_stale_temp_files(&target);
+            return Ok(OpenedFile { file, path: target });
         }
     }
-    Err(restless(path))
+    Err(replaced_too_often(path))
 }
 
-/// Opens the regular file that is at a path itself, to read it: a link there is not followed, and a pipe not waited for.
-/// `None`: something else is there.
+/// Opens a regular file for reading. Links are not followed and pipes do not block. `None`: something else is
+/// there.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn open_regular(path: &Path) -> std::io::Result<Option<File>> {
     let is_other = || fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
     match regular::open(path) {
-        // What is no file cannot be opened like one; each system says so in another way.
+        // Other kinds of files fail in system-specific ways.
         Err(_) if is_other() => Ok(None),
         opened => opened,
     }
@@ -108,7 +109,7 @@ mod regular {
     }
 }
 
-/// Where no file can be opened without its links: what was opened must be like what is at the path then.
+/// For systems that cannot open without following links: compares the opened file with the one at the path.
 #[cfg(not(unix))]
 mod regular {
     use std::fs::{self, File, Metadata};
@@ -126,47 +127,47 @@ mod regular {
     }
 }
 
-/// Opens a file to write it, with its lock. `None`: another one took its place meanwhile, or none.
+/// Opens a file for writing and locks it. `None`: it was replaced or removed meanwhile.
 ///
 /// # Errors
-/// `NC_EACCESS` if somebody else writes it; what the system says.
-pub fn claim(path: &Path) -> Result<Option<File>> {
+/// `NC_EACCESS` if another process writes it; otherwise the system's error.
+pub fn open_locked(path: &Path) -> Result<Option<File>> {
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| Error::io(path.display().to_string(), error))?;
     lock(&file, path.display())?;
-    Ok(is_at(&file, path).then_some(file))
+    Ok(is_still_at(&file, path).then_some(file))
 }
 
-/// Whether an open file is the one at a place, as far as the system tells files apart: who waits for a lock may get that
-/// of a file that was replaced meanwhile.
-pub fn is_at(file: &File, path: &Path) -> bool {
+/// Whether an open file is still the one at a path, as far as the system tells: a lock that was waited for
+/// may belong to a replaced file.
+pub fn is_still_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
-        (Ok(here), Ok(there)) => identity(&here) == identity(&there),
+        (Ok(here), Ok(there)) => file_identity(&here) == file_identity(&there),
         _ => false,
     }
 }
 
-/// Tells files apart. `None`: the system does not say.
+/// Returns the identity of a file. `None`: unknown.
 #[cfg(unix)]
-pub fn identity(found: &Metadata) -> Option<(u64, u64)> {
+pub fn file_identity(found: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     Some((found.dev(), found.ino()))
 }
 
-/// Tells files apart; here nobody can.
+/// Returns the identity of a file, which this system does not supply.
 #[cfg(not(unix))]
 pub fn identity(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-fn restless(path: impl std::fmt::Display) -> Error {
-    ErrorKind::Access.context(format!("{path}: others replace it again and again"))
+fn replaced_too_often(path: impl std::fmt::Display) -> Error {
+    ErrorKind::Access.context(format!("{path}: other processes keep replacing the file"))
 }
 
-/// Where a path leads, links followed, whether or not something is there.
+/// Resolves the links of a path, whether or not the file exists.
 ///
 /// # Errors
-/// What the system says; the directory must be there.
+/// The system's error; the directory must exist.
 pub fn resolve(path: &Path) -> Result<PathBuf> {
     let io = |error| Error::io(path.display().to_string(), error);
     let mut place = std::path::absolute(path).map_err(io)?;
@@ -179,14 +180,14 @@ pub fn resolve(path: &Path) -> Result<PathBuf> {
             Err(_) => return Ok(fs::canonicalize(folder).map_err(io)?.join(name)),
         }
     }
-    Err(ErrorKind::Access.context(format!("{}: links that lead to links without end", path.display())))
+    Err(ErrorKind::Access.context(format!("{}: too many levels of symbolic links", path.display())))
 }
 
-/// Removes what processes that were killed left beside a file that this one has locked. Who is at work holds a lock.
-fn clear_away(target: &Path) {
+/// Removes temporary files of killed processes beside a locked file. Live processes hold a lock on theirs.
+fn remove_stale_temp_files(target: &Path) {
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
     let start = format!(".{}.", name.to_string_lossy());
-    // A directory that cannot be read keeps what is in it.
+    // An unreadable directory keeps its files.
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| is_unfinished(&entry.file_name().to_string_lossy(), &start)) {
         let path = entry.path();
@@ -200,20 +201,21 @@ fn clear_away(target: &Path) {
     }
 }
 
-/// Whether a name is one of [`beside`]'s: the start, two numbers, the end.
+/// Whether a name has the form of a temporary file: the start, two numbers, the end.
 fn is_unfinished(name: &str, start: &str) -> bool {
     let numbers = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(".tmp")?.split_once('-'));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|(process, number)| digits(process) && digits(number))
 }
 
-/// Two who write would not see each other's records, and one who redefines would write where nobody looks.
+/// Two writers would not see each other's records, and a redefinition would write an unreachable file.
 fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access
-            .context(format!("{path}: it is locked: open for writing elsewhere, or, if it is netCDF-4, for reading"))),
-        // Not every file system has locks.
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access.context(format!(
+            "{path}: the file is locked: another process has it open for writing, or for reading if it is netCDF-4"
+        ))),
+        // Some file systems have no locks.
         Err(TryLockError::Error(error)) => {
             tracing::debug!(%path, %error, "the file could not be locked");
             Ok(())
@@ -221,58 +223,59 @@ fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
     }
 }
 
-/// Makes a file for a new dataset. Where one may be replaced, it stays until the new one has a header, and nobody else
-/// writes or replaces it meanwhile. `own`: first bytes of the format's files, whatever the registry knows.
+/// Creates the file of a new dataset. An existing file that may be replaced stays until the new one has a
+/// header, and is locked meanwhile. `own`: first bytes of the format's files, in addition to those of the
+/// registry.
 ///
 /// # Errors
-/// `NC_EEXIST` if something is there that may not be replaced; `NC_EACCESS` if somebody else writes it, or makes a new
-/// one in its place; what the system says.
+/// `NC_EEXIST` if the path is in use and may not be replaced; `NC_EACCESS` if another process writes or
+/// replaces the file; otherwise the system's error.
 pub fn create(
     path: &str,
     clobber: Clobber,
     registry: &Registry,
     own: &'static [Magic],
-) -> Result<(Opened, Unfinished)> {
+) -> Result<(OpenedFile, TempFile)> {
     let target = match clobber {
-        // A link is something that is there, wherever it leads.
+        // A link counts as existing, whatever its target.
         Clobber::Refuse => std::path::absolute(path).map_err(|error| Error::io(path, error))?,
         Clobber::Replace => resolve(Path::new(path))?,
     };
-    match take(&target, clobber, registry, own)? {
-        Taken::New(file) => {
+    match claim_path(&target, clobber, registry, own)? {
+        ClaimedPath::New(file) => {
             let path = fs::canonicalize(&target).map_err(|error| Error::io(path, error))?;
-            let unfinished = Unfinished { path: path.clone(), target: None, held: None, kept: false };
-            Ok((Opened { file, path }, unfinished))
+            let unfinished = TempFile { path: path.clone(), target: None, held: None, kept: false };
+            Ok((OpenedFile { file, path }, unfinished))
         }
-        Taken::Old(held) => {
-            let (opened, mut unfinished) = beside(&target)?;
+        ClaimedPath::Old(held) => {
+            let (opened, mut unfinished) = create_temp_file(&target)?;
             unfinished.held = Some(held);
             Ok((opened, unfinished))
         }
     }
 }
 
-/// A place that is ours: its file, locked.
+/// The locked file of a path.
 #[derive(Debug)]
-pub enum Taken {
-    /// Nothing was there.
+pub enum ClaimedPath {
+    /// A new file.
     New(File),
-    /// What is there may be replaced.
+    /// An existing file that may be replaced.
     Old(File),
 }
 
-/// Takes a place for a new dataset.
+/// Claims a path for a new dataset.
 ///
 /// # Errors
 /// As [`create`].
-pub fn take(target: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<Taken> {
+pub fn claim_path(target: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<ClaimedPath> {
     let shown = target.display();
     for _ in 0..TRIES {
         match OpenOptions::new().read(true).write(true).create_new(true).open(target) {
             Ok(file) => {
                 lock(&file, &shown)?;
-                if is_at(&file, target) {
-                    return Ok(Taken::New(file));
+                if is_still_at(&file, target) {
+                    return Ok(ClaimedPath::New(file));
                 }
                 continue;
             }
@@ -280,35 +283,35 @@ pub fn take(target: &Path, clobber: Clobber, registry: &Registry, own: &'static 
             Err(error) => return Err(Error::io(shown.to_string(), error)),
         }
         check_replaceable(target, clobber, registry, own)?;
-        match claim(target) {
-            Ok(Some(file)) => return Ok(Taken::Old(file)),
+        match open_locked(target) {
+            Ok(Some(file)) => return Ok(ClaimedPath::Old(file)),
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
-    Err(restless(shown))
+    Err(replaced_too_often(shown))
 }
 
-/// Whether a new dataset may take the place of what is there, if something is.
+/// Checks that a new dataset may use a path.
 ///
 /// # Errors
-/// `NC_EEXIST` if not; what the system says.
+/// `NC_EEXIST` if not; otherwise the system's error.
 pub fn check_replaceable(path: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<()> {
     let refused = match clobber {
-        Clobber::Refuse if path.symlink_metadata().is_ok() => "something is there, and may not be replaced",
+        Clobber::Refuse if path.symlink_metadata().is_ok() => "the path is in use and may not be replaced",
         Clobber::Replace if !is_replaceable(path, registry, own)? => {
-            "what is there is not a file that any driver knows"
+            "the existing file is not a dataset of a known driver"
         }
         _ => return Ok(()),
     };
     Err(ErrorKind::Exist.context(format!("{}: {refused}", path.display())))
 }
 
-/// Whether a new dataset may take the place of what is there: nothing, an empty file, or a file that is a dataset.
+/// Whether a new dataset may use a path: it is free, or has an empty file or a dataset.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 fn is_replaceable(path: &Path, registry: &Registry, own: &'static [Magic]) -> Result<bool> {
     looks_replaceable(path, registry, own).map_err(|error| Error::io(path.display().to_string(), error))
 }
@@ -335,32 +338,32 @@ fn looks_replaceable(path: &Path, registry: &Registry, own: &'static [Magic]) ->
     Ok(found.len() == 0)
 }
 
-/// Makes a file beside another one, to take its place later.
+/// Creates a temporary file beside a target, to replace it later.
 ///
 /// # Errors
-/// What the system says.
-pub fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
+/// The system's error.
+pub fn create_temp_file(target: &Path) -> Result<(OpenedFile, TempFile)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // Some systems have no processes, and say so by a panic.
+        // Some systems have no processes, and panic here.
         let process = if cfg!(target_family = "wasm") { 0 } else { std::process::id() };
         let path = target.with_file_name(format!(".{name}.{process}-{number}.tmp"));
         match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
-                // Who clears away takes it for what somebody dead left, until it is locked.
+                // Until it is locked, another process may remove it as stale.
                 match lock(&file, path.display()) {
-                    Ok(()) if is_at(&file, &path) => {}
+                    Ok(()) if is_still_at(&file, &path) => {}
                     Err(error) if error.kind() != ErrorKind::Access => return Err(error),
                     _ => continue,
                 }
                 if let Ok(old) = fs::metadata(target) {
-                    // A file system without such rights has nothing to keep.
+                    // Some file systems have no permissions.
                     let _ = file.set_permissions(old.permissions());
                 }
-                let unfinished = Unfinished { path, target: Some(target.to_owned()), held: None, kept: false };
-                return Ok((Opened { file, path: target.to_owned() }, unfinished));
+                let unfinished = TempFile { path, target: Some(target.to_owned()), held: None, kept: false };
+                return Ok((OpenedFile { file, path: target.to_owned() }, unfinished));
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Error::io(path.display().to_string(), error)),
@@ -368,12 +371,12 @@ pub fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
     }
 }
 
-impl Unfinished {
-    /// Puts the file where it belongs, and answers where that is; whatever was there is gone, all at once.
+impl TempFile {
+    /// Moves the file to its final path, replacing any old file in one step. Returns the path.
     ///
     /// # Errors
-    /// What the system says; nothing has changed then.
-    pub fn keep(&mut self) -> Result<PathBuf> {
+    /// The system's error; nothing has changed then.
+    pub fn persist(&mut self) -> Result<PathBuf> {
         if let Some(target) = &self.target {
             fs::rename(&self.path, target).map_err(|error| Error::io(target.display().to_string(), error))?;
             self.path.clone_from(target);
@@ -384,10 +387,10 @@ impl Unfinished {
         Ok(self.path.clone())
     }
 
-    /// Removes it now instead of when this is dropped.
+    /// Removes the file now.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn discard(mut self) -> Result<()> {
         self.kept = true;
         match fs::remove_file(&self.path) {
@@ -399,7 +402,7 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for TempFile {
     fn drop(&mut self) {
         if !self.kept
             && let Err(error) = fs::remove_file(&self.path)
@@ -409,10 +412,10 @@ impl Drop for Unfinished {
     }
 }
 
-/// Makes the names in a file's directory survive a failure of power.
+/// Makes the entries of a file's directory durable.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
@@ -420,7 +423,7 @@ pub fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory).map_err(io)?.sync_all().map_err(io)
 }
 
-/// Makes the names in a file's directory survive a failure of power; here nobody can.
+/// Does nothing: this system cannot sync directories.
 ///
 /// # Errors
 /// None.
@@ -440,9 +443,9 @@ mod tests {
         let path = folder.path().join("x.nc");
         fs::write(&path, "old").unwrap();
         let old = File::open(&path).unwrap();
-        assert!(is_at(&old, &path));
-        beside(&path).unwrap().1.keep().unwrap();
-        assert!(!is_at(&old, &path));
-        assert!(is_at(&File::open(&path).unwrap(), &path));
+        assert!(is_still_at(&old, &path));
+        create_temp_file(&path).unwrap().1.persist().unwrap();
+        assert!(!is_still_at(&old, &path));
+        assert!(is_still_at(&File::open(&path).unwrap(), &path));
     }
 }

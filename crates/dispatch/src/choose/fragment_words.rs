@@ -1,26 +1,28 @@
-//! Whether somebody knows the words of a fragment, so that a slip of the pen is an error and does not mean something else.
+//! Checks the words of a fragment, so that a typing error is reported and does not change the meaning.
 //!
-//! A value of `mode` that nobody here knows is refused where it is a letter away from a known one, where no value is known, and for
-//! a new dataset; also where what is there is recognised by its content. Beside a known value netCDF-C ignores such ones on opening, and
-//! so is done here. Where a driver or map of a third party is named, or its scheme is the path's, other values may be its own, and
-//! are left to it; where one is only there, those are that are no slips.
+//! An unknown value of `mode` is an error in three cases: it differs by one letter from a known value, no
+//! value is known, or the dataset is new. Recognition by content does not help. Next to a known value,
+//! opening ignores unknown values as netCDF-C does. A third-party driver or map that is named by a mode or by
+//! the scheme may have values of its own. If such a plugin is only registered, values that are not typing
+//! errors pass.
 //!
-//! Keys that nobody knows are ignored, as netCDF-C does: other programs keep theirs in the same fragment. But one that is a letter
-//! away from a key of ours is that key misspelt, and refused; of short keys, which many words are like, where no mode is given.
+//! Unknown keys are ignored, as in netCDF-C: other programs keep their keys in the same fragment. A key that
+//! differs by one letter from a known key is an error. Keys of up to four letters resemble many words, so
+//! they are checked only without a mode.
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::{Origin, Plugin, PluginKind, Registry};
+use crate::{Origin, PluginDescription, PluginKind, Registry};
 
-/// Keys of so many letters are like many words.
+/// Keys of at most this length resemble many words.
 const SHORT: usize = 4;
 
 impl Registry {
-    /// Whether the words of a fragment are known.
+    /// Checks that the words of a fragment are known.
     ///
     /// # Errors
-    /// `NC_EINVAL` naming the word, and the nearest one that is known.
+    /// `NC_EINVAL` that names the word and the nearest known one.
     pub(super) fn check_words(&self, target: &Target, created: bool) -> Result<()> {
         for (key, _) in &target.fragment {
             let known = nczarr_url_infer::known_keys();
@@ -29,7 +31,7 @@ impl Registry {
                     .into_iter()
                     .find(|known| (target.modes.is_empty() || known.len() > SHORT) && distance(key, known) == 1)
             {
-                let what = format!("{target}: the fragment has {key}=, which nobody here knows; is {near}= meant?");
+                let what = format!("{target}: unknown option `{key}`; did you mean `{near}`?");
                 return Err(ErrorKind::Inval.context(what));
             }
         }
@@ -46,8 +48,9 @@ impl Registry {
         for mode in unknown {
             let may_be = some && !created && self.near(mode).is_none_or(|(far, _)| far > 1);
             if !may_be && !self.leaves_to_others(target) {
-                return Err(ErrorKind::Inval
-                    .context(format!("{target}: nobody here knows mode {mode:?}; {}", self.nearest(mode))));
+                return Err(
+                    ErrorKind::Inval.context(format!("{target}: unknown mode `{mode}`; {}", self.nearest(mode)))
+                );
             }
         }
         Ok(())
@@ -61,14 +64,14 @@ impl Registry {
             || self.map_by_mode(mode)?.is_some())
     }
 
-    /// Whether somebody else's driver or map is named.
+    /// Whether a third-party driver or map is named.
     fn leaves_to_others(&self, target: &Target) -> bool {
         let named = |word: &str| target.has_mode(word) || target.scheme.name() == Some(word);
-        self.others(|plugin| named(plugin.name) || plugin.words.iter().any(|word| named(word)))
+        self.others(|plugin| named(plugin.name) || plugin.aliases.iter().any(|word| named(word)))
     }
 
-    /// Whether there is such a driver or map of somebody else.
-    fn others(&self, is_such: impl Fn(&Plugin) -> bool) -> bool {
+    /// Whether a matching third-party driver or map is registered.
+    fn others(&self, is_such: impl Fn(&PluginDescription) -> bool) -> bool {
         self.plugins().iter().any(|plugin| {
             plugin.origin != Origin::Table
                 && !plugin.hidden
@@ -77,26 +80,26 @@ impl Registry {
         })
     }
 
-    /// The known mode that is most alike, and how many letters away.
+    /// Returns the known mode with the smallest edit distance, and the distance.
     fn near(&self, mode: &str) -> Option<(usize, &'static str)> {
         let plugins = self.plugins();
         let own = plugins.iter().filter(|plugin| matches!(plugin.kind, PluginKind::Driver | PluginKind::Map));
-        let own = own.flat_map(|plugin| plugin.words.iter().copied().chain([plugin.name]));
+        let own = own.flat_map(|plugin| plugin.aliases.iter().copied().chain([plugin.name]));
         let words: Vec<&str> = nczarr_url_infer::known_modes().iter().copied().chain(own).collect();
         words.into_iter().map(|word| (distance(mode, word), word)).min()
     }
 
-    /// What may be meant.
+    /// Returns a suggestion for an unknown mode.
     fn nearest(&self, mode: &str) -> String {
         let most = mode.chars().count().div_ceil(3);
         match self.near(mode).filter(|(far, _)| *far <= most) {
-            Some((_, near)) => format!("is {near:?} meant?"),
-            None => "there are nczarr, zarr, classic, cdf5, nc4 …".to_owned(),
+            Some((_, near)) => format!("did you mean `{near}`?"),
+            None => "known modes are nczarr, zarr, classic, cdf5, nc4 …".to_owned(),
         }
     }
 }
 
-/// How many letters are to be changed, left out, put in or swapped with the next one to make one word of the other.
+/// Returns the edit distance of two words: changed, omitted, inserted and swapped letters.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
@@ -141,15 +144,12 @@ mod tests {
         let registry = Registry::new();
         let check = |url: &str| registry.check_words(&nczarr_url_infer::parse(url).unwrap(), false);
         for (url, what) in [
-            ("a.nc#mode=zar", "nobody here knows mode \"zar\"; is \"zarr\" meant?"),
-            ("x.zarr#mode=nczar", "mode \"nczar\"; is \"nczarr\" meant?"),
-            ("x.zarr#mode=zarr,v33", "mode \"v33\"; is \"v3\" meant?"),
-            ("https://h/x.zarr#mode=tralala", "mode \"tralala\"; there are nczarr, zarr"),
-            ("x.zarr#mod=zarr", "the fragment has mod=, which nobody here knows; is mode= meant?"),
-            (
-                "x.zarr#mode=zarr&missing_chunk=warn",
-                "missing_chunk=, which nobody here knows; is missing_chunks= meant?",
-            ),
+            ("a.nc#mode=zar", "unknown mode `zar`; did you mean `zarr`?"),
+            ("x.zarr#mode=nczar", "mode `nczar`; did you mean `nczarr`?"),
+            ("x.zarr#mode=zarr,v33", "mode `v33`; did you mean `v3`?"),
+            ("https://h/x.zarr#mode=tralala", "mode `tralala`; known modes are nczarr, zarr"),
+            ("x.zarr#mod=zarr", "unknown option `mod`; did you mean `mode`?"),
+            ("x.zarr#mode=zarr&missing_chunk=warn", "unknown option `missing_chunk`; did you mean `missing_chunks`?"),
         ] {
             let error = check(url).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Inval);

@@ -1,9 +1,9 @@
-//! [`StoredChunks`]: the chunks of a variable that the storage holds.
+//! [`StoredChunks`]: the chunks of a variable that the storage has.
 
-/// The places of the stored chunks of one variable, in no particular order.
+/// The positions of the stored chunks of a variable, in no particular order.
 ///
-/// Chunks that are absent read as the fill value. Programs that look at a whole variable can pass over them, so that
-/// their time goes with the stored chunks and not with the shape.
+/// Absent chunks read as the fill value. Programs that scan a variable can skip them, so that their time is
+/// proportional to the stored chunks.
 ///
 /// ```
 /// use nczarr_dispatch::StoredChunks;
@@ -22,7 +22,7 @@ pub struct StoredChunks {
 }
 
 impl StoredChunks {
-    /// No chunks yet, of a variable with `rank` dimensions.
+    /// Creates an empty list for a variable with `rank` dimensions.
     pub fn new(rank: usize) -> Self {
         Self { rank, count: 0, starts: Vec::new() }
     }
@@ -34,17 +34,17 @@ impl StoredChunks {
         self.count += 1;
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether there are no chunks.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The index of the first element of each chunk.
+    /// Returns the index of the first element of each chunk.
     pub fn iter(&self) -> impl Iterator<Item = &[u64]> {
         (0..self.count).map(|at| &self.starts[at * self.rank..(at + 1) * self.rank])
     }

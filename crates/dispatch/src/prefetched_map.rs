@@ -1,12 +1,13 @@
-//! [`Survey`]: what one look at a map brought, so that opening a dataset far away waits as few times as it can.
+//! [`PrefetchedMap`]: a map overlay that prefetches objects and listings, so that opening a remote dataset
+//! takes few round trips.
 //!
-//! Where each operation is a request ([`MapCaps::remote`]) it costs less to ask for everything that may be there at once
-//! than for one thing after the other. A survey reads objects in one batch, and the list of all keys beside it where
-//! one request brings that; then it is a map that answers from what it saw, and asks for the rest. So who opens a dataset
-//! needs no other way for what lies far away: it looks first, and goes on as ever.
+//! For a remote map ([`MapCaps::remote`]) it is faster to request all likely objects at once than one after
+//! another. The overlay reads objects in one batch, in parallel with the listing if that takes one request.
+//! Then it answers from memory, and forwards all other operations. So the code that opens a dataset is the
+//! same for local and remote maps.
 //!
-//! It is for the time of opening: what was seen is not looked at again. A failure is kept as the failure it is; a list that
-//! failed or is too long is none. It knows no format: which keys matter, says who looks.
+//! It is meant for opening only: cached results are not refreshed. Errors are cached too; a listing that
+//! failed or is too long counts as unknown. It knows no format: its callers name the keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,67 +16,68 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use nczarr_model::{ErrorKind, Result};
 
 use crate::zmap::{
-    ByteRange, Change, Expect, Found, MapCaps, Ranges, ReadJob, ReadTicket, Sink, WriteJob, Written, ZMap,
+    ByteRange, MapCaps, ObjectSink, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, UpdateFn, WriteJob,
+    WriteOutcome, ZMap,
 };
 use crate::{Forbidden, Key, Limits, OutBuf, Version};
 
-/// Documents are read with a first guess of this size.
+/// The assumed size of a document, in bytes.
 const HINT: usize = 4096;
-/// So many lists are asked for at a time.
+/// The number of parallel listings.
 const LISTS: usize = 32;
-/// More lists than this are not asked for before they are needed.
+/// The largest number of listings that are prefetched.
 const MOST_LISTS: usize = 10_000;
 
-/// An object that was read, `None` if there is none.
-type Seen = Result<Option<Arc<[u8]>>>;
+/// The result of a read; `None`: no such object.
+type CachedObject = Result<Option<Arc<[u8]>>>;
 
-/// A map, and what was seen of it.
+/// A map, and the prefetched part of it.
 #[derive(Debug)]
-pub struct Survey {
+pub struct PrefetchedMap {
     map: Arc<dyn ZMap>,
-    /// Never held while the map is called.
-    known: RwLock<Known>,
+    /// Never locked during a call of the map.
+    known: RwLock<PrefetchedObjects>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    objects: HashMap<Key, Seen>,
-    /// All keys, sorted; known or not, they were asked for.
+struct PrefetchedObjects {
+    objects: HashMap<Key, CachedObject>,
+    /// All keys, sorted; `asked`: whether they were requested.
     keys: Option<Arc<[Key]>>,
     asked: bool,
-    /// The names below some prefixes.
+    /// The names below prefixes.
     names: BTreeMap<Key, Vec<String>>,
 }
 
-impl Survey {
-    /// Nothing was seen yet.
+impl PrefetchedMap {
+    /// Wraps a map; nothing is prefetched yet.
     pub fn new(map: Arc<dyn ZMap>) -> Self {
         Self { map, known: RwLock::default() }
     }
 
-    fn read_known(&self) -> RwLockReadGuard<'_, Known> {
+    fn read_known(&self) -> RwLockReadGuard<'_, PrefetchedObjects> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_known(&self) -> RwLockWriteGuard<'_, Known> {
+    fn write_known(&self) -> RwLockWriteGuard<'_, PrefetchedObjects> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the objects at `keys`, those that were not seen yet, all at once; one of more than
-    /// [`Limits::document`] bytes is an error when it is asked for. With `list` all keys of the map are asked for beside, if
-    /// one request brings them.
-    pub fn look(&self, keys: &[Key], limits: &Limits, list: bool) {
+    /// Reads the objects at `keys` that are not cached, in one batch. An object of more than
+    /// [`Limits::document`] bytes is cached as an error. With `list`, also requests all keys in parallel, if
+    /// one request returns them.
+    pub fn prefetch(&self, keys: &[Key], limits: &Limits, list: bool) {
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         let mut wanted: Vec<Key> = {
             let known = self.read_known();
-            keys.iter().filter(|key| !known.tells(key)).cloned().collect()
+            keys.iter().filter(|key| !known.is_known(key)).cloned().collect()
         };
         wanted.sort_unstable();
         wanted.dedup();
         let list = list && self.map.caps().list && !std::mem::replace(&mut self.write_known().asked, true);
         let (mut objects, mut all) = (Vec::new(), None);
         std::thread::scope(|scope| {
-            let find = || self.map.list_once(&Key::root()).ok().flatten();
+            let find = || self.map.list_in_one_request(&Key::root()).ok().flatten();
             let beside = match list && !wanted.is_empty() {
                 true => std::thread::Builder::new().spawn_scoped(scope, find).ok(),
                 false => None,
@@ -96,12 +98,12 @@ impl Survey {
         }
     }
 
-    /// Asks for the names below each of these prefixes, all at once, as [`ZMap::names`]. What fails is told when it is asked
-    /// for.
-    pub fn look_below(&self, prefixes: &[Key]) {
+    /// Requests the names below each prefix in parallel ([`ZMap::possible_children`]). Failed requests are
+    /// repeated on use.
+    pub fn prefetch_children(&self, prefixes: &[Key]) {
         let wanted: Vec<&Key> = {
             let known = self.read_known();
-            prefixes.iter().filter(|prefix| known.below(prefix).is_none()).take(MOST_LISTS).collect()
+            prefixes.iter().filter(|prefix| known.children_of(prefix).is_none()).take(MOST_LISTS).collect()
         };
         if wanted.len() < 2 || !self.map.caps().list {
             return;
@@ -109,13 +111,13 @@ impl Survey {
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let work = || {
             while let Some(prefix) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Ok(names) = self.map.names(prefix) {
+                if let Ok(names) = self.map.possible_children(prefix) {
                     found.lock().unwrap_or_else(PoisonError::into_inner).push(((*prefix).clone(), names));
                 }
             }
         };
         std::thread::scope(|scope| {
-            // They wait for answers and do nothing else. One that cannot be had leaves more for the others.
+            // These threads only wait for answers. If one cannot start, the others do its work.
             for _ in 1..wanted.len().min(LISTS) {
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
@@ -124,22 +126,22 @@ impl Survey {
         self.write_known().names.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// All keys of the map, sorted, if they are known.
+    /// Returns all keys of the map, sorted, if they are known.
     pub fn keys(&self) -> Option<Arc<[Key]>> {
         self.read_known().keys.clone()
     }
 
-    /// Forgets what was not there and all lists: somebody may have written in between.
-    pub fn doubt(&self) {
+    /// Forgets absent objects and all listings, since another process may have written meanwhile.
+    pub fn invalidate_absent(&self) {
         let mut known = self.write_known();
         known.objects.retain(|_, seen| matches!(seen, Ok(Some(_))));
         (known.keys, known.asked) = (None, true);
         known.names.clear();
     }
 
-    fn read_all(&self, keys: &[Key], limit: usize) -> Vec<Seen> {
+    fn read_all(&self, keys: &[Key], limit: usize) -> Vec<CachedObject> {
         let found = keys.iter().map(|_| Mutex::new(None)).collect();
-        let job = Look { keys, limit, next: AtomicUsize::new(0), found };
+        let job = PrefetchJob { keys, limit, next: AtomicUsize::new(0), found };
         if !keys.is_empty() {
             self.map.read_batch(&job);
         }
@@ -148,29 +150,29 @@ impl Survey {
         found.zip(keys).map(|(found, key)| found.unwrap_or_else(|| lost(key))).collect()
     }
 
-    /// What is known of an object; `None`: nothing.
-    fn seen(&self, key: &Key) -> Option<Seen> {
+    /// Returns the cached result for an object; `None`: unknown.
+    fn cached(&self, key: &Key) -> Option<CachedObject> {
         let known = self.read_known();
         match known.objects.get(key) {
             Some(seen) => Some(seen.clone()),
-            None => known.tells(key).then_some(Ok(None)),
+            None => known.is_known(key).then_some(Ok(None)),
         }
     }
 }
 
-impl Known {
-    /// Whether it is known what is at `key`: it was read, or is none of all keys.
-    fn tells(&self, key: &Key) -> bool {
+impl PrefetchedObjects {
+    /// Whether the object at `key` is known: it was read, or it is not in the listing.
+    fn is_known(&self, key: &Key) -> bool {
         self.objects.contains_key(key) || self.keys.as_ref().is_some_and(|keys| keys.binary_search(key).is_err())
     }
 
-    /// The names right below a prefix, sorted, if they are known.
-    fn below(&self, prefix: &Key) -> Option<Vec<String>> {
+    /// Returns the sorted names directly below a prefix, if they are known.
+    fn children_of(&self, prefix: &Key) -> Option<Vec<String>> {
         if let Some(names) = self.names.get(prefix) {
             return Some(names.clone());
         }
         let keys = self.keys.as_ref()?;
-        // Keys below a prefix stand together: they begin with it and a slash.
+        // Keys below a prefix are adjacent: they begin with it and a slash.
         let start = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
         let from = keys.partition_point(|key| *key.as_str() < *start);
         let rest = keys[from..].iter().map_while(|key| key.as_str().strip_prefix(&*start));
@@ -183,20 +185,20 @@ impl Known {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl ZMap for Survey {
+impl ZMap for PrefetchedMap {
     fn caps(&self) -> MapCaps {
         self.map.caps()
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        match self.seen(key) {
+        match self.cached(key) {
             Some(Ok(Some(bytes))) => Ok(Some(bytes.len() as u64)),
             _ => self.map.len(key),
         }
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        match self.seen(key) {
+        match self.cached(key) {
             Some(seen) => {
                 out.clear();
                 let bytes = seen?;
@@ -207,18 +209,18 @@ impl ZMap for Survey {
         }
     }
 
-    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        let all = self.keys().and_then(|_| self.read_known().below(prefix));
-        all.map_or_else(|| self.map.search(prefix), Ok)
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        let all = self.keys().and_then(|_| self.read_known().children_of(prefix));
+        all.map_or_else(|| self.map.children(prefix), Ok)
     }
 
-    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
-        let known = self.read_known().below(prefix);
-        known.map_or_else(|| self.map.names(prefix), Ok)
+    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
+        let known = self.read_known().children_of(prefix);
+        known.map_or_else(|| self.map.possible_children(prefix), Ok)
     }
 
-    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.map.unnamable(prefix)
+    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.map.invalid_names(prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -238,11 +240,11 @@ impl ZMap for Survey {
     }
 
     fn exists(&self, key: &Key) -> Result<bool> {
-        match self.seen(key) {
+        match self.cached(key) {
             Some(Ok(found)) => Ok(found.is_some()),
-            // Another request would be refused too.
-            Some(Err(error)) if Forbidden::caused(&error) => Err(error),
-            // What cannot be read may be there all the same.
+            // Another request would be forbidden too.
+            Some(Err(error)) if Forbidden::is_cause_of(&error) => Err(error),
+            // An unreadable object may exist.
             Some(Err(_)) | None => self.map.exists(key),
         }
     }
@@ -251,8 +253,8 @@ impl ZMap for Survey {
         self.map.list(prefix)
     }
 
-    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.map.list_once(prefix)
+    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.map.list_in_one_request(prefix)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -279,11 +281,11 @@ impl ZMap for Survey {
         self.map.read_versioned(key, limit, out)
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         self.map.write_if(key, value, expect)
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.map.update(key, limit, change)
     }
 
@@ -292,7 +294,7 @@ impl ZMap for Survey {
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        self.map.read_batch(&Rest { survey: self, job });
+        self.map.read_batch(&RemainingReads { survey: self, job });
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {
@@ -300,15 +302,15 @@ impl ZMap for Survey {
     }
 }
 
-/// Reads whole objects and keeps their bytes.
-struct Look<'a> {
+/// Reads whole objects into memory.
+struct PrefetchJob<'a> {
     keys: &'a [Key],
     limit: usize,
     next: AtomicUsize,
-    found: Vec<Mutex<Option<Seen>>>,
+    found: Vec<Mutex<Option<CachedObject>>>,
 }
 
-impl ReadJob for Look<'_> {
+impl ReadJob for PrefetchJob<'_> {
     fn threads(&self) -> usize {
         1
     }
@@ -319,18 +321,20 @@ impl ReadJob for Look<'_> {
         Some(ReadTicket { index, ranges: Ranges::All, hint: HINT, limit: self.limit, versioned: false, into: None })
     }
 
-    fn left(&self) -> Option<usize> {
+    fn remaining(&self) -> Option<usize> {
         Some(self.keys.len().saturating_sub(self.next.load(Ordering::Relaxed)))
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let Some(place) = self.found.get(ticket.index) else { return };
         let seen = match found {
             Ok(None) => Ok(None),
-            Ok(Some((Found::Bytes(bytes), _))) => Ok(Some(Arc::from(bytes))),
-            Ok(Some((Found::InPlace, _))) => Err(ErrorKind::Internal
-                .context(format!("{}: the map read into a place that was not given", self.keys[ticket.index]))),
-            // A name that is only a prefix of others is no object.
+            Ok(Some((ReadOutcome::Bytes(bytes), _))) => Ok(Some(Arc::from(bytes))),
+            Ok(Some((ReadOutcome::InPlace, _))) => Err(ErrorKind::Internal.context(format!(
+                "{}: the map read into memory that the ticket does not have",
+                self.keys[ticket.index]
+            ))),
+            // A mere prefix is not an object.
             Err(error) if error.kind() == ErrorKind::Empty => Ok(None),
             Err(error) => Err(error),
         };
@@ -338,34 +342,34 @@ impl ReadJob for Look<'_> {
     }
 }
 
-/// A batch without the objects that were seen: they are answered as soon as they are asked for.
-struct Rest<'a> {
-    survey: &'a Survey,
+/// A batch without cached objects: these are answered at once.
+struct RemainingReads<'a> {
+    survey: &'a PrefetchedMap,
     job: &'a dyn ReadJob,
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl ReadJob for Rest<'_> {
+impl ReadJob for RemainingReads<'_> {
     fn threads(&self) -> usize {
         self.job.threads()
     }
 
-    fn left(&self) -> Option<usize> {
-        self.job.left()
+    fn remaining(&self) -> Option<usize> {
+        self.job.remaining()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         loop {
             let ticket = self.job.next(key)?;
-            // Whole objects without a version are all that is asked for here.
+            // Only whole objects without a version are cached.
             if ticket.versioned || ticket.into.is_some() || !matches!(ticket.ranges, Ranges::All) {
                 return Some(ticket);
             }
-            match self.survey.seen(key) {
+            match self.survey.cached(key) {
                 None => return Some(ticket),
                 Some(Ok(Some(bytes))) => {
                     let fits = ticket.check_len(key, bytes.len() as u64);
-                    self.job.done(ticket, fits.map(|()| Some((Found::Bytes(&bytes), None))));
+                    self.job.done(ticket, fits.map(|()| Some((ReadOutcome::Bytes(&bytes), None))));
                 }
                 Some(Ok(None)) => self.job.done(ticket, Ok(None)),
                 Some(Err(error)) => self.job.done(ticket, Err(error)),
@@ -373,11 +377,11 @@ impl ReadJob for Rest<'_> {
         }
     }
 
-    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         self.job.sink(ticket)
     }
 
-    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         self.job.done(ticket, found);
     }
 }

@@ -1,9 +1,9 @@
-//! [`ReadAhead`]: a file elsewhere, read in pieces of any size by any number of threads.
+//! [`ReadAhead`]: reads a remote file in parts of any size, from any number of threads.
 //!
-//! A request takes far longer than its bytes do. So those who know what they will read say it before
-//! ([`ReadAhead::expect`]): all of it is asked for at once, near ranges together. A reader that follows references through
-//! a file runs in rounds ([`ReadAhead::in_rounds`]): each round asks at once for everything that the one before missed.
-//! Other reads ask for a little more than they want, and for more and more where reads follow one another.
+//! A request takes far longer than its bytes. So callers announce reads ([`ReadAhead::prefetch`]): all ranges
+//! are requested at once, near ones together. A reader that follows references runs in rounds
+//! ([`ReadAhead::run_in_rounds`]): each round requests everything that the previous one missed. Other reads
+//! request a little more than they want, and ever more while reads are sequential.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,92 +12,92 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use nczarr_model::{ErrorKind, Result};
 
 use super::ByteSource;
-use super::stretches::{State, Stretches};
+use super::range_cache::{RangeCache, RangeState};
 use crate::{ByteRange, OutBuf};
 
-/// Bytes of a request, at least, where nothing else is known.
+/// The smallest size of a request without a hint, in bytes.
 const LEAST: u64 = 64 << 10;
 
-/// Bytes of a request, at most; more are asked for at once in several.
+/// The largest size of a request, in bytes. Longer ranges become several parallel requests.
 const PIECE: u64 = 1 << 20;
 
-/// Bytes that are asked for before they are wanted, at most.
+/// The largest read-ahead, in bytes.
 const AHEAD: u64 = 8 << 20;
 
-/// Bytes that are kept.
+/// The capacity of the cache, in bytes.
 const KEPT: u64 = 64 << 20;
 
-/// Bytes between two ranges that are rather read than asked for apart, however many there are.
+/// Ranges at most this many bytes apart are always joined.
 const GAP: u64 = 8 << 10;
 
-/// Bytes between two ranges that are never worth it.
+/// Ranges more than this many bytes apart are never joined.
 const WIDE: u64 = 64 << 10;
 
-/// Bytes between structures of a file that are rather read than asked for apart, all together.
+/// The total size of gaps that are read between structures of a file.
 const SPARE: u64 = 256 << 10;
 
-/// Bytes of such a structure that are read at least: most are not much longer.
+/// The smallest read of a structure: most are hardly longer.
 const STRUCTURE: u64 = 4 << 10;
 
-/// In a round that misses no more than so many ranges, so many bytes before and behind each are read too: what comes next
-/// is often near.
+/// A round that misses at most this many ranges also reads bytes around each, since related structures are
+/// often near.
 const FEW: usize = 4;
 const AROUND: u64 = 16 << 10;
 
-/// Rounds, and bytes read in them, beyond which reading goes on one by one.
+/// The limits of rounds and of bytes read in them. Beyond them reads run one by one.
 const ROUNDS: (usize, u64) = (64, KEPT / 2);
 
-/// A file elsewhere that is read in small pieces, by any number of threads.
+/// A remote file with read-ahead and a cache, for any number of threads.
 pub struct ReadAhead {
     source: Arc<dyn ByteSource>,
-    shared: Arc<Shared>,
+    shared: Arc<ReadAheadShared>,
 }
 
 #[derive(Default)]
-struct Shared {
-    known: Mutex<Known>,
+struct ReadAheadShared {
+    known: Mutex<ReadAheadState>,
     came: Condvar,
 }
 
 #[derive(Default)]
-struct Known {
-    stretches: Stretches,
+struct ReadAheadState {
+    stretches: RangeCache,
     /// The ranges that this round missed.
     missed: Option<Vec<Range<u64>>>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Known> {
+impl ReadAheadShared {
+    fn lock(&self) -> MutexGuard<'_, ReadAheadState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ReadAhead {
-    /// Reads this file so.
+    /// Creates a reader of this file.
     pub fn new(source: Arc<dyn ByteSource>) -> Self {
         Self { source, shared: Arc::default() }
     }
 
-    /// How many bytes there are.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         self.source.len()
     }
 
-    /// Whether there are none.
+    /// Whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.source.is_empty()
     }
 
-    /// Appends bytes from `offset` on to `out`, at most [`OutBuf::room`]; fewer only where the file ends.
+    /// Appends bytes from `offset` on to `out`, until `out` is full or the file ends.
     ///
     /// # Errors
     /// As [`ByteSource::read`].
     pub fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let mut at = offset;
-        let end = offset.saturating_add(out.room() as u64).min(self.len());
+        let end = offset.saturating_add(out.remaining() as u64).min(self.len());
         while at < end {
             let until = end.min(at.saturating_add(AHEAD));
-            // The next bytes arrive while this waits.
+            // The next bytes arrive while this thread waits.
             self.want(at..end.min(until.saturating_add(AHEAD)))?;
             while at < until {
                 let (start, bytes) = self.wait(at)?;
@@ -114,13 +114,13 @@ impl ReadAhead {
         Ok(())
     }
 
-    /// Says which ranges will be read soon: those that are not here yet are asked for, all at once, and near ones together.
-    /// Of what lies between them no more than `spare` bytes are read, or 8 KiB for each. It does not wait for them. They
-    /// should be no more than some megabytes, since few are kept.
-    pub fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>, spare: u64) {
+    /// Requests ranges that will be read soon, all at once and near ones together, without waiting. Joined
+    /// gaps may total `spare` bytes, or 8 KiB each. The ranges should total at most some megabytes, since the
+    /// cache is small.
+    pub fn prefetch(&self, ranges: impl IntoIterator<Item = Range<u64>>, spare: u64) {
         let mut known = self.shared.lock();
         let ranges = ranges.into_iter().filter(|range| range.start < range.end);
-        if let Known { stretches, missed: Some(missed) } = &mut *known {
+        if let ReadAheadState { stretches, missed: Some(missed) } = &mut *known {
             missed.extend(ranges.flat_map(|range| stretches.missing(range)));
             return;
         }
@@ -129,20 +129,20 @@ impl ReadAhead {
         self.begin(known, missing);
     }
 
-    /// Whether a range is here or on its way.
-    pub fn has(&self, range: Range<u64>) -> bool {
+    /// Whether a range is present or requested.
+    pub fn is_requested(&self, range: Range<u64>) -> bool {
         self.shared.lock().stretches.missing(range.start..range.end.min(self.len())).is_empty()
     }
 
-    /// Runs `work`, and again until all it reads is here. A read of what is not here fails at once, whatever it fails with
-    /// is not the answer; what was missed is then asked for, all at once. So work that goes on after a failure, with what
-    /// does not depend on it, takes as many round trips as its longest chain of references.
+    /// Runs `work` repeatedly until all bytes that it reads are present. A read of missing bytes fails at
+    /// once, and the result of that run is discarded. Then all missed ranges are requested together. Work
+    /// that continues after a failure takes as many round trips as its longest chain of references.
     ///
-    /// Nothing else may read meanwhile, and `work` must begin anew each time.
+    /// No other thread may read meanwhile, and `work` must start anew each time.
     ///
     /// # Errors
     /// As [`ByteSource::read`].
-    pub fn in_rounds<T>(&self, work: impl Fn() -> T) -> Result<T> {
+    pub fn run_in_rounds<T>(&self, work: impl Fn() -> T) -> Result<T> {
         let (rounds, mut left) = ROUNDS;
         for _ in 0..rounds {
             self.shared.lock().missed = Some(Vec::new());
@@ -159,7 +159,7 @@ impl ReadAhead {
             let bytes = missed.iter().map(|range| range.end - range.start).sum();
             let Some(rest) = left.checked_sub(bytes) else { break };
             left = rest;
-            self.expect(missed.iter().cloned(), 0);
+            self.prefetch(missed.iter().cloned(), 0);
             for range in missed {
                 let mut at = range.start;
                 while at < range.end {
@@ -171,7 +171,7 @@ impl ReadAhead {
         Ok(work())
     }
 
-    /// Sees to it that a range is here or on its way, and what is probably read next.
+    /// Requests a range, and the bytes that are probably read next, unless they are present or requested.
     fn want(&self, range: Range<u64>) -> Result<()> {
         let mut known = self.shared.lock();
         let missing = known.stretches.missing(range.clone());
@@ -185,7 +185,7 @@ impl ReadAhead {
             self.begin(known, missing);
             return Ok(());
         }
-        // A reader that read all bytes before it probably reads on.
+        // A sequential reader probably continues.
         let more = known.stretches.before(first.start, AHEAD).max(LEAST);
         let end = range.end.max(first.start.saturating_add(more)).min(self.len());
         let missing = known.stretches.missing(first.start..end);
@@ -193,15 +193,15 @@ impl ReadAhead {
         Ok(())
     }
 
-    /// Asks for ranges that are missing.
-    fn begin(&self, mut known: MutexGuard<'_, Known>, missing: Vec<Range<u64>>) {
-        let kept = self.source.at_hand();
+    /// Requests missing ranges.
+    fn begin(&self, mut known: MutexGuard<'_, ReadAheadState>, missing: Vec<Range<u64>>) {
+        let kept = self.source.prefetched_range();
         let mut asked = Vec::new();
         for range in missing {
             let mut at = range.start;
             while at < range.end {
                 let mut end = range.end.min(at.saturating_add(PIECE));
-                // Bytes that the source holds are not requested again.
+                // Bytes that the source holds need no request of their own.
                 for border in [kept.start, kept.end] {
                     if at < border {
                         end = end.min(border);
@@ -212,12 +212,12 @@ impl ReadAhead {
                 at = end;
             }
         }
-        // A source that answers at once takes the lock.
+        // A source that answers at once takes the lock in its callback.
         drop(known);
         for range in asked {
             let shared = Arc::clone(&self.shared);
             let (start, len) = (range.start, range.end - range.start);
-            self.source.start(
+            self.source.start_read(
                 ByteRange::new(start, len),
                 Box::new(move |read| {
                     shared.lock().stretches.came(start, read, KEPT);
@@ -227,15 +227,15 @@ impl ReadAhead {
         }
     }
 
-    /// The stretch that holds a byte, with where it begins.
+    /// Waits for the range that contains a byte. Returns its start and its bytes.
     fn wait(&self, at: u64) -> Result<(u64, Arc<Vec<u8>>)> {
         let mut known = self.shared.lock();
         loop {
             let failed = match known.stretches.holding(at) {
-                Some((start, State::Here(bytes))) => return Ok((start, Arc::clone(bytes))),
-                Some((_, State::Coming)) => None,
-                Some((start, State::Failed(error))) => Some((start, error.clone())),
-                // It was given back before this thread woke up, or another one took its failure.
+                Some((start, RangeState::Here(bytes))) => return Ok((start, Arc::clone(bytes))),
+                Some((_, RangeState::Coming)) => None,
+                Some((start, RangeState::Failed(error))) => Some((start, error.clone())),
+                // The range was evicted before this thread woke up, or another thread took its error.
                 None => {
                     let missing = known.stretches.missing(at..at.saturating_add(LEAST).min(self.len()));
                     self.begin(known, missing);
@@ -243,7 +243,7 @@ impl ReadAhead {
                     continue;
                 }
             };
-            // The next who wants it asks again.
+            // The next reader requests it again.
             if let Some((start, error)) = failed {
                 known.stretches.forget(start);
                 return Err(error);
@@ -253,8 +253,8 @@ impl ReadAhead {
     }
 }
 
-/// Ranges in order, as far as they lie before `end`, near ones joined: those that are no more than [`GAP`] apart, and the
-/// nearest of the others as long as no more than `spare` bytes lie between them in all.
+/// Sorts ranges, cuts them at `end` and joins near ones: those at most [`GAP`] bytes apart, then the nearest
+/// others while the joined gaps total at most `spare` bytes.
 fn join(mut ranges: Vec<Range<u64>>, spare: u64, end: u64) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut apart: Vec<Range<u64>> = Vec::new();
@@ -277,7 +277,7 @@ fn join(mut ranges: Vec<Range<u64>>, spare: u64, end: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for range in apart {
         match joined.last_mut() {
-            // Of several that are as wide not all may fit.
+            // Several gaps of that width may not all fit.
             Some(last) if range.start - last.end <= widest.min(left) => {
                 left -= range.start - last.end;
                 last.end = range.end;
@@ -299,7 +299,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::WhenRead;
+    use crate::ReadCallback;
 
     /// Bytes that encode their position. Some are at hand. It records requests, and the next one may fail.
     #[derive(Debug)]
@@ -329,11 +329,11 @@ mod tests {
             self.len
         }
 
-        fn at_hand(&self) -> Range<u64> {
+        fn prefetched_range(&self) -> Range<u64> {
             0..self.hand
         }
 
-        fn start(&self, range: ByteRange, then: WhenRead) {
+        fn start_read(&self, range: ByteRange, then: ReadCallback) {
             let end = range.offset.saturating_add(range.len.unwrap_or(0)).min(self.len);
             let bytes = (range.offset..end).map(byte).collect();
             if end <= self.hand {
@@ -349,7 +349,7 @@ mod tests {
 
     fn read(ahead: &ReadAhead, at: u64, len: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; len];
-        let mut out = OutBuf::over(&mut bytes);
+        let mut out = OutBuf::from_slice(&mut bytes);
         ahead.read_at(at, &mut out)?;
         let filled = out.filled().len();
         bytes.truncate(filled);
@@ -372,7 +372,7 @@ mod tests {
                 scope.spawn(move || {
                     for piece in 0..200 {
                         let at = (thread * 50 + piece) * PIECE / 4;
-                        ahead.expect([at + PIECE..at + PIECE + 500, at..at + 50], 0);
+                        ahead.prefetch([at + PIECE..at + PIECE + 500, at..at + 50], 0);
                         let expected: Vec<u8> = (at..len.min(at + 99)).map(byte).collect();
                         assert_eq!(read(ahead, at, 99).unwrap(), expected);
                     }
@@ -387,13 +387,13 @@ mod tests {
         let source = Arc::new(Numbered { hand: 100, ..Numbered::new(1 << 30) });
         let ahead = ReadAhead::new(source.clone());
         let far = 1 << 20;
-        ahead.expect([far..far + 1000, 50..200, far + 2000..far + 3000, 3 * far..3 * far + 5], 0);
+        ahead.prefetch([far..far + 1000, 50..200, far + 2000..far + 3000, 3 * far..3 * far + 5], 0);
         assert_eq!(source.asked(), [(100, 200), (far, far + 3000), (3 * far, 3 * far + 5)]);
         for (at, len) in [(50, 150), (far, 3000), (3 * far, 5), (10, 60)] {
             read(&ahead, at, len).unwrap();
         }
-        ahead.expect([far + 10..far + 20, far + 2000..far + 2500], 0);
-        assert!(ahead.has(far..far + 3000) && !ahead.has(far..far + 3001));
+        ahead.prefetch([far + 10..far + 20, far + 2000..far + 2500], 0);
+        assert!(ahead.is_requested(far..far + 3000) && !ahead.is_requested(far..far + 3001));
         assert_eq!(source.asked(), []);
     }
 
@@ -438,12 +438,12 @@ mod tests {
         let far = 1 << 20;
         let chain = |from: u64| read(&ahead, from, 10).and_then(|_| read(&ahead, from + 10 * far, 10));
         let sum = |bytes: &Result<Vec<u8>>| bytes.as_ref().map_or(0, |bytes| u64::from(bytes[0]));
-        let found = ahead.in_rounds(|| [chain(far), chain(2 * far), chain(3 * far)].iter().map(sum).sum::<u64>());
+        let found = ahead.run_in_rounds(|| [chain(far), chain(2 * far), chain(3 * far)].iter().map(sum).sum::<u64>());
         assert_eq!(found.unwrap(), (11..14).map(|at| u64::from(byte(at * far))).sum::<u64>());
         let places: Vec<u64> = source.asked().iter().map(|(from, _)| (from + AROUND) / far).collect();
         assert_eq!(places, [1, 2, 3, 11, 12, 13]);
         // Work without an end goes on without rounds.
-        let end = ahead.in_rounds(|| (0..200).try_for_each(|at| read(&ahead, at * far, 1).map(drop)));
+        let end = ahead.run_in_rounds(|| (0..200).try_for_each(|at| read(&ahead, at * far, 1).map(drop)));
         end.unwrap().unwrap();
     }
 
@@ -455,11 +455,11 @@ mod tests {
             source.fails.store(true, Ordering::Relaxed);
             let failed = match rounds {
                 false => read(&ahead, 2, 3).map(drop),
-                true => ahead.in_rounds(|| drop(read(&ahead, 0, 3))),
+                true => ahead.run_in_rounds(|| drop(read(&ahead, 0, 3))),
             };
             assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
         }
         assert_eq!(read(&ahead, 2, 3).unwrap(), [2, 3, 4]);
-        assert_eq!(ahead.in_rounds(|| read(&ahead, 0, 3)).unwrap().unwrap(), [0, 1, 2]);
+        assert_eq!(ahead.run_in_rounds(|| read(&ahead, 0, 3)).unwrap().unwrap(), [0, 1, 2]);
     }
 }

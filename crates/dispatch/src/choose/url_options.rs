@@ -1,31 +1,33 @@
-//! [`options`]: the options in a URL's fragment and in rc files, for every format.
+//! [`options`]: reads options from a URL's fragment and from rc files, for every format.
 //!
-//! The fragment comes first, then the caller's options, then the rc files. Only a URL with a host is looked up in rc files.
+//! The fragment has precedence over the caller's options, and these over rc files. Rc files apply only to
+//! URLs with a host.
 
 use std::borrow::Cow;
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::{Scheme, Target};
 
-use crate::{ForbiddenKeys, Options, Rc};
+use crate::{ForbiddenKeys, Options, RcFile};
 
-/// The key of rc files for a server without conditional writes.
+/// The rc file key for servers without conditional writes.
 const EXCLUSIVE: &str = "ZARR.EXCLUSIVE";
-/// The key of rc files for a server that answers 403 for what it does not have.
+/// The rc file key for servers that answer 403 for missing objects.
 const FORBIDDEN: &str = "ZARR.FORBIDDEN";
 
-/// The options, with what fragment and rc files say. `written`: the dataset is created, or opened for writing.
+/// Returns the options, changed by the fragment and rc files. `written`: the dataset is created or opened for
+/// writing.
 ///
 /// # Errors
-/// `NC_EINVAL` for a value that has no meaning, and for `forbidden=absent` where the dataset is written; `NC_ERCFILE`
-/// for an rc file that cannot be read.
+/// `NC_EINVAL` for an unknown value, and for `forbidden=absent` if the dataset is written; `NC_ERCFILE` for
+/// an unreadable rc file.
 pub(super) fn options<'o>(target: &Target, options: &'o Options, written: bool) -> Result<Cow<'o, Options>> {
     let is_far = matches!(target.scheme, Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3);
-    let rc = if is_far { Rc::load(&|name| std::env::var(name).ok())? } else { Rc::default() };
+    let rc = if is_far { RcFile::load(&|name| std::env::var(name).ok())? } else { RcFile::default() };
     with_rc(target, options, written, &rc)
 }
 
-fn with_rc<'o>(target: &Target, options: &'o Options, written: bool, rc: &Rc) -> Result<Cow<'o, Options>> {
+fn with_rc<'o>(target: &Target, options: &'o Options, written: bool, rc: &RcFile) -> Result<Cow<'o, Options>> {
     let place = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
     let wrong = |key: &str, found: &str, expected: &str| -> Error {
         ErrorKind::Inval.context(format!("{target}: {key}={found}: {expected} is expected"))
@@ -66,16 +68,16 @@ mod tests {
 
     #[test]
     fn the_fragment_comes_before_the_options_and_these_before_rc_files() {
-        let mut rc = Rc::default();
+        let mut rc = RcFile::default();
         rc.add("ZARR.FORBIDDEN=absent\n[https://h/shared]ZARR.EXCLUSIVE=yes\n[https://h/bad]ZARR.EXCLUSIVE=perhaps\n");
-        let found = |url: &str, written: bool, options: &Options, rc: &Rc| {
+        let found = |url: &str, written: bool, options: &Options, rc: &RcFile| {
             let target = nczarr_url_infer::parse(url).unwrap();
             let found = with_rc(&target, options, written, rc).map(Cow::into_owned);
             found.map(|found| (found.forbidden == ForbiddenKeys::Absent, found.exclusive))
         };
         let (plain, mut alone) = (Options::default(), Options::default());
         alone.exclusive = true;
-        let none = Rc::default();
+        let none = RcFile::default();
         for (url, written, options, rc, expected) in [
             ("https://h/x", false, &plain, &none, (false, false)),
             ("https://h/x", false, &plain, &rc, (true, false)),

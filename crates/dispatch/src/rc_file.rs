@@ -1,41 +1,41 @@
-//! [`Rc`]: the settings of `.ncrc`, `.daprc` and `.dodsrc`, for whoever reaches for a network.
+//! [`RcFile`]: the settings of `.ncrc`, `.daprc` and `.dodsrc`, for remote storage.
 //!
-//! Lines `KEY=value`; `#` begins a comment line; `[https://host:port/path]` before a key limits it to places that begin so.
-//! `NCRCENV_IGNORE` switches the files off, `NCRCENV_RC` names the only one. Else `.ncrc`, `.daprc` and `.dodsrc` in the home
-//! directory (`NCRCENV_HOME`, else `HOME`) and then in the current one are read, later ones over earlier ones. Values may be
-//! secrets: nothing here prints them.
+//! Lines have the form `KEY=value`; `#` begins a comment. `[https://host:port/path]` before a key limits it
+//! to URLs with that prefix. `NCRCENV_IGNORE` disables all files; `NCRCENV_RC` names a single one. Otherwise
+//! `.ncrc`, `.daprc` and `.dodsrc` are read in the home directory (`NCRCENV_HOME`, else `HOME`), then in the
+//! current one; later files have precedence. Values may be secrets and are never printed.
 //!
-//! Source: netCDF-C's file on the run-time configuration.
+//! Source: netCDF-C, documentation of the run-time configuration.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use nczarr_model::{ErrorKind, Result};
 
-/// An rc file larger than this is none.
+/// The largest size of an rc file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// One line.
+/// A line of an rc file.
 #[derive(Clone, PartialEq, Eq)]
-struct Entry {
-    /// The scheme of the place, if one stands there.
+struct RcSetting {
+    /// The scheme of the URL prefix, if it has one.
     scheme: Option<String>,
-    /// What a place must begin with, without the scheme.
+    /// The URL prefix, without the scheme.
     place: Option<String>,
     /// In upper case.
     key: String,
     value: String,
 }
 
-/// The settings of all rc files, later ones over earlier ones.
+/// The settings of all rc files; later ones have precedence.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Rc(Vec<Entry>);
+pub struct RcFile(Vec<RcSetting>);
 
-impl Rc {
-    /// Reads the files that the environment `variable` leads to. Files that are not there are none.
+impl RcFile {
+    /// Reads the files that the environment `variable`s name. Missing files are ignored.
     ///
     /// # Errors
-    /// `NC_ERCFILE` naming a file that is there and cannot be read.
+    /// `NC_ERCFILE` that names an unreadable file.
     pub fn load(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         if variable("NCRCENV_IGNORE").is_some() {
             return Ok(Self::default());
@@ -60,20 +60,20 @@ impl Rc {
         let found = match std::fs::metadata(path) {
             Ok(found) => found,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(bad("cannot be read").caused_by(error)),
+            Err(error) => return Err(bad("cannot read the file").caused_by(error)),
         };
         if !found.is_file() {
             return Ok(());
         }
         if found.len() > MOST {
-            return Err(bad("longer than 1 MiB"));
+            return Err(bad("the file is longer than 1 MiB"));
         }
-        let bytes = std::fs::read(path).map_err(|error| bad("cannot be read").caused_by(error))?;
+        let bytes = std::fs::read(path).map_err(|error| bad("cannot read the file").caused_by(error))?;
         self.add(&String::from_utf8_lossy(&bytes));
         Ok(())
     }
 
-    /// Adds the lines of a file. Lines that say nothing are left aside.
+    /// Adds the lines of a file. Lines without a setting are ignored.
     pub fn add(&mut self, text: &str) {
         for line in text.lines().map(str::trim) {
             if line.starts_with('#') {
@@ -87,22 +87,22 @@ impl Rc {
             let place = place.map(|place| without_scheme(place).to_owned());
             if let Some((key, value)) = line.split_once('=') {
                 let (key, value) = (key.trim().to_ascii_uppercase(), value.trim().to_owned());
-                self.0.push(Entry { scheme, place, key, value });
+                self.0.push(RcSetting { scheme, place, key, value });
             }
         }
     }
 
-    /// The value of `key`, in upper case, for the place `host/path` (a scheme before it counts for nothing): that of the
-    /// longest place before a key that it begins with; of several like that, the last.
+    /// Returns the value of `key` (in upper case) for the URL `host/path`; a scheme is ignored. The line with
+    /// the longest matching prefix counts; of several, the last.
     pub fn get(&self, key: &str, place: &str) -> Option<&str> {
         let place = without_scheme(place);
         let fits =
-            |entry: &&Entry| entry.key == key && entry.place.as_deref().is_none_or(|prefix| begins(place, prefix));
+            |entry: &&RcSetting| entry.key == key && entry.place.as_deref().is_none_or(|prefix| begins(place, prefix));
         self.longest(fits)
     }
 
-    /// As [`Rc::get`], for a URL that somebody else may have chosen, as where an answer leads: only lines that name its
-    /// place count, and only if scheme, host and port are the same. A place without a scheme is of either.
+    /// As [`RcFile::get`], for URLs that the server chose, such as redirects. Only lines with a prefix count,
+    /// and scheme, host and port must be equal. A prefix without a scheme matches both.
     pub fn get_strictly(&self, key: &str, url: &str) -> Option<&str> {
         let (scheme, place) = url.split_once("://")?;
         let usual = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
@@ -116,7 +116,7 @@ impl Rc {
             (host.to_ascii_lowercase(), port, path.to_owned())
         };
         let (host, port, path) = at(place);
-        let fits = |entry: &&Entry| {
+        let fits = |entry: &&RcSetting| {
             let Some(named) = entry.place.as_deref().map(at).filter(|_| entry.key == key) else { return false };
             let same = entry.scheme.as_deref().is_none_or(|named| named.eq_ignore_ascii_case(scheme));
             same && (&named.0, named.1) == (&host, port) && begins(&path, &named.2)
@@ -124,7 +124,7 @@ impl Rc {
         self.longest(fits)
     }
 
-    /// All keys that begin so, in upper case, each once.
+    /// Returns all keys with this prefix, in upper case, each once.
     pub fn keys(&self, start: &str) -> Vec<&str> {
         let mut keys: Vec<&str> =
             self.0.iter().map(|entry| entry.key.as_str()).filter(|key| key.starts_with(start)).collect();
@@ -133,21 +133,21 @@ impl Rc {
         keys
     }
 
-    /// The value of the line with the longest place; of several like that, the last.
-    fn longest(&self, fits: impl Fn(&&Entry) -> bool) -> Option<&str> {
+    /// Returns the value of the line with the longest prefix; of several, the last.
+    fn longest(&self, fits: impl Fn(&&RcSetting) -> bool) -> Option<&str> {
         let found =
             self.0.iter().filter(fits).max_by_key(|entry| entry.place.as_ref().map_or(0, |place| place.len() + 1));
         found.map(|entry| entry.value.as_str())
     }
 }
 
-impl fmt::Debug for Rc {
+impl fmt::Debug for RcFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|entry| &entry.key)).finish()
     }
 }
 
-/// Splits a line into the place in brackets, which may hold an IPv6 address in brackets, and the rest.
+/// Splits a line into the bracketed prefix, which may contain an IPv6 address in brackets, and the rest.
 fn bracketed(line: &str) -> Option<(&str, &str)> {
     let line = line.strip_prefix('[')?;
     let inner = line.find("://[").map_or(usize::from(line.starts_with('[')), |at| at + 4);
@@ -156,7 +156,7 @@ fn bracketed(line: &str) -> Option<(&str, &str)> {
     Some((&line[..end], &line[end + 1..]))
 }
 
-/// Whether `place` is `prefix` or goes on behind it with a port, a path or a fragment.
+/// Whether `place` equals `prefix`, or continues after it with a port, a path or a fragment.
 fn begins(place: &str, prefix: &str) -> bool {
     let prefix = prefix.trim_end_matches('/');
     place.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '?', '#']))
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn later_lines_and_longer_places_win() {
-        let mut rc = Rc::default();
+        let mut rc = RcFile::default();
         rc.add(
             "# a comment\nAWS.REGION = one\naws.region=two\nnothing\n[https://h.example:9000/data]AWS.REGION=three\n",
         );
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn places_that_others_chose_must_be_the_very_same() {
-        let mut rc = Rc::default();
+        let mut rc = RcFile::default();
         rc.add(
             "K=all\n[https://h.example]K=plain\n[https://h.example:444/d]K=port\n[i.example:80]K=either\nK.b=1\nk.a=2",
         );
@@ -230,13 +230,14 @@ mod tests {
         let home = folder.path().to_str().unwrap().to_owned();
         let only = folder.path().join("only").to_str().unwrap().to_owned();
         let load = |vars: &[(&str, &str)]| {
-            Rc::load(&|name| vars.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())).unwrap()
+            RcFile::load(&|name| vars.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+                .unwrap()
         };
         let rc = load(&[("HOME", &home)]);
         assert_eq!([rc.get("A", ""), rc.get("B", ""), rc.get("C", "")], [Some("dods"), Some("dods"), Some("nc")]);
         let rc = load(&[("HOME", &home), ("NCRCENV_RC", &only)]);
         assert_eq!([rc.get("A", ""), rc.get("B", "")], [Some("only"), None]);
-        assert_eq!(load(&[("HOME", &home), ("NCRCENV_IGNORE", "1")]), Rc::default());
+        assert_eq!(load(&[("HOME", &home), ("NCRCENV_IGNORE", "1")]), RcFile::default());
         assert_eq!(load(&[("HOME", "/"), ("NCRCENV_HOME", &home)]).get("C", ""), Some("nc"));
     }
 }

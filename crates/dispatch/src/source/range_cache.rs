@@ -1,6 +1,6 @@
-//! [`Stretches`]: which bytes of a file elsewhere are here, which are on their way, and which are missing.
+//! [`RangeCache`]: the ranges of a remote file that are present or requested.
 //!
-//! It asks for nothing and waits for nothing: that is done in `ahead`.
+//! It requests nothing and does not wait; `read_ahead` does.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,34 +8,34 @@ use std::sync::Arc;
 
 use nczarr_model::Error;
 
-/// One stretch: its bytes, or what became of the request for them.
+/// The state of a range.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum RangeState {
     Coming,
     Here(Arc<Vec<u8>>),
     Failed(Error),
 }
 
 #[derive(Debug)]
-struct Stretch {
+struct CachedRange {
     end: u64,
-    state: State,
-    /// When it was wanted last, counted.
+    state: RangeState,
+    /// The time of the last use, counted.
     wanted: u64,
 }
 
-/// The known stretches of a file. They do not overlap.
+/// The known ranges of a file. They do not overlap.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
+pub(super) struct RangeCache {
     /// By their first byte.
-    found: BTreeMap<u64, Stretch>,
+    found: BTreeMap<u64, CachedRange>,
     now: u64,
-    /// Bytes that are here.
+    /// The bytes that are present.
     kept: u64,
 }
 
-impl Stretches {
-    /// The parts of a range that are neither here nor on their way.
+impl RangeCache {
+    /// Returns the parts of a range that are neither present nor requested.
     pub(super) fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut at = range.start;
@@ -53,13 +53,13 @@ impl Stretches {
         missing
     }
 
-    /// Records that a range is on its way. All of it was missing.
+    /// Records a request. The whole range was missing.
     pub(super) fn coming(&mut self, range: &Range<u64>) {
-        let stretch = Stretch { end: range.end, state: State::Coming, wanted: self.now };
+        let stretch = CachedRange { end: range.end, state: RangeState::Coming, wanted: self.now };
         self.found.insert(range.start, stretch);
     }
 
-    /// Notes what became of a request. Bytes beyond `most` are dropped, the least recently used first.
+    /// Records the result of a request. Beyond `most` bytes the least recently used ranges are evicted.
     pub(super) fn came(&mut self, start: u64, read: Result<Vec<u8>, Error>, most: u64) {
         let now = self.now;
         let Some(stretch) = self.found.get_mut(&start) else { return };
@@ -67,9 +67,9 @@ impl Stretches {
         stretch.state = match read {
             Ok(bytes) => {
                 self.kept += bytes.len() as u64;
-                State::Here(Arc::new(bytes))
+                RangeState::Here(Arc::new(bytes))
             }
-            Err(error) => State::Failed(error),
+            Err(error) => RangeState::Failed(error),
         };
         if self.kept > most {
             self.shrink(most - most / 4);
@@ -77,8 +77,8 @@ impl Stretches {
     }
 
     fn shrink(&mut self, most: u64) {
-        let here = |(&start, stretch): (&u64, &Stretch)| match stretch.state {
-            State::Here(_) => Some((stretch.wanted, start)),
+        let here = |(&start, stretch): (&u64, &CachedRange)| match stretch.state {
+            RangeState::Here(_) => Some((stretch.wanted, start)),
             _ => None,
         };
         let mut oldest: Vec<(u64, u64)> = self.found.iter().filter_map(here).collect();
@@ -91,15 +91,15 @@ impl Stretches {
         }
     }
 
-    /// Forgets a stretch.
+    /// Removes a range.
     pub(super) fn forget(&mut self, start: u64) {
-        if let Some(Stretch { state: State::Here(bytes), .. }) = self.found.remove(&start) {
+        if let Some(CachedRange { state: RangeState::Here(bytes), .. }) = self.found.remove(&start) {
             self.kept -= bytes.len() as u64;
         }
     }
 
-    /// The stretch that holds a byte, with where it begins.
-    pub(super) fn holding(&mut self, at: u64) -> Option<(u64, &State)> {
+    /// Returns the range that contains a byte, with its start.
+    pub(super) fn holding(&mut self, at: u64) -> Option<(u64, &RangeState)> {
         self.now += 1;
         let now = self.now;
         let (&start, stretch) = self.found.range_mut(..=at).next_back()?;
@@ -110,7 +110,7 @@ impl Stretches {
         Some((start, &stretch.state))
     }
 
-    /// How many bytes are known without a gap before a place, counted up to `most`.
+    /// Returns the number of known bytes directly before an offset, up to `most`.
     pub(super) fn before(&self, at: u64, most: u64) -> u64 {
         let mut from = at;
         for (&start, stretch) in self.found.range(..at).rev() {
@@ -122,7 +122,7 @@ impl Stretches {
         (at - from).min(most)
     }
 
-    /// How many stretches there are, and how many bytes of them are here.
+    /// Returns the number of ranges, and the bytes that are present.
     #[cfg(test)]
     pub(super) fn counted(&self) -> (usize, u64) {
         (self.found.len(), self.kept)
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_lies_between_what_is_known() {
-        let mut known = Stretches::default();
+        let mut known = RangeCache::default();
         for range in [10..20, 20..25, 40..50] {
             known.coming(&range);
         }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_nobody_wanted_for_longest_goes_first() {
-        let mut known = Stretches::default();
+        let mut known = RangeCache::default();
         for start in 0..10u64 {
             known.coming(&(start * 10..start * 10 + 10));
             known.came(start * 10, Ok(vec![0; 10]), 100);

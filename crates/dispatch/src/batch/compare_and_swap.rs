@@ -1,4 +1,4 @@
-//! The loop of a conditional update: read, change, write if nobody came between, else again.
+//! The loop of a conditional update: read, change, write if the object is unchanged, else repeat.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use nczarr_model::{ErrorKind, Result};
 
 use super::read::too_long;
 use crate::Key;
-use crate::zmap::{Change, Expect, Written, ZMap};
+use crate::zmap::{Precondition, UpdateFn, WriteOutcome, ZMap};
 
-/// Lost races before giving up. With four writers on one key up to half of the tries lose.
+/// The number of attempts. With four writers on one key, up to half of the attempts lose.
 const TRIES: u32 = 32;
 
-/// The first pause is at most this long; each further one twice as long, up to 2^`DOUBLINGS` times.
+/// The upper bound of the first pause. Each further bound is twice as long, up to 2^`DOUBLINGS` times.
 const PAUSE: Duration = Duration::from_micros(20);
 const DOUBLINGS: u32 = 10;
 
@@ -20,7 +20,7 @@ pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(
     map: &M,
     key: &Key,
     limit: usize,
-    change: &mut Change<'_>,
+    change: &mut UpdateFn<'_>,
 ) -> Result<()> {
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for lost in 0..TRIES {
@@ -31,19 +31,19 @@ pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(
         }
         new.clear();
         change(version.is_some().then_some(old.as_slice()), &mut new)?;
-        let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+        let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
         match map.write_if(key, &new, expect)? {
-            Written::Done(_) => return Ok(()),
-            Written::Lost => std::thread::sleep(pause(lost)),
+            WriteOutcome::Done(_) => return Ok(()),
+            WriteOutcome::Conflict => std::thread::sleep(pause(lost)),
         }
     }
-    Err(ErrorKind::CantWrite.context(format!("{key}: others wrote it in between {TRIES} times")))
+    Err(ErrorKind::CantWrite.context(format!("{key}: other writers changed it between read and write {TRIES} times")))
 }
 
-/// A random pause, longer the more races were lost: writers that met are not to meet again.
+/// Returns a random pause that grows with the number of lost attempts, so that writers drift apart.
 fn pause(lost: u32) -> Duration {
     let most = PAUSE * (1 << lost.min(DOUBLINGS));
-    // Every `RandomState` has keys of its own.
+    // Each `RandomState` has its own keys.
     let random = RandomState::new().build_hasher().finish();
     most.mul_f64(random as f64 / u64::MAX as f64)
 }

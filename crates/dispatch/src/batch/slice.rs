@@ -1,4 +1,4 @@
-//! Which bytes of a value that is in memory as a whole a ticket wants: [`Ranges::cut`] and [`ByteRange::cut`].
+//! Selects the bytes that a ticket wants from a value in memory: [`Ranges::cut`] and [`ByteRange::cut`].
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use nczarr_model::{ErrorKind, Result};
 use crate::{ByteRange, Key, Ranges};
 
 impl Ranges {
-    /// The wanted bytes of the object `value`, borrowed where they lie together.
+    /// Returns the wanted bytes of the object `value`, borrowed if they are adjacent.
     ///
-    /// What lies beyond its end is left out of one range and an error in one of several.
+    /// A single range is truncated at the end of the object. One of several ranges must exist as a whole.
     ///
     /// # Errors
-    /// `NC_EIO` naming `key` for more than `limit` bytes and for one of several ranges that is not there as a whole;
-    /// `NC_EINVAL` for ranges beyond 64 bits.
+    /// `NC_EIO` for more than `limit` bytes, and if one of several ranges is incomplete; `NC_EINVAL` for
+    /// ranges beyond 64 bits. Each error names `key`.
     pub fn cut<'v>(&self, key: &Key, value: &'v [u8], limit: usize) -> Result<Cow<'v, [u8]>> {
         let mut bytes = Vec::new();
         let mut take = |piece: ByteRange| -> Result<()> {
@@ -27,12 +27,12 @@ impl Ranges {
         match self {
             Self::All => return within(key, value, limit).map(Cow::Borrowed),
             Self::One(range) => return within(key, range.cut(value), limit).map(Cow::Borrowed),
-            Self::Last(len) => {
+            Self::Suffix(len) => {
                 let from = value.len().saturating_sub(usize::try_from(*len).unwrap_or(usize::MAX));
                 return within(key, &value[from..], limit).map(Cow::Borrowed);
             }
-            Self::Every { first: ByteRange { len: Some(0), .. }, .. } => {}
-            Self::Every { first, step, count } => {
+            Self::Strided { first: ByteRange { len: Some(0), .. }, .. } => {}
+            Self::Strided { first, step, count } => {
                 for i in 0..u64::from(*count) {
                     let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
                     let beyond = || ErrorKind::Inval.context(format!("key {key}: a range without an end in 64 bits"));
@@ -46,7 +46,7 @@ impl Ranges {
 }
 
 impl ByteRange {
-    /// This range of the object `value`, as far as there is one.
+    /// Returns this range of the object `value`, truncated at its end.
     pub fn cut(self, value: &[u8]) -> &[u8] {
         let from = usize::try_from(self.offset).unwrap_or(usize::MAX).min(value.len());
         let rest = &value[from..];
@@ -68,14 +68,14 @@ mod tests {
     #[test]
     fn what_is_beyond_the_end_is_left_out_of_one_range_only() {
         let value: Vec<u8> = (0..10).collect();
-        let every = |offset, len, step, count| Ranges::Every { first: ByteRange::new(offset, len), step, count };
+        let every = |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
         let list = |list: &[ByteRange]| Ranges::List(list.into());
         let table = [
             (Ranges::All, Some(vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9])),
             (Ranges::One(ByteRange::new(8, 5)), Some(vec![8, 9])),
             (Ranges::One(ByteRange { offset: u64::MAX, len: None }), Some(vec![])),
-            (Ranges::Last(3), Some(vec![7, 8, 9])),
-            (Ranges::Last(u64::MAX), Some((0..10).collect())),
+            (Ranges::Suffix(3), Some(vec![7, 8, 9])),
+            (Ranges::Suffix(u64::MAX), Some((0..10).collect())),
             (every(1, 2, 4, 2), Some(vec![1, 2, 5, 6])),
             (every(1, 2, 4, 3), None),
             (every(1, 0, u64::MAX, u32::MAX), Some(vec![])),
