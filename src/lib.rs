@@ -44,6 +44,15 @@ mod dimension;
 mod extent;
 mod file;
 mod group;
+#[cfg(all(
+    any(doc, doctest),
+    feature = "nczarr",
+    feature = "classic",
+    feature = "file",
+    feature = "mem",
+    feature = "zip"
+))]
+pub mod guide;
 mod number;
 mod options;
 #[cfg(feature = "zip")]
@@ -77,16 +86,3 @@ pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, o
 pub use repack::{Repacked, repack};
 pub use user_type::UserType;
 pub use variable::Variable;
-
-/// The examples of the documents, tested.
-#[cfg(all(doctest, feature = "nczarr", feature = "classic", feature = "file", feature = "mem", feature = "zip",))]
-mod documents {
-    #[doc = include_str!("../docs/plugins.md")]
-    struct Plugins;
-
-    #[doc = include_str!("../docs/storage.md")]
-    struct Storage;
-
-    #[doc = include_str!("../docs/reliability.md")]
-    struct Reliability;
-}

@@ -30,10 +30,28 @@ fn links_lead_to_files_and_headings() {
     assert!(broken.is_empty() && links > 20, "{links} links; broken: {broken:#?}");
 }
 
+#[test]
+fn the_book_has_every_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs");
+    let summary: BTreeSet<String> =
+        links_of(&std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap()).into_iter().collect();
+    let mut pages = BTreeSet::new();
+    for folder in ["", "design/"] {
+        for entry in std::fs::read_dir(docs.join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") && name != "SUMMARY.md" {
+                pages.insert(format!("{folder}{name}"));
+            }
+        }
+    }
+    assert_eq!(summary, pages);
+}
+
 /// The targets of the links of a page, without those on the web.
 fn links_of(text: &str) -> Vec<String> {
     let parts = prose(text).split("](").skip(1).filter_map(|part| Some(part.split_once(')')?.0.to_owned())).collect();
     let mut links: Vec<String> = parts;
+    links.extend(text.lines().filter_map(|line| Some(line.strip_prefix('[')?.split_once("]: ")?.1.to_owned())));
     links.retain(|link| !link.contains("://") && !link.starts_with("mailto:"));
     links
 }

@@ -6,8 +6,6 @@ mod bench;
 mod buckets;
 mod chain;
 mod circle;
-#[cfg(unix)]
-mod cloud_page;
 #[cfg(target_os = "linux")]
 mod complete;
 mod copy;
@@ -27,6 +25,8 @@ mod nil;
 mod odd_names;
 mod once;
 mod outputs;
+#[cfg(unix)]
+mod pages;
 mod rectilinear;
 mod resumed;
 mod selected;

@@ -1,10 +1,10 @@
-//! `docs/cloud.md` shows commands and their output: each command runs here, and prints the lines of the page.
+//! The pages of `docs` show commands and their output: each command runs here, and prints the lines of the page.
 //!
 //! A block `console` has commands behind `$ ` and their output below them. A line `…` stands for any lines, and `…` at the end
-//! of a line for any text. A block `ini` is the file of profiles.
+//! of a line for any text. A block `ini` of the cloud page is the file of profiles.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use s3_server::{Config, Server};
@@ -18,12 +18,23 @@ const SST: &str = "netcdf sst { dimensions: time = UNLIMITED ; x = 3 ; variables
 type Block = Vec<(String, String)>;
 
 #[test]
-fn commands_print_the_lines_of_the_page() {
+fn local_pages_print_their_lines() {
+    for name in ["getting-started.md", "tool.md"] {
+        let page = page(name);
+        let home = tempfile::tempdir().unwrap();
+        copy_folder(&root().join("examples/data/ocean.zarr"), &home.path().join("ocean.zarr"));
+        std::fs::write(home.path().join("small.cdl"), SST).unwrap();
+        check(&page, |command| shell(command, &[], home.path()), str::to_owned);
+    }
+}
+
+#[test]
+fn the_cloud_page_prints_its_lines() {
     let plugins = out(&["plugins"]);
     if !["s3", "http"].iter().all(|name| plugins.contains(&format!("\nmap           {name}"))) {
         return;
     }
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cloud.md")).unwrap();
+    let page = page("cloud.md");
     let server = Server::start(Config::default().anonymous("ocean-data").web("web"));
     let home = tempfile::tempdir().unwrap();
     let local = |page: &str| {
@@ -34,8 +45,22 @@ fn commands_print_the_lines_of_the_page() {
     std::fs::create_dir(home.path().join(".aws")).unwrap();
     let profiles: String = blocks(&page, "ini").collect();
     std::fs::write(home.path().join(".aws/config"), local(&profiles)).unwrap();
+    let endpoint = [("AWS_ENDPOINT_URL", server.url())];
+    check(&page, |command| shell(&local(command), &endpoint, home.path()), local);
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(root().join("docs").join(name)).unwrap()
+}
+
+/// Runs the commands of all blocks. `local` replaces addresses in the output that the page shows.
+fn check(page: &str, run: impl Fn(&str) -> String, local: impl Fn(&str) -> String) {
     let (mut commands, mut wrong) = (0, String::new());
-    for block in blocks(&page, "console").map(|block| parse(&block)) {
+    for block in blocks(page, "console").map(|block| parse(&block)) {
         let mut exports = String::new();
         for (command, expected) in block {
             if command.starts_with("export ") {
@@ -43,13 +68,22 @@ fn commands_print_the_lines_of_the_page() {
                 continue;
             }
             commands += 1;
-            let found = shell(&format!("{exports}{}", local(&command)), &server, home.path());
+            let found = run(&format!("{exports}{command}"));
             if !matches(&local(&expected), &found) {
                 write!(wrong, "$ {command}\nthe page says:\n{expected}the command prints:\n{found}\n").unwrap();
             }
         }
     }
     assert!(wrong.is_empty() && commands > 0, "{wrong}");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in walk(from) {
+        let target = to.join(entry.strip_prefix(from).unwrap());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(&entry, target).unwrap();
+    }
 }
 
 /// A file and a store of the same data, in a bucket without keys and on a web server.
@@ -68,7 +102,7 @@ fn make_data(server: &Server, home: &Path) {
     }
 }
 
-fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+fn walk(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
@@ -93,7 +127,7 @@ fn parse(block: &str) -> Block {
 }
 
 /// Standard output and error of a command, in a folder that is also the home.
-fn shell(command: &str, server: &Server, home: &Path) -> String {
+fn shell(command: &str, variables: &[(&str, String)], home: &Path) -> String {
     let program = ncz().get_program().to_owned();
     let folder = Path::new(&program).parent().unwrap().to_owned();
     let mut shell = Command::new("sh");
@@ -104,7 +138,7 @@ fn shell(command: &str, server: &Server, home: &Path) -> String {
     }
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
     shell.args(["-c", &format!("{{\n{command}\n}} 2>&1")]).current_dir(home);
-    shell.env("PATH", path).env("HOME", home).env("AWS_ENDPOINT_URL", server.url());
+    shell.env("PATH", path).env("HOME", home).envs(variables.iter().map(|(name, value)| (name, value)));
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 

@@ -1,0 +1,38 @@
+//! The guide: the pages of the book, for readers of this documentation.
+//!
+//! Start with [`getting_started`]. The examples of all pages are tests.
+
+/// Makes a module of each page. The definitions of links come first, so that they lead to modules here and to files in
+/// the book.
+macro_rules! pages {
+    ($($module:ident $file:literal)*) => {$(
+        #[doc = "[cloud]: crate::guide::cloud"]
+        #[doc = "[cloud#files-and-stores-on-a-web-server]: crate::guide::cloud#files-and-stores-on-a-web-server"]
+        #[doc = "[copy]: crate::guide::copy"]
+        #[doc = "[getting-started]: crate::guide::getting_started"]
+        #[doc = "[library]: crate::guide::library"]
+        #[doc = "[plugins]: crate::guide::plugins"]
+        #[doc = "[storage]: crate::guide::storage"]
+        #[doc = "[storage#who-may-write-at-the-same-time]: crate::guide::storage#who-may-write-at-the-same-time"]
+        #[doc = ""]
+        #[doc = include_str!(concat!("../docs/", $file))]
+        pub mod $module {}
+    )*};
+}
+
+pages! {
+    getting_started "getting-started.md"
+    library "library.md"
+    tool "tool.md"
+    storage "storage.md"
+    cloud "cloud.md"
+    filters "filters.md"
+    plugins "plugins.md"
+    copy "copy.md"
+    choosing "choosing.md"
+    reliability "reliability.md"
+    differences "differences.md"
+    api "api.md"
+    xarray "xarray.md"
+    glossary "glossary.md"
+}
