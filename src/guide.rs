@@ -9,6 +9,7 @@ macro_rules! pages {
         #[doc = "[cloud]: crate::guide::cloud"]
         #[doc = "[cloud#files-and-stores-on-a-web-server]: crate::guide::cloud#files-and-stores-on-a-web-server"]
         #[doc = "[copy]: crate::guide::copy"]
+        #[doc = "[filters]: crate::guide::filters"]
         #[doc = "[getting-started]: crate::guide::getting_started"]
         #[doc = "[library]: crate::guide::library"]
         #[doc = "[plugins]: crate::guide::plugins"]
