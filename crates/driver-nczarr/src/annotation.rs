@@ -1,74 +1,78 @@
-//! What netCDF knows of a plain Zarr store and Zarr has no word for, in one attribute, `_netcdf`.
+//! The attribute `_netcdf` (the annotation): netCDF facts for which plain Zarr has no place.
 //!
-//! A group's holds `dimensions` (as NCZarr declares them), the order of `arrays` and `groups`; an array's holds `"type":
-//! "char"`, and `"fill": "unwritten"` where what unwritten elements read as is not the attribute `_FillValue`; either `types` and `nan`, as `_nczarr_attr` has them, for attributes whose JSON alone is read otherwise. In V3 an array's holds what NCZarr's own key does as well: `no_fill`, `filters`
-//! as they were defined, and `"fill": "implied"` where the array's fill value is a `_FillValue` that is not stored. Each
-//! member is there only where something would be lost without it.
+//! * In a group: `dimensions` (in NCZarr's form), and the order of `arrays` and `groups`.
+//! * In an array: `"type": "char"`; `"fill": "unwritten"` if unwritten elements do not read as the attribute
+//!   `_FillValue`.
+//! * In both: `types` and `nan`, in the form of `_nczarr_attr`, for attributes whose JSON alone is ambiguous.
+//! * In a V3 array also `no_fill`, the `filters` as defined, and `"fill": "implied"` if `_FillValue` is not
+//!   stored.
 //!
-//! The documents themselves always win: an order is a hint, a length is that of the arrays. [`Structure::of`] says
-//! whether what groups declare fits the arrays. Writing is `render`'s business.
+//! A member is written only if something would be lost without it. On reading, the documents win: an order is
+//! a hint, and arrays determine lengths. [`DeclaredStructure::read_lists`] checks that the declarations fit the
+//! arrays. `render` writes annotations.
 
 use std::collections::{HashMap, HashSet};
 
 use nczarr_model::{Model, NcType, Result, Values, Var, VarFill};
 
 use crate::attrs::{self, FILL_VALUE, NETCDF};
-use crate::dtype::Kind;
-use crate::json::{Members, Object, Value, write_list, write_name, write_string};
-use crate::lists::{self, Declared, Lists};
+use crate::dtype::DTypeKind;
+use crate::json::{Object, ObjectMembers, Value, write_list, write_name, write_string};
+use crate::nczarr_lists::{self, DeclaredDim, GroupLists};
 use crate::tree::RawTree;
 use crate::v3::node_name;
-use crate::var::Links;
+use crate::var::DimRefs;
 
-/// What is said of a fill value that is no attribute.
-pub(crate) const UNWRITTEN: &str = "unwritten";
+/// The value of `fill` for a fill value that is no attribute.
+pub(crate) const FILL_UNWRITTEN: &str = "unwritten";
 
-/// The type of text that is stored as an object or list.
-const STRUCTURE: &str = "|J0";
+/// The recorded type of text that is stored as a JSON object or list.
+const JSON_TYPE: &str = "|J0";
 
-/// The annotation of a node.
-pub(crate) fn of<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
+/// Returns the annotation of a node.
+pub(crate) fn of<'a, 't>(attrs: &'a ObjectMembers<'t>) -> Option<&'a ObjectMembers<'t>> {
     attrs.get(NETCDF)?.as_object()
 }
 
-/// Whether an array of text of one byte is said to be char.
-pub(crate) fn is_char(attrs: &Members<'_>, kind: Kind) -> bool {
-    kind == Kind::Text(1) && of(attrs).and_then(|members| members.get("type")?.as_str()) == Some("char")
+/// Whether the annotation declares an array of one-byte text as char.
+pub(crate) fn is_char(attrs: &ObjectMembers<'_>, kind: DTypeKind) -> bool {
+    kind == DTypeKind::Text(1) && of(attrs).and_then(|members| members.get("type")?.as_str()) == Some("char")
 }
 
-/// Whether a stored value can be one of the recorded type: others may have stored another since.
+/// Whether a stored value fits its recorded type. Another program may have replaced the value.
 pub(crate) fn fits(value: &Value<'_>, recorded: &str) -> bool {
     let items = match value {
         Value::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
     };
-    if recorded == STRUCTURE {
+    if recorded == JSON_TYPE {
         return matches!(value, Value::Array(_) | Value::Object(_));
     }
     let number = |item: &Value<'_>| item.token().is_some() && item.as_str().is_none() && item.as_bool().is_none();
     match crate::dtype::DType::kind_of(recorded) {
-        Kind::Char => value.as_str().is_some() || items.is_empty(),
-        Kind::Number(NcType::Float | NcType::Double) => {
+        DTypeKind::Char => value.as_str().is_some() || items.is_empty(),
+        DTypeKind::Number(NcType::Float | NcType::Double) => {
             let special = |item: &Value<'_>| matches!(item.as_str(), Some("NaN" | "Infinity" | "-Infinity"));
             items.iter().all(|item| number(item) || special(item))
         }
-        Kind::Number(_) => items.iter().all(number),
-        Kind::Text(_) => items.iter().all(|item| item.as_str().is_some()),
+        DTypeKind::Number(_) => items.iter().all(number),
+        DTypeKind::Text(_) => items.iter().all(|item| item.as_str().is_some()),
         _ => false,
     }
 }
 
-/// What the groups of a store say they hold, in the order of the tree's groups.
+/// The contents that the groups of a store declare, in the order of the tree's groups.
 #[derive(Debug, Default)]
-pub(crate) struct Structure {
-    pub(crate) groups: Vec<Lists>,
+pub(crate) struct DeclaredStructure {
+    pub(crate) groups: Vec<GroupLists>,
 }
 
-impl Structure {
-    /// What the groups of a tree say, with the lengths that the arrays have; `None` if they say nothing.
+impl DeclaredStructure {
+    /// Reads the declarations of all groups and takes lengths from the arrays; `None` if no group has an
+    /// annotation.
     ///
     /// # Errors
-    /// What does not fit: all of it is left aside then.
+    /// A declaration that does not fit the arrays. The caller then ignores all declarations.
     pub(crate) fn of(tree: &RawTree) -> std::result::Result<Option<Self>, String> {
         if tree.groups.iter().all(|group| of(&group.attrs).is_none()) {
             return Ok(None);
@@ -76,22 +80,24 @@ impl Structure {
         let mut groups = Vec::with_capacity(tree.groups.len());
         for group in &tree.groups {
             groups.push(match of(&group.attrs) {
-                None => Lists::default(),
-                Some(members) => lists::of(members).map_err(|error| error.at(&group.name).to_string())?,
+                None => GroupLists::default(),
+                Some(members) => {
+                    nczarr_lists::read_lists(members).map_err(|error| error.at(&group.name).to_string())?
+                }
             });
         }
         let mut this = Self { groups };
-        this.settle(tree)?;
+        this.apply_lengths(tree)?;
         Ok(Some(this))
     }
 
-    /// Gives the declared dimensions the lengths that arrays have along them.
-    fn settle(&mut self, tree: &RawTree) -> std::result::Result<(), String> {
+    /// Sets each declared dimension to the length of the arrays along it.
+    fn apply_lengths(&mut self, tree: &RawTree) -> std::result::Result<(), String> {
         let mut dims: HashMap<(usize, &str), usize> = HashMap::new();
         for (group, lists) in self.groups.iter().enumerate() {
             dims.extend(lists.dims.iter().enumerate().map(|(at, dim)| ((group, dim.name.as_str()), at)));
         }
-        // The dimension of a name as an array in a group sees it.
+        // Resolves a dimension name as an array of the group sees it.
         let declared = |group: usize, name: &str| {
             let parents = std::iter::successors(Some(group), |&group| tree.groups[group].parent);
             parents.into_iter().find_map(|group| Some((group, *dims.get(&(group, name))?)))
@@ -99,7 +105,7 @@ impl Structure {
         let mut along: HashMap<(usize, usize), Vec<u64>> = HashMap::new();
         for (at, group) in tree.groups.iter().enumerate() {
             for array in &group.arrays {
-                let (Some(meta), Links::Names(names)) = (&array.built.stored.meta, &array.built.links) else {
+                let (Some(meta), DimRefs::Names(names)) = (&array.built.stored.meta, &array.built.dim_refs) else {
                     continue;
                 };
                 for (name, &len) in names.iter().zip(&meta.shape) {
@@ -110,9 +116,9 @@ impl Structure {
             }
         }
         for ((group, dim), lens) in along {
-            let Declared { name, len, unlimited } = &mut self.groups[group].dims[dim];
+            let DeclaredDim { name, len, unlimited } = &mut self.groups[group].dims[dim];
             let most = lens.iter().copied().max().unwrap_or(*len);
-            // While an unlimited dimension grows, some arrays have the length that was declared before.
+            // While an unlimited dimension grows, some arrays still have the earlier length.
             let fits = match unlimited {
                 true => lens.iter().all(|one| *one == most || *one >= *len),
                 false => lens.iter().all(|one| one == len),
@@ -125,7 +131,7 @@ impl Structure {
         Ok(())
     }
 
-    /// Brings groups and arrays into the order that is said of them; what no list names comes last.
+    /// Sorts groups and arrays into the declared order; undeclared ones come last.
     pub(crate) fn sort(&mut self, tree: &mut RawTree) {
         fn ranks(names: &[String]) -> HashMap<&str, usize> {
             names.iter().enumerate().map(|(rank, name)| (name.as_str(), rank)).collect()
@@ -164,23 +170,23 @@ impl Structure {
     }
 }
 
-/// Appends those members of a group's annotation without which it would be read otherwise.
+/// Appends the members of a group's annotation without which the group would read differently.
 ///
 /// # Errors
 /// A dimension that the model does not have.
 pub(crate) fn write_group(model: &Model, group: &nczarr_model::Group, out: &mut String) -> Result<()> {
     let is_alone = model.groups().len() == 1;
-    // Nodes are found by the names they are stored by.
-    let is_sorted = |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::is_elsewhere(name));
+    // Readers find nodes by their stored names.
+    let is_sorted = |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::needs_escape(name));
     let (vars, groups) = (group.vars.keys().collect::<Vec<_>>(), group.groups.keys().collect::<Vec<_>>());
     let implied = match is_alone && is_sorted(&vars) {
         true => is_implied(model, group)?,
-        // Names of other groups' dimensions are seen here.
+        // Groups see the dimensions of their ancestors.
         false => group.dims.is_empty(),
     };
     if !implied {
         write_name("dimensions", out);
-        lists::write_dims(model, group, out)?;
+        nczarr_lists::write_dims(model, group, out)?;
     }
     for (member, names) in [("arrays", vars), ("groups", groups)] {
         if !is_sorted(&names) {
@@ -191,7 +197,7 @@ pub(crate) fn write_group(model: &Model, group: &nczarr_model::Group, out: &mut 
     Ok(())
 }
 
-/// Whether the dimensions are what the arrays alone would tell.
+/// Whether a reader would derive the same dimensions from the arrays alone.
 fn is_implied(model: &Model, group: &nczarr_model::Group) -> Result<bool> {
     let (mut told, mut known) = (Vec::new(), HashSet::new());
     for &var in group.vars.values() {
@@ -201,7 +207,7 @@ fn is_implied(model: &Model, group: &nczarr_model::Group) -> Result<bool> {
     Ok(told.iter().copied().eq(group.dims.values()) && told.iter().all(|&&dim| plain(dim)))
 }
 
-/// Appends the members of an array's annotation that are not about attributes.
+/// Appends the members of an array's annotation that do not concern attributes.
 pub(crate) fn write_var(var: &Var, out: &mut String) {
     if var.xtype == NcType::Char {
         write_name("type", out);
@@ -209,18 +215,18 @@ pub(crate) fn write_var(var: &Var, out: &mut String) {
     }
     if matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE) {
         write_name("fill", out);
-        write_string(UNWRITTEN, out);
+        write_string(FILL_UNWRITTEN, out);
     }
 }
 
-/// Whether the fill value of an array is said to be no attribute.
-pub(crate) fn is_only_unwritten(attrs: &Members<'_>) -> bool {
-    of(attrs).and_then(|members| members.get("fill")?.as_str()) == Some(UNWRITTEN)
+/// Whether the annotation says that the array's fill value is no attribute.
+pub(crate) fn is_only_unwritten(attrs: &ObjectMembers<'_>) -> bool {
+    of(attrs).and_then(|members| members.get("fill")?.as_str()) == Some(FILL_UNWRITTEN)
 }
 
-/// The type to record for an attribute, if its stored text alone is read otherwise. `fill`: it is the fill value of a variable
-/// of that type, whose type it has.
-pub(crate) fn needed(
+/// Returns the type to record for an attribute whose stored text alone is ambiguous. `fill` is the type of
+/// the variable if the attribute is its fill value; that type needs no record.
+pub(crate) fn type_to_record(
     values: &Values,
     text: &str,
     fill: Option<NcType>,
@@ -231,12 +237,12 @@ pub(crate) fn needed(
     }
     let value = crate::json::parse(text.as_bytes(), limits).ok()?;
     (attrs::read(&value, None) != *values).then(|| match (values, &value) {
-        (Values::Char(_), Value::Array(_) | Value::Object(_)) => STRUCTURE.to_owned(),
-        _ => attrs::recorded(values),
+        (Values::Char(_), Value::Array(_) | Value::Object(_)) => JSON_TYPE.to_owned(),
+        _ => attrs::recorded_type(values),
     })
 }
 
-/// A fill value of an array that is said to be char: that of text of one byte.
+/// Converts the fill value of an array of one-byte text to char.
 pub(crate) fn char_fill(values: Values) -> Values {
     match values {
         Values::String(text) => {
@@ -248,6 +254,6 @@ pub(crate) fn char_fill(values: Values) -> Values {
 }
 
 /// Whether the attributes of a node hold an annotation.
-pub(crate) fn is_there(attrs: &Object) -> bool {
+pub(crate) fn exists(attrs: &Object) -> bool {
     of(attrs).is_some()
 }

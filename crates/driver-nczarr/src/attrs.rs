@@ -1,24 +1,24 @@
-//! Attributes: JSON ⇄ typed values.
+//! Attributes: conversion between JSON and typed values.
 //!
-//! NCZarr records the type of each attribute beside it; elsewhere the type is inferred. A value that no netCDF type
-//! holds (an object, `null`, a mixed list) is presented as its JSON text, type char. Which attributes are hidden,
-//! and where the types are recorded, is the flavours' business.
+//! NCZarr records the type of each attribute beside it; elsewhere the type is inferred. A value that no
+//! netCDF type holds (an object, `null`, a mixed list) becomes its JSON text, type char. The flavours decide
+//! which attributes are hidden and where types are recorded.
 //!
-//! Source: the NCZarr manual, appendix C; the table of sensible readings in the formats notes.
+//! Source: the NCZarr manual, appendix C; the table of readings in the format notes.
 
-mod kept;
-mod merged;
-mod nan;
+mod exact;
+mod merge;
+mod nan_bits;
+mod raw_text;
 mod read;
-mod text;
 mod write;
 
-pub(crate) use kept::{KEPT, Kept, restore};
-pub(crate) use merged::merged;
+pub(crate) use exact::{EXACT_MEMBERS, ExactValues, restore};
+pub(crate) use merge::merge_attributes;
 pub(crate) use read::read;
-pub(crate) use write::{check, recorded, write};
+pub(crate) use write::{check, recorded_type, write};
 
-/// Names that NCZarr, or netCDF beneath it, keeps for itself: never listed, and no user attribute may have one.
+/// Names reserved by NCZarr or netCDF. Readers hide them, and no user attribute may have one.
 pub(crate) const RESERVED: &[&str] = &[
     ARRAY_DIMENSIONS,
     NCZARR_GROUP,
@@ -44,7 +44,7 @@ pub(crate) const NCZARR_ARRAY: &str = "_nczarr_array";
 pub(crate) const NCZARR_ATTR: &str = "_nczarr_attr";
 pub(crate) const NCZARR_SUPERBLOCK: &str = "_nczarr_superblock";
 pub(crate) const NC_PROPERTIES: &str = "_NCProperties";
-/// What a plain store has no other word for.
+/// The annotation of plain stores; see `annotation`.
 pub(crate) const NETCDF: &str = "_netcdf";
 pub(crate) const FILL_VALUE: &str = "_FillValue";
 /// The longest string of one variable, in bytes.
@@ -54,7 +54,7 @@ pub(crate) const DEFAULT_MAXSTRLEN: &str = "_nczarr_default_maxstrlen";
 
 /// Whether `name` is one of [`RESERVED`].
 pub(crate) fn is_reserved(name: &str) -> bool {
-    // Most names begin otherwise.
+    // A cheap test that rejects most names.
     matches!(name.as_bytes().first(), Some(b'_' | b'C' | b'N' | b'D' | b'R')) && RESERVED.contains(&name)
 }
 

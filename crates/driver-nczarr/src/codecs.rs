@@ -1,36 +1,36 @@
-//! The codecs of stored arrays, read: [`Codecs`].
+//! Parsing of codec descriptions: [`CodecCache`].
 //!
-//! The arrays of a dataset mostly have the same few codecs: each description is understood once per opening.
+//! Most arrays of a dataset share a few codecs, so each description is parsed once per opening.
 
 use std::sync::{PoisonError, RwLock};
 
 use nczarr_dispatch::{ElementCodec, Filter, Registry};
 use nczarr_model::{ErrorKind, FilterSpec, NcType, Result, Var};
 
-use crate::dtype::Kind;
+use crate::array_meta::{ArrayMeta, codec_id};
+use crate::dtype::DTypeKind;
 use crate::json::{Value, text};
-use crate::meta::{ArrayMeta, codec_id};
-use crate::native;
+use crate::native_order;
 use crate::types;
-use crate::var::{Reading, Stored, codec_json, filter, settled};
+use crate::var::{ReadContext, StoredVariable, bind_filter, codec_json, filter};
 
-/// So many different descriptions are remembered: a dataset that has more gains nothing.
-const MOST: usize = 32;
+/// The most descriptions that the cache holds.
+const MAX_ENTRIES: usize = 32;
 
-/// A codec as the model has it, and the filter it is.
-type Described = (FilterSpec, Result<Box<dyn Filter>>);
+/// A codec as the model describes it, and its filter.
+type ParsedCodec = (FilterSpec, Result<Box<dyn Filter>>);
 
-/// The codec descriptions that were understood, or not.
+/// Codec descriptions and the result of parsing each.
 #[derive(Default)]
-pub(crate) struct Codecs {
-    seen: RwLock<Vec<Described>>,
+pub(crate) struct CodecCache {
+    entries: RwLock<Vec<ParsedCodec>>,
 }
 
-impl Codecs {
-    /// What a description means.
-    fn read(&self, codec: &Value<'_>, registry: &Registry) -> Result<Described> {
+impl CodecCache {
+    /// Parses a description or returns the earlier result.
+    fn read(&self, codec: &Value<'_>, registry: &Registry) -> Result<ParsedCodec> {
         let described = text(codec);
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = seen.iter().find(|(spec, _)| spec.codec.as_deref() == Some(&*described)) {
             return Ok(known.clone());
         }
@@ -43,15 +43,15 @@ impl Codecs {
             spec.name = filter.info().name.to_owned();
             spec.params = filter.params().into_owned();
         }
-        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() < MOST {
+        let mut seen = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() < MAX_ENTRIES {
             seen.push((spec.clone(), filter.clone()));
         }
         Ok((spec, filter))
     }
 }
 
-/// The codec of elements of variable length, and what they are lists of; text is no list.
+/// Returns the element codec, and the type of a list's items if the elements are lists.
 fn element(codec: &Value<'_>, dtype: &str, registry: &Registry) -> Result<(Box<dyn ElementCodec>, Option<NcType>)> {
     let id = codec_id(codec)?;
     let found = registry.element(id).and_then(|class| class.parse(&codec_json(codec)));
@@ -59,27 +59,27 @@ fn element(codec: &Value<'_>, dtype: &str, registry: &Registry) -> Result<(Box<d
     match found.item() {
         None => Ok((found, None)),
         Some(item) => match types::list_base(item) {
-            Some(base) => Ok((native::native(found, item), Some(base))),
+            Some(base) => Ok((native_order::in_native_order(found, item), Some(base))),
             None => Err(ErrorKind::BadType
-                .context(format!("member \"filters\": type {dtype} with codec {id:?} cannot be read"))),
+                .context(format!("member \"filters\": type {dtype} with codec {id:?} is not supported"))),
         },
     }
 }
 
-/// The element codec and the filters of an array, from its codecs' descriptions.
+/// Sets the element codec and the filters of an array from its codec descriptions.
 pub(crate) fn read(
     var: &mut Var,
-    stored: &mut Stored,
+    stored: &mut StoredVariable,
     meta: &ArrayMeta,
     described: &[&Value<'_>],
-    reading: &Reading<'_>,
+    reading: &ReadContext<'_>,
 ) -> Result<()> {
     let mut described = described.iter();
     let mut first_error = Ok(());
-    if meta.dtype.kind == Kind::Object {
-        let codec = described.next().ok_or_else(|| {
-            ErrorKind::BadType.context("member \"filters\": type |O wants an object codec, found none")
-        })?;
+    if meta.dtype.kind == DTypeKind::Object {
+        let codec = described
+            .next()
+            .ok_or_else(|| ErrorKind::BadType.context("member \"filters\": type |O has no object codec"))?;
         match element(codec, &meta.dtype.text, reading.registry) {
             Ok((element, list)) => (stored.element, stored.list) = (Some(element), list),
             Err(error) => first_error = Err(error),
@@ -89,8 +89,8 @@ pub(crate) fn read(
     for codec in described {
         let (spec, filter) = reading.codecs.read(codec, reading.registry)?;
         let filter = match (filter, meta.dtype.kind) {
-            (Ok(filter), Kind::Text(_)) => {
-                settled(filter, &meta.dtype, &meta.chunks, None, &mut entering, true, reading.registry)
+            (Ok(filter), DTypeKind::Text(_)) => {
+                bind_filter(filter, &meta.dtype, &meta.chunks, None, &mut entering, true, reading.registry)
                     .map(|pair| pair.0)
             }
             (filter, _) => filter,

@@ -1,65 +1,65 @@
-//! Writing metadata: what differs from what was last known to be stored, children before what lists them.
+//! Writing of metadata: stores the documents that changed, children before the groups that list them.
 //!
-//! A document is replaced whole or not at all; the order leaves a store that opens at every point in between. What other
-//! writers stored meanwhile is merged: lengths of unlimited dimensions by maximum, so that nothing ever shrinks, and
-//! NCZarr's lists of what a group holds by union. How documents get into the storage is `store`'s business.
+//! Each document is replaced whole or not at all, and the order keeps the store readable at every point.
+//! Changes of other writers are merged: lengths of unlimited dimensions by maximum, so they never shrink, and
+//! NCZarr's lists by union. `store` writes the documents. Read [`CommittedMetadata`] first, then
+//! [`ZarrDataset::write_metadata`].
 
 use std::sync::Arc;
 
 use nczarr_dispatch::{Key, ZarrFormat};
 use nczarr_model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
 
-use crate::bridge;
 use crate::consolidated::ZMETADATA;
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
-use crate::joined;
 use crate::json::Json;
-use crate::merge::Merge;
-use crate::moves::Child;
-use crate::older::Generation;
+use crate::legacy::NczarrVersion;
+use crate::merge::LengthMerge;
+use crate::merge_v3;
+use crate::rename_dims;
 use crate::render;
-use crate::store::{Node, Part, Texts};
+use crate::store::{DocumentKind, NodeId, NodeTexts};
 use crate::v3::document::{CONSOLIDATED, ZARR_JSON};
 
-/// What is known to be stored.
+/// The metadata that this session knows to be stored.
 #[derive(Debug, Default)]
-pub(crate) struct Committed {
-    /// The documents of groups and variables, by id, as this library wrote them last, or would have written what it
-    /// found; one that is not here was never written. Others may have changed them since.
-    pub(crate) groups: Vec<Texts>,
-    pub(crate) vars: Vec<Texts>,
-    /// The dimensions that those of groups declare, by group.
+pub(crate) struct CommittedMetadata {
+    /// The documents of groups and variables by id, as this library last wrote them or would write the loaded
+    /// state. An absent entry was never written. Other writers may have changed them since.
+    pub(crate) groups: Vec<NodeTexts>,
+    pub(crate) vars: Vec<NodeTexts>,
+    /// The dimensions that the stored groups declare, by group.
     pub(crate) dims: Vec<Vec<(DimId, String)>>,
-    /// Whether there is, or is to be, consolidated metadata.
+    /// Whether the dataset has, or will get, consolidated metadata.
     pub(crate) consolidate: bool,
-    /// Whether the consolidated metadata says the same as the documents.
+    /// Whether the consolidated metadata agrees with the documents.
     pub(crate) consolidated: bool,
-    /// Whether groups below the root may still have consolidated metadata of their own.
-    pub(crate) nested: bool,
-    /// The older style that the dataset is of, until it is written to.
-    pub(crate) older: Option<Generation>,
-    /// Metadata was written at least once, or was there before.
-    pub(crate) once: bool,
-    /// The lengths that metadata may tell: the data below them are stored.
-    pub(crate) counted: Lengths,
-    /// The model all of which is stored, and the lengths of its dimensions then. Kept so that a variable nobody
-    /// touched since is known by its address.
-    pub(crate) last: Option<(Arc<Model>, Lengths)>,
+    /// Whether groups below the root may still have their own consolidated metadata.
+    pub(crate) may_have_nested: bool,
+    /// The legacy style of the dataset, until it is upgraded.
+    pub(crate) legacy: Option<NczarrVersion>,
+    /// Metadata was written or loaded at least once.
+    pub(crate) has_metadata: bool,
+    /// The lengths that metadata may declare: the data below them are stored.
+    pub(crate) stored_lens: Lengths,
+    /// The last model that was stored completely, and its lengths. A variable with the same address in the
+    /// current model is unchanged.
+    pub(crate) last_written: Option<(Arc<Model>, Lengths)>,
 }
 
-impl Committed {
-    /// The texts of a node's documents.
-    pub(crate) fn texts(&self, node: Node) -> &Texts {
+impl CommittedMetadata {
+    /// Returns the texts of a node's documents.
+    pub(crate) fn texts(&self, node: NodeId) -> &NodeTexts {
         let found = match node {
-            Node::Group(id) => self.groups.get(id.index()),
-            Node::Var(id) => self.vars.get(id.index()),
+            NodeId::Group(id) => self.groups.get(id.index()),
+            NodeId::Var(id) => self.vars.get(id.index()),
         };
         found.unwrap_or(const { &[None, None] })
     }
 
-    /// The name of a dimension of a group in what was stored last; its own where nothing else is known, and none if that
-    /// was another's.
+    /// Returns the stored name of a group's dimension. A new dimension has its current name, or `None` if
+    /// that is the stored name of another.
     pub(crate) fn stored_name<'a>(&'a self, group: GroupId, dim: DimId, name: &'a str) -> Option<&'a str> {
         let Some(dims) = self.dims.get(group.index()) else { return Some(name) };
         match dims.iter().find(|(id, _)| *id == dim) {
@@ -68,9 +68,9 @@ impl Committed {
         }
     }
 
-    /// Takes notice of what was stored of a node.
-    pub(crate) fn know(&mut self, node: Node, texts: Texts, model: &Model) {
-        if let (Node::Group(id), true) = (node, texts.iter().any(Option::is_some))
+    /// Records the documents that were stored for a node.
+    pub(crate) fn record(&mut self, node: NodeId, texts: NodeTexts, model: &Model) {
+        if let (NodeId::Group(id), true) = (node, texts.iter().any(Option::is_some))
             && let Ok(group) = model.group(id)
         {
             if self.dims.len() <= id.index() {
@@ -79,11 +79,11 @@ impl Committed {
             self.dims[id.index()] = group.dims.iter().map(|(name, &dim)| (dim, name.clone())).collect();
         }
         let (nodes, index) = match node {
-            Node::Group(id) => (&mut self.groups, id.index()),
-            Node::Var(id) => (&mut self.vars, id.index()),
+            NodeId::Group(id) => (&mut self.groups, id.index()),
+            NodeId::Var(id) => (&mut self.vars, id.index()),
         };
         if nodes.len() <= index {
-            nodes.resize_with(index + 1, Texts::default);
+            nodes.resize_with(index + 1, NodeTexts::default);
         }
         for (known, text) in nodes[index].iter_mut().zip(texts) {
             if text.is_some() {
@@ -92,16 +92,16 @@ impl Committed {
         }
     }
 
-    /// Forgets all attributes: what is stored is not what would have been written, so it is replaced when something is.
+    /// Forgets all attributes, so that the next write of a document replaces them.
     pub(crate) fn forget_attrs(&mut self) {
         for texts in self.groups.iter_mut().chain(&mut self.vars) {
             match texts {
-                // What else is in the document stays.
-                [None, Some(joined)] => *joined = joined::NOTHING.into(),
+                // The rest of the document stays.
+                [None, Some(joined)] => *joined = merge_v3::EMPTY_BASE.into(),
                 [attrs, _] => *attrs = None,
             }
         }
-        self.last = None;
+        self.last_written = None;
     }
 
     /// Forgets all but the first groups and variables.
@@ -113,31 +113,33 @@ impl Committed {
 }
 
 impl ZarrDataset {
-    /// Writes what changed. Consolidated metadata once definitions are over: `finally`, and until then there is none.
+    /// Writes all changed metadata. `finally`: define mode is over, so consolidated metadata is written too;
+    /// before that it is removed.
     ///
     /// # Errors
-    /// What the storage says; what was written until then stays, and the next call writes the rest.
+    /// Errors of the storage. Documents written before the error stay; the next call writes the rest.
     pub(crate) fn write_metadata(&self, finally: bool) -> Result<()> {
         let mut committed = self.lock_committed();
         let model = loop {
             self.move_renamed(&self.model.snapshot(), &mut committed)?;
-            // Others may define and rename meanwhile: what is written has a layout, all of it, and is in its place.
-            let model = self.plan_new()?;
+            // Other threads may define and rename meanwhile. Repeats until every node has a layout and its
+            // proper key.
+            let model = self.plan_new_layouts()?;
             if self.read_state().is_in_place(&model) {
                 break model;
             }
         };
-        let is_first = self.created && !committed.once;
+        let is_first = self.created && !committed.has_metadata;
         if is_first {
             self.write_root(&mut committed)?;
         }
         if self.flavour == Flavour::NcZarr
-            && let Some(between) = bridge::between(&model, &committed)?
+            && let Some(between) = rename_dims::intermediate_model(&model, &committed)?
         {
             self.write_nodes(Arc::new(between), &mut committed, finally)?;
         }
         self.write_nodes(Arc::clone(&model), &mut committed, finally)?;
-        committed.once = true;
+        committed.has_metadata = true;
         for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
@@ -148,62 +150,65 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Writes what makes the root a group, before anything is in it: whoever finds a dataset whose writer was stopped knows it
-    /// for one, and may replace and delete it.
-    fn write_root(&self, committed: &mut Committed) -> Result<()> {
-        let root = Node::Group(GroupId::ROOT);
-        if self.root_array || committed.texts(root)[Part::Marker as usize].is_some() {
+    /// Writes the root's marker before anything else. A store whose writer crashed is then recognised, and
+    /// can be replaced or deleted.
+    fn write_root(&self, committed: &mut CommittedMetadata) -> Result<()> {
+        let root = NodeId::Group(GroupId::ROOT);
+        if self.root_array || committed.texts(root)[DocumentKind::Marker as usize].is_some() {
             return Ok(());
         }
         let mut key = Key::root();
-        root.key(&self.read_state(), Part::Marker, &mut key)?;
+        root.key(&self.read_state(), DocumentKind::Marker, &mut key)?;
         let mut text = String::new();
         if self.format == ZarrFormat::V3 {
-            // The rest of the document follows when there is what it tells of.
+            // The full document follows after the nodes that it lists.
             text.push_str("{\"zarr_format\": 3, \"node_type\": \"group\"}");
             return self.map.write(&key, text.as_bytes());
         }
         render::group(None, &mut text);
         self.map.write(&key, text.as_bytes())?;
-        committed.groups.resize_with(committed.groups.len().max(1), Texts::default);
-        committed.groups[GroupId::ROOT.index()][Part::Marker as usize] = Some(text.into());
+        committed.groups.resize_with(committed.groups.len().max(1), NodeTexts::default);
+        committed.groups[GroupId::ROOT.index()][DocumentKind::Marker as usize] = Some(text.into());
         Ok(())
     }
 
-    /// Writes the documents of groups and variables that changed. They tell the lengths below which data are stored.
-    fn write_nodes(&self, current: Arc<Model>, committed: &mut Committed, finally: bool) -> Result<()> {
+    /// Writes the changed documents of groups and variables. They declare only lengths below which all data
+    /// are stored.
+    fn write_nodes(&self, current: Arc<Model>, committed: &mut CommittedMetadata, finally: bool) -> Result<()> {
         let model = counted(&current, committed);
         let mut lens = Lengths::of(&model);
-        let mut vars = self.touched(&model, &lens, committed);
+        let mut vars = self.changed_vars(&model, &lens, committed);
         let levels = self.levels(&model);
         self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
-        let is_known = committed.last.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
-        if !(committed.consolidate || self.is_sole(committed) || is_known)
+        let is_known =
+            committed.last_written.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
+        if !(committed.consolidate || self.is_only_writer(committed) || is_known)
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
         {
-            // What another writer stored since would say something else than the documents.
+            // Consolidated metadata of another writer would no longer match the documents.
             committed.consolidate = self.is_consolidated()?;
         }
-        // Consolidated metadata is of one style.
+        // Consolidated metadata needs all documents in the current style.
         let consolidates = finally && committed.consolidate && !committed.consolidated;
-        if committed.older.is_some() && (consolidates || self.is_changed(&model, committed)?) {
+        if committed.legacy.is_some() && (consolidates || self.is_changed(&model, committed)?) {
             self.upgrade(committed)?;
         }
-        if (committed.once || !self.created) && !self.options.exclusive {
+        if (committed.has_metadata || !self.created) && !self.options.exclusive {
             let nodes = vars.iter().chain(levels.iter().flatten());
             if self.grow_from_store(&model, nodes, committed)? {
                 lens = Lengths::of(&model);
-                committed.counted.raise(&lens, &[]);
+                committed.stored_lens.raise(&lens, &[]);
                 current.dims().for_each(|(id, dim)| dim.grow(lens.get(id)));
-                vars = self.touched(&model, &lens, committed);
+                vars = self.changed_vars(&model, &lens, committed);
             }
         }
         let lasts = finally && self.format == ZarrFormat::V2;
         if committed.consolidate && !lasts && self.is_changed(&model, committed)? {
-            // It would stay old: until definitions are over, and in V3 it stands in the root's document, which is stored last.
+            // It would be outdated until define mode ends. In V3 it is part of the root's document, which is
+            // stored last.
             self.drop_consolidated(committed)?;
         }
-        if committed.nested && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)? {
+        if committed.may_have_nested && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)? {
             self.drop_nested(committed)?;
         }
         self.declare_both(&model, committed)?;
@@ -211,36 +216,43 @@ impl ZarrDataset {
         for level in levels.iter().rev() {
             self.store(&model, level, committed)?;
         }
-        committed.last = Some((current, lens));
+        committed.last_written = Some((current, lens));
         Ok(())
     }
 
-    /// Whether nodes are where their names say: what is stored elsewhere would be found under another name, or never.
-    fn check_places<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n Node>) -> Result<()> {
+    /// Checks that each node has the key that its name requires; a reader would find it under another name,
+    /// or not at all.
+    fn check_places<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n NodeId>) -> Result<()> {
         if self.root_array {
             return Ok(());
         }
         let state = self.read_state();
         for &node in nodes {
-            let (child, key) = match node {
-                Node::Group(id) => (Child::Group(id), &state.group(id)?.key),
-                Node::Var(id) => (Child::Var(id), &state.var(id)?.key),
+            let key = match node {
+                NodeId::Group(id) => &state.group(id)?.key,
+                NodeId::Var(id) => &state.var(id)?.key,
             };
-            if !state.is_proper(model, child, key)? {
-                let proper = state.proper_key(model, child)?.unwrap_or_default();
-                return Err(ErrorKind::Internal.context(format!("{key}: {proper} was expected, where its name says")));
+            if !state.is_proper(model, node, key)? {
+                let proper = state.proper_key(model, node)?.unwrap_or_default();
+                return Err(ErrorKind::Internal
+                    .context(format!("{key}: the key of the node does not match its name (expected {proper})")));
             }
         }
         Ok(())
     }
 
-    /// Whether a document would be another than the one that is known.
-    fn is_changed(&self, model: &Model, committed: &Committed) -> Result<bool> {
+    /// Whether any document differs from the recorded one.
+    fn is_changed(&self, model: &Model, committed: &CommittedMetadata) -> Result<bool> {
         self.differs(model, self.nodes(model).iter(), committed)
     }
 
-    /// Whether one of these nodes' would.
-    fn differs<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n Node>, committed: &Committed) -> Result<bool> {
+    /// Whether a document of one of these nodes differs from the recorded one.
+    fn differs<'n>(
+        &self,
+        model: &Model,
+        nodes: impl Iterator<Item = &'n NodeId>,
+        committed: &CommittedMetadata,
+    ) -> Result<bool> {
         let state = self.read_state();
         for &node in nodes {
             if self.texts(model, &state, node)? != *committed.texts(node) {
@@ -250,10 +262,10 @@ impl ZarrDataset {
         Ok(false)
     }
 
-    /// The variables that may have changed since all was stored.
-    fn touched(&self, model: &Model, lens: &Lengths, committed: &Committed) -> Vec<Node> {
+    /// Returns the variables that may have changed since the last complete write.
+    fn changed_vars(&self, model: &Model, lens: &Lengths, committed: &CommittedMetadata) -> Vec<NodeId> {
         let state = self.read_state();
-        let last = committed.last.as_ref().filter(|(last, _)| same_names(last, model));
+        let last = committed.last_written.as_ref().filter(|(last, _)| same_names(last, model));
         let is_touched = |id: VarId, now: &Var, here: &VarState| {
             let Some((last, last_lens)) = last else { return true };
             let Ok(then) = last.var(id) else { return true };
@@ -261,68 +273,68 @@ impl ZarrDataset {
             here.planned || !std::ptr::eq(then, now) || !now.dims.iter().all(same_len)
         };
         let vars = model.vars().zip(&state.vars);
-        vars.filter(|((id, var), here)| is_touched(*id, var, here)).map(|((id, _), _)| Node::Var(id)).collect()
+        vars.filter(|((id, var), here)| is_touched(*id, var, here)).map(|((id, _), _)| NodeId::Var(id)).collect()
     }
 
-    /// The groups by depth; none of them has documents in a store that is a single array.
-    fn levels(&self, model: &Model) -> Vec<Vec<Node>> {
-        let mut levels: Vec<Vec<Node>> = Vec::new();
+    /// Returns the groups by depth; empty in a store that is a single array.
+    fn levels(&self, model: &Model) -> Vec<Vec<NodeId>> {
+        let mut levels: Vec<Vec<NodeId>> = Vec::new();
         if self.root_array {
             return levels;
         }
         let mut depths: Vec<usize> = Vec::with_capacity(model.groups().len());
         for (id, group) in model.groups() {
-            // A group comes after the one it lies in.
+            // A group comes after its parent.
             let depth = group.parent.and_then(|parent| depths.get(parent.index())).map_or(0, |depth| depth + 1);
             depths.push(depth);
             if levels.len() <= depth {
                 levels.resize_with(depth + 1, Vec::new);
             }
-            levels[depth].push(Node::Group(id));
+            levels[depth].push(NodeId::Group(id));
         }
         levels
     }
 
-    /// Takes what was loaded for what is stored.
-    pub(crate) fn remember(&self) -> Result<()> {
+    /// Records the loaded documents as stored.
+    pub(crate) fn record_loaded(&self) -> Result<()> {
         let mut committed = self.lock_committed();
         let state = self.read_state();
         let model = self.model.snapshot();
         for node in self.nodes(&model) {
-            committed.know(node, self.texts(&model, &state, node)?, &model);
+            committed.record(node, self.texts(&model, &state, node)?, &model);
         }
         let lens = Lengths::of(&model);
-        committed.nested = model.groups().len() > 1;
-        committed.counted = lens.clone();
-        committed.last = Some((model, lens));
-        committed.once = true;
+        committed.may_have_nested = model.groups().len() > 1;
+        committed.stored_lens = lens.clone();
+        committed.last_written = Some((model, lens));
+        committed.has_metadata = true;
         Ok(())
     }
 
-    /// All that has documents: each group before the variables in it.
-    pub(crate) fn nodes(&self, model: &Model) -> Vec<Node> {
+    /// Returns all nodes with documents: each group before its variables.
+    pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
         let groups = model.groups().flat_map(|(id, group)| {
-            let group_itself = (!self.root_array).then_some(Node::Group(id));
-            group_itself.into_iter().chain(group.vars.values().map(|&id| Node::Var(id)))
+            let group_itself = (!self.root_array).then_some(NodeId::Group(id));
+            group_itself.into_iter().chain(group.vars.values().map(|&id| NodeId::Var(id)))
         });
         groups.collect()
     }
 
-    /// Lets unlimited dimensions grow to what is stored now.
+    /// Extends unlimited dimensions to their stored lengths.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
         let committed = self.lock_committed();
         let model = self.model.snapshot();
         match self.flavour {
-            Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| Node::Group(id)), &committed),
-            // What an annotation says of lengths, the arrays know better.
-            Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| Node::Var(id)), &committed),
+            Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| NodeId::Group(id)), &committed),
+            // Arrays have more recent lengths than annotations.
+            Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| NodeId::Var(id)), &committed),
         }
         .map(drop)
     }
 
-    /// Lets unlimited dimensions grow to what the documents of `nodes` say; answers whether one did.
-    fn grow(&self, model: &Model, nodes: impl Iterator<Item = Node>, committed: &Committed) -> Result<bool> {
-        let (mut keys, mut merges): (Vec<Key>, Vec<Merge>) = (Vec::new(), Vec::new());
+    /// Extends unlimited dimensions to the lengths in the documents of `nodes`; returns whether one grew.
+    fn grow(&self, model: &Model, nodes: impl Iterator<Item = NodeId>, committed: &CommittedMetadata) -> Result<bool> {
+        let (mut keys, mut merges): (Vec<Key>, Vec<LengthMerge>) = (Vec::new(), Vec::new());
         let state = self.read_state();
         for node in nodes {
             let (part, merge) = self.merge(model, node, committed)?;
@@ -335,7 +347,9 @@ impl ZarrDataset {
         }
         drop(state);
         let mut grown = false;
-        for (merge, found) in merges.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits)) {
+        for (merge, found) in
+            merges.iter().zip(crate::metadata_reader::read_here(&*self.map, &keys, &self.options.limits))
+        {
             if let Some(found) = found? {
                 grown |= merge.grow(model, &found, self.format == ZarrFormat::V3)?;
             }
@@ -343,13 +357,12 @@ impl ZarrDataset {
         Ok(grown)
     }
 
-    /// Lets unlimited dimensions grow to what others stored in documents that are about to be replaced; answers whether one
-    /// did.
+    /// As [`ZarrDataset::grow`], but reads only documents that are about to be replaced.
     fn grow_from_store<'n>(
         &self,
         model: &Model,
-        nodes: impl Iterator<Item = &'n Node>,
-        committed: &Committed,
+        nodes: impl Iterator<Item = &'n NodeId>,
+        committed: &CommittedMetadata,
     ) -> Result<bool> {
         let mut stale = Vec::new();
         let state = self.read_state();
@@ -365,12 +378,12 @@ impl ZarrDataset {
         self.grow(model, stale.into_iter(), committed)
     }
 
-    /// Whether nobody else can have stored anything.
-    fn is_sole(&self, committed: &Committed) -> bool {
-        self.options.exclusive || self.created && !committed.once
+    /// Whether no other process can have written to the dataset.
+    fn is_only_writer(&self, committed: &CommittedMetadata) -> bool {
+        self.options.exclusive || self.created && !committed.has_metadata
     }
 
-    /// Whether there is consolidated metadata, whoever stored it.
+    /// Whether the store has consolidated metadata, from any writer.
     fn is_consolidated(&self) -> Result<bool> {
         if self.format == ZarrFormat::V2 {
             return self.map.exists(&Key::new(ZMETADATA)?);
@@ -379,18 +392,17 @@ impl ZarrDataset {
             return Ok(false);
         }
         let keys = [Key::new(ZARR_JSON)?];
-        let found = crate::fetch::read_here(&*self.map, &keys, &self.options.limits).pop();
+        let found = crate::metadata_reader::read_here(&*self.map, &keys, &self.options.limits).pop();
         let root = found.transpose()?.flatten().and_then(Json::into_object);
         Ok(root.is_some_and(|root| root.get(CONSOLIDATED).is_some_and(|found| !found.is_null())))
     }
 
-    /// Takes consolidated metadata away, also what another writer stored meanwhile: it would say something else than the
-    /// documents.
+    /// Removes consolidated metadata, including another writer's: it would no longer match the documents.
     ///
     /// # Errors
-    /// What the storage says.
-    pub(crate) fn drop_consolidated(&self, committed: &mut Committed) -> Result<()> {
-        if !committed.consolidate || self.is_sole(committed) && !committed.consolidated {
+    /// Errors of the storage.
+    pub(crate) fn drop_consolidated(&self, committed: &mut CommittedMetadata) -> Result<()> {
+        if !committed.consolidate || self.is_only_writer(committed) && !committed.consolidated {
             return Ok(());
         }
         if self.format == ZarrFormat::V3 {
@@ -404,14 +416,15 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Takes away the consolidated metadata that groups below the root have of their own: it is not kept up here. Once is enough.
+    /// Removes, once, the consolidated metadata of groups below the root, which this library does not
+    /// maintain.
     ///
     /// # Errors
-    /// What the storage says.
-    pub(crate) fn drop_nested(&self, committed: &mut Committed) -> Result<()> {
-        if committed.nested {
+    /// Errors of the storage.
+    pub(crate) fn drop_nested(&self, committed: &mut CommittedMetadata) -> Result<()> {
+        if committed.may_have_nested {
             self.try_drop_nested()?;
-            committed.nested = false;
+            committed.may_have_nested = false;
         }
         Ok(())
     }
@@ -420,13 +433,13 @@ impl ZarrDataset {
         let name = if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZMETADATA };
         let keys: Vec<Key> = {
             let state = self.read_state();
-            let groups = state.groups.iter().skip(1).filter(|group| !group.lost);
+            let groups = state.groups.iter().skip(1).filter(|group| !group.unreadable);
             groups.map(|group| group.key.join(name)).collect::<Result<_>>()?
         };
         let limits = &self.options.limits;
-        for (key, found) in keys.iter().zip(crate::fetch::read_here(&*self.map, &keys, limits)) {
+        for (key, found) in keys.iter().zip(crate::metadata_reader::read_here(&*self.map, &keys, limits)) {
             if self.format == ZarrFormat::V2 {
-                // Whatever it says.
+                // Also if it cannot be parsed.
                 if !matches!(found, Ok(None)) {
                     self.map.delete(key)?;
                 }
@@ -437,19 +450,20 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Takes consolidated metadata out of the document of a group, if it is there.
+    /// Removes consolidated metadata from the document of a group, if present.
     pub(crate) fn drop_inline(&self, key: &Key) -> Result<()> {
         let limits = &self.options.limits;
-        let found = crate::fetch::read_bytes(&*self.map, std::slice::from_ref(key), limits).pop();
+        let found = crate::metadata_reader::read_bytes(&*self.map, std::slice::from_ref(key), limits).pop();
         if let Some(Some(text)) = found.transpose()?
-            && joined::without_consolidated(&text, limits).is_none()
+            && merge_v3::without_consolidated(&text, limits).is_none()
         {
             return Ok(());
         }
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.update(key, limit, &mut |old, new| {
-            let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{key}: it is gone")))?;
-            match joined::without_consolidated(old, limits) {
+            let old =
+                old.ok_or_else(|| ErrorKind::NoObject.context(format!("{key}: the document no longer exists")))?;
+            match merge_v3::without_consolidated(old, limits) {
                 Some(text) => new.extend_from_slice(text.as_bytes()),
                 None => new.extend_from_slice(old),
             }
@@ -459,18 +473,18 @@ impl ZarrDataset {
 
     /// Whether nothing of the dataset was written yet.
     pub(crate) fn is_new(&self) -> bool {
-        self.created && !self.lock_committed().once
+        self.created && !self.lock_committed().has_metadata
     }
 
-    /// Removes everything of a dataset that was created and never committed.
-    pub(crate) fn take_away(&self) -> Result<()> {
+    /// Removes all objects of a dataset that was created and never committed.
+    pub(crate) fn delete_all(&self) -> Result<()> {
         for key in self.map.list(&Key::root())? {
             self.map.delete(&key)?;
         }
         Ok(())
     }
 
-    /// Forgets variables and groups that an abort took out of the model, and their chunks.
+    /// Forgets variables and groups that an abort removed from the model, and deletes their objects.
     pub(crate) fn forget_new(&self) -> Result<()> {
         let gone: Vec<Key> = {
             let mut committed = self.lock_committed();
@@ -482,7 +496,7 @@ impl ZarrDataset {
             let mut gone: Vec<Key> = state.vars.drain(vars..).map(|var| var.key).collect();
             gone.extend(state.groups.drain(groups..).map(|group| group.key));
             state.count_waiting();
-            // A change of layout that was not carried out is no more; one that was, its chunks have.
+            // A pending layout change is cancelled; a completed one stays because its chunks exist.
             for here in state.vars.iter_mut().filter(|here| here.stored.meta.is_some()) {
                 here.replan = false;
             }
@@ -497,15 +511,15 @@ impl ZarrDataset {
     }
 }
 
-/// The model with the lengths that metadata may tell.
-fn counted(model: &Arc<Model>, committed: &Committed) -> Arc<Model> {
+/// Returns the model with the lengths that metadata may declare.
+fn counted(model: &Arc<Model>, committed: &CommittedMetadata) -> Arc<Model> {
     match model.dims().any(|(_, dim)| dim.unlimited) {
-        true => Arc::new(model.at(&committed.counted)),
+        true => Arc::new(model.at(&committed.stored_lens)),
         false => Arc::clone(model),
     }
 }
 
-/// Whether groups and dimensions have the same names in both models: variables speak of both.
+/// Whether groups and dimensions have the same names in both models: documents of variables contain both.
 fn same_names(a: &Model, b: &Model) -> bool {
     let groups = || a.groups().zip(b.groups()).all(|((_, a), (_, b))| a.name == b.name);
     let dims = || a.dims().zip(b.dims()).all(|((_, a), (_, b))| a.name == b.name);

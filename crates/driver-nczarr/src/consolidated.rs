@@ -1,7 +1,7 @@
-//! Consolidated metadata: the `.zmetadata` document of the root, which repeats all others.
+//! Consolidated metadata of V2: the `.zmetadata` document of the root, which repeats all others.
 //!
-//! For reading it answers in place of the documents. A session that changes metadata writes it anew, from the texts
-//! it wrote or knows, if it was there or was asked for. What the documents mean is not known here.
+//! Opening reads it in place of the documents. A session that changes metadata rewrites it if it existed or
+//! was requested. This module does not interpret the documents.
 //!
 //! Source: the convention of zarr-python 2 (`zarr_consolidated_format` 1).
 
@@ -10,35 +10,35 @@ use std::borrow::Cow;
 use nczarr_dispatch::{Key, Limits};
 use nczarr_model::{ErrorKind, Result};
 
-use crate::json::Members;
-use crate::json::{self, Room, Value, quote, text};
+use crate::json::ObjectMembers;
+use crate::json::{self, ParseBudget, Value, quote, text};
 use crate::parallel;
 
 /// The key of the document.
 pub(crate) const ZMETADATA: &str = ".zmetadata";
 
-/// Keys with more segments are refused: nothing nests so deep.
+/// The most segments of a key.
 const MAX_SEGMENTS: usize = 256;
 
-/// The documents of the node after one that was found begin at most so many places further.
-const NEAR: usize = 4;
+/// How many entries behind the last match [`Consolidated::document_near`] compares before a binary search.
+const MAX_NEAR: usize = 4;
 
-/// So many bytes of the document are read by one thread at a time.
-const PIECE: usize = 16 << 10;
+/// The bytes of the document that one thread reads at a time.
+const PIECE_BYTES: usize = 16 << 10;
 
-/// A document in it, known to be legal JSON.
+/// A document in the consolidated metadata, known to be legal JSON.
 #[derive(Debug)]
-pub(crate) enum Document<'t> {
-    /// Not read yet.
+pub(crate) enum LazyDocument<'t> {
+    /// Not parsed yet.
     Text(&'t str),
     Read(Box<Value<'t>>),
 }
 
-impl<'t> Document<'t> {
-    /// The document, read.
+impl<'t> LazyDocument<'t> {
+    /// Returns the parsed document.
     ///
     /// # Errors
-    /// None: it was looked at before, with limits that were stricter.
+    /// Does not fail in practice: the text was checked before, with stricter limits.
     pub(crate) fn value(&self, limits: &Limits) -> Result<Cow<'_, Value<'t>>> {
         match self {
             Self::Text(text) => json::read_text(text, limits).map(Cow::Owned),
@@ -59,21 +59,21 @@ impl<'t> Document<'t> {
 pub(crate) struct Consolidated<'t> {
     /// Sorted by key, each key once.
     documents: Documents<'t>,
-    /// What it tells of under names that no key can have: the key of the group around it, and the name.
-    pub(crate) unnamable: Vec<(Key, String)>,
+    /// Nodes with names that no key can have: the key of the parent group, and the name.
+    pub(crate) unnameable: Vec<(Key, String)>,
 }
 
 impl<'t> Consolidated<'t> {
-    /// Reads the document.
+    /// Parses the document.
     ///
     /// # Errors
-    /// [`ErrorKind::NcZarr`] if it is no JSON, [`ErrorKind::ZarrMeta`] if it is of another format or not an object of
-    /// objects.
+    /// [`ErrorKind::NcZarr`] if it is not JSON, [`ErrorKind::ZarrMeta`] if it is of another format or not an
+    /// object of objects.
     pub(crate) fn read(document: &'t [u8], limits: &Limits) -> Result<Self> {
-        let parts = json::text_of(document, limits).ok().and_then(|text| split(text, limits, PIECE));
+        let parts = json::text_of(document, limits).ok().and_then(|text| split(text, limits, PIECE_BYTES));
         let (mut members, documents) = match parts {
             Some((members, documents)) => (members, Some(documents)),
-            // Odd or broken: read as a whole it says what is wrong.
+            // Parsed as a whole, an unusual or broken document gives the precise error.
             None => match json::read(document, limits)? {
                 Value::Object(members) => (members, None),
                 other => {
@@ -94,7 +94,7 @@ impl<'t> Consolidated<'t> {
             None => match members.remove("metadata") {
                 Some(Value::Object(documents)) => {
                     let documents = documents.into_list().into_iter();
-                    let documents = documents.map(|(key, value)| (key, Document::Read(Box::new(value)))).collect();
+                    let documents = documents.map(|(key, value)| (key, LazyDocument::Read(Box::new(value)))).collect();
                     return Self::of(documents, limits);
                 }
                 other => {
@@ -105,10 +105,10 @@ impl<'t> Consolidated<'t> {
                 }
             },
         };
-        Ok(Self { documents, unnamable: Vec::new() })
+        Ok(Self { documents, unnameable: Vec::new() })
     }
 
-    /// Of documents by key, however they were written down. Those of names with control characters are left out.
+    /// Makes it from documents by key. Names with control characters are left out.
     ///
     /// # Errors
     /// [`ErrorKind::ZarrMeta`] for an illegal key.
@@ -128,25 +128,25 @@ impl<'t> Consolidated<'t> {
             check(key, document, &mut checked, limits)?;
         }
         sort(&mut documents);
-        Ok(Self { documents, unnamable })
+        Ok(Self { documents, unnameable: unnamable })
     }
 
-    /// The document of a key.
-    pub(crate) fn document(&self, key: &Key) -> Option<&Document<'t>> {
+    /// Returns the document of a key.
+    pub(crate) fn document(&self, key: &Key) -> Option<&LazyDocument<'t>> {
         let key = key.as_str();
         let place = self.documents.binary_search_by(|(have, _)| (**have).cmp(key)).ok()?;
         Some(&self.documents[place].1)
     }
 
-    /// The document of this name of a node, if it is probably at `place` or right behind it; then `place` is where it was
-    /// found.
-    pub(crate) fn document_near(&self, node: &Key, name: &str, place: &mut usize) -> Option<&Document<'t>> {
+    /// Returns the document `name` of `node`. Compares the entries at `place` first, then searches; sets
+    /// `place` to the match.
+    pub(crate) fn document_near(&self, node: &Key, name: &str, place: &mut usize) -> Option<&LazyDocument<'t>> {
         let node = node.as_str();
         let is_it = |have: &str| {
             let have = have.strip_suffix(name).filter(|_| !node.is_empty());
             have.and_then(|have| have.strip_suffix('/')).is_some_and(|have| have == node)
         };
-        let near = place.saturating_add(NEAR).min(self.documents.len());
+        let near = place.saturating_add(MAX_NEAR).min(self.documents.len());
         let found = self.documents.get(*place..near).and_then(|near| near.iter().position(|(have, _)| is_it(have)));
         *place = match found {
             Some(behind) => *place + behind,
@@ -158,14 +158,14 @@ impl<'t> Consolidated<'t> {
         Some(&self.documents[*place].1)
     }
 
-    /// The names of the nodes right below `prefix`, sorted bytewise.
+    /// Returns the names of the nodes directly below `prefix`, sorted bytewise.
     pub(crate) fn children(&self, prefix: &Key) -> Vec<String> {
         let prefix = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
         let from = self.documents.partition_point(|(key, _)| **key < *prefix);
         let below = self.documents[from..].iter().map_while(|(key, _)| key.strip_prefix(&*prefix));
         let (mut names, mut sorted): (Vec<&str>, bool) = (Vec::new(), true);
         for name in below.filter_map(first_segment) {
-            // What lies below one name stands together, but not in the order of the names alone.
+            // Keys of one node are adjacent, but not in the order of the node names.
             match names.last().map_or(std::cmp::Ordering::Less, |last| (*last).cmp(name)) {
                 std::cmp::Ordering::Equal => continue,
                 order => sorted &= order.is_lt(),
@@ -180,12 +180,12 @@ impl<'t> Consolidated<'t> {
     }
 }
 
-/// What comes before the first `/`, if there is one; mostly that is a few bytes.
+/// Returns the part before the first `/`. A byte loop, since that part is short.
 fn first_segment(key: &str) -> Option<&str> {
     key.bytes().position(|byte| byte == b'/').map(|end| &key[..end])
 }
 
-/// The first segment of a key that holds a control character, and what it is below.
+/// Returns the parent key and the name of the first segment with a control character.
 fn control(key: &str) -> Option<(Key, String)> {
     let at = key.find(char::is_control)?;
     let from = key[..at].rfind('/').map_or(0, |slash| slash + 1);
@@ -193,9 +193,9 @@ fn control(key: &str) -> Option<(Key, String)> {
     Some((Key::new(key[..from].trim_end_matches('/')).ok()?, name.to_owned()))
 }
 
-/// Checks one document and its key. `checked` is memory for it.
-fn check(key: &str, document: &Document<'_>, checked: &mut Key, limits: &Limits) -> Result<()> {
-    // Of a child it is the child's problem.
+/// Checks one document and its key. `checked` is scratch memory.
+fn check(key: &str, document: &LazyDocument<'_>, checked: &mut Key, limits: &Limits) -> Result<()> {
+    // A defect of a child's document is reported at the child.
     if !document.is_object() && !key.contains('/') {
         let document = document.value(limits)?;
         let found = document.kind();
@@ -221,23 +221,23 @@ fn check(key: &str, document: &Document<'_>, checked: &mut Key, limits: &Limits)
 }
 
 /// Documents by key.
-type Documents<'t> = Vec<(Cow<'t, str>, Document<'t>)>;
+type Documents<'t> = Vec<(Cow<'t, str>, LazyDocument<'t>)>;
 
-/// Reads an object one of whose members is `metadata`, the members of that on as many threads as there are, and gives
-/// it, checked, apart from the others; `None` if the text is anything else, or breaks a limit. A thread reads about `piece` bytes at
-/// a time.
-fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t>, Documents<'t>)> {
-    let (mut room, below) = (Room::of(limits), Room::of(limits).below(2)?);
+/// Parses an object with a member `metadata`, whose members it parses in parallel, about `piece` bytes per
+/// thread at a time. Returns the other members and the checked documents. `None` if the text has another form
+/// or exceeds a limit.
+fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(ObjectMembers<'t>, Documents<'t>)> {
+    let (mut room, below) = (ParseBudget::of(limits), ParseBudget::of(limits).deeper(2)?);
     let (mut documents, mut values) = (Vec::new(), 0u64);
-    let members = json::around(text, "metadata", &mut room, |from| {
+    let members = json::read_around(text, "metadata", &mut room, |from| {
         let cuts = cuts(text, from, piece);
-        let pieces = parallel::each(cuts.len(), 1, |i| {
+        let pieces = parallel::map_indices(cuts.len(), 1, |i| {
             let until = cuts.get(i + 1).copied().unwrap_or(usize::MAX);
-            let piece = json::members(text, cuts[i], until, below)?;
-            // In the memory of the members: a document takes no more than its text.
-            const { assert!(size_of::<(Cow<'_, str>, Document<'_>)>() == size_of::<(Cow<'_, str>, &str)>()) };
+            let piece = json::read_members(text, cuts[i], until, below)?;
+            // The vector is reused in place: a document is as large as its text slice.
+            const { assert!(size_of::<(Cow<'_, str>, LazyDocument<'_>)>() == size_of::<(Cow<'_, str>, &str)>()) };
             let documents: Documents<'_> =
-                piece.members.into_iter().map(|(key, text)| (key, Document::Text(text))).collect();
+                piece.members.into_iter().map(|(key, text)| (key, LazyDocument::Text(text))).collect();
             let mut checked = Key::root();
             let legal = documents.iter().all(|(key, document)| check(key, document, &mut checked, limits).is_ok());
             legal.then_some((documents, piece.end, piece.closed, piece.values))
@@ -245,7 +245,7 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t
         documents.reserve_exact(pieces.iter().flatten().map(|(members, ..)| members.len()).sum());
         let (mut end, mut closed) = (from, false);
         for (piece, from) in pieces.into_iter().zip(cuts) {
-            // Each begins where the one before it ends.
+            // Each piece begins where the one before it ends.
             if closed || end != from {
                 return None;
             }
@@ -258,11 +258,11 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t
     })?;
     sort(&mut documents);
     let repeated = documents.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    (room.holds(values) && !repeated).then_some((members, documents))
+    (room.has_room_for(values) && !repeated).then_some((members, documents))
 }
 
-/// Sorts by key, those of one key in the order they are in. Writers have them almost in order: where each has but a few
-/// places to go, it goes there step by step, which compares each twice.
+/// Sorts by key; stable. Writers store them almost in order, so insertion sort runs first, with a bound on
+/// its steps.
 fn sort(documents: &mut Documents<'_>) {
     let mut steps = documents.len();
     for i in 1..documents.len() {
@@ -279,8 +279,8 @@ fn sort(documents: &mut Documents<'_>) {
     }
 }
 
-/// Where the members of the object that begin at `from` may be cut into pieces, `from` the first of them: at what looks
-/// like the key of a document. A wrong guess is found out, and costs only time.
+/// Returns positions at which the members that begin at `from` may be split, `from` first: at strings that
+/// look like keys of documents. A wrong guess is detected and only costs time.
 fn cuts(text: &str, from: usize, piece: usize) -> Vec<usize> {
     let bytes = text.as_bytes();
     let mut cuts = vec![from];
@@ -295,7 +295,7 @@ fn cuts(text: &str, from: usize, piece: usize) -> Vec<usize> {
     cuts
 }
 
-/// The document that repeats these texts.
+/// Renders the document that repeats these texts.
 pub(crate) fn print<'t>(documents: impl Iterator<Item = (&'t Key, &'t str)>) -> String {
     let mut out = String::from("{\"metadata\": {");
     for (i, (key, document)) in documents.enumerate() {
@@ -319,7 +319,7 @@ mod tests {
         Consolidated::read(document.as_bytes(), &Limits::default())
     }
 
-    fn whole(document: &str) -> Option<Members<'_>> {
+    fn whole(document: &str) -> Option<ObjectMembers<'_>> {
         match json::read(document.as_bytes(), &Limits::default()) {
             Ok(Value::Object(members)) => Some(members),
             _ => None,
@@ -327,9 +327,9 @@ mod tests {
     }
 
     /// What is read in parts, put together.
-    fn together(document: &str, piece: usize) -> Option<Members<'_>> {
+    fn together(document: &str, piece: usize) -> Option<ObjectMembers<'_>> {
         let (mut members, documents) = split(document, &Limits::default(), piece)?;
-        let mut all = Members::new();
+        let mut all = ObjectMembers::new();
         for (key, document) in documents {
             all.insert(key, document.value(&Limits::default()).unwrap().into_owned());
         }
@@ -345,14 +345,14 @@ mod tests {
             order in prop::collection::vec(any::<prop::sample::Index>(), 20),
             looks in prop::collection::vec(("[a-c]?", "[a-c]{1,3}", 0usize..25), 1..30),
         ) {
-            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), Document::Read(Box::new(Value::Null)))).collect();
+            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), LazyDocument::Read(Box::new(Value::Null)))).collect();
             for i in 1..documents.len() {
                 let other = order[i % order.len()].index(documents.len());
                 documents.swap(i, other);
             }
             sort(&mut documents);
             prop_assert!(documents.iter().map(|(key, _)| &**key).eq(names.iter().map(String::as_str)));
-            let consolidated = Consolidated { documents, unnamable: Vec::new() };
+            let consolidated = Consolidated { documents, unnameable: Vec::new() };
             for (node, name, mut place) in looks {
                 let node = Key::new(&node).unwrap();
                 let key = node.join(&name).unwrap();

@@ -6,12 +6,12 @@ use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, 
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
-use crate::about::{About, Origin};
-use crate::asked;
-use crate::commit::Committed;
-use crate::dataset::{GroupState, State, ZarrDataset};
-use crate::environment::Defaults;
+use crate::commit::CommittedMetadata;
+use crate::dataset::{GroupState, NodeStates, ZarrDataset};
+use crate::environment::CreateDefaults;
 use crate::flavour::Flavour;
+use crate::fragment;
+use crate::info::{DatasetDescription, Origin};
 use crate::v3;
 
 /// The text of `_NCProperties` of datasets made here.
@@ -22,25 +22,25 @@ pub(crate) fn new_properties() -> String {
 /// Creates a dataset.
 ///
 /// # Errors
-/// `NC_EOBJECT` or `NC_EEXIST` if something is there that may not be replaced; `NC_EINVAL` for a fragment that makes no
-/// sense; what the map says.
+/// `NC_EOBJECT` or `NC_EEXIST` if something exists there that may not be replaced; `NC_EINVAL` for an invalid
+/// fragment; errors of the map.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
-    let defaults = Defaults::load(&|name| std::env::var(name).ok()).map_err(|error| error.at(target))?;
+    let defaults = CreateDefaults::load(&|name| std::env::var(name).ok()).map_err(|error| error.at(target))?;
     let format = match (target.has_mode("v3"), target.has_mode("v2")) {
         (true, _) => ZarrFormat::V3,
         (_, true) => ZarrFormat::V2,
         _ => defaults.format.unwrap_or(ZarrFormat::V2),
     };
-    let separator = asked::separator(target, format, defaults.separator)?;
-    let options = asked::options(target, request.options)?;
+    let separator = fragment::separator(target, format, defaults.separator)?;
+    let options = fragment::options(target, request.options)?;
     let mounted = request.registry.create_map(request)?;
     let map = Arc::clone(&mounted.map);
     if !map.caps().write {
-        return Err(ErrorKind::Perm.context(format!("{target}: the storage cannot be written")));
+        return Err(ErrorKind::Perm.context(format!("{target}: the storage is read-only")));
     }
     if request.map.is_some() {
-        make_room(&*map, request.clobber).map_err(|error| error.at(target))?;
+        clear_map(&*map, request.clobber).map_err(|error| error.at(target))?;
     }
     let consolidate = target.has_mode("consolidated")
         || (defaults.consolidated && format == ZarrFormat::V2 && !target.has_mode("noconsolidated"));
@@ -48,13 +48,13 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let named_dims = !target.has_mode("noxarray");
     let asked = request.options.annotate || target.has_mode("annotate");
     let annotate = named_dims && flavour == Flavour::Zarr && asked;
-    let mut about = About::new(&mounted, Origin::Created, flavour, named_dims, true);
+    let mut about = DatasetDescription::new(&mounted, Origin::Created, flavour, named_dims, true);
     about.properties = Some(if format == ZarrFormat::V3 { v3::render::properties() } else { new_properties() });
     about.zarr = format;
     if request.classic_model {
         about.format = Format::NetCdf4Classic;
     }
-    // A map that was handed in is its owner's to delete.
+    // The owner of a map from outside deletes it.
     let undo = mounted.factory.filter(|_| request.map.is_none()).map(|factory| undo(factory, request));
     let model = ModelCell::new(Model::new());
     model.begin();
@@ -65,41 +65,43 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         options,
         flavour,
         format,
-        named_dims,
+        xarray_dims: named_dims,
         annotate,
         writable: true,
         root_array: false,
         created: true,
         classic_model: request.classic_model,
         separator,
-        about,
-        state: RwLock::new(State {
-            joined: format == ZarrFormat::V3,
-            escapes: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
+        description: about,
+        state: RwLock::new(NodeStates {
+            single_document: format == ZarrFormat::V3,
+            escapes_names: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
             groups: vec![GroupState::default()],
-            moved: Some(0),
-            ..State::default()
+            placed_naming: Some(0),
+            ..NodeStates::default()
         }),
-        committed: Mutex::new(Committed { consolidate, ..Committed::default() }),
+        committed: Mutex::new(CommittedMetadata { consolidate, ..CommittedMetadata::default() }),
         closing: Arc::default(),
         undo,
     }))
 }
 
-/// Empties a map that somebody handed in, if it may be.
-fn make_room(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
+/// Empties a map from outside, if `clobber` allows it.
+fn clear_map(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
     if map.children(&Key::root())?.is_empty() {
         return Ok(());
     }
     if clobber == Clobber::Refuse {
-        return Err(ErrorKind::Object.context("a dataset is there, and may not be replaced"));
+        return Err(ErrorKind::Object.context("a dataset already exists; allow overwriting to replace it"));
     }
     let mut known = false;
     for marker in INFO.markers {
         known |= map.exists(&Key::new(marker)?)?;
     }
     if !known {
-        return Err(ErrorKind::Exist.context("something is there that is not recognised as a dataset"));
+        return Err(
+            ErrorKind::Exist.context("objects exist that are not a recognised dataset; they are not overwritten")
+        );
     }
     for key in map.list(&Key::root())? {
         map.delete(&key)?;
@@ -107,7 +109,7 @@ fn make_room(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what `request` made.
+/// Returns a function that deletes the dataset made by `request`.
 fn undo(factory: Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
     let (target, options, registry) = (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
     Box::new(move || {
@@ -120,7 +122,7 @@ fn undo(factory: Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Box<dyn Fn
             scope: None,
         };
         match factory.delete(&request) {
-            // Nothing left, or a storage without places of its own.
+            // Nothing to delete, or a storage that has no deletable location.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Perm) => Ok(()),
             outcome => outcome,
         }

@@ -1,7 +1,8 @@
 //! [`ZarrDataset`]: an open NCZarr or Zarr dataset.
 //!
-//! The model answers inquiries; [`State`] remembers, per id, what the documents said and the engine's array once data
-//! was asked for. What edits are legal is in `admit`, what is written and when in `commit`.
+//! The model answers inquiries. [`NodeStates`] holds, per id, the parsed documents and, after the first
+//! access to data, the engine's array. `admit` decides which edits are legal, `commit` what is written and
+//! when.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fmt, mem};
@@ -15,23 +16,24 @@ use nczarr_model::{
     Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId,
 };
 
-use crate::about::About;
-use crate::commit::Committed;
+use crate::commit::CommittedMetadata;
 use crate::flavour::Flavour;
-use crate::gate::Gate;
+use crate::guarded_array::GuardedArray;
+use crate::info::DatasetDescription;
 use crate::json::Object;
-use crate::layout::Chunks;
-use crate::moves::{self, Child};
-use crate::nil::Nil;
-use crate::plan::Planning;
-use crate::rectilinear::Rectilinear;
-use crate::told::Told;
+use crate::null_string::NullStringCodec;
+use crate::plan::LayoutPlanner;
+use crate::preserved_json::PreservedJson;
+use crate::rectilinear::RectilinearArray;
+use crate::rename;
+use crate::store::NodeId;
 use crate::tree::slashed;
 use crate::v3::node_name;
-use crate::var::Stored;
+use crate::var::StoredVariable;
+use crate::variable_chunks::VariableChunks;
 
-/// Why a node is left out that only the storage knows.
-pub(crate) const UNNAMABLE: &str = "the name holds control characters or is no UTF-8, so no node can have it";
+/// Why a node is left out whose name no node can have.
+pub(crate) const UNNAMEABLE: &str = "the name holds control characters or is no UTF-8, so no node can have it";
 
 /// An open dataset.
 pub(crate) struct ZarrDataset {
@@ -42,48 +44,52 @@ pub(crate) struct ZarrDataset {
     pub(crate) flavour: Flavour,
     pub(crate) format: ZarrFormat,
     /// Whether dimension names are stored as xarray does.
-    pub(crate) named_dims: bool,
-    /// Whether a plain store is told what Zarr has no word for.
+    pub(crate) xarray_dims: bool,
+    /// Whether a plain store gets annotations (`_netcdf`).
     pub(crate) annotate: bool,
     pub(crate) writable: bool,
     /// The store is one array without a group.
     pub(crate) root_array: bool,
-    /// It was made in this session.
+    /// It was created in this session.
     pub(crate) created: bool,
-    /// Only what the classic model has.
+    /// Only features of the classic model are allowed.
     pub(crate) classic_model: bool,
-    /// Between the indices of a chunk's key, for new variables.
+    /// The separator of the indices in chunk keys of new variables.
     pub(crate) separator: char,
-    pub(crate) about: About,
-    /// Never held while the map or the engine is called. Taken before the model's own lock: what depends on both, such as
-    /// an edit and what it means for the layout, is one step under it.
-    pub(crate) state: RwLock<State>,
-    /// Held by whoever writes metadata, and taken before `state`. Those writes stay on their thread and on threads made
-    /// for them, so that no other task runs meanwhile, and none is waited for.
-    pub(crate) committed: Mutex<Committed>,
+    pub(crate) description: DatasetDescription,
+    /// Taken before the model's own lock, and never held while the map or the engine is called. Under it, an
+    /// edit of the model and its effect on the layout are one step.
+    pub(crate) state: RwLock<NodeStates>,
+    /// Held while metadata is written, and taken before `state`. These writes run on the calling thread and
+    /// on threads of their own. So no other task runs meanwhile, and none is waited for.
+    pub(crate) committed: Mutex<CommittedMetadata>,
     pub(crate) closing: Arc<CloseState>,
-    /// Takes away what was created; for an abort before the first commit.
+    /// Deletes a created dataset, for an abort before the first commit.
     pub(crate) undo: Option<Box<dyn Fn() -> Result<()> + Send + Sync>>,
 }
 
 impl fmt::Debug for ZarrDataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ZarrDataset").field("map", &self.map).field("info", &self.about.info()).finish_non_exhaustive()
+        f.debug_struct("ZarrDataset")
+            .field("map", &self.map)
+            .field("info", &self.description.info())
+            .finish_non_exhaustive()
     }
 }
 
-/// So many variables take longer to give back than a thread to be made.
-const MANY: usize = 512;
+/// The least number of variables whose states are dropped on another thread.
+const MANY_VARS: usize = 512;
 
 impl Drop for ZarrDataset {
-    /// Has others give back what is known of many variables: the last who lets go of a dataset does not wait for that.
+    /// Drops the states of many variables on another thread, so that the last owner of a dataset does not
+    /// wait.
     fn drop(&mut self) {
         let mut state = mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if state.vars.len() < MANY {
+        if state.vars.len() < MANY_VARS {
             return;
         }
         for var in &mut state.vars {
-            // These hold the storage, which goes now.
+            // These own the storage, which must be released now.
             (var.array, var.rectilinear, var.chunks) = (None, None, None);
         }
         let committed = mem::take(self.committed.get_mut().unwrap_or_else(PoisonError::into_inner));
@@ -91,93 +97,97 @@ impl Drop for ZarrDataset {
     }
 }
 
-/// What is known beside the model, by id.
+/// Everything known beside the model, by id.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    /// Whether a node has one document, as in V3.
-    pub(crate) joined: bool,
-    /// What is remembered of variables of which nothing is decided yet.
-    pub(crate) blank: Arc<Stored>,
-    /// Whether what has a name that no node can have is stored under another one.
-    pub(crate) escapes: bool,
+pub(crate) struct NodeStates {
+    /// Whether a node has a single document, as in V3.
+    pub(crate) single_document: bool,
+    /// The shared `StoredVariable` of variables without a planned layout.
+    pub(crate) unplanned: Arc<StoredVariable>,
+    /// Whether nodes with illegal names are stored under escaped names.
+    pub(crate) escapes_names: bool,
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<GroupState>,
-    /// The [`Model::naming`] by which all is where its name says, but for what waits; none while something moves, or if a move
-    /// failed since.
-    pub(crate) moved: Option<u64>,
-    /// How many variables and groups wait for their place, because another one was still there when they came.
+    /// The [`Model::naming`] for which every node that does not wait has its proper key. `None` during a
+    /// move, or after a failed one.
+    pub(crate) placed_naming: Option<u64>,
+    /// How many variables and groups wait for their key, which another node still occupied at their
+    /// definition.
     pub(crate) waiting: usize,
-    /// Whether something is being moved just now. No array is made then, and storage tells nothing of places.
-    pub(crate) moving: bool,
-    /// How many moves there were.
-    pub(crate) moves: u64,
+    /// Whether a move is in progress. Then no array is made, and the storage's answers about keys do not
+    /// count.
+    pub(crate) is_moving: bool,
+    /// The number of moves so far.
+    pub(crate) move_count: u64,
 }
 
-/// What is known of a group.
+/// The state of a group.
 #[derive(Debug, Default)]
 pub(crate) struct GroupState {
-    /// Where it is; differs from its name between a rename and the next commit.
+    /// Its current key; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
-    /// The name that no node made here has, under which it was found as it is: it has its place by that name.
-    pub(crate) found: Option<Box<str>>,
-    /// It waits for its place, and has nothing stored.
+    /// The unusual stored name under which the group was found, which this library would not give. The group
+    /// keeps that key.
+    pub(crate) stored_name: Option<Box<str>>,
+    /// It waits for its key, and has nothing stored.
     pub(crate) waiting: bool,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
     /// Its documents could not be read and so must not be replaced.
-    pub(crate) lost: bool,
-    pub(crate) told: Told,
+    pub(crate) unreadable: bool,
+    pub(crate) preserved_json: PreservedJson,
 }
 
-/// What is known of a variable.
+/// The state of a variable.
 #[derive(Debug)]
 pub(crate) struct VarState {
-    /// Where it is; differs from its name between a rename and the next commit.
+    /// Its current key; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
-    /// The name that no node made here has, under which it was found as it is: it has its place by that name.
-    pub(crate) found: Option<Box<str>>,
-    /// It waits for its place, and has nothing stored.
+    /// The unusual stored name under which the variable was found, which this library would not give. The
+    /// variable keeps that key.
+    pub(crate) stored_name: Option<Box<str>>,
+    /// It waits for its key, and has nothing stored.
     pub(crate) waiting: bool,
-    /// In common with other variables that are stored alike.
-    pub(crate) stored: Arc<Stored>,
+    /// Shared with other variables of the same layout.
+    pub(crate) stored: Arc<StoredVariable>,
     /// It was loaded, or written at least once.
     pub(crate) on_disk: bool,
-    /// Its layout is to be decided anew: it is new, or was changed before there were data.
+    /// Its layout must be planned: it is new, or was changed before it had data.
     pub(crate) replan: bool,
-    /// Its layout was decided and is not stored yet.
+    /// Its layout was planned and is not stored yet.
     pub(crate) planned: bool,
-    pub(crate) chunks: Option<Arc<Chunks>>,
-    pub(crate) array: Option<Arc<Gate>>,
-    /// In the place of `array` where chunks differ in shape.
-    pub(crate) rectilinear: Option<Arc<Rectilinear>>,
-    /// What was set on an array that was given up since.
+    pub(crate) chunks: Option<Arc<VariableChunks>>,
+    pub(crate) array: Option<Arc<GuardedArray>>,
+    /// Used in place of `array` if chunks differ in shape.
+    pub(crate) rectilinear: Option<Arc<RectilinearArray>>,
+    /// The cache settings of an array that was dropped.
     pub(crate) cache: Option<CacheConfig>,
-    pub(crate) told: Told,
+    pub(crate) preserved_json: PreservedJson,
 }
 
 /// The data of a variable.
-enum Made {
-    Gate(Arc<Gate>),
-    Rectilinear(Arc<Rectilinear>),
+enum ArrayHandle {
+    Chunked(Arc<GuardedArray>),
+    RectilinearArray(Arc<RectilinearArray>),
 }
 
 impl VarState {
-    /// Its data, if they were asked for before.
-    fn made(&self) -> Option<Made> {
-        let rectilinear = || self.rectilinear.clone().map(Made::Rectilinear);
-        self.array.clone().map(Made::Gate).or_else(rectilinear)
+    /// Returns the data, if an earlier access made them.
+    fn handle(&self) -> Option<ArrayHandle> {
+        let rectilinear = || self.rectilinear.clone().map(ArrayHandle::RectilinearArray);
+        self.array.clone().map(ArrayHandle::Chunked).or_else(rectilinear)
     }
 
-    /// A variable that was read from where `key` says.
-    pub(crate) fn loaded(key: Key, stored: Arc<Stored>) -> Self {
+    /// The state of a variable that was loaded from `key`.
+    pub(crate) fn loaded(key: Key, stored: Arc<StoredVariable>) -> Self {
         Self { on_disk: true, replan: false, ..Self::new(key, stored) }
     }
 
-    /// A new variable, to be stored where `key` says; nothing is decided yet.
-    fn new(key: Key, blank: Arc<Stored>) -> Self {
+    /// The state of a new variable that will be stored at `key`, without a layout.
+    fn new(key: Key, blank: Arc<StoredVariable>) -> Self {
         Self {
             key,
-            found: None,
+            stored_name: None,
             waiting: false,
             stored: blank,
             on_disk: false,
@@ -187,65 +197,67 @@ impl VarState {
             array: None,
             rectilinear: None,
             cache: None,
-            told: Told::default(),
+            preserved_json: PreservedJson::default(),
         }
     }
 }
 
-impl State {
-    /// Makes room for what was defined since.
+impl NodeStates {
+    /// Adds states for nodes that were defined since.
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
         for (_, group) in model.groups_from(self.groups.len()) {
             let parent = group.parent.and_then(|parent| self.groups.get(parent.index()));
             let (key, waiting) = match parent {
-                Some(parent) => self.free_key(model, &parent.key, &group.name)?,
+                Some(parent) => self.assign_key(model, &parent.key, &group.name)?,
                 None => (Key::root(), false),
             };
             self.waiting += usize::from(waiting);
             self.groups.push(GroupState { key, waiting, ..GroupState::default() });
         }
         for (_, var) in model.vars_from(self.vars.len()) {
-            let (key, waiting) = self.free_key(model, &self.group(var.group)?.key, &var.name)?;
+            let (key, waiting) = self.assign_key(model, &self.group(var.group)?.key, &var.name)?;
             self.waiting += usize::from(waiting);
-            self.vars.push(VarState { waiting, ..VarState::new(key, Arc::clone(&self.blank)) });
+            self.vars.push(VarState { waiting, ..VarState::new(key, Arc::clone(&self.unplanned)) });
         }
         Ok(())
     }
 
-    /// Takes notice of what was loaded under the very name by which it is stored.
-    pub(crate) fn take_as_found(&mut self, model: &Model) {
-        if !self.escapes {
+    /// Records nodes that were found under unusual stored names.
+    pub(crate) fn record_stored_names(&mut self, model: &Model) {
+        if !self.escapes_names {
             return;
         }
-        let is_found = |key: &Key, name: &str| node_name::is_elsewhere(name) && node_name::stored(key) == name;
+        let is_found = |key: &Key, name: &str| node_name::needs_escape(name) && node_name::stored(key) == name;
         let found = |key: &Key, name: &str| is_found(key, name).then(|| name.into());
         for ((_, group), here) in model.groups().zip(&mut self.groups) {
-            here.found = found(&here.key, &group.name);
+            here.stored_name = found(&here.key, &group.name);
         }
         for ((_, var), here) in model.vars().zip(&mut self.vars) {
-            here.found = found(&here.key, &var.name);
+            here.stored_name = found(&here.key, &var.name);
         }
     }
 
-    /// Whether all is where its name in this model says, and nothing waits: what is defined later changes no names.
+    /// Whether every node has the key of its name in this model, and none waits. Later definitions do not
+    /// change names.
     pub(crate) fn is_in_place(&self, model: &Model) -> bool {
-        self.moved == Some(model.naming()) && self.waiting == 0
+        self.placed_naming == Some(model.naming()) && self.waiting == 0
     }
 
-    /// Whether a variable waits for a place of its own: it, or a group around it.
+    /// Whether a variable or a group around it waits for its key.
     fn is_waiting(&self, id: VarId) -> Result<bool> {
-        Ok(self.waiting > 0 && self.var(id)?.key.segments().any(moves::is_waiting))
+        Ok(self.waiting > 0 && self.var(id)?.key.segments().any(rename::is_waiting))
     }
 
-    /// Counts anew what waits, after some were forgotten.
+    /// Counts the waiting nodes again, after some were forgotten.
     pub(crate) fn count_waiting(&mut self) {
         let groups = self.groups.iter().filter(|group| group.waiting).count();
         self.waiting = groups + self.vars.iter().filter(|var| var.waiting).count();
     }
 
-    /// Where something new is until the next commit: where it belongs, or, while that is still the place of something that
-    /// was renamed, where nothing ever is: then it waits. No two have one place, and what is done to one is not done to the other.
-    fn free_key(&self, model: &Model, group: &Key, name: &str) -> Result<(Key, bool)> {
+    /// Returns the key of a new node until the next commit, and whether it waits. If a renamed node still
+    /// occupies the proper key, the new node gets a unique temporary key and waits. So no two nodes share a
+    /// key.
+    fn assign_key(&self, model: &Model, group: &Key, name: &str) -> Result<(Key, bool)> {
         let key = self.new_key(group, name)?;
         let is_taken = |key: &Key| {
             self.vars
@@ -257,36 +269,36 @@ impl State {
         if self.is_in_place(model) || !is_taken(&key) {
             return Ok((key, false));
         }
-        Ok((group.join(&moves::waiting(self.vars.len() + self.groups.len()))?, true))
+        Ok((group.join(&rename::waiting(self.vars.len() + self.groups.len()))?, true))
     }
 
-    /// Where a variable or group belongs by its name, given where its group is; of the root `None`.
-    pub(crate) fn proper_key(&self, model: &Model, child: Child) -> Result<Option<Key>> {
-        let (parent, name) = named(model, child)?;
+    /// Returns the key that a node's name requires, below its parent's current key; `None` for the root.
+    pub(crate) fn proper_key(&self, model: &Model, child: NodeId) -> Result<Option<Key>> {
+        let (parent, name) = parent_and_name(model, child)?;
         parent.map(|parent| self.key_of(&self.group(parent)?.key, name, Some(child))).transpose()
     }
 
-    /// Whether a variable or group that is at `key` is where it belongs by its name, given where its group is.
-    pub(crate) fn is_proper(&self, model: &Model, child: Child, key: &Key) -> Result<bool> {
-        let (parent, name) = named(model, child)?;
+    /// Whether `key` is the key that the node's name requires, below its parent's current key.
+    pub(crate) fn is_proper(&self, model: &Model, child: NodeId, key: &Key) -> Result<bool> {
+        let (parent, name) = parent_and_name(model, child)?;
         let Some(parent) = parent else { return Ok(true) };
         let parent = &self.group(parent)?.key;
-        // Almost all are where a name says that has no other form.
-        let is_plain = !(self.escapes && node_name::is_elsewhere(name));
+        // Most names have no escaped form, so a comparison suffices.
+        let is_plain = !(self.escapes_names && node_name::needs_escape(name));
         Ok(is_plain && key.relative_to(parent) == Some(name) || self.key_of(parent, name, Some(child))? == *key)
     }
 
-    /// Where something new of this name belongs in a group.
+    /// Returns the key of a new node of this name in a group.
     fn new_key(&self, group: &Key, name: &str) -> Result<Key> {
-        group.join(&node_name::of(name, self.escapes))
+        group.join(&node_name::escaped(name, self.escapes_names))
     }
 
-    /// Where something belongs in a group if it has this name; `None` is something new. What others stored under a name that no
-    /// node made here has stays there, and goes back there.
-    pub(crate) fn key_of(&self, group: &Key, name: &str, child: Option<Child>) -> Result<Key> {
+    /// Returns the key of `name` in a group; `child` is `None` for a new node. A node found under an unusual
+    /// stored name keeps that key.
+    pub(crate) fn key_of(&self, group: &Key, name: &str, child: Option<NodeId>) -> Result<Key> {
         let found = match child {
-            Some(Child::Var(id)) => self.var(id)?.found.as_deref(),
-            Some(Child::Group(id)) => self.group(id)?.found.as_deref(),
+            Some(NodeId::Var(id)) => self.var(id)?.stored_name.as_deref(),
+            Some(NodeId::Group(id)) => self.group(id)?.stored_name.as_deref(),
             None => None,
         };
         match found {
@@ -295,18 +307,24 @@ impl State {
         }
     }
 
-    /// What else of a group is to be where something of this name belongs, given where that is: what is found by its own name
-    /// may be where another one's escape leads.
-    pub(crate) fn rival(&self, model: &Model, parent: GroupId, name: &str, key: &Key) -> Result<Option<String>> {
+    /// Returns the path of another node of the group whose proper key is `key`: escaped names may collide
+    /// with names found as they are.
+    pub(crate) fn conflicting_node(
+        &self,
+        model: &Model,
+        parent: GroupId,
+        name: &str,
+        key: &Key,
+    ) -> Result<Option<String>> {
         let group = model.group(parent)?;
         let stored = node_name::stored(key);
         if stored == name && !stored.starts_with('_') {
-            // As almost all: no other name leads there.
+            // The usual case: no other name maps to this key.
             return Ok(None);
         }
         for other in node_name::names(stored).filter(|other| *other != name) {
-            let var = group.vars.get(other).map(|&id| Child::Var(id));
-            let child = var.or_else(|| group.groups.get(other).map(|&id| Child::Group(id)));
+            let var = group.vars.get(other).map(|&id| NodeId::Var(id));
+            let child = var.or_else(|| group.groups.get(other).map(|&id| NodeId::Group(id)));
             if let Some(child) = child
                 && self.proper_key(model, child)?.as_ref() == Some(key)
             {
@@ -326,50 +344,50 @@ impl State {
 }
 
 impl ZarrDataset {
-    pub(crate) fn read_state(&self) -> RwLockReadGuard<'_, State> {
+    pub(crate) fn read_state(&self) -> RwLockReadGuard<'_, NodeStates> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn write_state(&self) -> RwLockWriteGuard<'_, State> {
+    pub(crate) fn write_state(&self) -> RwLockWriteGuard<'_, NodeStates> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until what is being moved is in its place.
-    pub(crate) fn see_moved(&self) {
+    /// Waits for the end of a move.
+    pub(crate) fn wait_for_move(&self) {
         drop(self.lock_committed());
     }
 
-    pub(crate) fn lock_committed(&self) -> MutexGuard<'_, Committed> {
+    pub(crate) fn lock_committed(&self) -> MutexGuard<'_, CommittedMetadata> {
         self.committed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn planning(&self) -> Planning<'_> {
-        Planning {
+    pub(crate) fn planner(&self) -> LayoutPlanner<'_> {
+        LayoutPlanner {
             registry: &self.registry,
             options: &self.options,
             flavour: self.flavour,
             format: self.format,
             separator: self.separator,
-            swapped: self.about.defects.swapped,
+            forces_little_endian: self.description.writer_bugs.swapped,
         }
     }
 
-    /// The data of a variable: the engine's array, or what reads a rectilinear one. Made at the first call.
-    fn array(&self, id: VarId) -> Result<Made> {
-        if let Some(array) = self.read_state().vars.get(id.index()).and_then(VarState::made) {
+    /// Returns the data of a variable; makes the array on the first call.
+    fn array(&self, id: VarId) -> Result<ArrayHandle> {
+        if let Some(array) = self.read_state().vars.get(id.index()).and_then(VarState::handle) {
             return Ok(array);
         }
         loop {
             let mut state = self.write_state();
-            // Not older than the state: what was decided by it is decided anew after an edit.
+            // Read under the lock of the states, so that an edit after this point plans the layout again.
             let model = self.model.snapshot();
             if let Some(problem) = &model.var(id)?.problem {
                 return Err(problem.clone());
             }
             state.extend(&model)?;
-            if state.moving {
+            if state.is_moving {
                 drop(state);
-                self.see_moved();
+                self.wait_for_move();
                 continue;
             }
             if state.is_waiting(id)? {
@@ -378,47 +396,47 @@ impl ZarrDataset {
                 continue;
             }
             let Some(var) = state.vars.get_mut(id.index()) else { return Err(crate::admit::no_var(id)) };
-            if let Some(array) = var.made() {
+            if let Some(array) = var.handle() {
                 return Ok(array);
             }
             if var.replan {
-                self.planning().plan(&model, id, Arc::make_mut(&mut var.stored))?;
+                self.planner().plan(&model, id, Arc::make_mut(&mut var.stored))?;
                 (var.replan, var.planned) = (false, true);
             }
             return self.make_array(&model, id, var);
         }
     }
 
-    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Made> {
+    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<ArrayHandle> {
         let var = model.var(id)?;
         let Some(meta) = &state.stored.meta else {
             return Err(ErrorKind::Internal.context("no layout"));
         };
         let element = match (&state.stored.element, &state.stored.pieces) {
             (Some(codec), _) if var.xtype == NcType::String && self.flavour == Flavour::NcZarr => {
-                Element::Variable(Box::new(Nil(codec.clone())))
+                Element::Variable(Box::new(NullStringCodec(codec.clone())))
             }
             (Some(codec), _) => Element::Variable(codec.clone()),
             (None, Some(pieces)) => Element::Packed { ty: var.xtype, pieces: pieces.clone() },
             (None, None) => (meta.dtype.element(var.xtype))
-                .ok_or_else(|| ErrorKind::BadType.context(format!("type {} cannot be read", meta.dtype.text)))?,
+                .ok_or_else(|| ErrorKind::BadType.context(format!("type {} is not supported", meta.dtype.text)))?,
         };
         let dims = var.dims.iter().map(|&dim| {
             let dim = model.dim(dim)?;
             Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
         let place = (state.key.clone(), meta.separator, meta.prefix);
-        let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), place, self.writable));
+        let chunks = Arc::new(VariableChunks::new(Arc::clone(&self.map), place, self.writable));
         let spec = ArraySpec {
             name: model.var_path(id)?,
             dims: dims.collect::<Result<_>>()?,
-            // A scalar of NCZarr is stored with one dimension of length 1.
+            // NCZarr stores a scalar with one dimension of length 1.
             chunk_shape: if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() },
             element,
             order: meta.order.clone(),
             filters: state.stored.filters.clone(),
-            fill: match var.fill_value().or_else(|| state.stored.absent.clone()) {
-                // Of packed elements not even none is without form.
+            fill: match var.fill_value().or_else(|| state.stored.absent_value.clone()) {
+                // The engine needs an empty element for packed types of variable length.
                 None if !var.xtype.is_atomic() && !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
                 fill => fill,
             },
@@ -428,19 +446,19 @@ impl ZarrDataset {
             writable: self.writable,
         };
         if let Some(axes) = &meta.axes {
-            let array = Arc::new(Rectilinear::new(spec, Arc::clone(axes), Arc::clone(&chunks))?);
+            let array = Arc::new(RectilinearArray::new(spec, Arc::clone(axes), Arc::clone(&chunks))?);
             state.chunks = Some(chunks);
             state.rectilinear = Some(Arc::clone(&array));
-            return Ok(Made::Rectilinear(array));
+            return Ok(ArrayHandle::RectilinearArray(array));
         }
         let array = ChunkedArray::new(spec)?;
         if let Some(cache) = state.cache {
             array.set_chunk_cache(cache)?;
         }
-        let gate = Arc::new(Gate::new(array, Arc::clone(&chunks), Arc::clone(&self.closing)));
+        let gate = Arc::new(GuardedArray::new(array, Arc::clone(&chunks), Arc::clone(&self.closing)));
         state.chunks = Some(chunks);
         state.array = Some(Arc::clone(&gate));
-        Ok(Made::Gate(gate))
+        Ok(ArrayHandle::Chunked(gate))
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
@@ -450,9 +468,9 @@ impl ZarrDataset {
         }
     }
 
-    /// Ends define mode and writes everything out.
+    /// Ends define mode and stores everything.
     fn write_all(&self) -> Result<()> {
-        // Data first: what metadata counts is there.
+        // Data first: metadata must only count stored data.
         let flushed = self.flush();
         self.write_metadata(true)?;
         self.model.end();
@@ -460,22 +478,23 @@ impl ZarrDataset {
         self.map.sync()
     }
 
-    /// Lets nobody write from now on, waits for those who do, and does what is left to do, if that was not done already.
-    fn end(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        // Where nobody writes, nobody is waited for.
+    /// Rejects new writers, waits for the current ones, then runs `work` once.
+    fn close_once(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        // A dataset opened for reading has no writers.
         self.closing.close_with(|| if self.writable { self.arrays() } else { Vec::new() }, work)
     }
 
-    fn arrays(&self) -> Vec<Arc<Gate>> {
+    fn arrays(&self) -> Vec<Arc<GuardedArray>> {
         self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect()
     }
 
-    /// Writes data out, after which metadata may count them; the first error, after all were tried.
+    /// Stores the data of all variables and then raises the lengths that metadata may declare. Tries all;
+    /// returns the first error.
     fn flush(&self) -> Result<()> {
-        // Taken before the data are: others may append meanwhile.
+        // Read before the data are stored: other threads may append meanwhile.
         let reached = self.model.with(Lengths::of);
         let arrays: Vec<_> = self.read_state().vars.iter().map(|var| var.array.clone()).collect();
-        self.read_state().vars.iter().filter_map(|var| var.rectilinear.as_ref()).for_each(|array| array.forget());
+        self.read_state().vars.iter().filter_map(|var| var.rectilinear.as_ref()).for_each(|array| array.clear_cache());
         let model = self.model.snapshot();
         let (mut outcome, mut failed) = (Ok(()), Vec::new());
         for (at, array) in arrays.into_iter().enumerate() {
@@ -484,14 +503,14 @@ impl ZarrDataset {
                 outcome = outcome.and(Err(error));
             }
         }
-        self.lock_committed().counted.raise(&reached, &failed);
+        self.lock_committed().stored_lens.raise(&reached, &failed);
         outcome
     }
 }
 
 impl Dataset for ZarrDataset {
     fn info(&self) -> DatasetInfo {
-        self.about.info()
+        self.description.info()
     }
 
     fn model(&self) -> &ModelCell {
@@ -505,14 +524,14 @@ impl Dataset for ZarrDataset {
             return Ok(found);
         }
         let groups: Vec<Key> = self.read_state().groups.iter().map(|group| group.key.clone()).collect();
-        for key in groups.iter().chain(&self.about.hollow) {
-            // A node is a folder. Whatever else has such a name is none.
+        for key in groups.iter().chain(&self.description.empty_folders) {
+            // Nodes are folders; other objects with such names do not matter.
             for name in self.map.invalid_names(key)?.iter().filter_map(|name| name.strip_suffix('/')) {
-                found.push(Fault::left_out(format_args!("{}/{name}", slashed(key)), UNNAMABLE));
+                found.push(Fault::left_out(format_args!("{}/{name}", slashed(key)), UNNAMEABLE));
             }
         }
-        // Consolidated metadata may have told of them.
-        found.retain(|fault| !self.about.faults.iter().any(|known| known.path == fault.path));
+        // Opening may have reported them, from consolidated metadata.
+        found.retain(|fault| !self.description.faults.iter().any(|known| known.path == fault.path));
         Ok(found)
     }
 
@@ -523,7 +542,7 @@ impl Dataset for ZarrDataset {
 
     fn set_attribute_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
         self.check_open()?;
-        self.tell_json(group, var, name, json)
+        self.preserve_json(group, var, name, json)
     }
 
     fn stored_type(&self, var: VarId) -> Result<Option<StoredType>> {
@@ -554,8 +573,8 @@ impl Dataset for ZarrDataset {
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
         self.check_open()?;
         let array = match self.array(id)? {
-            Made::Gate(array) => array,
-            Made::Rectilinear(array) => return Ok(array),
+            ArrayHandle::Chunked(array) => array,
+            ArrayHandle::RectilinearArray(array) => return Ok(array),
         };
         if !self.writable {
             return Ok(array);
@@ -564,7 +583,7 @@ impl Dataset for ZarrDataset {
         let var = model.var(id)?;
         match var.quantize {
             Some(quantize) => {
-                // Where there is no fill value, netCDF-C leaves the default one as it is all the same.
+                // Without a fill value, netCDF-C leaves the default fill value unrounded.
                 let fill = var.fill_value().or_else(|| nczarr_model::fill::default(var.xtype));
                 Ok(Arc::new(Rounded::new(array, var.xtype, quantize, fill)))
             }
@@ -573,18 +592,18 @@ impl Dataset for ZarrDataset {
     }
 
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        let (mut state, asked) = self.begin(edit)?;
+        let (mut state, asked) = self.begin_edit(edit)?;
         self.model.with(|model| self.check(edit, model, &mut state, &asked))
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        let (mut state, asked) = self.begin(edit)?;
+        let (mut state, asked) = self.begin_edit(edit)?;
         let check = |model: &Model| self.check(edit, model, &mut state, &asked);
         self.model.define_if(check, |model, ()| model.apply(edit))
     }
 
     fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
-        let (mut state, asked) = self.begin(&Edit::PutAtt { group, var, name, values })?;
+        let (mut state, asked) = self.begin_edit(&Edit::PutAtt { group, var, name, values })?;
         let check = |model: &Model| {
             self.check(&Edit::PutAtt { group, var, name, values }, model, &mut state, &asked)?;
             Ok(values)
@@ -602,7 +621,7 @@ impl Dataset for ZarrDataset {
         if self.writable {
             return self.write_all();
         }
-        // Others may have written: their chunks and records are seen from now on, also through a map that keeps some.
+        // Makes the chunks and records of other writers visible, also through a caching map.
         self.map.sync()?;
         self.flush()?;
         self.refresh_lengths()
@@ -616,7 +635,7 @@ impl Dataset for ZarrDataset {
     }
 
     fn close(&self) -> Result<()> {
-        self.end(|| {
+        self.close_once(|| {
             let written = if self.writable { self.write_all() } else { Ok(()) };
             let closed = self.map.close();
             written.and(closed)
@@ -624,11 +643,11 @@ impl Dataset for ZarrDataset {
     }
 
     fn abort(&self) -> Result<()> {
-        self.end(|| {
+        self.close_once(|| {
             let outcome = if !self.writable {
                 Ok(())
             } else if self.is_new() {
-                self.take_away()
+                self.delete_all()
             } else {
                 self.model.roll_back();
                 self.forget_new().and_then(|()| self.write_all())
@@ -642,20 +661,21 @@ impl Dataset for ZarrDataset {
     }
 }
 
-/// The group around a variable or group, which the root has not, and its name.
-fn named(model: &Model, child: Child) -> Result<(Option<GroupId>, &str)> {
+/// Returns the parent group (`None` for the root) and the name of a node.
+fn parent_and_name(model: &Model, child: NodeId) -> Result<(Option<GroupId>, &str)> {
     match child {
-        Child::Var(id) => model.var(id).map(|var| (Some(var.group), &*var.name)),
-        Child::Group(id) => model.group(id).map(|group| (group.parent, &*group.name)),
+        NodeId::Var(id) => model.var(id).map(|var| (Some(var.group), &*var.name)),
+        NodeId::Group(id) => model.group(id).map(|group| (group.parent, &*group.name)),
     }
 }
 
-/// The shards of an array; of a scalar, which may be stored with one dimension of length 1, without dimensions.
+/// Returns the shards of an array; without dimensions for a scalar, which may be stored with one dimension of
+/// length 1.
 fn shards(stored: &[ShardSpec], scalar: bool) -> Result<Vec<ShardSpec>> {
     let mut shards = stored.to_vec();
     for shard in shards.iter_mut().filter(|_| scalar) {
         if shard.counts.iter().any(|&count| count != 1) || shard.index.order != Order::C {
-            return Err(ErrorKind::BadChunk.context("a scalar in shards of several chunks"));
+            return Err(ErrorKind::BadChunk.context("a scalar cannot have shards of several chunks"));
         }
         (shard.counts, shard.order) = (Vec::new(), Order::C);
     }

@@ -1,4 +1,4 @@
-//! [`NcZarrDriver`]: the driver's face.
+//! [`NcZarrDriver`]: the entry points of the driver.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use nczarr_model::Result;
 
 use crate::{create, open};
 
-/// What the driver is called and how its datasets are recognised.
+/// The driver's name, modes and markers.
 pub static INFO: DriverInfo = DriverInfo {
     name: "nczarr",
     formatx: FormatX::NcZarr,
@@ -17,7 +17,7 @@ pub static INFO: DriverInfo = DriverInfo {
     about: "NCZarr and Zarr V2 (xarray, GDAL, zarr-python …), read and write",
 };
 
-/// The driver of NCZarr and Zarr V2 datasets.
+/// The driver of NCZarr, Zarr V2 and Zarr V3 datasets.
 pub struct NcZarrDriver;
 
 impl Driver for NcZarrDriver {

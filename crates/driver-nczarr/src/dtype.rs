@@ -1,9 +1,9 @@
-//! Zarr V2 type strings (`<f8`, `>S1`, `|O` …) and what they are in netCDF.
+//! Zarr V2 type strings (`<f8`, `>S1`, `|O` …) and their netCDF types.
 //!
-//! [`DType`] keeps the text it was read from, so that a document can be written back unchanged. It knows neither
-//! fill values nor attributes.
+//! [`DType`] keeps its text, so that a document can be written back unchanged. It does not know fill values
+//! or attributes.
 //!
-//! Source: NumPy's type strings as the formats notes list them; the NCZarr manual for `>S1`.
+//! Source: NumPy's type strings in the format notes; the NCZarr manual for `>S1`.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use nczarr_dispatch::{ItemKind, ItemType};
 use nczarr_model::convert::Half;
 use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
 
+use crate::compound::CompoundDType;
 use crate::json::{Value, text};
-use crate::record::Record;
 use crate::types;
 
 /// An element type as stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DType {
-    /// As it stands in the document: the type string, or the JSON of a list.
+    /// The text in the document: the type string, or the JSON of a list.
     pub(crate) text: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DTypeKind,
     /// Whether the most significant byte comes first.
     pub(crate) big_endian: bool,
-    /// The fields of a record.
-    pub(crate) record: Option<Arc<Record>>,
+    /// The fields of a compound.
+    pub(crate) compound: Option<Arc<CompoundDType>>,
 }
 
-/// What a stored element is.
+/// The kind of a stored element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DTypeKind {
     /// One of the ten number types.
     Number(NcType),
     /// `>S1`: one byte of text, `NC_CHAR`.
@@ -43,25 +43,25 @@ pub(crate) enum Kind {
     Utf32(usize),
     /// `<f2`, `bfloat16`: a float of 16 bits.
     Half(Half),
-    /// `<c8`, `<c16`: two numbers of this type.
+    /// `<c8`, `<c16`: a complex number with parts of this type.
     Complex(NcType),
-    /// `<M8[s]`, `<m8[s]`: a count of a unit of time; `counted`: presented as that, not as text.
+    /// `<M8[s]`, `<m8[s]`: a time in units. `counted`: shown as an integer, not as text.
     Time { unit: TimeUnit, counted: bool },
-    /// `|Vn`: so many bytes.
+    /// `|Vn`: this many bytes.
     Opaque(usize),
-    /// A list: fields.
-    Record,
-    /// `|O`: what the object codec among the filters says.
+    /// A list of fields: a compound.
+    Compound,
+    /// `|O`: the object codec among the filters gives the type.
     Object,
-    /// Anything else: listed, but not readable.
+    /// Any other type: listed, but not readable.
     Other,
 }
 
-/// Type strings with longer elements are taken for damage: no chunk could hold one.
+/// The largest element; a type string with a longer one is damage, since no chunk could hold it.
 pub(crate) const MAX_WIDTH: usize = 1 << 30;
 
 impl DType {
-    /// The type of a `dtype` member.
+    /// Parses a `dtype` member.
     ///
     /// # Errors
     /// [`ErrorKind::NcZarr`] if it is neither a string nor a list.
@@ -69,9 +69,9 @@ impl DType {
         match json {
             Value::String(name) => Ok(Self::from_name(name)),
             Value::Array(fields) => {
-                let record = Record::parse(fields).map(Arc::new);
-                let kind = if record.is_some() { Kind::Record } else { Kind::Other };
-                Ok(Self { text: text(json), kind, big_endian: false, record })
+                let record = CompoundDType::parse(fields).map(Arc::new);
+                let kind = if record.is_some() { DTypeKind::Compound } else { DTypeKind::Other };
+                Ok(Self { text: text(json), kind, big_endian: false, compound: record })
             }
             other => {
                 Err(ErrorKind::NcZarr.context(format!("expected a type string or a list, found {}", other.kind())))
@@ -79,61 +79,61 @@ impl DType {
         }
     }
 
-    /// The type of a type string.
+    /// Parses a type string.
     pub(crate) fn from_name(name: &str) -> Self {
-        Self { text: name.to_owned(), kind: Self::kind_of(name), big_endian: name.starts_with('>'), record: None }
+        Self { text: name.to_owned(), kind: Self::kind_of(name), big_endian: name.starts_with('>'), compound: None }
     }
 
-    /// What an element of a type string is.
-    pub(crate) fn kind_of(name: &str) -> Kind {
+    /// Returns the kind of a type string.
+    pub(crate) fn kind_of(name: &str) -> DTypeKind {
         if name == "bfloat16" {
-            return Kind::Half(Half::BFloat16);
+            return DTypeKind::Half(Half::BFloat16);
         }
         let (order, rest) = match name.as_bytes().first() {
             Some(b'<' | b'>' | b'|' | b'=') => name.split_at(1),
             _ => ("", name),
         };
-        Self::kind(order, rest).unwrap_or(Kind::Other)
+        Self::kind(order, rest).unwrap_or(DTypeKind::Other)
     }
 
-    fn kind(order: &str, rest: &str) -> Option<Kind> {
+    fn kind(order: &str, rest: &str) -> Option<DTypeKind> {
         let letter = rest.chars().next()?;
         let size = &rest[letter.len_utf8()..];
         if letter == 'O' {
-            return Some(Kind::Object);
+            return Some(DTypeKind::Object);
         }
         if matches!(letter, 'M' | 'm') {
-            return time(letter == 'm', size);
+            return parse_time(letter == 'm', size);
         }
         if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         let size: usize = size.parse().ok().filter(|size| (1..=MAX_WIDTH).contains(size))?;
         Some(match (letter, size) {
-            ('b', 1) => Kind::Bool,
-            ('i', 1) => Kind::Number(NcType::Byte),
-            ('u', 1) => Kind::Number(NcType::UByte),
-            ('i', 2) => Kind::Number(NcType::Short),
-            ('u', 2) => Kind::Number(NcType::UShort),
-            ('i', 4) => Kind::Number(NcType::Int),
-            ('u', 4) => Kind::Number(NcType::UInt),
-            ('i', 8) => Kind::Number(NcType::Int64),
-            ('u', 8) => Kind::Number(NcType::UInt64),
-            ('f', 2) => Kind::Half(Half::Binary16),
-            ('c', 8) => Kind::Complex(NcType::Float),
-            ('c', 16) => Kind::Complex(NcType::Double),
-            ('V', bytes) => Kind::Opaque(bytes),
-            ('f', 4) => Kind::Number(NcType::Float),
-            ('f', 8) => Kind::Number(NcType::Double),
-            ('S', 1) if order == ">" => Kind::Char,
-            ('S', width) => Kind::Text(width),
-            ('U', chars) if chars <= MAX_WIDTH / 4 => Kind::Utf32(chars),
+            ('b', 1) => DTypeKind::Bool,
+            ('i', 1) => DTypeKind::Number(NcType::Byte),
+            ('u', 1) => DTypeKind::Number(NcType::UByte),
+            ('i', 2) => DTypeKind::Number(NcType::Short),
+            ('u', 2) => DTypeKind::Number(NcType::UShort),
+            ('i', 4) => DTypeKind::Number(NcType::Int),
+            ('u', 4) => DTypeKind::Number(NcType::UInt),
+            ('i', 8) => DTypeKind::Number(NcType::Int64),
+            ('u', 8) => DTypeKind::Number(NcType::UInt64),
+            ('f', 2) => DTypeKind::Half(Half::Binary16),
+            ('c', 8) => DTypeKind::Complex(NcType::Float),
+            ('c', 16) => DTypeKind::Complex(NcType::Double),
+            ('V', bytes) => DTypeKind::Opaque(bytes),
+            ('f', 4) => DTypeKind::Number(NcType::Float),
+            ('f', 8) => DTypeKind::Number(NcType::Double),
+            ('S', 1) if order == ">" => DTypeKind::Char,
+            ('S', width) => DTypeKind::Text(width),
+            ('U', chars) if chars <= MAX_WIDTH / 4 => DTypeKind::Utf32(chars),
             _ => return None,
         })
     }
 
-    /// The type a new variable is stored as. `width` is the length of strings; `char_mark` says whether text of one
-    /// byte is marked as char (`>S1`) or stored as any other text (`|S1`).
+    /// Returns the stored type of a new variable. `width` is the length of strings. `char_mark`: one-byte
+    /// text is stored as char (`>S1`), else as other text (`|S1`).
     pub(crate) fn of(xtype: NcType, endian: Endian, width: usize, char_mark: bool) -> Result<Self> {
         let order = if endian == Endian::Big { '>' } else { '<' };
         Ok(Self::from_name(&match xtype {
@@ -150,28 +150,28 @@ impl DType {
             NcType::Char if char_mark => ">S1".to_owned(),
             NcType::Char => "|S1".to_owned(),
             NcType::String => format!("|S{width}"),
-            NcType::User(_) => return Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
+            NcType::User(_) => return Err(ErrorKind::NotNc4.context("a user-defined type has no Zarr type string")),
         }))
     }
 
-    /// The type it presents; `None` if its data cannot be read.
+    /// Returns the type that the variable shows; `None` if its data cannot be read.
     pub(crate) fn xtype(&self) -> Option<NcType> {
         Some(match self.kind {
-            Kind::Number(ty) => ty,
-            Kind::Char => NcType::Char,
-            Kind::Bool => NcType::UByte,
-            Kind::Half(_) => NcType::Float,
-            Kind::Time { counted: true, .. } => NcType::Int64,
-            Kind::Text(_) | Kind::Utf32(_) | Kind::Time { .. } | Kind::Object => NcType::String,
-            Kind::Complex(_) | Kind::Opaque(_) | Kind::Record => types::UNDEFINED,
-            Kind::Other => return None,
+            DTypeKind::Number(ty) => ty,
+            DTypeKind::Char => NcType::Char,
+            DTypeKind::Bool => NcType::UByte,
+            DTypeKind::Half(_) => NcType::Float,
+            DTypeKind::Time { counted: true, .. } => NcType::Int64,
+            DTypeKind::Text(_) | DTypeKind::Utf32(_) | DTypeKind::Time { .. } | DTypeKind::Object => NcType::String,
+            DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => types::UNDEFINED,
+            DTypeKind::Other => return None,
         })
     }
 
-    /// The byte order it presents: native where there is nothing to order.
+    /// Returns the byte order that the variable shows: native if order does not matter.
     pub(crate) fn endian(&self) -> Endian {
         match self.kind {
-            Kind::Number(ty) if ty.size() != Some(1) => {
+            DTypeKind::Number(ty) if ty.size() != Some(1) => {
                 if self.big_endian {
                     Endian::Big
                 } else {
@@ -182,71 +182,74 @@ impl DType {
         }
     }
 
-    /// Its text, if netCDF has no such type of its own.
+    /// Returns the type string if netCDF has no such type.
     pub(crate) fn foreign_name(&self) -> Option<String> {
         match self.kind {
-            Kind::Number(_) | Kind::Char | Kind::Text(_) => None,
+            DTypeKind::Number(_) | DTypeKind::Char | DTypeKind::Text(_) => None,
             _ => Some(self.text.clone()),
         }
     }
 
-    /// Bytes of one stored element; `None` if that varies or is not known.
+    /// Returns the bytes of one stored element; `None` if they vary or are unknown.
     pub(crate) fn item_size(&self) -> Option<usize> {
         match self.kind {
-            Kind::Number(ty) => ty.size(),
-            Kind::Char | Kind::Bool => Some(1),
-            Kind::Text(width) => Some(width),
-            Kind::Utf32(chars) => chars.checked_mul(4),
-            Kind::Half(_) => Some(2),
-            Kind::Time { .. } => Some(8),
-            Kind::Complex(part) => part.size().map(|size| 2 * size),
-            Kind::Opaque(bytes) => Some(bytes),
-            Kind::Record => self.record.as_ref()?.size(),
-            Kind::Object | Kind::Other => None,
+            DTypeKind::Number(ty) => ty.size(),
+            DTypeKind::Char | DTypeKind::Bool => Some(1),
+            DTypeKind::Text(width) => Some(width),
+            DTypeKind::Utf32(chars) => chars.checked_mul(4),
+            DTypeKind::Half(_) => Some(2),
+            DTypeKind::Time { .. } => Some(8),
+            DTypeKind::Complex(part) => part.size().map(|size| 2 * size),
+            DTypeKind::Opaque(bytes) => Some(bytes),
+            DTypeKind::Compound => self.compound.as_ref()?.size(),
+            DTypeKind::Object | DTypeKind::Other => None,
         }
     }
 
-    /// One element as filters are told of it.
+    /// Returns the element type for filters.
     pub(crate) fn item_type(&self) -> ItemType {
         match self.kind {
-            Kind::Number(ty) => ItemType::of(ty, self.big_endian),
-            Kind::Bool => ItemType { kind: ItemKind::Bool, ..ItemType::BYTES },
-            Kind::Time { .. } => ItemType::of(NcType::Int64, self.big_endian),
-            Kind::Half(Half::Binary16) => ItemType { kind: ItemKind::Float, size: 2, big_endian: self.big_endian },
+            DTypeKind::Number(ty) => ItemType::of(ty, self.big_endian),
+            DTypeKind::Bool => ItemType { kind: ItemKind::Bool, ..ItemType::BYTES },
+            DTypeKind::Time { .. } => ItemType::of(NcType::Int64, self.big_endian),
+            DTypeKind::Half(Half::Binary16) => ItemType { kind: ItemKind::Float, size: 2, big_endian: self.big_endian },
             _ => ItemType::bytes(self.item_size().unwrap_or(1)),
         }
     }
 
-    /// The element as the engine sees it, if it has a fixed size. `xtype` is the type the variable presents.
+    /// Returns the element type for the engine, if it has a fixed size. `xtype` is the type that the variable
+    /// shows.
     pub(crate) fn element(&self, xtype: NcType) -> Option<Element> {
         Some(match self.kind {
-            Kind::Number(ty) => Element::Number { ty, big_endian: self.big_endian },
-            Kind::Bool => Element::Number { ty: NcType::UByte, big_endian: false },
-            Kind::Char => Element::Number { ty: NcType::Char, big_endian: false },
-            // A char variable of the session that made a store without marks.
-            Kind::Text(1) if xtype == NcType::Char => Element::Number { ty: NcType::Char, big_endian: false },
-            Kind::Text(width) => Element::Text { width },
-            Kind::Utf32(chars) => Element::Utf32 { chars, big_endian: self.big_endian },
-            Kind::Time { counted: true, .. } => Element::Number { ty: NcType::Int64, big_endian: self.big_endian },
-            Kind::Time { unit, .. } => Element::Time { unit, big_endian: self.big_endian },
-            Kind::Half(_) => Element::Packed { ty: NcType::Float, pieces: self.pieces()? },
-            Kind::Complex(_) | Kind::Opaque(_) | Kind::Record => Element::Packed { ty: xtype, pieces: self.pieces()? },
-            Kind::Object | Kind::Other => return None,
+            DTypeKind::Number(ty) => Element::Number { ty, big_endian: self.big_endian },
+            DTypeKind::Bool => Element::Number { ty: NcType::UByte, big_endian: false },
+            DTypeKind::Char => Element::Number { ty: NcType::Char, big_endian: false },
+            // A char variable in the session that created a store without char marks.
+            DTypeKind::Text(1) if xtype == NcType::Char => Element::Number { ty: NcType::Char, big_endian: false },
+            DTypeKind::Text(width) => Element::Text { width },
+            DTypeKind::Utf32(chars) => Element::Utf32 { chars, big_endian: self.big_endian },
+            DTypeKind::Time { counted: true, .. } => Element::Number { ty: NcType::Int64, big_endian: self.big_endian },
+            DTypeKind::Time { unit, .. } => Element::Time { unit, big_endian: self.big_endian },
+            DTypeKind::Half(_) => Element::Packed { ty: NcType::Float, pieces: self.pieces()? },
+            DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => {
+                Element::Packed { ty: xtype, pieces: self.pieces()? }
+            }
+            DTypeKind::Object | DTypeKind::Other => return None,
         })
     }
 
-    /// Whether its text is that of a list.
+    /// Whether the type is a list of fields.
     pub(crate) fn is_list(&self) -> bool {
-        // No type string begins so, and one that did could not be told from it by anybody who reads it.
+        // No type string begins with `[`.
         self.text.starts_with('[')
     }
 
-    /// Whether it is presented as a user-defined type.
+    /// Whether the variable shows a user-defined type.
     pub(crate) fn is_user(&self) -> bool {
-        matches!(self.kind, Kind::Complex(_) | Kind::Opaque(_) | Kind::Record)
+        matches!(self.kind, DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound)
     }
 
-    /// The type with which an attribute of type `xtype` is recorded in `_nczarr_attr`.
+    /// Returns the type string that `_nczarr_attr` records for an attribute of type `xtype`.
     pub(crate) fn attribute_name(xtype: NcType, longest: usize) -> String {
         match xtype {
             NcType::Char => ">S1".to_owned(),
@@ -258,8 +261,8 @@ impl DType {
     }
 }
 
-/// What follows the letter of a type of time: `8`, and the unit in brackets if there is one.
-fn time(span: bool, rest: &str) -> Option<Kind> {
+/// Parses the rest of a time type after its letter: `8`, and perhaps the unit in brackets.
+fn parse_time(span: bool, rest: &str) -> Option<DTypeKind> {
     let rest = rest.strip_prefix('8')?;
     let unit = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -271,68 +274,68 @@ fn time(span: bool, rest: &str) -> Option<Kind> {
         "" | "[generic]" => None,
         _ => Some(unit(rest.strip_prefix('[')?.strip_suffix(']')?)?),
     };
-    Some(Kind::Time { unit: TimeUnit { span, step }, counted: false })
+    Some(DTypeKind::Time { unit: TimeUnit { span, step }, counted: false })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn time(span: bool, times: u32, step: TimeStep) -> Kind {
-        Kind::Time { unit: TimeUnit { span, step: Some((times, step)) }, counted: false }
+    fn time(span: bool, times: u32, step: TimeStep) -> DTypeKind {
+        DTypeKind::Time { unit: TimeUnit { span, step: Some((times, step)) }, counted: false }
     }
 
     #[test]
     fn type_strings() {
         for (name, kind, big) in [
-            ("<i1", Kind::Number(NcType::Byte), false),
-            ("|i1", Kind::Number(NcType::Byte), false),
-            (">u1", Kind::Number(NcType::UByte), true),
-            ("i4", Kind::Number(NcType::Int), false),
-            (">i2", Kind::Number(NcType::Short), true),
-            ("<u2", Kind::Number(NcType::UShort), false),
-            ("<u4", Kind::Number(NcType::UInt), false),
-            (">i8", Kind::Number(NcType::Int64), true),
-            ("<u8", Kind::Number(NcType::UInt64), false),
-            ("<f4", Kind::Number(NcType::Float), false),
-            (">f8", Kind::Number(NcType::Double), true),
-            ("|b1", Kind::Bool, false),
-            (">S1", Kind::Char, true),
-            ("|S1", Kind::Text(1), false),
-            ("<S1", Kind::Text(1), false),
-            (">S2", Kind::Text(2), true),
-            ("|S128", Kind::Text(128), false),
-            ("<U5", Kind::Utf32(5), false),
-            (">U5", Kind::Utf32(5), true),
-            ("|O", Kind::Object, false),
-            ("O", Kind::Object, false),
-            ("<f2", Kind::Half(Half::Binary16), false),
-            (">c8", Kind::Complex(NcType::Float), true),
-            ("<c16", Kind::Complex(NcType::Double), false),
-            ("|V5", Kind::Opaque(5), false),
+            ("<i1", DTypeKind::Number(NcType::Byte), false),
+            ("|i1", DTypeKind::Number(NcType::Byte), false),
+            (">u1", DTypeKind::Number(NcType::UByte), true),
+            ("i4", DTypeKind::Number(NcType::Int), false),
+            (">i2", DTypeKind::Number(NcType::Short), true),
+            ("<u2", DTypeKind::Number(NcType::UShort), false),
+            ("<u4", DTypeKind::Number(NcType::UInt), false),
+            (">i8", DTypeKind::Number(NcType::Int64), true),
+            ("<u8", DTypeKind::Number(NcType::UInt64), false),
+            ("<f4", DTypeKind::Number(NcType::Float), false),
+            (">f8", DTypeKind::Number(NcType::Double), true),
+            ("|b1", DTypeKind::Bool, false),
+            (">S1", DTypeKind::Char, true),
+            ("|S1", DTypeKind::Text(1), false),
+            ("<S1", DTypeKind::Text(1), false),
+            (">S2", DTypeKind::Text(2), true),
+            ("|S128", DTypeKind::Text(128), false),
+            ("<U5", DTypeKind::Utf32(5), false),
+            (">U5", DTypeKind::Utf32(5), true),
+            ("|O", DTypeKind::Object, false),
+            ("O", DTypeKind::Object, false),
+            ("<f2", DTypeKind::Half(Half::Binary16), false),
+            (">c8", DTypeKind::Complex(NcType::Float), true),
+            ("<c16", DTypeKind::Complex(NcType::Double), false),
+            ("|V5", DTypeKind::Opaque(5), false),
             (">M8[ns]", time(false, 1, TimeStep::Nano), true),
             ("<M8[25us]", time(false, 25, TimeStep::Micro), false),
             ("<m8[Y]", time(true, 1, TimeStep::Year), false),
-            ("<m8", Kind::Time { unit: TimeUnit { span: true, step: None }, counted: false }, false),
-            ("<M8[generic]", Kind::Time { unit: TimeUnit { span: false, step: None }, counted: false }, false),
-            ("<M8[0s]", Kind::Other, false),
-            ("<M8[x]", Kind::Other, false),
-            ("<M8[s", Kind::Other, false),
-            ("<M4[s]", Kind::Other, false),
-            ("<M", Kind::Other, false),
-            ("<c4", Kind::Other, false),
-            ("<f16", Kind::Other, false),
-            ("int4", Kind::Other, false),
-            ("float8_e5m2", Kind::Other, false),
-            ("|S0", Kind::Other, false),
-            ("|S", Kind::Other, false),
-            ("|S99999999999999999999", Kind::Other, false),
-            ("<U4294967295", Kind::Other, false),
-            ("", Kind::Other, false),
-            ("ü8", Kind::Other, false),
-            ("<i-4", Kind::Other, false),
-            ("<i+4", Kind::Other, false),
-            ("bfloat16", Kind::Half(Half::BFloat16), false),
+            ("<m8", DTypeKind::Time { unit: TimeUnit { span: true, step: None }, counted: false }, false),
+            ("<M8[generic]", DTypeKind::Time { unit: TimeUnit { span: false, step: None }, counted: false }, false),
+            ("<M8[0s]", DTypeKind::Other, false),
+            ("<M8[x]", DTypeKind::Other, false),
+            ("<M8[s", DTypeKind::Other, false),
+            ("<M4[s]", DTypeKind::Other, false),
+            ("<M", DTypeKind::Other, false),
+            ("<c4", DTypeKind::Other, false),
+            ("<f16", DTypeKind::Other, false),
+            ("int4", DTypeKind::Other, false),
+            ("float8_e5m2", DTypeKind::Other, false),
+            ("|S0", DTypeKind::Other, false),
+            ("|S", DTypeKind::Other, false),
+            ("|S99999999999999999999", DTypeKind::Other, false),
+            ("<U4294967295", DTypeKind::Other, false),
+            ("", DTypeKind::Other, false),
+            ("ü8", DTypeKind::Other, false),
+            ("<i-4", DTypeKind::Other, false),
+            ("<i+4", DTypeKind::Other, false),
+            ("bfloat16", DTypeKind::Half(Half::BFloat16), false),
         ] {
             let dtype = DType::from_name(name);
             assert_eq!((dtype.kind, dtype.big_endian, dtype.text.as_str()), (kind, big, name), "{name}");

@@ -1,4 +1,4 @@
-//! [`Defaults`]: what the environment and the rc files say of new datasets, where a URL does not say it.
+//! [`CreateDefaults`]: settings for new datasets from the environment and rc files. A URL overrides them.
 //!
 //! Source: netCDF-C's pages on its environment variables and on the run-time configuration.
 
@@ -9,26 +9,26 @@ use nczarr_model::{ErrorKind, Result};
 const FORMAT: &str = "NCZARRFORMAT";
 /// Whether new datasets of Zarr V2 get consolidated metadata: a number above 0, `true` or `yes`.
 const CONSOLIDATED: &str = "NCZARR_CONSOLIDATED";
-/// The key of rc files for the character between the indices of chunk keys.
+/// The rc key of the separator of chunk indices.
 const SEPARATOR: &str = "ZARR.DIMENSION_SEPARATOR";
 
 /// The settings for new datasets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Defaults {
+pub(crate) struct CreateDefaults {
     pub(crate) format: Option<ZarrFormat>,
     pub(crate) consolidated: bool,
     pub(crate) separator: Option<char>,
 }
 
-impl Defaults {
-    /// Reads the environment, by `variable`, and the rc files that it leads to.
+impl CreateDefaults {
+    /// Reads the environment through `variable`, and the rc files that it names.
     ///
     /// # Errors
-    /// `NC_EINVAL` for a value that has no meaning; `NC_ERCFILE` for an rc file that cannot be read.
+    /// `NC_EINVAL` for an invalid value; `NC_ERCFILE` for an unreadable rc file.
     pub(crate) fn load(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let given = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let wrong = |name: &str, found: &str, expected: &str| {
-            ErrorKind::Inval.context(format!("{name}={found}: expected {expected}"))
+            ErrorKind::Inval.context(format!("{name}: invalid value (expected {expected}, found {found})"))
         };
         let format = match given(FORMAT).as_deref() {
             None => None,
@@ -54,13 +54,13 @@ impl Defaults {
 mod tests {
     use super::*;
 
-    fn load(variables: &[(&str, &str)]) -> Result<Defaults> {
+    fn load(variables: &[(&str, &str)]) -> Result<CreateDefaults> {
         let folder = tempfile::tempdir().unwrap();
         let rc = folder.path().join("rc");
         let value =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         std::fs::write(&rc, value("rc").unwrap_or_default()).unwrap();
-        Defaults::load(&|name| match name {
+        CreateDefaults::load(&|name| match name {
             "NCRCENV_RC" => Some(rc.to_str().unwrap().to_owned()),
             name => value(name),
         })
@@ -68,9 +68,9 @@ mod tests {
 
     #[test]
     fn variables_and_rc_files_are_read() {
-        assert_eq!(load(&[]).unwrap(), Defaults::default());
+        assert_eq!(load(&[]).unwrap(), CreateDefaults::default());
         let all = [(FORMAT, "3"), (CONSOLIDATED, "Yes"), ("rc", "ZARR.DIMENSION_SEPARATOR=/\n")];
-        let expected = Defaults { format: Some(ZarrFormat::V3), consolidated: true, separator: Some('/') };
+        let expected = CreateDefaults { format: Some(ZarrFormat::V3), consolidated: true, separator: Some('/') };
         assert_eq!(load(&all).unwrap(), expected);
         for (value, expected) in [("1", true), ("0", false), ("-1", false), ("TRUE", true), ("no", false)] {
             assert_eq!(load(&[(CONSOLIDATED, value)]).unwrap().consolidated, expected, "{value}");

@@ -1,22 +1,22 @@
-//! The `fill_value` member ⇄ one value of the type a variable presents.
+//! Conversion between the `fill_value` member and one value of the variable's type.
 //!
-//! Text fills have two spellings: NCZarr writes the text itself, the Zarr specification base64 of it. [`TextFill`]
-//! says which to expect. Whether a fill counts as the type's default is decided elsewhere.
+//! Fill values of text have two spellings: NCZarr writes the text itself, the Zarr specification base64 of
+//! it. [`TextFill`] selects one. Callers decide whether a fill value is the type's default.
 //!
-//! Source: Zarr storage specification version 2; the table of forms in the formats notes.
+//! Source: Zarr storage specification version 2; the table of forms in the format notes.
 
 use nczarr_model::{ErrorKind, NcString, NcType, Result, TimeUnit, Values};
 
+use crate::array_meta::bad_member;
 use crate::base64;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, DTypeKind};
 use crate::json::{self, Json, Value};
-use crate::meta::bad;
 use crate::types;
 
-/// Zeros of more bytes than this are never made because a document says `0`: they are the default of such a type.
+/// The largest element that a fill value of `0` expands to. For larger types zeros are the default anyway.
 pub(crate) const MAX_ZEROS: usize = 4096;
 
-/// Whether a fill value is no more than zeros of a user-defined type, however large.
+/// Whether a fill value is just zeros of a large user-defined type.
 pub(crate) fn is_large_zero(value: &Value<'_>, dtype: &DType) -> bool {
     let value = match value {
         Value::Array(items) if items.len() == 1 => &items[0],
@@ -25,16 +25,16 @@ pub(crate) fn is_large_zero(value: &Value<'_>, dtype: &DType) -> bool {
     dtype.is_user() && dtype.item_size().is_some_and(|size| size > MAX_ZEROS) && value.as_integer() == Some(0)
 }
 
-/// How the fill value of fixed-length text is spelled.
+/// The spelling of a fill value of fixed-length text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TextFill<'a> {
-    /// As the text itself.
+    /// The text itself.
     Plain,
-    /// In base64, or plain: as the text of the `_FillValue` attribute says, if there is one.
+    /// Base64; or plain if it equals the text of the `_FillValue` attribute, given here.
     Standard(Option<&'a str>),
 }
 
-/// Reads a fill value; `None` means no fill.
+/// Parses a fill value; `None` means no fill value.
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] if it is not of the type, [`ErrorKind::Range`] if it does not fit.
@@ -45,64 +45,66 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
         other => other,
     };
     if value.is_null() {
-        // Variable-length text has no undefined state: zarr writes null there for "empty".
-        return Ok((dtype.kind == Kind::Object).then(|| Values::String(vec![NcString::new()])));
+        // Variable-length text is never undefined: zarr-python writes null for "empty".
+        return Ok((dtype.kind == DTypeKind::Object).then(|| Values::String(vec![NcString::new()])));
     }
-    let wrong = |expected: &str| bad("fill_value", &format!("{expected} for type {}", dtype.text), Some(value));
+    let wrong = |expected: &str| bad_member("fill_value", &format!("{expected} for type {}", dtype.text), Some(value));
     Ok(Some(match dtype.kind {
-        Kind::Number(ty @ (NcType::Float | NcType::Double)) => {
+        DTypeKind::Number(ty @ (NcType::Float | NcType::Double)) => {
             let token = float_token(value).ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
             float_value(token, ty).ok_or_else(|| wrong("a number that fits"))?
         }
-        Kind::Number(ty) => {
+        DTypeKind::Number(ty) => {
             let number = integer(value).ok_or_else(|| wrong("an integer"))?;
             integer_value(number, ty).ok_or_else(|| {
                 ErrorKind::Range.context(format!("member \"fill_value\": {number} does not fit type {}", dtype.text))
             })?
         }
-        Kind::Bool => match (value.as_bool(), value.as_integer()) {
+        DTypeKind::Bool => match (value.as_bool(), value.as_integer()) {
             (Some(value), _) => Values::UByte(vec![value.into()]),
             (None, Some(value)) => Values::UByte(vec![(value != 0).into()]),
             _ => return Err(wrong("true or false")),
         },
-        Kind::Char => Values::Char(vec![char_byte(value).ok_or_else(|| wrong("one character"))?]),
-        Kind::Text(width) => Values::String(vec![fixed_text(value, width, text).ok_or_else(|| wrong("a string"))?]),
-        Kind::Utf32(_) | Kind::Object => match value {
+        DTypeKind::Char => Values::Char(vec![char_byte(value).ok_or_else(|| wrong("one character"))?]),
+        DTypeKind::Text(width) => {
+            Values::String(vec![fixed_text(value, width, text).ok_or_else(|| wrong("a string"))?])
+        }
+        DTypeKind::Utf32(_) | DTypeKind::Object => match value {
             Value::String(text) => Values::String(vec![(&**text).into()]),
             other if other.as_integer() == Some(0) => Values::String(vec![NcString::new()]),
             _ => return Err(wrong("a string")),
         },
-        Kind::Half(half) => {
+        DTypeKind::Half(half) => {
             let token = float_token(value).ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
             match float_value(token, NcType::Double) {
                 Some(Values::Double(v)) => Values::Float(v.into_iter().map(|value| half.nearest(value)).collect()),
                 _ => return Err(wrong("a number")),
             }
         }
-        Kind::Complex(_) | Kind::Opaque(_) | Kind::Record => {
+        DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => {
             let bytes = element(value, dtype).ok_or_else(|| wrong("one element"))?;
             Values::User(types::NO_TYPE, bytes)
         }
-        Kind::Time { unit, counted } => {
+        DTypeKind::Time { unit, counted } => {
             let count = time(value, unit).ok_or_else(|| wrong("a count, or a time"))?;
             if counted { Values::Int64(vec![count]) } else { Values::String(vec![unit.format(count).into()]) }
         }
-        Kind::Other => return Err(ErrorKind::BadType.context(format!("type {} cannot be read", dtype.text))),
+        DTypeKind::Other => return Err(ErrorKind::BadType.context(format!("type {} is not supported", dtype.text))),
     }))
 }
 
-/// Writes a fill value; `None` is `null`.
+/// Renders a fill value; `None` is `null`.
 ///
 /// # Errors
-/// [`ErrorKind::BadType`] if the value is not one of the type; [`ErrorKind::Char`] for text that is not UTF-8,
+/// [`ErrorKind::BadType`] if the value is not of the type; [`ErrorKind::Char`] for text that is not UTF-8,
 /// [`ErrorKind::Range`] for a number beyond the range of a half float.
 pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -> Result<Json> {
     let Some(value) = value else { return Ok(Json::Null) };
     let json = match (value, dtype.kind) {
-        (Values::UByte(v), Kind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
+        (Values::UByte(v), DTypeKind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
         (Values::User(_, bytes), _) => print_element(bytes, dtype),
-        (Values::Packed(_, list), Kind::Object) => list.first().map(|element| standard_text(element.as_bytes())),
-        (Values::Float(v), Kind::Half(half)) => match v.first() {
+        (Values::Packed(_, list), DTypeKind::Object) => list.first().map(|element| standard_text(element.as_bytes())),
+        (Values::Float(v), DTypeKind::Half(half)) => match v.first() {
             Some(&value) => {
                 let near = half.nearest(value.into());
                 if value.is_finite() && near.is_infinite() {
@@ -112,18 +114,20 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
             }
             None => None,
         },
-        (Values::String(v), Kind::Time { unit, .. }) => match v.first() {
+        (Values::String(v), DTypeKind::Time { unit, .. }) => match v.first() {
             Some(text) => Some(Json::int(unit.parse(text.to_str()?)?)),
             None => None,
         },
         (Values::Float(v), _) => v.first().map(|&value| json::json_single(value)),
         (Values::Double(v), _) => v.first().map(|&value| json::json_float(value)),
-        (Values::Char(v), Kind::Text(_)) => v.first().map(|&byte| standard_text(if byte == 0 { &[] } else { v })),
+        (Values::Char(v), DTypeKind::Text(_)) => v.first().map(|&byte| standard_text(if byte == 0 { &[] } else { v })),
         (Values::Char(v), _) => v.first().map(|&byte| match byte {
             0 => Json::string(""),
             byte => Json::string(char::from(byte)),
         }),
-        (Values::String(v), Kind::Text(_)) if text != TextFill::Plain => v.first().map(|s| standard_text(s.as_bytes())),
+        (Values::String(v), DTypeKind::Text(_)) if text != TextFill::Plain => {
+            v.first().map(|s| standard_text(s.as_bytes()))
+        }
         (Values::String(v), _) => match v.first() {
             Some(text) => Some(Json::string(text.to_str()?)),
             None => None,
@@ -133,10 +137,12 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
             _ => None,
         },
     };
-    json.ok_or_else(|| ErrorKind::BadType.context(format!("a fill value of type {}", value.nc_type().name())))
+    json.ok_or_else(|| {
+        ErrorKind::BadType.context(format!("type {} cannot be stored as a fill value", value.nc_type().name()))
+    })
 }
 
-/// The text of a float, or of what stands for one that is no number. As zarr-python does it takes a number in quotes, and a
+/// Returns the text of a float or of a special value. Like zarr-python it accepts a number in quotes, and a
 /// truth value for 0 or 1.
 pub(crate) fn float_token<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     match value {
@@ -149,7 +155,7 @@ pub(crate) fn float_token<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     }
 }
 
-/// An integer. As zarr-python does it takes one in quotes, and a truth value for 0 or 1.
+/// Returns an integer. Like zarr-python it accepts one in quotes, and a truth value for 0 or 1.
 pub(crate) fn integer(value: &Value<'_>) -> Option<i128> {
     match value {
         Value::String(text) if !text.contains(['x', 'X']) => json::integer(text.trim()),
@@ -157,9 +163,9 @@ pub(crate) fn integer(value: &Value<'_>) -> Option<i128> {
     }
 }
 
-/// One element of a user-defined type, as it is in memory.
+/// Returns one element of a user-defined type in its memory form.
 fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
-    if let (Kind::Complex(part), Value::Array(parts)) = (dtype.kind, value) {
+    if let (DTypeKind::Complex(part), Value::Array(parts)) = (dtype.kind, value) {
         let [re, im] = &parts[..] else { return None };
         let bytes = |part_of| float_value(float_token(part_of)?, part)?.to_native_bytes();
         return Some([bytes(re)?, bytes(im)?].concat());
@@ -167,14 +173,14 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
     let pieces = dtype.pieces()?;
     let stored = match value {
         Value::String(text) => base64::decode(text)?,
-        // What writers say that have no word for such a fill value.
+        // Writers without a spelling for such a fill value write 0.
         other if other.as_integer() == Some(0) => vec![0; dtype.item_size().filter(|&size| size <= MAX_ZEROS)?],
         _ => return None,
     };
     nczarr_chunkio::unpack(&pieces, &stored).ok()
 }
 
-/// A count of time, from itself or from its text.
+/// Returns a time count, from a number or from its text.
 fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
     match value {
         Value::String(text) => unit.parse(text).ok(),
@@ -182,12 +188,12 @@ fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
     }
 }
 
-/// The fill value of a user-defined type that is all zeros.
+/// Renders an all-zero fill value of a user-defined type.
 ///
 /// # Errors
 /// [`ErrorKind::BadType`] for a type without a size.
 pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
-    let none = || ErrorKind::BadType.context(format!("a fill value of type {}", dtype.text));
+    let none = || ErrorKind::BadType.context(format!("type {} cannot be stored as a fill value", dtype.text));
     let size = dtype.item_size().ok_or_else(none)?;
     if size > MAX_ZEROS {
         return Ok(Json::int(0));
@@ -197,9 +203,9 @@ pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
     print_element(&held, dtype).ok_or_else(none)
 }
 
-/// One element of a user-defined type as it is written down.
+/// Renders one element of a user-defined type.
 fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
-    if let Kind::Complex(part) = dtype.kind {
+    if let DTypeKind::Complex(part) = dtype.kind {
         return match Values::from_native_bytes(part, bytes)? {
             Values::Float(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_single).collect())),
             Values::Double(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_float).collect())),
@@ -218,7 +224,7 @@ pub(crate) fn is_special(name: &str) -> bool {
     !name.bytes().any(|byte| byte.is_ascii_digit()) && json::float(name).is_some_and(|value| !value.is_finite())
 }
 
-/// A float of type `ty`; `None` if `token` is no number or its magnitude is too large.
+/// Returns a float of type `ty`; `None` if `token` is not a number or its magnitude is too large.
 pub(crate) fn float_value(token: &str, ty: NcType) -> Option<Values> {
     let finite = !is_special(token);
     match ty {
@@ -228,7 +234,7 @@ pub(crate) fn float_value(token: &str, ty: NcType) -> Option<Values> {
     }
 }
 
-/// An integer of type `ty`; `None` if it does not fit.
+/// Returns an integer of type `ty`; `None` if it does not fit.
 pub(crate) fn integer_value(number: i128, ty: NcType) -> Option<Values> {
     Some(match ty {
         NcType::Byte => Values::Byte(vec![number.try_into().ok()?]),

@@ -1,66 +1,67 @@
 //! NCZarr and Zarr, V2 and V3, as a netCDF driver: [`NcZarrDriver`].
 //!
-//! Documents become a raw tree (`tree`) whose arrays were built where they were read (`nodes`, `var`), a flavour
-//! (`flavour`) gives it a meaning as a netCDF model, and the engine of `chunkio` moves the data. Attribute, fill value
-//! and type rules are in `attrs`, `fill` and `dtype`.
+//! `nodes` and `var` build arrays from metadata documents as they arrive. `tree` joins them into a raw tree.
+//! A flavour (`flavour`) turns the tree into a netCDF model, and the engine of `chunkio` moves the data. The
+//! rules of attributes, fill values and types are in `attrs`, `fill` and `dtype`.
 //!
-//! This driver knows no storage, no filter and no thread: those are the registry's, the map's and the pool's.
+//! The driver does not know storages, filters or threads; it gets them from the registry, the map and the
+//! pool. Read `dataset` for an open dataset, `open` for reading metadata, and `commit` for writing it.
 #![forbid(unsafe_code)]
 
-mod about;
 mod admit;
-mod alike;
 mod annotation;
-mod asked;
+mod array_document;
+mod array_meta;
 mod attrs;
 mod audit;
 mod base64;
-mod bridge;
 mod codecs;
 mod commit;
-mod consolidate;
+mod compound;
 mod consolidated;
+mod context;
 mod create;
 mod dataset;
-mod decide;
-mod displaced;
+mod document_cache;
 mod driver;
 mod dtype;
 mod environment;
-mod far;
-mod fetch;
 mod fill;
 mod flavour;
-mod gate;
-mod joined;
+mod fragment;
+mod guarded_array;
+mod info;
 mod json;
-mod known;
-mod layout;
-mod light;
-mod lists;
+mod legacy;
 mod merge;
-mod meta;
-mod moves;
-mod native;
-mod nil;
+mod merge_v3;
+mod metadata_reader;
+mod native_order;
+mod nczarr_lists;
 mod nodes;
-mod older;
-mod only;
+mod null_string;
+mod one_variable;
 mod open;
-mod opening;
 mod parallel;
+mod parallel_layouts;
 mod plan;
-mod record;
+mod prefetch;
+mod preserved_json;
+mod recover;
 mod rectilinear;
-mod refused;
+mod refused_documents;
+mod rename;
+mod rename_dims;
 mod render;
+mod shared_layout;
 mod store;
-mod told;
-mod torn;
+mod torn_nodes;
 mod tree;
 mod types;
 mod user;
 mod v3;
 mod var;
+mod variable_chunks;
+mod write_consolidated;
 
 pub use driver::{INFO, NcZarrDriver};

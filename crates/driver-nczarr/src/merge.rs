@@ -1,7 +1,7 @@
-//! What several writers store in one document: of lengths of unlimited dimensions the greater counts, and a group holds
-//! what any of them put there.
+//! Merging of documents that several writers store: lengths of unlimited dimensions by maximum, lists of a
+//! group by union.
 //!
-//! Knows nothing of storing: `store` asks for the text that is to stand where another stands.
+//! This module does no I/O: `store` passes the stored text and gets the merged one.
 
 use std::collections::HashSet;
 
@@ -9,33 +9,33 @@ use nczarr_dispatch::{Limits, ZarrFormat};
 use nczarr_model::{DimId, Model, Result};
 
 use crate::attrs::{self, NCZARR_GROUP};
-use crate::joined;
 use crate::json::{self, Json, Object};
+use crate::merge_v3;
 use crate::nodes;
 
-/// Where a document holds lengths that may have grown elsewhere.
+/// The place of lengths in a document that other writers may have extended.
 #[derive(Debug, Default)]
-pub(crate) enum Merge {
-    /// Nowhere.
+pub(crate) enum LengthMerge {
+    /// No such lengths.
     #[default]
     None,
-    /// In `shape`, at the places of these dimensions.
+    /// In `shape`, at the positions of these dimensions.
     Shape(Vec<Option<DimId>>),
-    /// In the group's `dimensions`. Others may have put dimensions, variables and groups there, too.
-    Group(Vec<Unlimited>),
+    /// In the group's `dimensions`. Other writers may also have added dimensions, variables and groups.
+    Group(Vec<UnlimitedDim>),
 }
 
 /// An unlimited dimension of a group.
 #[derive(Debug)]
-pub(crate) struct Unlimited {
+pub(crate) struct UnlimitedDim {
     pub(crate) id: DimId,
-    /// Its name.
+    /// Its current name.
     pub(crate) name: String,
-    /// Its name in what was stored before; none of a new one where that name was another's.
-    pub(crate) stored: Option<String>,
+    /// Its name in the stored document; `None` for a new dimension whose name belonged to another.
+    pub(crate) stored_name: Option<String>,
 }
 
-impl Merge {
+impl LengthMerge {
     pub(crate) fn shape(dims: Vec<Option<DimId>>) -> Self {
         if dims.iter().all(Option::is_none) { Self::None } else { Self::Shape(dims) }
     }
@@ -49,11 +49,11 @@ impl Merge {
         }
     }
 
-    /// Lets the model's dimensions grow to what a stored document says; answers whether one did. `joined`: it is the one
-    /// document of a node.
+    /// Extends the model's dimensions to the lengths of a stored document; returns whether one grew.
+    /// `merge_v3`: the document is the only one of its node (V3).
     ///
     /// # Errors
-    /// `NC_EBADDIM` for a dimension the model does not have.
+    /// `NC_EBADDIM` for a dimension that the model does not have.
     pub(crate) fn grow(&self, model: &Model, document: &Json, joined: bool) -> Result<bool> {
         let mut grown = false;
         let lengths = match (self, joined) {
@@ -70,7 +70,7 @@ impl Merge {
         Ok(grown)
     }
 
-    /// The lengths of unlimited dimensions in a stored document.
+    /// Returns the lengths of unlimited dimensions in a stored document.
     fn lengths(&self, document: &Json) -> Vec<(DimId, u64)> {
         match self {
             Self::None => Vec::new(),
@@ -87,7 +87,7 @@ impl Merge {
                 let declared = group(document).and_then(declared);
                 dims.iter()
                     .filter_map(|dim| {
-                        let size = declared?.get(dim.stored.as_ref()?)?.as_object()?.get("size")?;
+                        let size = declared?.get(dim.stored_name.as_ref()?)?.as_object()?.get("size")?;
                         Some((dim.id, size.as_u64()?))
                     })
                     .collect()
@@ -95,7 +95,7 @@ impl Merge {
         }
     }
 
-    /// Raises lengths in `document`, which is to be stored, to those in `other`, which is.
+    /// Raises the lengths in `merge_document`, which is about to be stored, to those in `other`, which is stored.
     pub(crate) fn raise(&self, document: &mut Json, other: &Json) {
         let lengths = self.lengths(other);
         let greater = |dim: DimId, len: &Json| {
@@ -134,54 +134,56 @@ impl Merge {
     }
 }
 
-/// What is to be stored where something stands already.
+/// The result of a merge.
 #[derive(Debug)]
-pub(crate) struct Merged {
+pub(crate) struct MergedDocument {
     pub(crate) text: String,
-    /// Names we have always listed and others list no more: they may be gone, or whoever wrote the list did not know them.
-    /// And names that others list and we never did: whoever renamed them may have been stopped before the list told.
-    pub(crate) missing: Vec<String>,
+    /// Names whose listing is in doubt. Either we have always listed them and the stored list lacks them: the
+    /// node may be gone, or its writer did not know it. Or the stored list adds them: a rename may not be
+    /// complete.
+    pub(crate) doubtful: Vec<String>,
 }
 
-/// What kind of document it is.
+/// The kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The one document of a node, as in V3.
-    Joined,
+pub(crate) enum MergeKind {
+    /// The only document of a node, as in V3.
+    SingleDocument,
     /// Attributes alone.
     Attrs,
-    /// What makes a node an array, in V2.
+    /// The document that makes a node an array, in V2.
     Marker,
 }
 
-/// What to store where `old` stands: what it says, with what was changed here, `[ours, base]`, since it was stored last. Names in
-/// `gone` are not listed.
+/// Merges the changes from `base` to `ours` into the stored text `old`. Names in `gone` are not listed.
 ///
 /// # Errors
-/// `NC_ENCZARR` if our own text cannot be read back, or another node is in the place.
-pub(crate) fn merged(
-    merge: &Merge,
-    kind: Kind,
+/// `NC_ENCZARR` if our own text cannot be parsed, or the stored node is another one.
+pub(crate) fn merge_documents(
+    merge: &LengthMerge,
+    kind: MergeKind,
     [ours, base]: [&str; 2],
     old: &[u8],
     gone: &[String],
     limits: &Limits,
-) -> Result<Merged> {
+) -> Result<MergedDocument> {
     let mut missing = Vec::new();
     if old == base.as_bytes() && gone.is_empty() {
-        // Nobody else wrote. Our lengths only grow.
-        return Ok(Merged { text: ours.to_owned(), missing });
+        // No other writer stored anything, and our lengths only grow.
+        return Ok(MergedDocument { text: ours.to_owned(), doubtful: missing });
     }
-    // What cannot be read holds nothing: it is replaced.
+    // A document that cannot be parsed is replaced.
     let other = json::parse(old, limits).ok().and_then(Json::into_object);
-    let Some(other) = other else { return Ok(Merged { text: ours.to_owned(), missing }) };
+    let Some(other) = other else { return Ok(MergedDocument { text: ours.to_owned(), doubtful: missing }) };
     let object =
         |text: &str| -> Result<Object> { Ok(json::parse(text.as_bytes(), limits)?.into_object().unwrap_or_default()) };
     let texts = [object(ours)?, object(base)?, other];
     let all = match kind {
-        Kind::Joined => Json::Object(joined::document(merge, &texts, gone, &mut missing)?),
-        Kind::Attrs => Json::Object(attrs::merged(merge, ZarrFormat::V2, texts.each_ref(), gone, &mut missing)?),
-        Kind::Marker => {
+        MergeKind::SingleDocument => Json::Object(merge_v3::merge_document(merge, &texts, gone, &mut missing)?),
+        MergeKind::Attrs => {
+            Json::Object(attrs::merge_attributes(merge, ZarrFormat::V2, texts.each_ref(), gone, &mut missing)?)
+        }
+        MergeKind::Marker => {
             let [ours, _, other] = texts;
             let mut ours = Json::Object(ours);
             merge.raise(&mut ours, &Json::Object(other));
@@ -190,10 +192,11 @@ pub(crate) fn merged(
     };
     let mut text = String::with_capacity(old.len() + 64);
     json::write_strict(&all, &mut text);
-    Ok(Merged { text, missing })
+    Ok(MergedDocument { text, doubtful: missing })
 }
 
-/// Adds what others put into a group: what is in `other`, and neither in ours nor in `base`, from where we took it away.
+/// Adds the names that other writers added: those in `other` that are neither in ours nor in `base`. Names in
+/// `base` only were removed by us.
 pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[String], missing: &mut Vec<String>) {
     let (Some(other), Some(base)) = (group(other), group(base)) else { return };
     let Json::Object(members) = ours else { return };
@@ -221,7 +224,7 @@ pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[St
     }
 }
 
-/// Adds the types that others defined: those of names that neither we nor `base` have.
+/// Adds the types that other writers defined, by name.
 fn merge_types(ours: &mut Object, base: &Object, other: &Object) {
     let types = |group: &Object| group.get("types").and_then(Json::as_array).unwrap_or_default().to_vec();
     let name = |item: &Json| item.as_object().and_then(|item| item.get("name")?.as_str().map(str::to_owned));
@@ -240,7 +243,7 @@ fn names(group: &Object, list: &str) -> HashSet<String> {
     items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
 }
 
-/// The names of the arrays and groups that the attributes of a group list.
+/// Returns the names of the arrays and groups that a group's attributes list.
 pub(crate) fn listed(attributes: &Json) -> HashSet<String> {
     let lists = group(attributes).map(|group| ["arrays", "groups"].map(|list| names(group, list)));
     lists.into_iter().flatten().flatten().collect()
@@ -264,8 +267,15 @@ mod tests {
             format!("{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}")
         };
         let group = |ours: &str, base: &str, other: &str, gone: &[String]| {
-            merged(&Merge::Group(Vec::new()), Kind::Attrs, [ours, base], other.as_bytes(), gone, &Limits::default())
-                .unwrap()
+            merge_documents(
+                &LengthMerge::Group(Vec::new()),
+                MergeKind::Attrs,
+                [ours, base],
+                other.as_bytes(),
+                gone,
+                &Limits::default(),
+            )
+            .unwrap()
         };
         for (base, ours, other, gone, expected, missing) in [
             ("", "\"a\"", "", "", "\"a\"", ""),
@@ -279,7 +289,7 @@ mod tests {
         ] {
             let [base, ours, other, expected] = [base, ours, other, expected].map(|arrays| document(arrays, ""));
             let found = group(&ours, &base, &other, &[gone.to_owned()]);
-            assert_eq!((found.text, found.missing.join(",")), (expected, missing.to_owned()));
+            assert_eq!((found.text, found.doubtful.join(",")), (expected, missing.to_owned()));
         }
         let dims = |dims: &str| document("", dims);
         let (base, ours) = (dims("\"t\": 2, \"u\": 3"), dims("\"t\": 2, \"v\": 3"));

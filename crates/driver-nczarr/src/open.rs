@@ -1,4 +1,4 @@
-//! Opening all of a dataset: its root's documents, then everything below.
+//! Opens a whole dataset: the root's documents, then everything below.
 
 use std::sync::Arc;
 
@@ -6,37 +6,37 @@ use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, PrefetchedMap, ZMap
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
+use crate::array_document;
 use crate::consolidated::{Consolidated, ZMETADATA};
-use crate::far;
-use crate::fetch::{Source, read_bytes};
-use crate::flavour::{self, Flavour, Loaded};
+use crate::context::OpenContext;
+use crate::flavour::{self, DatasetBuilder, Flavour};
 use crate::json::{self, Json, Value};
-use crate::light;
+use crate::legacy::{self, NczarrVersion, WriterBugs};
+use crate::metadata_reader::{MetadataReader, read_bytes};
 use crate::nodes;
-use crate::older::{self, Defects, Generation};
-use crate::only;
-use crate::opening::Opening;
-use crate::refused::{Refused, is_refused};
+use crate::one_variable;
+use crate::prefetch;
+use crate::refused_documents::{RefusedDocuments, is_refused};
 use crate::tree::{self, RawArray, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
 use crate::v3;
 use crate::v3::document::{self, NodeType, ZARR_JSON};
-use crate::var::Reading;
+use crate::var::ReadContext;
 
 /// Opens a dataset.
 ///
 /// # Errors
-/// `NC_ENOTZARR` if there is no Zarr store, `NC_EZARRMETA` for consolidated metadata of
-/// another format, `NC_ENCZARR` naming key and member of what cannot be understood.
+/// `NC_ENOTZARR` if there is no Zarr store, `NC_EZARRMETA` for consolidated metadata of another format,
+/// `NC_ENCZARR` with key and member for invalid documents.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let mut mounted = request.registry.open_map(request)?;
-    mounted.prefetched = far::survey(&mounted);
+    mounted.prefetched = prefetch::prefetched_map(&mounted);
     if let Some(wanted) = &request.scope {
         let dataset = match wanted.data_only {
-            true => light::open(request, &mounted, wanted.path)?,
+            true => array_document::open(request, &mounted, wanted.path)?,
             false => None,
         };
         let dataset = match dataset {
-            None => only::open(request, &mounted, wanted.path)?,
+            None => one_variable::open(request, &mounted, wanted.path)?,
             found => found,
         };
         if let Some(dataset) = dataset {
@@ -45,28 +45,28 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     let target = request.target;
     let limits = &request.options.limits;
-    let survey = mounted.prefetched.as_deref();
-    let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
+    let prefetched = mounted.prefetched.as_deref();
+    let map: &dyn ZMap = prefetched.map_or(&*mounted.map, |prefetched| prefetched);
 
-    let refused = Refused::default();
-    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, survey, request, &refused)?;
+    let refused = RefusedDocuments::default();
+    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, prefetched, request, &refused)?;
     let is_consolidated = !matches!(zmetadata, Ok(None));
     if let Some(found) = v3? {
         let document = json::read(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
         let is_v2 = [&zgroup, &zarray].into_iter().any(|found| matches!(found, Ok(Some(_))));
-        // A store of both kinds is one of V3.
+        // A store with documents of both versions counts as V3.
         if !is_v2 || document::node_type(&document).is_ok() {
-            return open_v3(request, &mounted, survey, document);
+            return open_v3(request, &mounted, prefetched, document);
         }
     }
-    // What is written is made of the documents themselves, which a writer that was stopped may have stored without it.
+    // Writers need the documents themselves: after a crash they may be newer than the consolidated metadata.
     let zmetadata = match request.writable || target.has_mode("noconsolidated") {
         true => None,
         false => zmetadata.map_err(consolidated_error)?,
     };
-    let mut source = Source { map, limits, consolidated: None, looks_behind: false, survey };
-    if let (Some(survey), None) = (survey, &zmetadata) {
-        far::look_at_all(survey, limits);
+    let mut source = MetadataReader { map, limits, consolidated: None, checks_map: false, prefetched };
+    if let (Some(prefetched), None) = (prefetched, &zmetadata) {
+        prefetch::prefetch_all(prefetched, limits);
     }
     let mut root = match &zmetadata {
         Some(document) => {
@@ -100,22 +100,22 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         }
     };
     let generation = generation(&source, &mut root)?;
-    let mut opening = Opening::new(request, &mounted, &root, generation)?;
+    let mut opening = OpenContext::new(request, &mounted, &root, generation)?;
     opening.consolidated = is_consolidated;
     if zmetadata.is_some() {
-        opening.about.notes.push("metadata from .zmetadata".to_owned());
+        opening.description.notes.push("metadata from .zmetadata".to_owned());
     }
-    let root_array = opening.about.flavour == Flavour::Zarr && root.zarray.is_some();
-    let reading = Reading { refused, ..opening.reading() };
-    let loaded = load(&source, root, opening.about.flavour, target, &reading)?;
+    let root_array = opening.description.flavour == Flavour::Zarr && root.zarray.is_some();
+    let reading = ReadContext { refused, ..opening.read_context() };
+    let loaded = load(&source, root, opening.description.flavour, target, &reading)?;
     opening.dataset(loaded, root_array)
 }
 
-/// Opens a dataset of Zarr V3, whose root has this document.
+/// Opens a Zarr V3 dataset from its root document.
 fn open_v3(
     request: &OpenRequest<'_>,
     mounted: &MountedMap,
-    survey: Option<&PrefetchedMap>,
+    prefetched: Option<&PrefetchedMap>,
     mut document: Value<'_>,
 ) -> Result<Arc<dyn Dataset>> {
     let at = |error: nczarr_model::Error| error.at(ZARR_JSON);
@@ -130,41 +130,41 @@ fn open_v3(
         root.zgroup = Some(Json::Object(document::without_attributes(&document)));
         root.attrs = nodes::v3_attributes(&document).map_err(at)?;
     }
-    let generation = Generation::of_root(root.attrs.as_ref(), None);
-    let mut opening = Opening::new(request, mounted, &root, generation)?;
+    let generation = NczarrVersion::of_root(root.attrs.as_ref(), None);
+    let mut opening = OpenContext::new(request, mounted, &root, generation)?;
     opening.consolidated = consolidated.is_some();
-    // What is written back is made of the documents themselves.
+    // Writers need the documents themselves.
     let consolidated = consolidated.filter(|_| !request.writable && !target.has_mode("noconsolidated"));
     let consolidated = match consolidated.transpose() {
         Ok(found) => found,
         Err(error) => {
-            opening.about.notes.push(format!("consolidated metadata that is not used: {}", error.at(ZARR_JSON)));
+            opening.description.notes.push(format!("consolidated metadata is not used: {}", error.at(ZARR_JSON)));
             None
         }
     };
     if consolidated.is_some() {
-        opening.about.notes.push(format!("metadata from {ZARR_JSON}"));
+        opening.description.notes.push(format!("metadata from {ZARR_JSON}"));
     }
-    if let (Some(survey), false) = (survey, is_array || consolidated.is_some()) {
-        far::look_at_all(survey, limits);
+    if let (Some(prefetched), false) = (prefetched, is_array || consolidated.is_some()) {
+        prefetch::prefetch_all(prefetched, limits);
     }
-    // Looking is cheap where it is no request.
-    let looks_behind = survey.is_none() && !target.has_mode("consolidated");
-    let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
-    let source = Source { map, limits, consolidated, looks_behind, survey };
-    let reading = opening.reading();
+    // Checking the map is cheap if it takes no request.
+    let checks_map = prefetched.is_none() && !target.has_mode("consolidated");
+    let map: &dyn ZMap = prefetched.map_or(&*mounted.map, |prefetched| prefetched);
+    let source = MetadataReader { map, limits, consolidated, checks_map, prefetched };
+    let reading = opening.read_context();
     let loaded = match is_array {
         true => {
             let built = v3::var::build(&Key::root(), Ok(&document), &reading);
             let array = RawArray { key: Key::root(), name: store_name(target), built };
             flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), &reading)?
         }
-        false => load(&source, root, opening.about.flavour, target, &reading)?,
+        false => load(&source, root, opening.description.flavour, target, &reading)?,
     };
     opening.dataset(loaded, is_array)
 }
 
-/// The root's documents: consolidated metadata, group, attributes and array of Zarr V2, that of V3.
+/// The root's documents: V2's consolidated metadata, group, attributes and array, then V3's.
 type RootDocuments = (
     Result<Option<Vec<u8>>>,
     Result<Option<Vec<u8>>>,
@@ -173,13 +173,13 @@ type RootDocuments = (
     Result<Option<Vec<u8>>>,
 );
 
-/// Reads the root's documents at once. Where the fragment tells which Zarr it is, only that one's are looked for first; where
-/// it asks for consolidated metadata, that alone: it answers for the others, but for who writes.
+/// Reads the root's documents in one batch. If the fragment names the version of Zarr, or requests
+/// consolidated metadata, only those documents are read first.
 fn root_documents(
     map: &dyn ZMap,
-    survey: Option<&PrefetchedMap>,
+    prefetched: Option<&PrefetchedMap>,
     request: &OpenRequest<'_>,
-    refused: &Refused,
+    refused: &RefusedDocuments,
 ) -> Result<RootDocuments> {
     const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
     let (target, limits) = (request.target, &request.options.limits);
@@ -194,8 +194,8 @@ fn root_documents(
     let (mut found, mut asked) = (Vec::new(), first);
     for names in [first, ALL] {
         let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
-        if let Some(survey) = survey {
-            survey.prefetch(&keys, limits, !consolidated || names.len() == ALL.len());
+        if let Some(prefetched) = prefetched {
+            prefetched.prefetch(&keys, limits, !consolidated || names.len() == ALL.len());
         }
         (found, asked) = (read_bytes(map, &keys, limits), names);
         let tells = |found: &Result<Option<_>>| !matches!(found, Ok(None)) && !is_refused(found);
@@ -203,10 +203,10 @@ fn root_documents(
             break;
         }
     }
-    // A writer would write over what is taken for absent.
+    // A writer must not overwrite a refused document.
     if !request.writable {
-        refused.settle(&Key::root(), asked, &mut found, false);
-        check_root(survey, target, asked, &found)?;
+        refused.treat_as_absent(&Key::root(), asked, &mut found, false);
+        check_root(prefetched, target, asked, &found)?;
     }
     let mut found: Vec<_> = asked.iter().zip(found).collect();
     let mut take = |name: &str| {
@@ -216,20 +216,20 @@ fn root_documents(
     Ok((take(ZMETADATA), take(ZGROUP), take(ZATTRS), take(ZARRAY), take(ZARR_JSON)))
 }
 
-/// Whether there can be a dataset: a document is there, or storage that can be listed may hold nodes below the root.
+/// Checks that a dataset may exist: a document was found, or the storage can list nodes below the root.
 fn check_root(
-    survey: Option<&PrefetchedMap>,
+    prefetched: Option<&PrefetchedMap>,
     target: &Target,
     names: &[&str],
     found: &[Result<Option<Vec<u8>>>],
 ) -> Result<()> {
-    let Some(survey) = survey else { return Ok(()) };
+    let Some(prefetched) = prefetched else { return Ok(()) };
     if found.iter().any(|found| matches!(found, Ok(Some(_)))) {
         return Ok(());
     }
     let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
     let refused: Vec<_> = keys.iter().zip(found).filter(|(_, found)| is_refused(found)).collect();
-    let may_list = survey.caps().list && survey.keys().is_none_or(|keys| !keys.is_empty());
+    let may_list = prefetched.caps().list && prefetched.keys().is_none_or(|keys| !keys.is_empty());
     if refused.is_empty() && (may_list || found.iter().any(Result::is_err)) {
         return Ok(());
     }
@@ -237,13 +237,13 @@ fn check_root(
     Err(no_dataset_error(target, &keys, &errors.collect::<Vec<_>>()))
 }
 
-/// Which NCZarr the root tells of; its documents are today's then.
+/// Detects the NCZarr style and converts the root's documents to the current one.
 ///
-/// A root without a superblock is listed, as plain Zarr has to be anyway: the marker of the oldest style is among the
-/// names, or it is plain Zarr.
-fn generation(source: &Source<'_>, root: &mut RawRoot) -> Result<Option<Generation>> {
-    let generation = Generation::of_root(root.attrs.as_ref(), root.zgroup.as_ref());
-    if generation == Some(Generation::Today) {
+/// A root without superblock is listed, which plain Zarr needs in any case; the names show the marker of the
+/// oldest style.
+fn generation(source: &MetadataReader<'_>, root: &mut RawRoot) -> Result<Option<NczarrVersion>> {
+    let generation = NczarrVersion::of_root(root.attrs.as_ref(), root.zgroup.as_ref());
+    if generation == Some(NczarrVersion::Current) {
         return Ok(generation);
     }
     if generation.is_none() && root.zarray.is_some() {
@@ -251,54 +251,54 @@ fn generation(source: &Source<'_>, root: &mut RawRoot) -> Result<Option<Generati
     }
     let generation = match generation {
         Some(older) => older,
-        // Consolidated metadata holds no marker of that style. Its writer left its name; others are not asked.
+        // Consolidated metadata has no marker of that style, but its writer left its name.
         None if source.consolidated.is_some() => {
             let properties = root.attrs.as_ref().and_then(|attrs| flavour::properties(attrs.as_object()?));
-            if !Defects::of(properties, None).swapped || !source.map.exists(&Key::new(older::NCZARR)?)? {
+            if !WriterBugs::of(properties, None).swapped || !source.map.exists(&Key::new(legacy::NCZARR)?)? {
                 return Ok(None);
             }
-            Generation::Keys
+            NczarrVersion::SeparateKeys
         }
         None => {
             let names = match source.list(&Key::root()) {
                 Ok(names) => names,
-                // The marker of the oldest style may be readable without a list.
-                Err(error) => match source.map.exists(&Key::new(older::NCZARR)?) {
-                    Ok(true) => vec![older::NCZARR.to_owned()],
+                // The marker of the oldest style may be readable without a listing.
+                Err(error) => match source.map.exists(&Key::new(legacy::NCZARR)?) {
+                    Ok(true) => vec![legacy::NCZARR.to_owned()],
                     _ => return Err(error),
                 },
             };
-            let is_older = names.iter().any(|name| name == older::NCZARR);
+            let is_older = names.iter().any(|name| name == legacy::NCZARR);
             root.names = Some(names);
             if !is_older {
                 return Ok(None);
             }
-            Generation::Keys
+            NczarrVersion::SeparateKeys
         }
     };
-    older::today::root(source, root, generation)?;
+    legacy::convert::root(source, root, generation)?;
     Ok(Some(generation))
 }
 
 fn load(
-    source: &Source<'_>,
+    source: &MetadataReader<'_>,
     root: RawRoot,
     flavour: Flavour,
     target: &Target,
-    reading: &Reading<'_>,
-) -> Result<Loaded> {
+    reading: &ReadContext<'_>,
+) -> Result<DatasetBuilder> {
     let mut loaded = load_all(source, root, flavour, target, reading)?;
     loaded.faults.extend(reading.refused.faults(source.map));
     Ok(loaded)
 }
 
 fn load_all(
-    source: &Source<'_>,
+    source: &MetadataReader<'_>,
     root: RawRoot,
     flavour: Flavour,
     target: &Target,
-    reading: &Reading<'_>,
-) -> Result<Loaded> {
+    reading: &ReadContext<'_>,
+) -> Result<DatasetBuilder> {
     if flavour == Flavour::NcZarr {
         return flavour::nczarr(tree::load(source, root, true, reading)?, reading);
     }
@@ -309,7 +309,7 @@ fn load_all(
         return flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), reading);
     }
     let tree = tree::load(source, root, false, reading)?;
-    if tree.is_bare() {
+    if tree.is_empty_root() {
         return Err(tree::not_zarr().at(target));
     }
     flavour::pure(tree, None, reading)
@@ -322,7 +322,8 @@ fn consolidated_error(error: nczarr_model::Error) -> nczarr_model::Error {
     }
 }
 
-/// The name of the variable of a store that is a single array: the store's, without its last extension.
+/// Returns the variable's name for a store that is a single array: the store's name without its last
+/// extension.
 fn store_name(target: &Target) -> String {
     let path = target.path.trim_end_matches('/');
     let name = path.rsplit('/').next().unwrap_or("");

@@ -1,13 +1,13 @@
-//! The same work for many pieces, on the pool of threads: [`each`]; and their memory: [`stock_up`].
+//! Parallel work on the pool: [`map_indices`]; and memory for its threads: [`reserve_memory`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::{OutBuf, PageRange, run_on_pool};
 
-/// What `work` makes of each of `count` pieces, in order. A thread takes `step` of them at a time; fewer are not worth
-/// a thread.
-pub(crate) fn each<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+/// Applies `work` to the indices below `count`; results in order. A thread takes `step` indices at a time;
+/// for fewer no thread is started.
+pub(crate) fn map_indices<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     if count <= step {
         return (0..count).map(work).collect();
     }
@@ -18,7 +18,7 @@ pub(crate) fn each<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T
             if from >= count {
                 return;
             }
-            stock_up();
+            reserve_memory();
             let part: Vec<T> = (from..count.min(from + step)).map(&work).collect();
             done.lock().unwrap_or_else(PoisonError::into_inner).push((from, part));
         }
@@ -30,14 +30,16 @@ pub(crate) fn each<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T
     all
 }
 
-/// Has the allocator take memory for this thread from the system at once, and the system the pages of it.
+/// Makes the allocator obtain memory for this thread in one step, and the system map its pages.
 ///
-/// glibc does that page by page, with a system call each, on any thread but the first; a larger piece that was given
-/// back stays with the thread. And each page that is first touched without having been asked for is an interruption.
-pub(crate) fn stock_up() {
+/// * When it applies: glibc, on all threads but the first. They otherwise get memory page by page, with a
+///   system call each.
+/// * Fallback: without it, everything works as well.
+/// * Gain: no system call and no page fault per page.
+pub(crate) fn reserve_memory() {
     const BYTES: usize = 96 << 10;
     let mut memory = std::hint::black_box(Vec::<u8>::with_capacity(BYTES));
-    // Without them all goes on as well.
+    // Failure is harmless.
     PageRange::pages_of(&OutBuf::new(memory.spare_capacity_mut())).populate_range(0, BYTES);
 }
 
@@ -48,7 +50,7 @@ mod tests {
     #[test]
     fn every_piece_once_and_in_order() {
         for (count, step) in [(0, 1), (1, 1), (7, 1), (64, 64), (65, 64), (639, 64)] {
-            assert!(each(count, step, |i| i * 3).into_iter().eq((0..count).map(|i| i * 3)), "{count} by {step}");
+            assert!(map_indices(count, step, |i| i * 3).into_iter().eq((0..count).map(|i| i * 3)), "{count} by {step}");
         }
     }
 }

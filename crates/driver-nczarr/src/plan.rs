@@ -1,7 +1,7 @@
-//! The layout of a variable that has none yet: type, chunks, filters and fill from the model.
+//! Planning of a variable's layout: type, chunks, filters and fill value, from the model.
 //!
-//! Decided once, when the metadata is written or data first moves, and kept. What a stored variable has and the model
-//! does not know (separator, order, foreign types) survives a new plan.
+//! A layout is planned once, when metadata is written or data are first accessed. A new plan keeps stored
+//! properties that the model lacks (separator, order, foreign types). Read [`LayoutPlanner::plan`] first.
 
 use nczarr_chunkio::{Order, default_shape};
 use nczarr_dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
@@ -10,38 +10,38 @@ use nczarr_model::{
     VarFill, VarId,
 };
 
+use crate::array_meta::ArrayMeta;
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, DTypeKind};
 use crate::fill::{self, TextFill};
 use crate::flavour::Flavour;
 use crate::json::{self, Json, Object};
-use crate::meta::ArrayMeta;
 use crate::types;
-use crate::user::{self, Form};
-use crate::var::{self, STRING_ITEM, Stored, chunk_bytes, settled};
+use crate::user::{self, ElementEncoding};
+use crate::var::{self, STRING_ITEM, StoredVariable, bind_filter, chunk_bytes};
 
-/// Bytes of a string where nothing says how long they get.
+/// Bytes of a string without a declared length.
 const DEFAULT_WIDTH: usize = 128;
 
-/// What a plan depends on beside the model.
-pub(crate) struct Planning<'a> {
+/// The inputs of a plan other than the model.
+pub(crate) struct LayoutPlanner<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) options: &'a Options,
     pub(crate) flavour: Flavour,
     pub(crate) format: ZarrFormat,
-    /// Between the indices of a chunk's key, for new variables.
+    /// The separator of the indices in chunk keys of new variables.
     pub(crate) separator: char,
-    /// Whoever reads the dataset takes all elements for little-endian, whatever their type says.
-    pub(crate) swapped: bool,
+    /// Readers of the dataset take all elements as little-endian, whatever their type says.
+    pub(crate) forces_little_endian: bool,
 }
 
-impl Planning<'_> {
-    /// Decides the layout of a variable.
+impl LayoutPlanner<'_> {
+    /// Plans the layout of a variable.
     ///
     /// # Errors
-    /// `NC_EBADCHUNK` if a chunk exceeds the limit, `NC_ENOFILTER` for a filter that is not there, `NC_ENOTNC4` for a
-    /// user-defined type.
-    pub(crate) fn plan(&self, model: &Model, id: VarId, stored: &mut Stored) -> Result<()> {
+    /// `NC_EBADCHUNK` if a chunk exceeds the limit, `NC_ENOFILTER` for a missing filter, `NC_ENOTNC4` for an
+    /// unsupported user-defined type.
+    pub(crate) fn plan(&self, model: &Model, id: VarId, stored: &mut StoredVariable) -> Result<()> {
         let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
         if self.format == ZarrFormat::V3 {
             return self.plan_v3(model, id, stored).map_err(at);
@@ -50,24 +50,27 @@ impl Planning<'_> {
         let before = stored.meta.clone();
         let mut user = None;
         if let (NcType::User(ty), Flavour::NcZarr) = (var.xtype, self.flavour) {
-            let form = user::new_form(model, var, ty, self.format, self.registry).map_err(at)?;
+            let form = user::new_encoding(model, var, ty, self.format, self.registry).map_err(at)?;
             (stored.element, stored.pieces) = (form.element.clone(), form.pieces.clone());
             user = Some((ty, form));
         }
         let dtype = match (&user, &before) {
             (Some((_, form)), _) => form.dtype.clone(),
-            (None, Some(meta)) if !matches!(meta.dtype.kind, Kind::Number(_) | Kind::Text(_)) => meta.dtype.clone(),
-            _ => self.dtype(model, var, width(model, var)).map_err(at)?,
+            (None, Some(meta)) if !matches!(meta.dtype.kind, DTypeKind::Number(_) | DTypeKind::Text(_)) => {
+                meta.dtype.clone()
+            }
+            _ => self.dtype(model, var, string_width(model, var)).map_err(at)?,
         };
         let chunks = self.chunks(model, id, &dtype).map_err(at)?;
         let (filters, mut codecs) = self.filters(model, id, &dtype, &chunks).map_err(at)?;
-        if let (Some(element), Kind::Object) = (&stored.element, dtype.kind) {
+        if let (Some(element), DTypeKind::Object) = (&stored.element, dtype.kind) {
             codecs.insert(0, Json::from_serde(&element.to_json()));
         }
-        if let (Kind::Text(width), Some(Values::String(fill))) = (dtype.kind, var.fill_value())
+        if let (DTypeKind::Text(width), Some(Values::String(fill))) = (dtype.kind, var.fill_value())
             && let Some(len) = fill.first().map(|fill| fill.as_bytes().len()).filter(|&len| len > width)
         {
-            return Err(at(ErrorKind::Inval.context(format!("a fill value of {len} bytes where {width} are stored"))));
+            return Err(at(ErrorKind::Inval
+                .context(format!("the fill value is too long (expected at most {width} bytes, found {len})"))));
         }
         stored.filters = filters;
         stored.meta = Some(ArrayMeta {
@@ -90,21 +93,21 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// The type a new variable is stored as.
+    /// Returns the stored type of a new variable.
     ///
     /// # Errors
     /// `NC_ENOTNC4` for a user-defined type that the store cannot hold.
     pub(crate) fn dtype(&self, model: &Model, var: &Var, width: usize) -> Result<DType> {
         match (var.xtype, self.flavour) {
-            (NcType::User(id), Flavour::Zarr) => types::stored(model, id, var.endian),
+            (NcType::User(id), Flavour::Zarr) => types::stored_dtype(model, id, var.endian),
             _ => {
-                let endian = if self.swapped { Endian::Little } else { var.endian };
+                let endian = if self.forces_little_endian { Endian::Little } else { var.endian };
                 DType::of(var.xtype, endian, width, self.flavour == Flavour::NcZarr)
             }
         }
     }
 
-    /// The shape to store: the model's, but NCZarr stores a scalar with one dimension of length 1.
+    /// Returns the shape to store. NCZarr V2 stores a scalar with one dimension of length 1.
     pub(crate) fn shape(&self, model: &Model, id: VarId) -> Result<Vec<u64>> {
         let shape = model.shape(id)?;
         Ok(if shape.is_empty() && self.flavour == Flavour::NcZarr && self.format == ZarrFormat::V2 {
@@ -125,13 +128,13 @@ impl Planning<'_> {
             return self.shape(model, id);
         }
         let item = dtype.item_size().unwrap_or(1) as u64;
-        let any_length = var.xtype == NcType::String || dtype.kind == Kind::Object;
+        let any_length = var.xtype == NcType::String || dtype.kind == DTypeKind::Object;
         let default = || default_shape(&dims, if any_length { STRING_ITEM as u64 } else { item });
         let shape = match &var.chunking {
             Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
             Chunking::Contiguous | Chunking::Compact => {
                 let whole: Vec<u64> = dims.iter().map(|&(len, _)| len.max(1)).collect();
-                // What was asked to be in one piece but makes no chunk anybody could read gets default chunks.
+                // A contiguous variable that is too large for one chunk gets default chunks.
                 if chunk_bytes(&whole, item) <= self.options.limits.chunk { whole } else { default() }
             }
             _ => default(),
@@ -140,14 +143,14 @@ impl Planning<'_> {
         if bytes > self.options.limits.chunk {
             let limit = self.options.limits.chunk;
             return Err(ErrorKind::BadChunk.context(format!(
-                "chunk shape {shape:?} of type {} takes {bytes} bytes, the limit is {limit}",
+                "chunk shape {shape:?} of type {}: the chunk is too large (expected at most {limit} bytes, found {bytes})",
                 dtype.text
             )));
         }
         Ok(shape)
     }
 
-    /// The filters, and their codec descriptions with all parameters known.
+    /// Returns the filters and their complete codec descriptions.
     #[allow(clippy::type_complexity)] // Two lists of one length, taken apart at once.
     fn filters(
         &self,
@@ -163,24 +166,24 @@ impl Planning<'_> {
         let line = last.filter(|dim| !dim.unlimited).map(|dim| dim.len());
         let netcdf = self.flavour == Flavour::NcZarr;
         for spec in &var.filters {
-            let filter = instance(spec, self.format, self.registry)?;
+            let filter = make_filter(spec, self.format, self.registry)?;
             check_item(&*filter, item)?;
-            let (filter, codec) = settled(filter, dtype, chunks, line, &mut item, netcdf, self.registry)?;
-            // What has no HDF5 id is nothing to netCDF-C, and its numbers are no parameters.
+            let (filter, codec) = bind_filter(filter, dtype, chunks, line, &mut item, netcdf, self.registry)?;
+            // netCDF-C reads numbers as parameters only for filters with an HDF5 id.
             let plain = self.flavour != Flavour::NcZarr || filter.info().hdf5_id.is_none();
-            codecs.push(if plain { codec } else { unsigned(codec) });
+            codecs.push(if plain { codec } else { unsigned_params(codec) });
             filters.push(filter);
         }
         Ok((filters, codecs))
     }
 
-    /// The fill value to store.
+    /// Returns the fill value to store.
     pub(crate) fn fill(&self, var: &Var, dtype: &DType) -> Result<Json> {
         let form = match self.flavour {
             Flavour::NcZarr => TextFill::Plain,
             Flavour::Zarr => TextFill::Standard(None),
         };
-        // Zeros are the default of what netCDF has none for: of `null` other readers make what happens to be in memory.
+        // Zeros are the default of user-defined types: with `null` other readers leave memory undefined.
         if dtype.is_user() && var.fill == VarFill::Default {
             return fill::print_zeros(dtype);
         }
@@ -188,17 +191,17 @@ impl Planning<'_> {
     }
 }
 
-/// The fill value of a variable of a user-defined type of NCZarr, as V2 stores it.
-fn user_fill(model: &Model, var: &Var, ty: TypeId, form: &Form) -> Result<Json> {
+/// Returns the V2 fill value of a variable of a user-defined NCZarr type.
+fn user_fill(model: &Model, var: &Var, ty: TypeId, form: &ElementEncoding) -> Result<Json> {
     let value = user::stored_fill(model, var, ty, form);
     value
         .and_then(|value| fill::print(value.as_ref(), &form.dtype, TextFill::Plain))
         .map_err(|error| error.at(FILL_VALUE))
 }
 
-/// A codec description with negative numbers as netCDF-C has them: as the unsigned 32 bits of an HDF5 parameter. It does not
-/// open a dataset in which one has a sign.
-fn unsigned(mut codec: Json) -> Json {
+/// Converts negative numbers in a codec description to the unsigned 32 bits of an HDF5 parameter. netCDF-C
+/// rejects a dataset with a sign there.
+fn unsigned_params(mut codec: Json) -> Json {
     if let Json::Object(members) = &mut codec {
         for value in members.values_mut() {
             if let Some(bits) =
@@ -211,14 +214,14 @@ fn unsigned(mut codec: Json) -> Json {
     codec
 }
 
-/// The filter a specification means: as the dataset it came from described it, else by parameters.
-pub(crate) fn instance(spec: &FilterSpec, format: ZarrFormat, registry: &Registry) -> Result<Box<dyn Filter>> {
+/// Makes the filter of a specification: from its codec description if it has one, else from its parameters.
+pub(crate) fn make_filter(spec: &FilterSpec, format: ZarrFormat, registry: &Registry) -> Result<Box<dyn Filter>> {
     let described =
         spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &nczarr_dispatch::Limits::default()).ok());
-    if let Some(codec) = described.as_ref().filter(|codec| crate::meta::codec_id(codec).is_ok()) {
+    if let Some(codec) = described.as_ref().filter(|codec| crate::array_meta::codec_id(codec).is_ok()) {
         return var::filter(codec, registry);
     }
-    // As V3 describes what V2 has not.
+    // A V3 description of a codec that V2 lacks.
     let named = described.as_ref().and_then(|codec| codec.as_object()?.get("name")?.as_str());
     if let (Some(name), Some(codec), ZarrFormat::V3) = (named, &described, format) {
         return registry.filter(name)?.parse_json(&codec.to_serde(), ZarrFormat::V3);
@@ -230,13 +233,12 @@ pub(crate) fn instance(spec: &FilterSpec, format: ZarrFormat, registry: &Registr
     let name = class.info().name;
     let filter = class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {name}")))?;
     match filter.to_json(format).is_null() {
-        true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no codec for it"))),
+        true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no such codec"))),
         false => Ok(filter),
     }
 }
 
-/// Whether a filter may be written on elements of this type. Readers of Zarr refuse packbits on anything but truth values,
-/// also where all values are 0 or 1.
+/// Checks that a filter may encode elements of this type. Zarr readers accept packbits for truth values only.
 ///
 /// # Errors
 /// `NC_EFILTER` if not.
@@ -249,14 +251,14 @@ pub(crate) fn check_item(filter: &dyn Filter, item: ItemType) -> Result<()> {
     }
 }
 
-/// Bytes of one string of a variable.
-fn width(model: &Model, var: &Var) -> usize {
+/// Returns the bytes of one string of a variable.
+fn string_width(model: &Model, var: &Var) -> usize {
     let of = |values: Option<&Values>| values.and_then(maxstrlen);
     let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
     of(var.atts.get(MAXSTRLEN)).or_else(|| of(root)).unwrap_or(DEFAULT_WIDTH)
 }
 
-/// The length an attribute says, if it makes sense.
+/// Returns the length in an attribute, if it is valid.
 pub(crate) fn maxstrlen(values: &Values) -> Option<usize> {
     match values.scalar(0)? {
         Scalar::Int(width) if values.len() == 1 => usize::try_from(width).ok().filter(|&width| width > 0),

@@ -1,7 +1,7 @@
-//! [`Rectilinear`]: the data of an array whose chunks differ in shape. It is only read.
+//! [`RectilinearArray`]: the data of an array whose chunks differ in shape. Read-only.
 //!
-//! To the engine each chunk is an array of its own, of one chunk. A read asks each chunk for its part, and puts the parts
-//! together.
+//! Each chunk is a [`ChunkedArray`] of one chunk. A read asks each chunk for its part and assembles the
+//! parts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,39 +11,40 @@ use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element};
 use nczarr_dispatch::{CacheConfig, Key, MemMut, MemRef, OutBuf, StoredChunks, VarData, ZMap, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
-use crate::layout::Chunks;
-use crate::v3::grid::Axis;
+use crate::v3::grid::AxisEdges;
+use crate::variable_chunks::VariableChunks;
 
-/// Bytes that an element is taken to have in memory if it has no fixed size.
+/// The assumed bytes in memory of an element without a fixed size.
 const UNSIZED: usize = 64;
 
 /// The data of an array in a rectilinear grid.
 #[derive(Debug)]
-pub(crate) struct Rectilinear {
-    /// The array as a whole; its chunk shape is that of the innermost chunks, which counts in shards only.
+pub(crate) struct RectilinearArray {
+    /// The specification of the whole array. Its chunk shape is that of the innermost chunks, and only
+    /// matters in shards.
     spec: ArraySpec,
     /// One for each dimension.
-    axes: Arc<[Axis]>,
-    chunks: Arc<Chunks>,
-    kept: Mutex<Kept>,
+    axes: Arc<[AxisEdges]>,
+    chunks: Arc<VariableChunks>,
+    recent: Mutex<RecentChunks>,
 }
 
-/// The chunks that were read last.
+/// Recently read chunks.
 #[derive(Debug)]
-struct Kept {
+struct RecentChunks {
     chunks: VecDeque<(Vec<u64>, Arc<ChunkedArray>, usize)>,
     bytes: usize,
     cache: CacheConfig,
 }
 
-/// One chunk, or one shard, as the store of an array that has no other.
+/// The store of an array that consists of one chunk or shard.
 #[derive(Debug)]
-struct Only {
-    chunks: Arc<Chunks>,
+struct SingleChunkStore {
+    chunks: Arc<VariableChunks>,
     index: Vec<u64>,
 }
 
-impl ChunkStore for Only {
+impl ChunkStore for SingleChunkStore {
     fn map(&self) -> &dyn ZMap {
         self.chunks.map()
     }
@@ -55,7 +56,7 @@ impl ChunkStore for Only {
 
 /// The elements of a slab along one dimension that lie in one chunk.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct AxisPiece {
     /// The grid index of the chunk.
     index: u64,
     /// The length of the chunk.
@@ -63,19 +64,19 @@ struct Piece {
     /// The first element, counted from the start of the chunk.
     start: u64,
     count: u64,
-    /// The place of the first element in the slab.
+    /// The position of the first element in the slab.
     at: u64,
 }
 
-impl Rectilinear {
-    /// The array that `spec` describes, with chunks of these edges.
+impl RectilinearArray {
+    /// Makes an array from `spec`, with chunks of these edges.
     ///
     /// # Errors
-    /// [`ErrorKind::BadChunk`] if there are not as many dimensions as the grid has.
-    pub(crate) fn new(spec: ArraySpec, axes: Arc<[Axis]>, chunks: Arc<Chunks>) -> Result<Self> {
+    /// [`ErrorKind::BadChunk`] if the numbers of dimensions differ.
+    pub(crate) fn new(spec: ArraySpec, axes: Arc<[AxisEdges]>, chunks: Arc<VariableChunks>) -> Result<Self> {
         if spec.dims.len() != axes.len() {
             return Err(ErrorKind::BadChunk.context(format!(
-                "{}: {} dimensions in a chunk grid of {}",
+                "{}: the array has {} dimensions, its chunk grid {}",
                 spec.name,
                 spec.dims.len(),
                 axes.len()
@@ -83,34 +84,35 @@ impl Rectilinear {
         }
         let bytes = spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes);
         let cache = CacheConfig { bytes, ..CacheConfig::default() };
-        let kept = Mutex::new(Kept { chunks: VecDeque::new(), bytes: 0, cache });
-        Ok(Self { spec, axes, chunks, kept })
+        let kept = Mutex::new(RecentChunks { chunks: VecDeque::new(), bytes: 0, cache });
+        Ok(Self { spec, axes, chunks, recent: kept })
     }
 
-    /// Forgets what was read, so that what others wrote is seen.
-    pub(crate) fn forget(&self) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Drops the cached chunks, so that changes of other writers become visible.
+    pub(crate) fn clear_cache(&self) {
+        let mut kept = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         kept.chunks.clear();
         kept.bytes = 0;
     }
 
-    /// Checks a slab. The pieces of each dimension, if there are any elements.
-    fn pieces(&self, slab: &Slab<'_>) -> Result<Option<Vec<Vec<Piece>>>> {
+    /// Checks a slab and returns the pieces of each dimension; `None` if the slab is empty.
+    fn pieces(&self, slab: &Slab<'_>) -> Result<Option<Vec<Vec<AxisPiece>>>> {
         let shape: Vec<u64> = self.spec.dims.iter().map(|dim| dim.len.load(Ordering::Acquire)).collect();
         slab.check(&shape, |_| false).map_err(|error| error.at(&self.spec.name))?;
         if slab.is_empty() {
             return Ok(None);
         }
-        let along = |(dim, axis): (usize, &Axis)| along(axis, slab.start[dim], slab.count[dim], slab.step(dim));
+        let along = |(dim, axis): (usize, &AxisEdges)| along(axis, slab.start[dim], slab.count[dim], slab.step(dim));
         Ok(Some(self.axes.iter().enumerate().map(along).collect()))
     }
 
-    /// The chunk that the pieces lie in, one for each dimension.
-    fn chunk(&self, place: &[Piece]) -> Result<Arc<ChunkedArray>> {
+    /// Returns the chunk of the pieces, one piece for each dimension.
+    fn chunk(&self, place: &[AxisPiece]) -> Result<Arc<ChunkedArray>> {
         let index: Vec<u64> = place.iter().map(|piece| piece.index).collect();
-        let find =
-            |kept: &Kept| kept.chunks.iter().find(|(of, ..)| *of == index).map(|(_, chunk, _)| Arc::clone(chunk));
-        if let Some(chunk) = find(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
+        let find = |kept: &RecentChunks| {
+            kept.chunks.iter().find(|(of, ..)| *of == index).map(|(_, chunk, _)| Arc::clone(chunk))
+        };
+        if let Some(chunk) = find(&self.recent.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(chunk);
         }
         let edges: Vec<u64> = place.iter().map(|piece| piece.edge).collect();
@@ -120,7 +122,7 @@ impl Rectilinear {
         };
         let cost = edges.iter().fold(item as u64, |bytes, &edge| bytes.saturating_mul(edge));
         let chunk = Arc::new(ChunkedArray::new(self.chunk_spec(index.clone(), edges))?);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         chunk.set_chunk_cache(kept.cache)?;
         let budget = kept.cache.bytes;
         if let Some(cost) = usize::try_from(cost).ok().filter(|&cost| cost <= budget)
@@ -136,14 +138,14 @@ impl Rectilinear {
         Ok(chunk)
     }
 
-    /// One chunk as an array.
+    /// Returns the specification of one chunk as an array.
     fn chunk_spec(&self, index: Vec<u64>, edges: Vec<u64>) -> ArraySpec {
         let spec = &self.spec;
         let mut shards = spec.shards.clone();
         let mut chunk_shape = edges.clone();
         if let Some((outermost, inner)) = shards.split_first_mut() {
             chunk_shape.clone_from(&spec.chunk_shape);
-            // Those of the innermost chunks in a chunk of the outermost shard are the same in all of them.
+            // The inner levels are the same in all chunks of the outermost shard.
             for (dim, count) in outermost.counts.iter_mut().enumerate() {
                 let size = inner.iter().fold(spec.chunk_shape[dim], |size, shard| size * shard.counts[dim]);
                 *count = edges[dim] / size;
@@ -159,22 +161,23 @@ impl Rectilinear {
             filters: spec.filters.clone(),
             fill: spec.fill.clone(),
             shards,
-            store: Arc::new(Only { chunks: Arc::clone(&self.chunks), index }),
+            store: Arc::new(SingleChunkStore { chunks: Arc::clone(&self.chunks), index }),
             options: spec.options.clone(),
             writable: false,
         }
     }
 
-    /// Hands out each chunk that a slab touches, with the part of it, in C order. Stops when `each` answers `false`.
+    /// Calls `each` for each chunk that a slab touches, in C order, with the part of the slab in it. Stops
+    /// when `each` returns `false`.
     fn each(
         &self,
         slab: &Slab<'_>,
-        mut each: impl FnMut(&[Piece], &ChunkedArray, &Slab<'_>) -> Result<bool>,
+        mut each: impl FnMut(&[AxisPiece], &ChunkedArray, &Slab<'_>) -> Result<bool>,
     ) -> Result<()> {
         let Some(pieces) = self.pieces(slab)? else { return Ok(()) };
         let mut at = vec![0; pieces.len()];
         loop {
-            let place: Vec<Piece> = pieces.iter().zip(&at).map(|(pieces, &at)| pieces[at]).collect();
+            let place: Vec<AxisPiece> = pieces.iter().zip(&at).map(|(pieces, &at)| pieces[at]).collect();
             let start: Vec<u64> = place.iter().map(|piece| piece.start).collect();
             let count: Vec<u64> = place.iter().map(|piece| piece.count).collect();
             let part = Slab { start: &start, count: &count, stride: slab.stride };
@@ -216,7 +219,7 @@ impl Rectilinear {
                     Ok(true)
                 })
             }
-            _ => Err(ErrorKind::Internal.context("memory of a kind that is not known")),
+            _ => Err(ErrorKind::Internal.context("this kind of memory is not supported")),
         }
     }
 
@@ -225,7 +228,7 @@ impl Rectilinear {
         self.each(slab, |place, chunk, part| {
             memory.resize(byte_len(part.len(), item)?, 0);
             match chunk.get(part, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut memory) }) {
-                // The rest is read all the same.
+                // The remaining chunks are read as well.
                 Err(error) if error.kind() == ErrorKind::Range => range = range.clone().and(Err(error)),
                 outcome => outcome?,
             }
@@ -241,31 +244,34 @@ impl Rectilinear {
 
     fn wrong_memory(&self, slab: &Slab<'_>, found: usize, unit: &str) -> nczarr_model::Error {
         let name = &self.spec.name;
-        ErrorKind::Inval.context(format!("{name}: memory for {} elements expected, {found} {unit} found", slab.len()))
+        ErrorKind::Inval.context(format!(
+            "{name}: the buffer has the wrong size (expected memory for {} elements, found {found} {unit})",
+            slab.len()
+        ))
     }
 }
 
-/// The pieces of `count` elements from `start` on, every `step`-th.
-fn along(axis: &Axis, start: u64, count: u64, step: u64) -> Vec<Piece> {
+/// Returns the pieces of `count` elements from `start` on, every `step`-th.
+fn along(axis: &AxisEdges, start: u64, count: u64, step: u64) -> Vec<AxisPiece> {
     let (mut pieces, mut at) = (Vec::new(), 0);
     while at < count {
         let first = start + at * step;
         let chunk = axis.at(first);
         let within = first - chunk.start;
         let here = (chunk.len - within).div_ceil(step).min(count - at);
-        pieces.push(Piece { index: chunk.index, edge: chunk.len, start: within, count: here, at });
+        pieces.push(AxisPiece { index: chunk.index, edge: chunk.len, start: within, count: here, at });
         at += here;
     }
     pieces
 }
 
-/// Calls `each` with the place in the slab and the length of each row of a part, in C order.
-fn rows(place: &[Piece], count: &[u64], mut each: impl FnMut(usize, usize)) {
+/// Calls `each` with the position in the slab and the length of each row of a part, in C order.
+fn rows(place: &[AxisPiece], count: &[u64], mut each: impl FnMut(usize, usize)) {
     let Some((last, outer)) = place.split_last() else { return each(0, 1) };
     let mut at = vec![0; outer.len()];
     loop {
         let row = outer.iter().zip(&at).map(|(piece, at)| piece.at + at).chain([last.at]);
-        // Memory holds the slab, so that no place in it is too large.
+        // The slab fits memory, so its positions do not overflow.
         let row = row.zip(count).fold(0, |row, (at, &count)| row * count + at);
         each(row as usize, last.count as usize);
         let Some(dim) = (0..at.len()).rev().find(|&dim| at[dim] + 1 < outer[dim].count) else { return };
@@ -274,18 +280,18 @@ fn rows(place: &[Piece], count: &[u64], mut each: impl FnMut(usize, usize)) {
     }
 }
 
-impl VarData for Rectilinear {
+impl VarData for RectilinearArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.chunks.stay(|| self.read(slab, out))
+        self.chunks.with_stable_keys(|| self.read(slab, out))
     }
 
     fn put(&self, _: &Slab<'_>, _: MemRef<'_>) -> Result<()> {
         let name = &self.spec.name;
-        Err(ErrorKind::Perm.context(format!("{name}: arrays with a rectilinear chunk grid are only read")))
+        Err(ErrorKind::Perm.context(format!("{name}: an array with a rectilinear chunk grid cannot be written")))
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        self.chunks.stay(|| {
+        self.chunks.with_stable_keys(|| {
             let mut absent = true;
             self.each(slab, |_, chunk, part| {
                 absent = chunk.is_absent(part)?;
@@ -295,7 +301,7 @@ impl VarData for Rectilinear {
         })
     }
 
-    /// No: they are not those of one shape.
+    /// `None`: the chunks have no common shape.
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         Ok(None)
     }
@@ -307,18 +313,20 @@ impl VarData for Rectilinear {
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
             let found = cache.preemption;
-            return Err(ErrorKind::Inval.context(format!("a cache preemption of {found}; 0 to 1 is allowed")));
+            return Err(
+                ErrorKind::Inval.context(format!("the cache preemption is invalid (expected 0 to 1, found {found})"))
+            );
         }
-        self.forget();
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).cache = cache;
+        self.clear_cache();
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).cache = cache;
         Ok(())
     }
 
     fn chunk_cache(&self) -> CacheConfig {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).cache
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).cache
     }
 
-    /// The longest edges: parts of this shape are read in few pieces.
+    /// Returns the longest edges: slabs of this shape touch few chunks.
     fn chunk_shape(&self) -> Option<Vec<u64>> {
         Some(self.spec.chunk_shape.clone())
     }

@@ -1,7 +1,7 @@
-//! The documents of a dataset as the model has them now, written straight to text.
+//! Renders the documents of the current model as text.
 //!
-//! What did not change since it was loaded is rendered from what was loaded, so that nothing foreign is lost and a
-//! dataset that was only looked at stays as it is. Deciding what to write, and writing, is `commit`'s business.
+//! Unchanged parts are rendered from the loaded documents. So foreign members survive, and a dataset without
+//! changes keeps its documents. `commit` decides what to write.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,9 @@ use nczarr_chunkio::Order;
 use nczarr_model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
 use crate::annotation;
+use crate::array_meta::{ArrayMeta, split_codecs};
 use crate::attrs::{
-    self, ARRAY_DIMENSIONS, FILL_VALUE, Kept, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP,
+    self, ARRAY_DIMENSIONS, ExactValues, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP,
     NCZARR_SUPERBLOCK, NETCDF,
 };
 use crate::create::new_properties;
@@ -18,47 +19,46 @@ use crate::dataset::{GroupState, VarState, ZarrDataset};
 use crate::dtype::DType;
 use crate::flavour::{Flavour, dim_names};
 use crate::json::{self, Json, Object, write_list, write_name, write_number, write_strict, write_string};
-use crate::lists;
-use crate::meta::{ArrayMeta, split_codecs};
-use crate::nil;
-use crate::told::Told;
+use crate::nczarr_lists;
+use crate::null_string;
+use crate::preserved_json::PreservedJson;
 use crate::user;
-use crate::var::present_one;
+use crate::var::shown_attribute;
 
-/// The name under which a scalar's dimension is known to readers of dimension names.
+/// The dimension name of a scalar, for readers of dimension names.
 const SCALAR_DIM: &str = "_scalar_";
 
-/// The type recorded for what is no attribute of netCDF's.
-const STRUCTURE: &str = "|J0";
+/// The recorded type of NCZarr's own keys, which are no netCDF attributes.
+const JSON_TYPE: &str = "|J0";
 
-/// Attributes and their recorded types, in the order of writing.
-struct Attributes<'o> {
+/// Writes attributes and their recorded types, in order.
+struct AttributesWriter<'o> {
     out: &'o mut String,
     flavour: Flavour,
-    /// What stands beside the attributes, in NCZarr and in an annotated store.
-    beside: Option<Beside>,
+    /// The records beside the attributes, in NCZarr and in annotated stores.
+    records: Option<AttributeRecords>,
 }
 
 #[derive(Default)]
-struct Beside {
+struct AttributeRecords {
     types: String,
-    kept: Kept,
+    kept: ExactValues,
 }
 
-impl<'o> Attributes<'o> {
+impl<'o> AttributesWriter<'o> {
     fn new(flavour: Flavour, annotate: bool, out: &'o mut String) -> Self {
         out.push('{');
-        let open = || Beside { types: "{".to_owned(), kept: Kept::default() };
-        Self { out, flavour, beside: (annotate || flavour == Flavour::NcZarr).then(open) }
+        let open = || AttributeRecords { types: "{".to_owned(), kept: ExactValues::default() };
+        Self { out, flavour, records: (annotate || flavour == Flavour::NcZarr).then(open) }
     }
 
-    /// The place for the next attribute's value.
+    /// Starts the next attribute; the caller appends its value.
     fn next(&mut self, name: &str) -> &mut String {
         write_name(name, self.out);
         self.out
     }
 
-    /// Records a type, as NCZarr does for everything.
+    /// Records a type; NCZarr does so for every attribute.
     fn record(&mut self, name: &str, recorded: &str) {
         if self.flavour == Flavour::NcZarr {
             self.note(name, recorded);
@@ -66,13 +66,13 @@ impl<'o> Attributes<'o> {
     }
 
     fn note(&mut self, name: &str, recorded: &str) {
-        if let Some(beside) = &mut self.beside {
+        if let Some(beside) = &mut self.records {
             write_name(name, &mut beside.types);
             write_string(recorded, &mut beside.types);
         }
     }
 
-    /// An attribute as it was stored.
+    /// Appends an attribute in its stored form.
     fn keep(&mut self, name: &str, value: &Json, recorded: Option<&str>) {
         write_strict(value, self.next(name));
         if let Some(recorded) = recorded {
@@ -80,9 +80,9 @@ impl<'o> Attributes<'o> {
         }
     }
 
-    /// Ends the document of a plain store, with what its annotation is to hold beside what is about attributes.
+    /// Ends the document of a plain store; `annotation` has the members that do not concern attributes.
     fn end_plain(self, mut annotation: String) {
-        if let Some(beside) = &self.beside {
+        if let Some(beside) = &self.records {
             if beside.types.len() > 1 {
                 write_name("types", &mut annotation);
                 annotation.push_str(&beside.types);
@@ -98,10 +98,10 @@ impl<'o> Attributes<'o> {
         self.out.push('}');
     }
 
-    /// Ends the document of NCZarr, whose recorded types come last.
+    /// Ends an NCZarr document; the recorded types come last.
     fn end(mut self) {
-        self.record(NCZARR_ATTR, STRUCTURE);
-        if let Some(beside) = self.beside.take() {
+        self.record(NCZARR_ATTR, JSON_TYPE);
+        if let Some(beside) = self.records.take() {
             let out = self.next(NCZARR_ATTR);
             out.push_str("{\"types\": ");
             out.push_str(&beside.types);
@@ -117,28 +117,36 @@ impl ZarrDataset {
     /// Appends the `.zattrs` of a variable.
     ///
     /// # Errors
-    /// What of the model cannot be written.
+    /// Attributes or dimensions that cannot be written.
     pub(crate) fn var_attrs(&self, model: &Model, id: VarId, state: &VarState, out: &mut String) -> Result<()> {
         let var = model.var(id)?;
         let stored = &state.stored;
         let dtype = stored.meta.as_ref().map(|meta| &meta.dtype);
         let implied = stored.implied_fill.as_ref();
-        let mut out = Attributes::new(self.flavour, self.annotate, out);
+        let mut out = AttributesWriter::new(self.flavour, self.annotate, out);
         for (name, values) in &var.atts {
-            // A fill value with fields stands in the other document only.
+            // A fill value with fields is only in the other document.
             let elsewhere = implied == Some(values) || !var.xtype.is_atomic();
             if name != FILL_VALUE || !elsewhere {
                 let fill = (name == FILL_VALUE).then_some(var.xtype);
-                self.attribute(model, &mut out, (&stored.attrs, &state.told), name, values, dtype, fill)?;
+                self.write_attribute(
+                    model,
+                    &mut out,
+                    (&stored.attrs, &state.preserved_json),
+                    name,
+                    values,
+                    dtype,
+                    fill,
+                )?;
             }
         }
-        self.hidden(&mut out, &stored.attrs, &var.atts);
+        self.write_hidden(&mut out, &stored.attrs, &var.atts);
         let names = dim_names(model, var)?;
-        // What could not be understood is not replaced.
+        // Unreadable members are not replaced.
         let keep = var.problem.is_some() && stored.dim_names.is_some();
-        // By the names in an annotated store it is known which dimensions are meant.
+        // In an annotated store the names identify the dimensions.
         let unchanged = keep || stored.dim_names.as_ref() == Some(&names) && !self.annotate;
-        if unchanged || !self.named_dims {
+        if unchanged || !self.xarray_dims {
             if let Some(raw) = stored.attrs.get(ARRAY_DIMENSIONS) {
                 out.keep(ARRAY_DIMENSIONS, raw, None);
             }
@@ -149,11 +157,11 @@ impl ZarrDataset {
         }
         if self.flavour == Flavour::NcZarr {
             match stored.attrs.get(NCZARR_ARRAY) {
-                Some(raw) if keep => out.keep(NCZARR_ARRAY, raw, Some(STRUCTURE)),
+                Some(raw) if keep => out.keep(NCZARR_ARRAY, raw, Some(JSON_TYPE)),
                 None if keep => {}
                 raw => {
                     array_object(model, id, raw.and_then(Json::as_object), out.next(NCZARR_ARRAY))?;
-                    out.record(NCZARR_ARRAY, STRUCTURE);
+                    out.record(NCZARR_ARRAY, JSON_TYPE);
                 }
             }
             out.end();
@@ -171,24 +179,24 @@ impl ZarrDataset {
     /// As [`ZarrDataset::var_attrs`].
     pub(crate) fn group_attrs(&self, model: &Model, id: GroupId, state: &GroupState, out: &mut String) -> Result<()> {
         let group = model.group(id)?;
-        let mut out = Attributes::new(self.flavour, self.annotate, out);
+        let mut out = AttributesWriter::new(self.flavour, self.annotate, out);
         for (name, values) in &group.atts {
-            self.attribute(model, &mut out, (&state.attrs, &state.told), name, values, None, None)?;
+            self.write_attribute(model, &mut out, (&state.attrs, &state.preserved_json), name, values, None, None)?;
         }
-        self.hidden(&mut out, &state.attrs, &group.atts);
+        self.write_hidden(&mut out, &state.attrs, &group.atts);
         if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
             write_string(&new_properties(), out.next(NC_PROPERTIES));
             out.record(NC_PROPERTIES, ">S1");
         }
         if self.flavour == Flavour::NcZarr {
             group_object(model, id, out.next(NCZARR_GROUP))?;
-            out.record(NCZARR_GROUP, STRUCTURE);
+            out.record(NCZARR_GROUP, JSON_TYPE);
             if id == GroupId::ROOT {
                 match state.attrs.get(NCZARR_SUPERBLOCK) {
                     Some(raw) => write_strict(raw, out.next(NCZARR_SUPERBLOCK)),
                     None => out.next(NCZARR_SUPERBLOCK).push_str("{\"version\": \"2.0.0\"}"),
                 }
-                out.record(NCZARR_SUPERBLOCK, STRUCTURE);
+                out.record(NCZARR_SUPERBLOCK, JSON_TYPE);
             }
             out.end();
         } else {
@@ -199,13 +207,13 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// One attribute: as it was stored if it still says the same.
+    /// Appends one attribute, in its stored form if its value is unchanged.
     #[allow(clippy::too_many_arguments)] // What of it is there decides which of them count.
-    fn attribute(
+    fn write_attribute(
         &self,
         model: &Model,
-        out: &mut Attributes<'_>,
-        (raw, told): (&Object, &Told),
+        out: &mut AttributesWriter<'_>,
+        (raw, told): (&Object, &PreservedJson),
         name: &str,
         values: &Values,
         dtype: Option<&DType>,
@@ -216,24 +224,24 @@ impl ZarrDataset {
             out.record(name, &user::name_of(model, id)?);
             return Ok(());
         }
-        if let Some(beside) = &mut out.beside {
+        if let Some(beside) = &mut out.records {
             beside.kept.put(name, values);
         }
         if let Some(value) = raw.get(name)
             && value.is_strict()
-            && nil::same(&present_one(raw, name, value, dtype), values)
+            && null_string::is_same(&shown_attribute(raw, name, value, dtype), values)
         {
             let start = out.next(name).len();
             write_strict(value, out.out);
             if self.annotate {
                 self.annotate_type(out, name, values, start, fill);
-            } else if let Some(recorded) = lists::recorded(raw, name) {
+            } else if let Some(recorded) = nczarr_lists::recorded_type(raw, name) {
                 out.record(name, recorded);
             }
             return Ok(());
         }
         let start = out.next(name).len();
-        let typed = self.annotate || out.beside.is_some();
+        let typed = self.annotate || out.records.is_some();
         match told.of(name, values, self) {
             Some(json) => write_strict(json, out.out),
             None => {
@@ -242,28 +250,35 @@ impl ZarrDataset {
         }
         if self.annotate {
             self.annotate_type(out, name, values, start, fill);
-        } else if out.beside.is_some() {
-            out.record(name, &attrs::recorded(values));
+        } else if out.records.is_some() {
+            out.record(name, &attrs::recorded_type(values));
         }
         Ok(())
     }
 
-    /// Records the type of the attribute that was written from `start` on, if it would be read otherwise.
-    fn annotate_type(&self, out: &mut Attributes<'_>, name: &str, values: &Values, start: usize, fill: Option<NcType>) {
+    /// Records the type of the attribute whose text begins at `start`, if its JSON alone is ambiguous.
+    fn annotate_type(
+        &self,
+        out: &mut AttributesWriter<'_>,
+        name: &str,
+        values: &Values,
+        start: usize,
+        fill: Option<NcType>,
+    ) {
         let text = out.out.get(start..).unwrap_or_default();
-        if let Some(recorded) = annotation::needed(values, text, fill, &self.options.limits) {
+        if let Some(recorded) = annotation::type_to_record(values, text, fill, &self.options.limits) {
             out.note(name, &recorded);
         }
     }
 
-    /// Attributes that are never shown but are others': they stay.
-    fn hidden(&self, out: &mut Attributes<'_>, raw: &Object, shown: &Att) {
+    /// Appends hidden attributes of other programs unchanged.
+    fn write_hidden(&self, out: &mut AttributesWriter<'_>, raw: &Object, shown: &Att) {
         let ours = [ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK];
         for (name, value) in raw.iter() {
             let is_ours =
                 ours.contains(&name) || name == NETCDF && self.flavour == Flavour::Zarr && value.as_object().is_some();
             if attrs::is_reserved(name) && !is_ours && !shown.contains_key(name) {
-                out.keep(name, value, lists::recorded(raw, name));
+                out.keep(name, value, nczarr_lists::recorded_type(raw, name));
             }
         }
         if self.flavour == Flavour::Zarr {
@@ -277,7 +292,7 @@ impl ZarrDataset {
     }
 }
 
-/// Appends a `.zgroup`: the one that was read, or a new one.
+/// Appends a `.zgroup`: the loaded one, or a new one.
 pub(crate) fn group(raw: Option<&Object>, out: &mut String) {
     match raw {
         Some(raw) => overlaid(Some(raw), &[], out),
@@ -285,7 +300,7 @@ pub(crate) fn group(raw: Option<&Object>, out: &mut String) {
     }
 }
 
-/// Appends a `.zarray`: the one that was read, with another shape; or a new one.
+/// Appends a `.zarray`: the loaded one with the current shape, or a new one.
 pub(crate) fn array(meta: &ArrayMeta, shape: &[u64], out: &mut String) {
     let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
     if !meta.raw.is_empty() {
@@ -316,13 +331,13 @@ pub(crate) fn array(meta: &ArrayMeta, shape: &[u64], out: &mut String) {
     out.push('}');
 }
 
-/// Appends an object: the members of `raw`, of which those in `ours` have that text, and then what else is in `ours`.
+/// Appends an object: the members of `raw`, with those in `ours` replaced, and then the rest of `ours`.
 fn overlaid(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut String) {
     overlay(raw, ours, out);
     out.push('}');
 }
 
-/// As [`overlaid`], without the end: more members may follow.
+/// As [`overlaid`], without the closing brace.
 pub(crate) fn overlay(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut String) {
     out.push('{');
     for (name, value) in raw.iter().flat_map(|raw| raw.iter()) {
@@ -355,9 +370,9 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String
     if let NcType::User(ty) = var.xtype {
         ours.push((user::TYPE, json::quote(&user::name_of(model, ty)?).into()));
         if let Some(place) = var.atts.get_index_of(FILL_VALUE) {
-            ours.push((lists::FILL, place.to_string().into()));
-        } else if let Some(raw) = raw.as_mut().filter(|raw| raw.contains_key(lists::FILL)) {
-            raw.to_mut().remove(lists::FILL);
+            ours.push((nczarr_lists::FILL, place.to_string().into()));
+        } else if let Some(raw) = raw.as_mut().filter(|raw| raw.contains_key(nczarr_lists::FILL)) {
+            raw.to_mut().remove(nczarr_lists::FILL);
         }
     }
     let raw = raw.as_deref();
@@ -371,7 +386,7 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String
 fn group_object(model: &Model, id: GroupId, out: &mut String) -> Result<()> {
     let group = model.group(id)?;
     out.push_str("{\"dimensions\": ");
-    lists::write_dims(model, group, out)?;
+    nczarr_lists::write_dims(model, group, out)?;
     out.push_str(", \"arrays\": ");
     write_list(group.vars.keys(), out, |name, out| write_string(name, out));
     write_name("groups", out);

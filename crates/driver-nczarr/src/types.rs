@@ -1,8 +1,12 @@
-//! What stored types that netCDF has no word for become: user-defined types of the model, and back.
+//! Conversion between stored types that netCDF lacks and user-defined types of the model.
 //!
-//! A complex number is a compound `_Complex64_t` or `_Complex128_t` with the fields `r` and `i`, bytes are `_Opaque<n>_t`,
-//! bytes of any length `_Bytes_t`, lists of numbers `_List_<type>_t`, all in the root group; a record is a compound named after its variable (`<variable>_t`)
-//! in the variable's group, and so are records inside it. Names that are taken get an underscore more.
+//! * A complex number is a compound `_Complex64_t` or `_Complex128_t` with the fields `r` and `i`.
+//! * Bytes are `_Opaque<n>_t`, bytes of any length `_Bytes_t`, lists of numbers `_List_<type>_t`. All these
+//!   are in the root group.
+//! * A compound is named after its variable (`<variable>_t`), in the variable's group; inner compounds
+//!   likewise.
+//!
+//! Names that are taken get another underscore.
 
 use std::sync::Arc;
 
@@ -11,20 +15,20 @@ use nczarr_model::{
     Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId, name,
 };
 
-use crate::dtype::{DType, Kind, MAX_WIDTH};
-use crate::record::{self, Record};
+use crate::compound::{self, CompoundDType};
+use crate::dtype::{DType, DTypeKind, MAX_WIDTH};
 
-/// The type of a variable, until its own is defined.
+/// The type of a variable until its own is defined.
 pub(crate) const UNDEFINED: NcType = NcType::User(NO_TYPE);
 pub(crate) const NO_TYPE: TypeId = TypeId(u32::MAX);
 
-/// So many bytes of a name are left for what makes it another than the others.
-const SPARE: usize = 32;
+/// Bytes of a name reserved for making it unique.
+const SUFFIX_BYTES: usize = 32;
 
-/// Defines the type of a variable that presents a user-defined one.
+/// Defines the type of a variable with a user-defined type.
 ///
 /// # Errors
-/// What the model says.
+/// Errors of the model.
 pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType, list: Option<NcType>) -> Result<()> {
     let var = model.var(id)?;
     let (group, name) = (var.group, format!("{}_t", var.name));
@@ -40,19 +44,20 @@ pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType, list: Option<N
     Ok(())
 }
 
-/// The netCDF type of a stored one; `name`: what a record is called.
+/// Returns the netCDF type of a stored type; `name` is the name of a compound.
 pub(crate) fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Result<NcType> {
     let root = GroupId::ROOT;
     match dtype.kind {
-        Kind::Complex(part) => {
+        DTypeKind::Complex(part) => {
             let size = part.size().unwrap_or(0);
             let field = |name: &str, offset| Field { name: name.to_owned(), offset, ty: part, shape: Vec::new() };
             let class = TypeClass::Compound { size: 2 * size, fields: vec![field("r", 0), field("i", size)] };
             add(model, root, format!("_Complex{}_t", size * 16), class)
         }
-        Kind::Opaque(size) => add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size }),
-        Kind::Record => {
-            let record = dtype.record.as_ref().ok_or_else(|| ErrorKind::Internal.context("a record without fields"))?;
+        DTypeKind::Opaque(size) => add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size }),
+        DTypeKind::Compound => {
+            let record =
+                dtype.compound.as_ref().ok_or_else(|| ErrorKind::Internal.context("a compound without fields"))?;
             let mut fields = Vec::with_capacity(record.fields.len());
             let mut size = 0;
             for field in &record.fields {
@@ -71,11 +76,11 @@ pub(crate) fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &D
             }
             add(model, group, name.to_owned(), TypeClass::Compound { size, fields })
         }
-        _ => Err(ErrorKind::Internal.context(format!("type {} is no user-defined one", dtype.text))),
+        _ => Err(ErrorKind::Internal.context(format!("type {} is not a user-defined type", dtype.text))),
     }
 }
 
-/// The type of lists of numbers.
+/// Returns the type of lists of numbers.
 fn list_type(model: &mut Model, base: NcType) -> Result<NcType> {
     let name = match base {
         NcType::UByte => "_Bytes_t".to_owned(),
@@ -84,48 +89,51 @@ fn list_type(model: &mut Model, base: NcType) -> Result<NcType> {
     add(model, GroupId::ROOT, name, TypeClass::Vlen { base })
 }
 
-/// The netCDF type of the items of a list; `None` if there is none of their size.
+/// Returns the netCDF type of the items of a list; `None` if no type has their size.
 pub(crate) fn list_base(item: ItemType) -> Option<NcType> {
     let of = |types: [NcType; 4]| types.into_iter().find(|ty| ty.size() == Some(item.size));
     match item.kind {
         ItemKind::Int => of([NcType::Byte, NcType::Short, NcType::Int, NcType::Int64]),
         ItemKind::UInt => of([NcType::UByte, NcType::UShort, NcType::UInt, NcType::UInt64]),
         ItemKind::Float => of([NcType::Float, NcType::Double, NcType::Float, NcType::Double]),
-        // Bytes, and truth values, one by one.
+        // Bytes, and truth values of one byte.
         _ => (item.size == 1).then_some(NcType::UByte),
     }
 }
 
-/// Bytes in memory of a field whose single values take `one`, or of the bytes between fields.
-fn field_bytes(one: usize, field: &record::Field) -> usize {
+/// Returns the bytes in memory of a field whose elements take `one` byte each, or of padding.
+fn field_bytes(one: usize, field: &compound::CompoundField) -> usize {
     let one = if field.name.is_empty() { field.dtype.item_size().unwrap_or(0) } else { one };
-    // Records are limited to sizes that can be counted.
+    // Compounds have a size limit, so this does not overflow.
     field.shape.iter().fold(one, |size, &len| size.saturating_mul(len as usize))
 }
 
-/// The type of a field, and the length of a dimension that it brings: that of text.
+/// Returns the type of a field, and the length of its extra dimension if it is text.
 fn field_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Result<(NcType, Option<u32>)> {
-    let len = |len: usize| u32::try_from(len).map_err(|_| ErrorKind::BadType.context(format!("text of {len}")));
+    let len = |len: usize| {
+        u32::try_from(len)
+            .map_err(|_| ErrorKind::BadType.context(format!("text of {len} bytes is too long for a field")))
+    };
     Ok(match dtype.kind {
-        Kind::Number(ty) => (ty, None),
-        Kind::Half(_) => (NcType::Float, None),
-        Kind::Bool => (NcType::UByte, None),
-        Kind::Char | Kind::Text(1) => (NcType::Char, None),
-        Kind::Text(width) => (NcType::Char, Some(len(width)?)),
-        // A netCDF field holds no text of any script; its code points are all of it.
-        Kind::Utf32(1) => (NcType::UInt, None),
-        Kind::Utf32(chars) => (NcType::UInt, Some(len(chars)?)),
-        // A field has no attributes that could say its unit; the type as stored does.
-        Kind::Time { .. } => (NcType::Int64, None),
+        DTypeKind::Number(ty) => (ty, None),
+        DTypeKind::Half(_) => (NcType::Float, None),
+        DTypeKind::Bool => (NcType::UByte, None),
+        DTypeKind::Char | DTypeKind::Text(1) => (NcType::Char, None),
+        DTypeKind::Text(width) => (NcType::Char, Some(len(width)?)),
+        // netCDF has no field type for text; its code points keep all of it.
+        DTypeKind::Utf32(1) => (NcType::UInt, None),
+        DTypeKind::Utf32(chars) => (NcType::UInt, Some(len(chars)?)),
+        // A field has no attributes for the unit; the stored type has it.
+        DTypeKind::Time { .. } => (NcType::Int64, None),
         _ => (user_type(model, group, name, dtype)?, None),
     })
 }
 
-/// Adds a type, or finds the same one.
+/// Adds a type, or finds an equal one of that name.
 fn add(model: &mut Model, group: GroupId, mut name: String, class: TypeClass) -> Result<NcType> {
     if name.len() > name::MAX_LEN {
-        // Names of types are ours to choose; what they are made of may be as long as a name can be.
-        let stem = name.floor_char_boundary(name::MAX_LEN - SPARE);
+        // Names of types are free; the variable's name may already have the maximum length.
+        let stem = name.floor_char_boundary(name::MAX_LEN - SUFFIX_BYTES);
         name.truncate(stem);
         name.push_str("_t");
     }
@@ -142,18 +150,18 @@ fn add(model: &mut Model, group: GroupId, mut name: String, class: TypeClass) ->
     }
 }
 
-/// The type a variable of a user-defined type is stored as in plain Zarr.
+/// Returns the plain Zarr type of a variable with a user-defined type.
 ///
 /// # Errors
 /// `NC_ENOTNC4` if Zarr has no such type: vlens, enums, and compounds with such fields.
-pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType> {
+pub(crate) fn stored_dtype(model: &Model, id: TypeId, endian: Endian) -> Result<DType> {
     let ty = model.user_type(id)?;
     let none = |what: &str| Err(ErrorKind::NotNc4.context(format!("type {}: Zarr has no {what}", ty.name)));
     let (order, big_endian) = if endian == Endian::Big { ('>', true) } else { ('<', false) };
     match &ty.class {
         TypeClass::Opaque { size } => match *size {
             0 => none("opaque type of no bytes"),
-            size if size > MAX_WIDTH => none("elements of so many bytes"),
+            size if size > MAX_WIDTH => none("elements of that size"),
             size => Ok(DType::from_name(&format!("|V{size}"))),
         },
         TypeClass::Vlen { .. } => none("vlens"),
@@ -172,8 +180,8 @@ pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType>
                     return none("fields without elements");
                 }
                 let dtype = match field.ty {
-                    NcType::User(inner) => stored(model, inner, endian)?,
-                    // Text of one byte has no length of its own: the dimension stays one.
+                    NcType::User(inner) => stored_dtype(model, inner, endian)?,
+                    // One-byte text keeps its dimension.
                     NcType::Char => {
                         let len = shape.pop_if(|len| *len > 1).unwrap_or(1);
                         DType::from_name(&format!("|S{len}"))
@@ -189,26 +197,26 @@ pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType>
                 let len = |size: usize, &len: &u32| size.checked_mul(len as usize);
                 let bytes = field.shape.iter().try_fold(one, len);
                 end = bytes.and_then(|bytes| field.offset.checked_add(bytes)).ok_or(ErrorKind::BadType)?;
-                list.push(record::Field { name: field.name.clone(), dtype, shape });
+                list.push(compound::CompoundField { name: field.name.clone(), dtype, shape });
             }
             list.extend(padding(size.saturating_sub(end)));
-            let record = Record { fields: list };
+            let record = CompoundDType { fields: list };
             if fields.is_empty() || record.pieces().is_none() || record.size() != Some(*size) || *size > MAX_WIDTH {
-                return none("compounds without fields, or with so many, or of so many bytes");
+                return none("compounds without fields, or with that many, or of that size");
             }
             let text = text(&record);
-            Ok(DType { text, kind: Kind::Record, big_endian, record: Some(Arc::new(record)) })
+            Ok(DType { text, kind: DTypeKind::Compound, big_endian, compound: Some(Arc::new(record)) })
         }
     }
 }
 
-/// So many bytes between fields.
-fn padding(bytes: usize) -> Option<record::Field> {
+/// Returns padding of this many bytes.
+fn padding(bytes: usize) -> Option<compound::CompoundField> {
     let dtype = DType::from_name(&format!("|V{bytes}"));
-    (bytes > 0).then(|| record::Field { name: String::new(), dtype, shape: Vec::new() })
+    (bytes > 0).then(|| compound::CompoundField { name: String::new(), dtype, shape: Vec::new() })
 }
 
-/// The type of both parts, if it is a complex number as we call it.
+/// Returns the type of both parts, if it is a complex number by our names.
 fn complex(ty: &UserType) -> Option<NcType> {
     let TypeClass::Compound { size, fields } = &ty.class else { return None };
     let [r, i] = &fields[..] else { return None };
@@ -224,11 +232,11 @@ fn complex(ty: &UserType) -> Option<NcType> {
     (*size == 2 * half && plain(r, "r", 0) && plain(i, "i", half)).then_some(part)
 }
 
-/// The JSON of a record.
-pub(crate) fn text(record: &Record) -> String {
+/// Returns the JSON of a compound.
+pub(crate) fn text(record: &CompoundDType) -> String {
     let fields = record.fields.iter().map(|field| {
         let ty = match field.dtype.kind {
-            Kind::Record => field.dtype.text.clone(),
+            DTypeKind::Compound => field.dtype.text.clone(),
             _ => crate::json::quote(&field.dtype.text),
         };
         let name = crate::json::quote(&field.name);

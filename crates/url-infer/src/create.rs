@@ -1,7 +1,7 @@
-//! [`infer_create`]: what a new dataset at a target is to be.
+//! [`infer_create`]: decides the kind of a new dataset at a target.
 //!
-//! An explicit `mode` decides; else the scheme; else the ending of the path. Names are words: whether a driver or
-//! map of that name is there, the registry knows. A caller whose plugins have modes of their own asks them first.
+//! An explicit `mode` decides, then the scheme, then the ending of the path. The result has names only; the
+//! registry knows which drivers and maps exist. A caller with plugin modes checks those first.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::{Scheme, Target};
 
-/// What a new dataset is to be, by names.
+/// The kind of a new dataset, by names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatePlan {
     /// The driver's name: `nczarr`, `classic`, `hdf5`, `hdf4` or `cdl`.
     pub driver: &'static str,
-    /// The map's name, or a scheme of its; `None` for a driver that uses none.
+    /// The map's name or scheme; `None` for a driver without maps.
     pub map: Option<String>,
-    /// The driver that takes the place of `driver` in a build without that one.
+    /// The replacement for `driver` in a build without it.
     pub fallback: Option<&'static str>,
-    /// Why, for people.
+    /// The reason, for messages.
     pub reason: String,
 }
 
@@ -66,16 +66,16 @@ const ENDINGS: &[(&str, &str, Option<&str>)] = &[
     ("cdl", "cdl", None),
 ];
 
-/// Endings of names of single files.
+/// Endings of single files.
 const FILES: &[&str] =
     &["nc", "nc3", "nc4", "cdf", "cdl", "zip", "h5", "hdf5", "he5", "hdf", "hdf4", "h4", "he4", "hdfeos"];
 
-/// Whether the name of a target is that of a single file, by its ending.
+/// Whether the target is a single file, judged by its ending.
 pub fn names_a_file(target: &Target) -> bool {
     ending(&target.path).is_some_and(|ending| FILES.contains(&ending.as_str()))
 }
 
-/// The driver of netCDF-4 files, which hold all that netCDF knows.
+/// The driver of netCDF-4 files, which support the full data model.
 const NETCDF4: &str = "hdf5";
 /// The driver of netCDF files in a build without [`NETCDF4`].
 const CLASSIC: &str = "classic";
@@ -89,13 +89,13 @@ fn find<'t>(target: &'t Target, table: &[(&str, &'static str)]) -> Option<(&'t s
         .find_map(|mode| table.iter().find(|(word, _)| word == mode).map(|(_, name)| (mode.as_str(), *name)))
 }
 
-/// Says what a new dataset at `target` is to be.
+/// Decides the kind of a new dataset at `target`.
 ///
 /// # Errors
-/// `NC_EINVAL` if neither mode, scheme nor ending says it, with a list of what would.
+/// `NC_EINVAL` if mode, scheme and ending do not decide; the message lists the possibilities.
 pub fn infer_create(target: &Target) -> Result<CreatePlan> {
     if target.has_mode("bytes") {
-        return Err(ErrorKind::Inval.context(format!("{target}: mode bytes reads files in place; it cannot create")));
+        return Err(ErrorKind::Inval.context(format!("{target}: mode `bytes` only reads; it cannot create a dataset")));
     }
     let map_word = find(target, MAPS);
     if let Some((mode, driver)) = find(target, DRIVERS) {
@@ -103,7 +103,7 @@ pub fn infer_create(target: &Target) -> Result<CreatePlan> {
         return Ok(CreatePlan { driver, map, fallback: None, reason: format!("mode {mode}") });
     }
     match (map_word, &target.scheme) {
-        // `file` is where files of any format lie, so it leaves the format to the ending.
+        // `file` holds files of any format, so the ending decides.
         (Some((mode, map)), _) if mode != "file" => {
             let (map, reason) = (Some(map.to_owned()), format!("mode {mode}"));
             Ok(CreatePlan { driver: "nczarr", map, fallback: None, reason })
@@ -113,12 +113,13 @@ pub fn infer_create(target: &Target) -> Result<CreatePlan> {
             Ok(CreatePlan { driver: "nczarr", map, fallback: None, reason })
         }
         (file, Scheme::Path | Scheme::File) => by_ending(target, file.is_some()),
-        _ => Err(ErrorKind::Inval
-            .context(format!("{target}: nothing says what to create; name a format, for instance #mode=nczarr,s3"))),
+        _ => Err(ErrorKind::Inval.context(format!(
+            "{target}: the format of the new dataset is not specified; name one, for instance #mode=nczarr,s3"
+        ))),
     }
 }
 
-/// The map of a Zarr dataset, where the mode named the driver.
+/// Returns the map of a Zarr dataset, if the mode named the driver.
 fn map_of(target: &Target, word: Option<(&str, &'static str)>) -> String {
     match (word, &target.scheme) {
         (Some((_, map)), _) => map,
@@ -148,12 +149,13 @@ fn by_ending(target: &Target, in_directory: bool) -> Result<CreatePlan> {
         }
         None if in_directory => Ok(plan("nczarr", Some("file"), "mode file".to_owned())),
         None => Err(ErrorKind::Inval.context(format!(
-            "{target}: the ending .{ending} does not say what to create; there are {KNOWN}; or name a format, for instance #mode=nczarr"
+            "{target}: the ending .{ending} names no format (expected {KNOWN}); or name a format, for instance #mode=nczarr"
         ))),
     }
 }
 
-/// The ending of the last name, in lower case; none behind a trailing `/`, or in `.name` and `name.`.
+/// Returns the ending of the last name, in lower case; `None` after a trailing `/`, or for `.name` and
+/// `name.`.
 fn ending(path: &str) -> Option<String> {
     if path.ends_with('/') || (cfg!(windows) && path.ends_with('\\')) {
         return None;

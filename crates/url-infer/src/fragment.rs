@@ -1,7 +1,7 @@
 //! The fragment's grammar: `key=value&key=value&word`.
 //!
-//! Keys come in any letter case; a word alone is a value of `mode`, except where it is a known key that needs no
-//! value (`log`), or unknown and beside a `mode=`: then it is somebody's key.
+//! Keys ignore letter case. A single word is a value of `mode`, with two exceptions. It is a key if it is a
+//! known key without a value (`log`), or if it is unknown and a `mode=` exists.
 //!
 //! Source: NCZarr manual, section on URL fragments; the multi-value `mode` of netCDF-C.
 
@@ -9,9 +9,9 @@ use std::borrow::Cow;
 
 use nczarr_model::{ErrorKind, Result};
 
-/// Words of `mode` that mean something to the project's own drivers and maps, or are refused by name.
+/// Words of `mode` for the project's own drivers and maps, and words that are rejected by name.
 ///
-/// Only used to tell a plain path's fragment from a file name with a `#`; in a URL any word is taken.
+/// They only distinguish a plain path's fragment from a file name with a `#`; a URL accepts any word.
 const WORDS: &[&str] = &[
     "nczarr",
     "zarr",
@@ -59,28 +59,28 @@ const WORDS: &[&str] = &[
     "udf9",
 ];
 
-/// Keys other than `mode` that mean something, by their main names.
+/// Known keys other than `mode`, by their main names.
 const KEYS: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region", "endpoint"];
 
-/// Keys that mean something with a value only.
+/// Known keys that need a value.
 const VALUED: &[&str] = &["zipdir", "missing_chunks", "dimension_separator", "forbidden", "exclusive"];
 
 /// Other spellings of keys.
 const ALIASES: &[(&str, &str)] = &[("awsprofile", "aws.profile"), ("awsregion", "aws.region")];
 
-/// What a fragment says, before any rule is applied.
+/// A parsed fragment before any rule is applied.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// Pairs other than `mode`, keys in lower case by their main names.
+    /// Pairs other than `mode`; keys in lower case by their main names.
     pub(crate) pairs: Vec<(String, String)>,
-    /// Values of `mode` and single words, in lower case, in order, repeats included.
+    /// Values of `mode` and single words, in lower case, in order, with repeats.
     pub(crate) modes: Vec<String>,
     /// One line per word that was taken as a mode.
     pub(crate) steps: Vec<String>,
 }
 
 impl Fragment {
-    /// Adds what `text` (without `#` or brackets) says.
+    /// Adds the contents of `text`, without `#` or brackets.
     pub(crate) fn add(&mut self, text: &str) -> Result<()> {
         let is_mode =
             |piece: &str| piece.split_once('=').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("mode"));
@@ -103,7 +103,7 @@ impl Fragment {
     fn pair(&mut self, key: Cow<'_, str>, value: &str) {
         if key == "mode" {
             let values = value.split(',').map(str::trim).filter(|value| !value.is_empty());
-            // Most words are ASCII, which is quicker.
+            // A fast path for ASCII words.
             let lower = |word: &str| if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
             self.modes.extend(values.map(lower));
         } else {
@@ -131,26 +131,26 @@ fn main_name(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a value of `mode`, in lower case, is one that the project gives a meaning to.
+/// Whether the project defines this value of `mode`, given in lower case.
 pub fn is_known_mode(mode: &str) -> bool {
     WORDS.contains(&mode)
 }
 
-/// The values of `mode` that the project gives a meaning to.
+/// Returns the values of `mode` that the project defines.
 pub fn known_modes() -> &'static [&'static str] {
     WORDS
 }
 
-/// The keys of a fragment that the project gives a meaning to, by their main names and in lower case.
+/// Returns the fragment keys that the project defines, by their main names and in lower case.
 pub fn known_keys() -> Vec<&'static str> {
     let all = ["mode"].iter().chain(KEYS).chain(VALUED).copied();
     all.collect()
 }
 
-/// Whether `text`, found behind a `#` of a plain path, is a fragment rather than the end of a file name.
+/// Whether `text`, the part after a `#` of a plain path, is a fragment rather than the end of a file name.
 ///
-/// It is if every piece is a known word or a `key=value` whose key looks like one. A value with a `/` counts only
-/// behind a known key, or beside a `mode`, and so does an unknown word: `run#a=b/x.zarr` is a path.
+/// It is if every piece is a known word, or a `key=value` with a plausible key. A value with a `/` needs a
+/// known key or a `mode`; an unknown word needs a `mode`. So `run#a=b/x.zarr` is a path.
 pub(crate) fn looks_like_fragment(text: &str) -> bool {
     let is_mode = |key: &str| key.eq_ignore_ascii_case("mode");
     let sure = text.split('&').any(|piece| piece.split_once('=').is_some_and(|(key, _)| is_mode(key)));

@@ -1,8 +1,8 @@
-//! From a path or URL to a [`Target`]: scheme, path, fragment, modes.
+//! Parses a path or URL into a [`Target`]: scheme, path, fragment, modes.
 //!
-//! [`parse`] reads what was typed, without opening anything and without knowing which drivers and maps are there:
-//! words it does not know stay in [`Target::modes`], schemes it does not know become [`Scheme::Other`], and the
-//! registry decides about both. [`infer_create, names_a_file`] says what a new dataset at a target is to be.
+//! [`parse`] opens nothing and does not know which drivers and maps exist. Unknown words stay in
+//! [`Target::modes`], and unknown schemes become [`Scheme::Other`]; the registry decides about both.
+//! [`infer_create`] and [`names_a_file`] decide the kind of a new dataset.
 #![forbid(unsafe_code)]
 
 mod create;

@@ -2,12 +2,12 @@
 //!
 //! * A URL is `scheme://…` with a scheme of two letters or more, or `file:/path`. Everything else is a path:
 //!   `C:\x`, `a:b.nc`, `file:x`.
-//! * A URL's fragment starts at its first `#`; `\#`, as some shells leave it, is the same. Brackets before a URL,
-//!   `[key=value]`, are the older way to write a fragment.
-//! * A `file:` URL is not percent-decoded and has neither host nor query: what follows `file://` up to the `#` is
-//!   the path, relative if it does not start with `/`.
-//! * A plain path's fragment is what follows its last `#`, if it reads like one (`x.zarr#mode=zarr`, `x#zarr`);
-//!   nothing is opened to find out. A file whose own name ends like that is reached by a fragment behind it
+//! * A URL's fragment starts at its first `#` or `\#`, which some shells produce. Brackets before a URL,
+//!   `[key=value]`, are the older form of a fragment.
+//! * A `file:` URL is not percent-decoded and has neither host nor query. The path is the text between
+//!   `file://` and the `#`, and is relative if it does not start with `/`.
+//! * A plain path's fragment follows its last `#`, if it looks like a fragment (`x.zarr#mode=zarr`,
+//!   `x#zarr`); nothing is opened to find out. For a file with such a name, append a fragment
 //!   (`x#zarr#mode=nczarr`).
 //!
 //! Source: RFC 3986 for the parts of a URL; NCZarr manual and netCDF-C for the rest.
@@ -20,7 +20,8 @@ use crate::{Scheme, Target, rules};
 /// Parses a path or URL and applies the rules of the fragment: macros, inferences, negations.
 ///
 /// # Errors
-/// `NC_EURL` for a malformed URL, `NC_EINVAL` for a path with a NUL byte, `NC_ENOTBUILT` for DAP, which is not spoken here.
+/// `NC_EURL` for a malformed URL, `NC_EINVAL` for a path with a NUL byte, `NC_ENOTBUILT` for DAP, which is
+/// not supported.
 ///
 /// # Examples
 /// ```
@@ -56,7 +57,7 @@ pub fn parse(path: &str) -> Result<Target> {
     }
 }
 
-/// Scheme, host and path, for messages.
+/// Returns scheme, host and path, for messages.
 fn place(target: &Target) -> String {
     Target { modes: Vec::new(), ..target.clone() }.to_string()
 }
@@ -74,7 +75,7 @@ fn blank(scheme: Scheme, path: &str) -> Target {
     }
 }
 
-/// A plain path, with the fragment it may carry.
+/// Parses a plain path and its fragment.
 fn plain(text: &str) -> Result<(Target, Fragment)> {
     let mut fragment = Fragment::default();
     if let Some((path, tail)) = text.rsplit_once('#')
@@ -124,7 +125,7 @@ fn url(text: &str) -> Result<Option<(Target, Fragment)>> {
     Ok(Some((target, fragment)))
 }
 
-/// The contents of leading brackets, and what follows them.
+/// Splits leading brackets and their contents from the rest.
 fn brackets(mut text: &str) -> (Vec<&str>, &str) {
     let mut inside = Vec::new();
     while let Some((content, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
@@ -134,7 +135,7 @@ fn brackets(mut text: &str) -> (Vec<&str>, &str) {
     (inside, text)
 }
 
-/// The scheme, and what follows the colon; `None` if `text` is no URL.
+/// Splits the scheme from the text after the colon; `None` if `text` is not a URL.
 fn scheme(text: &str) -> Option<(Scheme, &str)> {
     let (name, rest) = text.split_once(':')?;
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
@@ -155,10 +156,10 @@ fn has_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-/// The path of a `file:` URL, given what follows the colon.
+/// Parses the path of a `file:` URL from the text after the colon.
 fn file_path(rest: &str) -> Result<&str> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
-    // `file:///C:/x` is `C:/x` where drives exist; elsewhere `/C:/x` is a path like any other.
+    // `file:///C:/x` is `C:/x` on systems with drives; elsewhere `/C:/x` is an ordinary path.
     let path = match path.strip_prefix('/') {
         Some(drive) if cfg!(windows) && has_drive(drive) => drive,
         _ => path,
@@ -169,7 +170,7 @@ fn file_path(rest: &str) -> Result<&str> {
     Ok(path)
 }
 
-/// A URL with a host, given what follows the colon.
+/// Parses a URL with a host from the text after the colon.
 fn remote(scheme: Scheme, rest: &str) -> Result<Target> {
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     let (rest, query) = match rest.split_once('?') {
@@ -177,7 +178,7 @@ fn remote(scheme: Scheme, rest: &str) -> Result<Target> {
         None => (rest, None),
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // The last `@`: if a password has one in it, no part of it is taken for the host and printed.
+    // The last `@`: a password may contain one, and must not be taken as the host and printed.
     let (user_info, host) = match authority.rsplit_once('@') {
         Some((user_info, host)) => (Some(user_info.to_owned()), host),
         None => (None, authority),
@@ -186,7 +187,7 @@ fn remote(scheme: Scheme, rest: &str) -> Result<Target> {
     Ok(Target { host: (!host.is_empty()).then(|| host.to_owned()), user_info, query, ..blank(scheme, path) })
 }
 
-/// Refuses hosts that cannot be. What was written is not repeated: a bad host may be a bad password.
+/// Rejects impossible hosts. Errors do not repeat the text, because it may be part of a password.
 fn check_host(scheme: &Scheme, host: &str, path: &str) -> Result<()> {
     let bad = |what: &str| Err(ErrorKind::Url.context(format!("{}: URL: {what}", scheme.name().unwrap_or_default())));
     let (name, port) = match host.strip_prefix('[') {
@@ -212,7 +213,7 @@ fn check_host(scheme: &Scheme, host: &str, path: &str) -> Result<()> {
         return bad("the host has a character no host can have");
     }
     match scheme {
-        // A scheme of somebody else may name things without a host, but something it must name.
+        // A foreign scheme may have no host, but the URL must name an object.
         Scheme::Other(_) if name.is_empty() && (port.is_some() || path.is_empty()) => bad("it names nothing"),
         Scheme::Other(_) => Ok(()),
         _ if name.is_empty() => bad("it has no host"),
@@ -220,7 +221,7 @@ fn check_host(scheme: &Scheme, host: &str, path: &str) -> Result<()> {
     }
 }
 
-/// The mode that scheme or host brings.
+/// Adds the mode that the scheme or host implies.
 fn scheme_modes(target: &mut Target, fragment: &mut Fragment) {
     let (mode, why) = match &target.scheme {
         Scheme::S3 => ("s3", "scheme s3:".to_owned()),
@@ -230,7 +231,7 @@ fn scheme_modes(target: &mut Target, fragment: &mut Fragment) {
         Scheme::Http | Scheme::Https => {
             let host = target.host.as_deref().unwrap_or_default().to_ascii_lowercase();
             let host = host.split(':').next().unwrap_or_default();
-            // A URL that says how it is to be reached is not guessed about.
+            // A URL with an explicit way of access is not changed.
             let named = ["bytes", "http", "file", "zip", "s3", "gs3", "dap2", "dap4"];
             if fragment.modes.iter().any(|mode| named.contains(&mode.as_str())) {
                 return;

@@ -1,16 +1,16 @@
-//! Inferences and negations: what a value of `mode` brings with it and what it takes away.
+//! Inferences and negations between values of `mode`.
 //!
-//! Differs from netCDF-C 4.10 on purpose in one row: `noxarray` brings `nczarr` only, so it never turns a dataset
-//! into a pure Zarr one.
+//! One row differs from netCDF-C 4.10 on purpose: `noxarray` implies only `nczarr`, so it never makes a
+//! dataset plain Zarr.
 
-/// If the first is there, so is the second.
+/// The first value implies the second.
 const INFERENCES: &[(&str, &str)] = &[("xarray", "zarr"), ("zarr", "nczarr"), ("noxarray", "nczarr")];
 
-/// If the first is there, the second is not.
+/// The first value removes the second.
 const NEGATIONS: &[(&str, &str)] =
     &[("noxarray", "xarray"), ("bytes", "nczarr"), ("bytes", "zarr"), ("bytes", "xarray"), ("bytes", "noxarray")];
 
-/// Applies the rules to `modes` until nothing changes; each value stays once.
+/// Applies the rules to `modes` and removes repeats.
 pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<String>) {
     let mut at = 0;
     while let Some(mode) = modes.get(at) {
@@ -20,7 +20,7 @@ pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<String>) {
             at += 1;
         }
     }
-    // One pass suffices: a rule's result stands left only in later rules.
+    // One pass suffices: the result of a rule is only used by later rules.
     for (from, to) in INFERENCES {
         if has(modes, from) && !has(modes, to) {
             steps.push(["mode ", from, " implies ", to].concat());

@@ -1,14 +1,14 @@
-//! [`Target`]: what a path or URL says, before anything is looked at.
+//! [`Target`]: a parsed path or URL; nothing has been opened yet.
 //!
 //! User-info, query and unknown fragment values may be secrets, so neither `Debug` nor `Display` prints them.
 
 use std::fmt;
 
-/// How the place is reached.
+/// The way of access to a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
-    /// A plain path: no scheme was written.
+    /// A plain path without a scheme.
     Path,
     /// `file:`.
     File,
@@ -20,12 +20,13 @@ pub enum Scheme {
     S3,
     /// `gs3:`.
     Gs3,
-    /// Any other, in lower case: for instance a map plugin's own. Whether anybody serves it, the registry knows.
+    /// Any other scheme, in lower case, for instance a map plugin's. The registry knows whether it is
+    /// supported.
     Other(String),
 }
 
 impl Scheme {
-    /// The scheme as it is written before the colon, in lower case; `None` for a plain path.
+    /// Returns the scheme as written before the colon, in lower case; `None` for a plain path.
     pub fn name(&self) -> Option<&str> {
         Some(match self {
             Self::Path => return None,
@@ -38,7 +39,7 @@ impl Scheme {
         })
     }
 
-    /// Whether the place is a path of the local file system.
+    /// Whether the target is a path of the local file system.
     pub fn is_local(&self) -> bool {
         matches!(self, Self::Path | Self::File)
     }
@@ -47,44 +48,44 @@ impl Scheme {
 /// A parsed path or URL.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
-    /// How the place is reached.
+    /// The way of access.
     pub scheme: Scheme,
-    /// For files the path as the system wants it (not percent-decoded); otherwise the path of the URL, as written.
+    /// For files the path for the system (not percent-decoded); otherwise the path of the URL, as written.
     pub path: String,
-    /// Host, with its port if one was given, as written.
+    /// Host, with its port if given, as written.
     pub host: Option<String>,
     /// User-info of the URL, as written. Never printed.
     pub user_info: Option<String>,
     /// Query of the URL, without the `?`. Never printed.
     pub query: Option<String>,
-    /// The fragment's pairs except `mode`, keys in lower case and by their main names (`aws.profile`, `aws.region`),
-    /// in order of appearance.
+    /// The fragment's pairs except `mode`: keys in lower case by their main names (`aws.profile`,
+    /// `aws.region`), in order.
     pub fragment: Vec<(String, String)>,
-    /// The values of `mode` after macros, inferences and negations, in lower case, each once: those written, in
-    /// order of appearance, then those inferred.
+    /// The values of `mode` after macros, inferences and negations, in lower case, each once: first the
+    /// written ones in order, then the inferred ones.
     ///
-    /// A pure Zarr dataset is asked for by `zarr`; its driver's word `nczarr` is then there too.
+    /// `zarr` requests plain Zarr; its driver's word `nczarr` is then present too.
     pub modes: Vec<String>,
-    /// What was done to get here, for people: one line per rule that changed something.
+    /// The rules that changed something, one line each, for messages.
     pub steps: Vec<String>,
 }
 
-/// Fragment keys whose values are harmless.
+/// Fragment keys with harmless values.
 const PRINTED: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region"];
 
 impl Target {
-    /// Whether `mode` holds `value`, given in lower case.
+    /// Whether `mode` has `value`, given in lower case.
     pub fn has_mode(&self, value: &str) -> bool {
         self.modes.iter().any(|mode| mode == value)
     }
 
-    /// The value of a fragment key, given in lower case; the last one wins.
+    /// Returns the value of a fragment key, given in lower case; the last one wins.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fragment.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 }
 
-/// The place and the modes, for messages; without user-info, query and the rest of the fragment.
+/// Prints location and modes, without user-info, query and the rest of the fragment.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(scheme) = self.scheme.name() {

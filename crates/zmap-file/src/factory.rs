@@ -1,4 +1,4 @@
-//! [`FileMaps`]: opens, creates and deletes datasets in directories.
+//! [`FileMaps`]: the factory that opens, creates and deletes datasets in directories.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::FileMap;
 
-/// What the factory is called.
+/// The factory's name and scheme.
 pub static INFO: MapInfo =
     MapInfo { name: "file", schemes: &["file"], magic: &[], about: "a directory tree, one file per object" };
 
@@ -44,7 +44,7 @@ nczarr_dispatch::inventory::submit! { MapPlugin(&FileMaps) }
 
 fn path_of(path: &str) -> Result<&Path> {
     if path.is_empty() {
-        return Err(ErrorKind::Inval.context("an empty path names no directory"));
+        return Err(ErrorKind::Inval.context("the path is empty; name a directory"));
     }
     Ok(Path::new(path))
 }

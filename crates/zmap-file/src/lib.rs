@@ -1,11 +1,11 @@
 //! A directory tree as a map: each object is a file, each `/` of a key a directory.
 //!
-//! [`FileMap`] is the map, [`FileMaps`] its factory. On Linux every path is resolved beneath an open
-//! directory without following symbolic links, new objects appear by one `linkat`, and replacing takes a
-//! byte lock that conditional writes of other processes take too. Elsewhere a plain form over [`std::fs`]
-//! keeps the same guarantees at a higher price.
+//! [`FileMap`] is the map, [`FileMaps`] its factory. On Linux every path is resolved below an open directory
+//! without following symbolic links. New objects appear by one `linkat`. Replacing takes a byte lock, which
+//! conditional writes of other processes take too. Other systems use a portable form over [`std::fs`] with
+//! the same guarantees at a higher cost.
 //!
-//! What it does not know: what the objects mean. Read [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
+//! The map does not interpret objects. Read [`nczarr_dispatch::ZMap`] first for the guarantees.
 #![forbid(unsafe_code)]
 
 mod factory;

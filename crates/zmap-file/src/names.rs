@@ -1,4 +1,4 @@
-//! The names this crate keeps for itself, and what the names found in a directory mean.
+//! Reserved names, and the meaning of names in a directory.
 
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,38 +8,38 @@ use nczarr_dispatch::Key;
 /// The file in the root of a dataset whose bytes are locked while objects are replaced.
 pub(crate) const LOCK: &str = ".nczarr-lock";
 
-/// The most bytes that a name in a directory has on the usual file systems.
+/// The most bytes of a name on common file systems.
 pub(crate) const MAX_SEGMENT: usize = 255;
 
-/// How the names of temporary files begin.
+/// The prefix of temporary files.
 const TEMP: &str = ".nczarr-tmp-";
 
-/// Whether a segment names a file of ours rather than an object.
+/// Whether a segment is the name of one of this crate's own files.
 pub(crate) fn is_reserved(segment: &str) -> bool {
     segment == LOCK || segment.starts_with(TEMP)
 }
 
-/// Whether a name is that of a temporary file.
+/// Whether a name belongs to a temporary file.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMP)
 }
 
-/// Whether a key has a segment that no object may have.
+/// Whether a key has a reserved segment.
 pub(crate) fn has_reserved(key: &Key) -> bool {
     key.as_str().contains(".nczarr-") && key.segments().any(is_reserved)
 }
 
-/// Whether a name is one that network file systems give to a file which was replaced while it is still open.
+/// Whether a network file system made this name for a file that was replaced while open.
 fn is_leftover(name: &str) -> bool {
     name.strip_prefix(".nfs").is_some_and(|rest| rest.len() >= 16 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Whether a name found in a directory can be a segment of a key.
+/// Whether a name in a directory can be a segment of a key.
 pub(crate) fn is_segment(name: &str) -> bool {
     !is_reserved(name) && !is_leftover(name) && Key::is_segment(name)
 }
 
-/// A name found in a directory as text to show, if it can be no segment of a key and is not ours.
+/// Returns a name as text to show, if it cannot be a segment of a key and is not reserved.
 pub(crate) fn unnamable(name: &[u8]) -> Option<String> {
     let is_ours = |name: &str| is_reserved(name) || is_leftover(name) || Key::is_segment(name);
     match str::from_utf8(name) {
@@ -49,19 +49,19 @@ pub(crate) fn unnamable(name: &[u8]) -> Option<String> {
     }
 }
 
-/// A name for a temporary file. Another process may have the same number in its own name space: whoever
-/// creates the file insists on a new one and asks again.
+/// Returns a name for a temporary file. A process in another name space may use the same number, so the
+/// creator insists on a new file and retries.
 pub(crate) fn temporary() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    // Some systems have no processes, and say so by a panic.
+    // Some systems have no processes, and panic here.
     let process = if cfg!(target_family = "wasm") { 0 } else { process::id() };
     format!("{TEMP}{process}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The key of the directory an object lies in, and the object's name there.
+/// Splits a key into the directory and the object's name in it.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) fn split(key: &Key) -> (&str, &str) {
-    // The last segment is short: a search made for long texts takes longer.
+    // The last segment is short, so a byte loop is faster than a search.
     let at = key.as_str().bytes().rposition(|byte| byte == b'/');
     at.map_or(("", key.as_str()), |at| (&key.as_str()[..at], &key.as_str()[at + 1..]))
 }

@@ -1,4 +1,4 @@
-//! [`MemMaps`]: the datasets of this process, by name.
+//! [`MemMaps`]: the factory of this process's named datasets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use nczarr_dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, Op
 use nczarr_model::{ErrorKind, Result};
 
 use crate::MemMap;
-use crate::store::Store;
+use crate::store::ObjectTable;
 
-/// What the factory is called.
+/// The factory's name and scheme.
 pub static INFO: MapInfo =
     MapInfo { name: "mem", schemes: &["memory"], magic: &[], about: "memory of this process, by name" };
 
@@ -17,9 +17,9 @@ pub static INFO: MapInfo =
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemMaps;
 
-static STORES: Mutex<BTreeMap<String, Arc<Store>>> = Mutex::new(BTreeMap::new());
+static STORES: Mutex<BTreeMap<String, Arc<ObjectTable>>> = Mutex::new(BTreeMap::new());
 
-fn stores() -> MutexGuard<'static, BTreeMap<String, Arc<Store>>> {
+fn stores() -> MutexGuard<'static, BTreeMap<String, Arc<ObjectTable>>> {
     STORES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -57,7 +57,7 @@ impl MapFactory for MemMaps {
             }
             if !request.markers.iter().any(|marker| store.get(marker).is_some()) {
                 return Err(ErrorKind::Object.context(format!(
-                    "memory://{name} is not empty and not recognisably a dataset: it holds none of {}",
+                    "memory://{name} is not empty and not a recognised dataset (expected one of {})",
                     request.markers.join(", ")
                 )));
             }

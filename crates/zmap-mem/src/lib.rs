@@ -1,9 +1,9 @@
-//! Memory as a map: a dataset that lives as long as the process, or as long as somebody holds it.
+//! Memory as a map: a dataset that lives as long as the process, or as long as its owner.
 //!
-//! [`MemMap`] is the map. One made by [`MemMap::new`] is its holder's own; [`MemMaps`], the factory, keeps
-//! datasets by name, so that one can be created, closed and opened again within a process.
+//! [`MemMap`] is the map. [`MemMap::new`] makes one that belongs to its owner. [`MemMaps`], the factory,
+//! keeps datasets by name, so that a process can create, close and reopen them.
 //!
-//! What it does not know: what the objects mean. Read [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
+//! The map does not interpret objects. Read [`nczarr_dispatch::ZMap`] first for the guarantees.
 #![forbid(unsafe_code)]
 
 mod factory;

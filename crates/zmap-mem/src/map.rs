@@ -1,4 +1,4 @@
-//! [`MemMap`]: the map's methods over a store.
+//! [`MemMap`]: the map's methods over an [`ObjectTable`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,39 +10,39 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::store::{Entry, Intent, Outcome, Store};
+use crate::store::{Intent, ObjectTable, PutOutcome, StoredObject};
 
-/// Lost races after which [`MemMap::update`] lets its like through one at a time.
-const RACES: usize = 4;
+/// The number of lost races after which [`MemMap::update`] takes turns with its competitors.
+const RACES_BEFORE_TURNS: usize = 4;
 
-/// Lost races after which it gives up.
-const TRIES: usize = 10_000;
+/// The number of lost races after which it gives up.
+const MAX_RACES: usize = 10_000;
 
-/// A dataset in memory. Copies share it.
+/// A dataset in memory. Clones share it.
 #[derive(Clone)]
 pub struct MemMap {
-    store: Arc<Store>,
+    store: Arc<ObjectTable>,
     name: String,
     writable: bool,
 }
 
-/// The mark of one state of one object.
+/// The version of one object.
 #[derive(PartialEq)]
-struct Mark {
+struct MemVersion {
     store: u64,
     version: u64,
 }
 
 impl MemMap {
-    /// An empty dataset, known to nobody but its holder.
+    /// Makes an empty dataset without a name.
     pub fn new() -> Self {
         Self::over(Arc::default(), String::new(), true)
     }
 
-    /// A dataset of these objects, as [`MemMap::snapshot`] gives them.
+    /// Makes a dataset of these objects, in the form of [`MemMap::snapshot`].
     ///
     /// # Errors
-    /// `NC_EINVAL` if a key is none, `NC_EOBJECT` if one is a prefix of another.
+    /// `NC_EINVAL` for an invalid key, `NC_EOBJECT` if one key is a prefix of another.
     pub fn from_objects(objects: impl IntoIterator<Item = (String, impl AsRef<[u8]>)>) -> Result<Self> {
         let map = Self::new();
         for (key, value) in objects {
@@ -51,17 +51,17 @@ impl MemMap {
         Ok(map)
     }
 
-    pub(crate) fn over(store: Arc<Store>, name: String, writable: bool) -> Self {
+    pub(crate) fn over(store: Arc<ObjectTable>, name: String, writable: bool) -> Self {
         Self { store, name, writable }
     }
 
-    /// The same dataset, for reading only.
+    /// Returns the same dataset for reading only.
     #[must_use]
     pub fn read_only(&self) -> Self {
         Self { writable: false, ..self.clone() }
     }
 
-    /// All objects by key. Their bytes are shared, not copied.
+    /// Returns all objects by key. Their bytes are shared, not copied.
     pub fn snapshot(&self) -> BTreeMap<String, Arc<[u8]>> {
         self.store.snapshot()
     }
@@ -77,10 +77,10 @@ impl MemMap {
         kind.context(format!("memory://{}: key {:?}: {what}", self.name, key.as_str()))
     }
 
-    fn find(&self, key: &Key) -> Result<Option<Entry>> {
+    fn find(&self, key: &Key) -> Result<Option<StoredObject>> {
         let found = self.store.get(key.as_str());
         if found.is_none() && self.store.leads(key.as_str()) {
-            return Err(self.error(ErrorKind::Empty, key, "a prefix, which holds nothing"));
+            return Err(self.error(ErrorKind::Empty, key, "a prefix of objects, not an object"));
         }
         Ok(found)
     }
@@ -91,17 +91,19 @@ impl MemMap {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         match self.store.put(key.as_str(), value, intent) {
-            Outcome::Done(version) => {
-                Ok(WriteOutcome::Done(Some(Version::comparable(Mark { store: self.store.id(), version }))))
+            PutOutcome::Done(version) => {
+                Ok(WriteOutcome::Done(Some(Version::comparable(MemVersion { store: self.store.id(), version }))))
             }
-            Outcome::Lost => Ok(WriteOutcome::Conflict),
-            Outcome::Collision => Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one")),
+            PutOutcome::Lost => Ok(WriteOutcome::Conflict),
+            PutOutcome::Collision => {
+                Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one"))
+            }
         }
     }
 
-    fn serve(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<(Entry, Option<Version>)>> {
+    fn serve(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<(StoredObject, Option<Version>)>> {
         let Some(entry) = self.find(key)? else { return Ok(None) };
-        let mark = Mark { store: self.store.id(), version: entry.version };
+        let mark = MemVersion { store: self.store.id(), version: entry.version };
         Ok(Some((entry, ticket.versioned.then(|| Version::comparable(mark)))))
     }
 }
@@ -155,7 +157,7 @@ impl ZMap for MemMap {
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(None) };
         out.extend_from_slice(ByteRange::first(limit as u64).cut(&entry.bytes));
-        Ok(Some(Version::comparable(Mark { store: self.store.id(), version: entry.version })))
+        Ok(Some(Version::comparable(MemVersion { store: self.store.id(), version: entry.version })))
     }
 
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
@@ -173,9 +175,9 @@ impl ZMap for MemMap {
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let intent = match expect {
             Precondition::Absent => Intent::Create,
-            Precondition::Unchanged(version) => match version.get::<Mark>() {
+            Precondition::Unchanged(version) => match version.get::<MemVersion>() {
                 Some(mark) if mark.store == self.store.id() => Intent::Swap(mark.version),
-                _ => return Err(self.error(ErrorKind::Inval, key, "a version of another map")),
+                _ => return Err(self.error(ErrorKind::Inval, key, "the version belongs to another map")),
             },
         };
         self.put(key, value, intent)
@@ -184,13 +186,17 @@ impl ZMap for MemMap {
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let mut turn = None;
-        for round in 0..TRIES {
-            if round == RACES {
+        for round in 0..MAX_RACES {
+            if round == RACES_BEFORE_TURNS {
                 turn = Some(self.store.updates.lock().unwrap_or_else(PoisonError::into_inner));
             }
             let version = self.read_versioned(key, limit.saturating_add(1), &mut old)?;
             if old.len() > limit {
-                return Err(self.error(ErrorKind::Io, key, &format!("more than the {limit} bytes allowed")));
+                return Err(self.error(
+                    ErrorKind::Io,
+                    key,
+                    &format!("the object is too long (expected at most {limit} bytes)"),
+                ));
             }
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
@@ -200,7 +206,7 @@ impl ZMap for MemMap {
             }
         }
         drop(turn);
-        Err(self.error(ErrorKind::Io, key, &format!("lost {TRIES} races for it")))
+        Err(self.error(ErrorKind::Io, key, &format!("other writers interfered {MAX_RACES} times in a row")))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -217,7 +223,7 @@ impl ZMap for MemMap {
         if apart && self.store.rename(from.as_str(), to.as_str()) {
             return Ok(());
         }
-        Err(self.error(ErrorKind::Object, to, "is taken"))
+        Err(self.error(ErrorKind::Object, to, "already exists"))
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

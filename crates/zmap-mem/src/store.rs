@@ -1,8 +1,8 @@
-//! [`Store`]: objects by key, in shards, beside a sorted index of their keys.
+//! [`ObjectTable`]: objects by key, in shards, with a sorted index of their keys.
 //!
-//! Reading and replacing an object touch its shard alone; creating, removing, moving and searching take the
-//! index, which is where keys are kept from being prefixes of one another. Order of locks: index, then shard.
-//! Values are shared, so that nobody holds a lock while using one.
+//! Reading and replacing lock only the object's shard. Creating, removing, renaming and searching also lock
+//! the index, which prevents keys from being prefixes of one another. Locks are taken in the order index,
+//! shard. Values are shared, so no lock is held while they are used.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -14,12 +14,12 @@ const SHARDS: usize = 16;
 
 /// One object.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct StoredObject {
     pub(crate) bytes: Arc<[u8]>,
     pub(crate) version: u64,
 }
 
-/// What a write may find.
+/// The state that a write accepts at its key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Intent {
     Replace,
@@ -27,29 +27,29 @@ pub(crate) enum Intent {
     Swap(u64),
 }
 
-/// What became of a change.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum PutOutcome {
     Done(u64),
     Lost,
-    /// A key would be a prefix of another.
+    /// The key would be a prefix of another, or the other way round.
     Collision,
 }
 
-type Shard = HashMap<Arc<str>, Entry, BuildHasherDefault<DefaultHasher>>;
+type Shard = HashMap<Arc<str>, StoredObject, BuildHasherDefault<DefaultHasher>>;
 
 /// The objects of one dataset.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct ObjectTable {
     id: u64,
     index: RwLock<BTreeSet<Arc<str>>>,
     shards: [RwLock<Shard>; SHARDS],
     versions: AtomicU64,
-    /// Taken by updates that lose again and again.
+    /// Serialises updates that lose many races.
     pub(crate) updates: Mutex<()>,
 }
 
-impl Default for Store {
+impl Default for ObjectTable {
     fn default() -> Self {
         static STORES: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -62,63 +62,63 @@ impl Default for Store {
     }
 }
 
-impl Store {
-    /// A number no other store of the process has.
+impl ObjectTable {
+    /// Returns a number that is unique in the process.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// The object at `key`.
-    pub(crate) fn get(&self, key: &str) -> Option<Entry> {
+    /// Returns the object at `key`.
+    pub(crate) fn get(&self, key: &str) -> Option<StoredObject> {
         read(self.shard(key)).get(key).cloned()
     }
 
-    /// Whether an object lies below `prefix`.
+    /// Whether an object exists below `prefix`.
     pub(crate) fn leads(&self, prefix: &str) -> bool {
         below(&read(&self.index), prefix).next().is_some()
     }
 
-    /// Whether there is no object at all.
+    /// Whether there are no objects.
     pub(crate) fn is_empty(&self) -> bool {
         read(&self.index).is_empty()
     }
 
-    /// Stores an object as far as `intent` allows.
-    pub(crate) fn put(&self, key: &str, value: &[u8], intent: Intent) -> Outcome {
+    /// Stores an object if `intent` allows it.
+    pub(crate) fn put(&self, key: &str, value: &[u8], intent: Intent) -> PutOutcome {
         let version = self.versions.fetch_add(1, Ordering::Relaxed);
-        let entry = Entry { bytes: value.into(), version };
+        let entry = StoredObject { bytes: value.into(), version };
         if !matches!(intent, Intent::Create)
             && let Some(there) = write(self.shard(key)).get_mut(key)
         {
             if matches!(intent, Intent::Swap(expected) if expected != there.version) {
-                return Outcome::Lost;
+                return PutOutcome::Lost;
             }
             *there = entry;
-            return Outcome::Done(version);
+            return PutOutcome::Done(version);
         }
         if let Intent::Swap(_) = intent {
-            return Outcome::Lost;
+            return PutOutcome::Lost;
         }
         let mut index = write(&self.index);
         let mut shard = write(self.shard(key));
-        // While the index was waited for, somebody else may have created it.
+        // Another thread may have created it while this one waited for the index.
         if let Some(there) = shard.get_mut(key) {
             if let Intent::Create = intent {
-                return Outcome::Lost;
+                return PutOutcome::Lost;
             }
             *there = entry;
-            return Outcome::Done(version);
+            return PutOutcome::Done(version);
         }
         if collides(&index, key) {
-            return Outcome::Collision;
+            return PutOutcome::Collision;
         }
         let key: Arc<str> = key.into();
         index.insert(Arc::clone(&key));
         shard.insert(key, entry);
-        Outcome::Done(version)
+        PutOutcome::Done(version)
     }
 
-    /// Removes an object; whether there was one.
+    /// Removes an object; returns whether it existed.
     pub(crate) fn remove(&self, key: &str) -> bool {
         let mut index = write(&self.index);
         index.remove(key) && write(self.shard(key)).remove(key).is_some()
@@ -133,7 +133,7 @@ impl Store {
         }
     }
 
-    /// Moves what is at or below `from` to `to`, where nothing may be; `false` if something is.
+    /// Moves the objects at or below `from` to `to`; `false` if an object exists there.
     pub(crate) fn rename(&self, from: &str, to: &str) -> bool {
         let mut index = write(&self.index);
         let moving: Vec<Arc<str>> = index.get(from).into_iter().chain(below(&index, from)).map(Arc::clone).collect();
@@ -145,7 +145,7 @@ impl Store {
             let new: Arc<str> = format!("{to}{}", &old[from.len()..]).into();
             let entry = read(self.shard(&old)).get(&old).cloned();
             if let Some(entry) = entry {
-                // First there, then gone here: no reader finds it nowhere.
+                // Inserts before removing, so that every reader finds one of them.
                 write(self.shard(&new)).insert(Arc::clone(&new), entry);
                 index.insert(new);
                 index.remove(&old);
@@ -155,7 +155,7 @@ impl Store {
         true
     }
 
-    /// The next segments below `prefix`, sorted.
+    /// Returns the next segments below `prefix`, sorted.
     pub(crate) fn search(&self, prefix: &str) -> Vec<String> {
         let index = read(&self.index);
         let mut names = Vec::new();
@@ -169,20 +169,20 @@ impl Store {
             names.push(name.to_owned());
             from.truncate(start);
             from.push_str(name);
-            // The successor of all keys below this name, or of the name itself.
+            // Skips all keys below this name, or the name itself.
             from.push(if name.len() < rest.len() { AFTER_SLASH } else { '\0' });
         }
         names.sort_unstable();
         names
     }
 
-    /// All keys at or below `prefix`, sorted.
+    /// Returns all keys at or below `prefix`, sorted.
     pub(crate) fn list(&self, prefix: &str) -> Vec<Arc<str>> {
         let index = read(&self.index);
         index.get(prefix).into_iter().chain(below(&index, prefix)).map(Arc::clone).collect()
     }
 
-    /// All objects as they are at one moment, as far as creating and removing goes.
+    /// Returns all objects of one moment with respect to creating and removing.
     pub(crate) fn snapshot(&self) -> BTreeMap<String, Arc<[u8]>> {
         let index = read(&self.index);
         index.iter().filter_map(|key| Some((key.to_string(), self.get(key)?.bytes))).collect()
@@ -203,7 +203,7 @@ fn below<'i>(index: &'i BTreeSet<Arc<str>>, prefix: &str) -> impl Iterator<Item 
     range.take_while(move |key| key.starts_with(&from))
 }
 
-/// Whether a key is a prefix of an object's, or an object's a prefix of it.
+/// Whether a key is a prefix of an object's key, or the other way round.
 fn collides(index: &BTreeSet<Arc<str>>, key: &str) -> bool {
     lies_below(index, key) || below(index, key).next().is_some()
 }
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn names_are_found_in_order_and_once() {
-        let store = Store::default();
+        let store = ObjectTable::default();
         for key in ["b/c/d", "b-a", "b/c/e", "b!/x", "c", "a/\u{10ffff}/z", "a/y"] {
-            assert!(matches!(store.put(key, b"", Intent::Create), Outcome::Done(_)), "{key}");
+            assert!(matches!(store.put(key, b"", Intent::Create), PutOutcome::Done(_)), "{key}");
         }
         assert_eq!(store.search(""), ["a", "b", "b!", "b-a", "c"]);
         assert_eq!(store.search("b"), ["c"]);
@@ -241,11 +241,11 @@ mod tests {
 
     #[test]
     fn a_version_is_never_seen_again() {
-        let store = Store::default();
-        let Outcome::Done(first) = store.put("k", b"1", Intent::Create) else { panic!() };
+        let store = ObjectTable::default();
+        let PutOutcome::Done(first) = store.put("k", b"1", Intent::Create) else { panic!() };
         assert!(store.remove("k"));
-        assert!(matches!(store.put("k", b"1", Intent::Create), Outcome::Done(_)));
-        assert_eq!(store.put("k", b"2", Intent::Swap(first)), Outcome::Lost);
+        assert!(matches!(store.put("k", b"1", Intent::Create), PutOutcome::Done(_)));
+        assert_eq!(store.put("k", b"2", Intent::Swap(first)), PutOutcome::Lost);
         assert_eq!(&*store.get("k").unwrap().bytes, b"1");
     }
 }

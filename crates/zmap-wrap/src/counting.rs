@@ -1,4 +1,4 @@
-//! [`Counting`]: a map that counts what it is asked for.
+//! [`Counting`]: a map that counts requests to another map.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,16 +12,17 @@ use nczarr_model::Result;
 
 use crate::Op;
 
-/// What one method was asked for.
+/// The counters of one method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     /// Calls of the method.
     pub calls: u64,
-    /// Objects or prefixes asked for: one per call, of batches one per ticket.
+    /// Objects or prefixes requested: one per call, in batches one per ticket.
     pub requests: u64,
-    /// Requests that were an error.
+    /// Requests that failed.
     pub failed: u64,
-    /// Bytes that reading brought, and bytes that were handed to the storage for writing, whatever became of them.
+    /// Bytes that reads returned, and bytes that were passed to the storage for writing, whether or not that
+    /// succeeded.
     pub bytes: u64,
 }
 
@@ -36,25 +37,26 @@ impl Count {
     }
 }
 
-/// What a map was asked for, by method, at one moment. While others use the map, numbers of one snapshot may be of
-/// moments that lie a little apart.
+/// A snapshot of the counters by method. While other threads use the map, its numbers may differ slightly in
+/// time.
 ///
-/// It prints as a table of the methods that were called, for people.
+/// `Display` prints a table of the methods that were called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts([Count; Op::ALL.len()]);
 
 impl Counts {
-    /// What one method was asked for.
+    /// Returns the counters of one method.
     pub fn of(&self, op: Op) -> Count {
         self.0[op as usize]
     }
 
-    /// What all methods that read objects and names were asked for.
+    /// Returns the sum over all methods that read objects and names.
     pub fn read(&self) -> Count {
         self.sum(Op::READS)
     }
 
-    /// What all methods that change objects were asked for. Of [`Op::Update`] the bytes are those read and written.
+    /// Returns the sum over all methods that change objects. The bytes of [`Op::Update`] are those read and
+    /// written.
     pub fn written(&self) -> Count {
         self.sum(Op::WRITES)
     }
@@ -76,14 +78,14 @@ impl fmt::Display for Counts {
 }
 
 #[derive(Debug, Default)]
-struct Cell {
+struct Counters {
     calls: AtomicU64,
     requests: AtomicU64,
     failed: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl Cell {
+impl Counters {
     fn one<T>(&self, outcome: &Result<T>, bytes: u64) {
         self.calls.fetch_add(1, Relaxed);
         self.request(outcome, bytes);
@@ -98,11 +100,12 @@ impl Cell {
     }
 }
 
-/// A map that counts requests and bytes per method: atomics, no locks. [`Counting::counts`] tells them at any time.
+/// A map that counts requests and bytes per method, with atomics instead of locks. [`Counting::counts`]
+/// returns them at any time.
 #[derive(Debug)]
 pub struct Counting {
     inner: Arc<dyn ZMap>,
-    cells: [Cell; Op::ALL.len()],
+    cells: [Counters; Op::ALL.len()],
 }
 
 impl Counting {
@@ -111,12 +114,12 @@ impl Counting {
         Self { inner, cells: Default::default() }
     }
 
-    /// What was counted so far.
+    /// Returns the counters.
     pub fn counts(&self) -> Counts {
         self.each(|number| number.load(Relaxed))
     }
 
-    /// What was counted so far; counting starts again from nothing.
+    /// Returns the counters and resets them.
     pub fn take(&self) -> Counts {
         self.each(|number| number.swap(0, Relaxed))
     }
@@ -133,7 +136,7 @@ impl Counting {
         }))
     }
 
-    fn cell(&self, op: Op) -> &Cell {
+    fn cell(&self, op: Op) -> &Counters {
         &self.cells[op as usize]
     }
 
@@ -143,7 +146,7 @@ impl Counting {
     }
 }
 
-fn none<T>(_: &T) -> u64 {
+fn no_bytes<T>(_: &T) -> u64 {
     0
 }
 
@@ -154,7 +157,7 @@ impl ZMap for Counting {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        self.count(Op::Len, self.inner.len(key), none)
+        self.count(Op::Len, self.inner.len(key), no_bytes)
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
@@ -163,15 +166,15 @@ impl ZMap for Counting {
     }
 
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Search, self.inner.children(prefix), none)
+        self.count(Op::Search, self.inner.children(prefix), no_bytes)
     }
 
     fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Names, self.inner.possible_children(prefix), none)
+        self.count(Op::Names, self.inner.possible_children(prefix), no_bytes)
     }
 
     fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Names, self.inner.invalid_names(prefix), none)
+        self.count(Op::Names, self.inner.invalid_names(prefix), no_bytes)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -181,27 +184,27 @@ impl ZMap for Counting {
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
-        self.count(Op::Delete, self.inner.delete(key), none)
+        self.count(Op::Delete, self.inner.delete(key), no_bytes)
     }
 
     fn sync(&self) -> Result<()> {
-        self.count(Op::Sync, self.inner.sync(), none)
+        self.count(Op::Sync, self.inner.sync(), no_bytes)
     }
 
     fn close(&self) -> Result<()> {
-        self.count(Op::Close, self.inner.close(), none)
+        self.count(Op::Close, self.inner.close(), no_bytes)
     }
 
     fn exists(&self, key: &Key) -> Result<bool> {
-        self.count(Op::Exists, self.inner.exists(key), none)
+        self.count(Op::Exists, self.inner.exists(key), no_bytes)
     }
 
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.count(Op::List, self.inner.list(prefix), none)
+        self.count(Op::List, self.inner.list(prefix), no_bytes)
     }
 
     fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.count(Op::ListOnce, self.inner.list_in_one_request(prefix), none)
+        self.count(Op::ListOnce, self.inner.list_in_one_request(prefix), no_bytes)
     }
 
     fn max_key(&self) -> Option<usize> {
@@ -217,7 +220,7 @@ impl ZMap for Counting {
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
-        self.count(Op::Rename, self.inner.rename(from, to), none)
+        self.count(Op::Rename, self.inner.rename(from, to), no_bytes)
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -267,7 +270,7 @@ impl ZMap for Counting {
 
 struct CountedReads<'a> {
     inner: &'a dyn ReadJob,
-    cell: &'a Cell,
+    cell: &'a Counters,
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -284,7 +287,7 @@ impl ReadJob for CountedReads<'_> {
         self.inner.next(key)
     }
 
-    /// What is counted are whole objects.
+    /// Bytes are counted for whole objects.
     fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
@@ -302,7 +305,7 @@ impl ReadJob for CountedReads<'_> {
 
 struct CountedWrites<'a> {
     inner: &'a dyn WriteJob,
-    cell: &'a Cell,
+    cell: &'a Counters,
 }
 
 #[deny(clippy::missing_trait_methods)]

@@ -1,12 +1,12 @@
-//! Maps around any map: each does one thing and hands every call on.
+//! Wrappers around any map; each does one thing and forwards every call.
 //!
-//! * [`Cached`] keeps what was read, in memory or in a directory.
+//! * [`Cached`] caches reads, in memory or in a directory.
 //! * [`Counting`] counts requests and bytes.
-//! * [`ReadOnly`] lets nobody write.
-//! * [`Slow`] takes time and fails as it is told, for tests.
+//! * [`ReadOnly`] rejects writes.
+//! * [`Slow`] adds delays and planned faults, for tests.
 //!
-//! They can be put around one another. What they do not know: what storage is inside, and what the objects mean. Read
-//! [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
+//! They can be nested. They do not know the inner storage and do not interpret objects. Read
+//! [`nczarr_dispatch::ZMap`] first for the guarantees.
 #![forbid(unsafe_code)]
 
 mod cached;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A method of [`ZMap`](nczarr_dispatch::ZMap) that is a request to the storage: all but `caps` and `image`.
+/// A method of [`ZMap`](nczarr_dispatch::ZMap) that is a request to the storage: all except `caps` and
+/// `image`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 #[expect(missing_docs, reason = "each is the method of its name")]
@@ -28,7 +29,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them, those that read first.
+    /// All methods, reads first.
     pub const ALL: [Self; 18] = [
         Self::Len,
         Self::Exists,
@@ -50,12 +51,12 @@ impl Op {
         Self::Close,
     ];
 
-    /// Those that ask for objects or names and change nothing.
+    /// The methods that read objects or names and change nothing.
     pub const READS: &[Self] = Self::ALL.split_at(Self::Write as usize).0;
-    /// Those that change objects.
+    /// The methods that change objects.
     pub const WRITES: &[Self] = Self::ALL.split_at(Self::Sync as usize).0.split_at(Self::Write as usize).1;
 
-    /// The method's name.
+    /// Returns the method's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Len => "len",

@@ -1,4 +1,4 @@
-//! [`ReadOnly`]: a map that nobody can write.
+//! [`ReadOnly`]: a map that rejects writes.
 
 use std::sync::Arc;
 
@@ -7,9 +7,10 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-/// A map without the capabilities that change anything. Every method that would is `NC_EPERM` naming the key.
+/// A map without capabilities to change anything. Every method that would change an object returns `NC_EPERM`
+/// with the key.
 ///
-/// `sync` and `close` are handed on: they make durable what others wrote, and release.
+/// `sync` and `close` are forwarded: they make earlier writes durable, and release resources.
 #[derive(Debug)]
 pub struct ReadOnly {
     inner: Arc<dyn ZMap>,
@@ -23,7 +24,7 @@ impl ReadOnly {
 }
 
 fn refused(what: &str, key: &Key) -> Error {
-    ErrorKind::Perm.context(format!("key {:?}: cannot {what}: the map is only read", key.as_str()))
+    ErrorKind::Perm.context(format!("key {:?}: cannot {what}; the map is read-only", key.as_str()))
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -121,7 +122,7 @@ impl ZMap for ReadOnly {
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {
-        // Nothing is encoded for it.
+        // Rejects tickets before they are encoded.
         let mut key = Key::root();
         while let Some(ticket) = job.next(&mut key) {
             job.done(ticket, Err(refused("write", &key)));

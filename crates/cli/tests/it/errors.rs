@@ -92,12 +92,12 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "copy ocean.zarr note.txt --clobber",
         1,
-        "ncz: note.txt: NC_EINVAL: the ending .txt does not say what to create; there are .zarr…",
+        "ncz: note.txt: NC_EINVAL: the ending .txt names no format (expected .zarr…",
     ),
     (
         "copy ocean.zarr x.xyz",
         1,
-        "ncz: x.xyz: NC_EINVAL: the ending .xyz does not say what to create; there are .zarr…; or name a format, for instance #mode=nczarr",
+        "ncz: x.xyz: NC_EINVAL: the ending .xyz names no format (expected .zarr…; or name a format, for instance #mode=nczarr",
     ),
     (
         "copy ocean.nc ocean.nc --clobber",

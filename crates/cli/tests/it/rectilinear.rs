@@ -54,7 +54,7 @@ fn its_chunks_are_known() {
     let document = fs::read_to_string(store.join("t2m/zarr.json")).unwrap();
     fs::write(store.join("t2m/zarr.json"), document.replace("rectilinear", "hexagonal")).unwrap();
     let printed = validated();
-    assert!(printed.contains("\"hexagonal\" is no grid that is known") && !printed.contains("t2m/c/2"), "{printed}");
+    assert!(printed.contains("\"hexagonal\" is not a known chunk grid") && !printed.contains("t2m/c/2"), "{printed}");
 }
 
 #[test]

@@ -1,27 +1,27 @@
-//! From JSON to typed values, with a recorded type or by inference.
+//! Conversion from JSON to typed values, with a recorded type or by inference.
 
 use nczarr_model::{NcString, NcType, Values};
 
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, DTypeKind};
 use crate::fill::{float_value, integer_value, is_special};
 use crate::json::{self, Value};
-use crate::nil;
+use crate::null_string;
 
-/// The values of an attribute. `recorded` is its type as `_nczarr_attr` has it.
+/// Returns the values of an attribute. `recorded` is its type in `_nczarr_attr`.
 ///
-/// Never fails: a value that does not fit its recorded type is read as if there were none.
+/// Never fails: a value that does not fit its recorded type is inferred instead.
 pub(crate) fn read(value: &Value<'_>, recorded: Option<&str>) -> Values {
     recorded.and_then(|name| typed(value, name)).unwrap_or_else(|| infer(value))
 }
 
-/// As the recorded type says; `None` if the value does not fit it.
+/// Converts to the recorded type; `None` if the value does not fit it.
 fn typed(value: &Value<'_>, recorded: &str) -> Option<Values> {
     if recorded == "|J0" {
         return Some(Values::text(&json::text(value)));
     }
-    // Char attributes of older datasets are recorded as one UCS-4 code point.
+    // Older datasets record char attributes as one UCS-4 code point.
     let kind = match DType::kind_of(recorded) {
-        Kind::Utf32(1) => Kind::Char,
+        DTypeKind::Utf32(1) => DTypeKind::Char,
         kind => kind,
     };
     let items = match value {
@@ -30,18 +30,18 @@ fn typed(value: &Value<'_>, recorded: &str) -> Option<Values> {
     };
     let simple = |item: &Value<'_>| !matches!(item, Value::Array(_) | Value::Object(_)) && !item.is_null();
     match kind {
-        Kind::Char => Some(match value {
+        DTypeKind::Char => Some(match value {
             Value::String(text) => Values::text(text),
             other => Values::text(&json::text(other)),
         }),
         _ if !items.iter().all(simple) => None,
-        Kind::Number(ty) => collect(Values::empty(ty)?, items, |item| number(item, ty)),
-        Kind::Bool => collect(Values::empty(NcType::UByte)?, items, |item| number(item, NcType::UByte)),
-        Kind::Text(_) | Kind::Utf32(_) | Kind::Object => Some(Values::String(
+        DTypeKind::Number(ty) => collect(Values::empty(ty)?, items, |item| number(item, ty)),
+        DTypeKind::Bool => collect(Values::empty(NcType::UByte)?, items, |item| number(item, NcType::UByte)),
+        DTypeKind::Text(_) | DTypeKind::Utf32(_) | DTypeKind::Object => Some(Values::String(
             items
                 .iter()
                 .map(|item| match item {
-                    Value::String(text) => nil::loaded(text),
+                    Value::String(text) => null_string::from_stored(text),
                     other => NcString::from(json::text(other)),
                 })
                 .collect(),
@@ -50,7 +50,7 @@ fn typed(value: &Value<'_>, recorded: &str) -> Option<Values> {
     }
 }
 
-/// One number of type `ty`, from a number, a truth value, or a string that spells one.
+/// Returns one number of type `ty`, from a number, a truth value, or a string that spells a number.
 fn number(item: &Value<'_>, ty: NcType) -> Option<Values> {
     if let Some(truth) = item.as_bool() {
         return number(&Value::int(u8::from(truth)), ty);
@@ -62,7 +62,7 @@ fn number(item: &Value<'_>, ty: NcType) -> Option<Values> {
     }
 }
 
-/// All items, one after another; `None` if one does not fit.
+/// Concatenates all items; `None` if one does not fit.
 fn collect(mut all: Values, items: &[Value<'_>], one: impl Fn(&Value<'_>) -> Option<Values>) -> Option<Values> {
     if let [item] = items {
         return one(item);
@@ -85,8 +85,8 @@ fn collect(mut all: Values, items: &[Value<'_>], one: impl Fn(&Value<'_>) -> Opt
     Some(all)
 }
 
-/// Without a recorded type: the narrowest of int, uint, int64, uint64, double that holds every element; strings of a list of
-/// text, as xarray and h5netcdf store string arrays.
+/// Infers the type. Numbers: the narrowest of int, uint, int64, uint64 and double that holds every element. A
+/// list of text: strings, as xarray and h5netcdf store string arrays.
 fn infer(value: &Value<'_>) -> Values {
     let items = match value {
         Value::String(text) => return Values::text(text),
@@ -107,7 +107,7 @@ fn infer_numbers(items: &[Value<'_>]) -> Option<Values> {
     if items.iter().all(|item| item.as_bool().is_some()) {
         return collect(Values::UByte(Vec::new()), items, |item| number(item, NcType::UByte));
     }
-    // Beside numbers, the names of what JSON has no number for are numbers too.
+    // In a list with numbers, `"NaN"` and the infinities are numbers too.
     let is_number = |item: &Value<'_>| match item {
         Value::String(name) => ["NaN", "Infinity", "-Infinity"].contains(&&**name),
         other => other.token().is_some() && other.as_bool().is_none() && !other.is_null(),
@@ -124,7 +124,7 @@ fn infer_numbers(items: &[Value<'_>]) -> Option<Values> {
                 return Some(values);
             }
         }
-        // An integer no type holds stays text: a double would be another number.
+        // An integer that no type holds stays text: a double would be another number.
         return None;
     }
     collect(Values::Double(Vec::new()), items, |item| number(item, NcType::Double))

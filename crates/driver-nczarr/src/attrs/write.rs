@@ -1,4 +1,4 @@
-//! From typed values to the text of their JSON, and the type to record.
+//! Conversion from typed values to JSON text, and the type to record.
 
 use std::borrow::Cow;
 use std::fmt::{Debug, Display};
@@ -6,36 +6,42 @@ use std::fmt::{Debug, Display};
 use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, NcString, Result, Values};
 
-use super::text;
+use super::raw_text;
 use crate::dtype::DType;
 use crate::json::{self, Json, json_float, json_single, write_list, write_number, write_strict, write_string};
-use crate::nil;
+use crate::null_string;
 
-/// The type to record in `_nczarr_attr` for these values.
+/// Returns the type to record in `_nczarr_attr` for these values.
 ///
-/// Text that is stored as an object or list is char like any other: `|J0`, which the documents of NCZarr have for it,
-/// netCDF-C takes for the keys of NCZarr alone, and opens no dataset that has it elsewhere.
-pub(crate) fn recorded(values: &Values) -> String {
+/// Text that is stored as a JSON object or list is recorded as char. NCZarr's documents specify `|J0` for it,
+/// but netCDF-C expects `|J0` only for NCZarr's own keys and rejects the dataset otherwise.
+pub(crate) fn recorded_type(values: &Values) -> String {
     let longest = match values {
-        Values::String(strings) => strings.iter().map(|string| text::of(string.as_bytes()).len()).max().unwrap_or(0),
+        Values::String(strings) => {
+            strings.iter().map(|string| raw_text::of(string.as_bytes()).len()).max().unwrap_or(0)
+        }
         _ => 1,
     };
     DType::attribute_name(values.nc_type(), longest)
 }
 
-/// Whether an attribute can be written. `kept`: there is a place beside it for what JSON has no word for, its type among that.
+/// Checks whether an attribute can be written. `kept`: the format has a record beside the attribute, for its
+/// type and exact value.
 ///
 /// # Errors
-/// [`ErrorKind::Char`] if text is not UTF-8, or a string would be none at all when it is read; [`ErrorKind::NotNc4`] for values of a user-defined type.
+/// [`ErrorKind::Char`] if text is not UTF-8, or if a string would read as null; [`ErrorKind::NotNc4`] for
+/// values of a user-defined type.
 pub(crate) fn check(values: &Values, kept: bool) -> Result<()> {
     match values {
         Values::Char(_) if kept => Ok(()),
-        Values::String(strings) if kept => strings.iter().try_for_each(nil::check),
+        Values::String(strings) if kept => strings.iter().try_for_each(null_string::check),
         Values::Char(bytes) => text_of(bytes).map(drop),
         Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().map(drop)),
-        Values::User(..) | Values::Packed(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
+        Values::User(..) | Values::Packed(..) => {
+            Err(ErrorKind::NotNc4.context("NCZarr attributes cannot have user-defined types"))
+        }
         known if known.nc_type().size().is_some() => Ok(()),
-        _ => Err(ErrorKind::BadType.context("an attribute of an unknown type")),
+        _ => Err(ErrorKind::BadType.context("the type of the attribute is unknown")),
     }
 }
 
@@ -45,18 +51,19 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-/// Appends the stored form of an attribute; always legal JSON. What that cannot tell, [`super::Kept`] does.
+/// Appends the stored form of an attribute; always legal JSON. [`super::ExactValues`] records the values that
+/// JSON cannot hold.
 ///
-/// Char text that is a JSON object or list is stored as that; all other text is a JSON string. `typed`: the type is recorded, so
-/// that a string which is none at all can be told when it is read. What was stored as such a one once stays as it is.
+/// Char text that is a JSON object or list is stored as such; all other text is a JSON string. `typed`: the
+/// type is recorded, so a reader can distinguish a null string from text.
 ///
 /// # Errors
-/// As [`check`], but for text.
+/// As [`check`], except for text.
 pub(crate) fn write(values: &Values, limits: &Limits, typed: bool, out: &mut String) -> Result<()> {
     match values {
         Values::Char(bytes) => {
-            let text = text::of(bytes);
-            // Of what was no UTF-8 the bytes are kept, which are those of the text as it is.
+            let text = raw_text::of(bytes);
+            // For text that is not UTF-8 the bytes are recorded, and they must match the text.
             if let Some(value) = structure(&text, limits).filter(|_| matches!(text, Cow::Borrowed(_))) {
                 write_strict(&value, out);
                 return Ok(());
@@ -86,7 +93,7 @@ fn integer<T: Display>(value: &T, out: &mut String) {
     write_number(value, out);
 }
 
-/// The shortest text that gives the value back; what JSON has no number for as `other` says.
+/// Appends the shortest text that gives the value back; `other` renders values that JSON has no number for.
 fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out: &mut String) {
     match finite {
         true => write_number(format_args!("{value:?}"), out),
@@ -94,12 +101,12 @@ fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out
     }
 }
 
-/// A string as it is stored, with its type or without.
+/// Returns the stored form of a string, with or without a recorded type.
 fn stored(string: &NcString, typed: bool) -> Cow<'_, str> {
-    if typed && string.is_nil() { Cow::Borrowed(nil::STORED) } else { text::of(string.as_bytes()) }
+    if typed && string.is_nil() { Cow::Borrowed(null_string::NULL_STRING) } else { raw_text::of(string.as_bytes()) }
 }
 
-/// One value alone, several as a list.
+/// Appends one value alone, several as a list.
 fn list<T>(values: &[T], out: &mut String, item: impl Fn(&T, &mut String)) {
     match values {
         [one] => item(one, out),
@@ -107,18 +114,18 @@ fn list<T>(values: &[T], out: &mut String, item: impl Fn(&T, &mut String)) {
     }
 }
 
-/// The object or list that `text` is, if storing it so loses nothing but blanks and escapes.
+/// Returns the object or list that `raw_text` spells, if storing it loses only blanks and escapes.
 fn structure(text: &str, limits: &Limits) -> Option<Json> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
     let value = json::parse(text.as_bytes(), limits).ok().filter(Json::is_strict)?;
-    // A repeated member or an illegal escape would be lost.
+    // Parsing would lose a repeated member or an illegal escape.
     let strict: std::result::Result<serde_json::Value, _> = serde_json::from_str(text);
     (strict.is_ok() && colons(text) == members(&value)).then_some(value)
 }
 
-/// How many members all objects of `value` have together.
+/// Counts the members of all objects in `value`.
 fn members(value: &Json) -> usize {
     match value {
         Json::Array(items) => items.iter().map(members).sum(),
@@ -127,7 +134,7 @@ fn members(value: &Json) -> usize {
     }
 }
 
-/// How many `:` stand outside of strings.
+/// Counts the `:` outside of strings.
 fn colons(text: &str) -> usize {
     let (mut count, mut quoted, mut escaped) = (0, false, false);
     for byte in text.bytes() {
@@ -151,7 +158,7 @@ mod tests {
         let mut out = String::new();
         check(values, false).unwrap();
         write(values, &Limits::default(), true, &mut out).unwrap();
-        (out, recorded(values))
+        (out, recorded_type(values))
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Consolidated metadata beside the documents that they repeat.
+//! Comparison of consolidated metadata with the documents that it repeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use crate::consolidated::ZMETADATA;
 use crate::json::Json;
 use crate::v3::document::ZARR_JSON;
 
-/// Finds documents of which the consolidated metadata say something else.
+/// Finds documents that differ from their copy in the consolidated metadata.
 pub(super) fn compare(documents: &BTreeMap<String, Json>, faults: &mut Vec<Fault>) {
     let Some((place, copies)) = copies(documents) else { return };
     let mut stale = |text: String| faults.push(Fault::inconsistent(place, text));
     for (key, copy) in &copies {
         match documents.get(key) {
-            Some(document) if bare(document) != bare(copy) => {
+            Some(document) if without_consolidated(document) != without_consolidated(copy) => {
                 stale(format!("is stale: its copy of {key} differs from the document"));
             }
             Some(_) => {}
@@ -22,14 +22,14 @@ pub(super) fn compare(documents: &BTreeMap<String, Json>, faults: &mut Vec<Fault
         }
     }
     let known: BTreeSet<&str> = copies.iter().map(|(key, _)| key.as_str()).collect();
-    // Documents of the other version of Zarr are not repeated.
+    // Consolidated metadata does not repeat documents of the other version of Zarr.
     let is_repeated = |key: &str| (place == ZARR_JSON) == (key.rsplit('/').next() == Some(ZARR_JSON));
     for key in documents.keys().filter(|key| *key != place && is_repeated(key) && !known.contains(key.as_str())) {
         stale(format!("is stale: it has no copy of {key}"));
     }
 }
 
-/// The document with the copies, and the copies by their keys.
+/// Returns the key of the consolidated metadata, and the copies by key.
 fn copies(documents: &BTreeMap<String, Json>) -> Option<(&'static str, Vec<(String, &Json)>)> {
     let members = |document: &'static str, path: &[&str]| {
         let mut value = documents.get(document)?;
@@ -45,8 +45,8 @@ fn copies(documents: &BTreeMap<String, Json>) -> Option<(&'static str, Vec<(Stri
     Some((ZMETADATA, all.iter().map(|(key, copy)| (key.to_owned(), copy)).collect()))
 }
 
-/// A document without the copies that it may hold itself.
-fn bare(document: &Json) -> nczarr_dispatch::Json {
+/// Returns a document without consolidated metadata of its own.
+fn without_consolidated(document: &Json) -> nczarr_dispatch::Json {
     let mut document = document.to_serde();
     if let Some(members) = document.as_object_mut() {
         members.remove("consolidated_metadata");

@@ -1,7 +1,7 @@
-//! Compares the objects of a store with the dataset that was read from it.
+//! Comparison of a store's objects with the dataset that was read from it.
 //!
-//! The dataset says which nodes there are and how their chunks are named, so that both sides follow the same rules.
-//! `objects` finds objects that belong to nothing, `consolidated` finds copies of documents that are out of date.
+//! The dataset gives the nodes and the names of their chunks, so opening and audit follow the same rules.
+//! `objects` finds objects that belong to no node. `consolidated` finds outdated copies of documents.
 
 mod consolidated;
 mod objects;
@@ -13,9 +13,9 @@ use nczarr_model::Result;
 
 use crate::consolidated::ZMETADATA;
 use crate::dataset::ZarrDataset;
-use crate::fetch::is_no_list;
 use crate::json::{self, Json};
-use crate::older::{NCZATTR, NCZGROUP, NCZVAR};
+use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR};
+use crate::metadata_reader::cannot_list;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::v3::document::ZARR_JSON;
 
@@ -25,8 +25,8 @@ use objects::Nodes;
 const V2: &[&str] =
     &[ZGROUP, ZARRAY, ZATTRS, ZMETADATA, NCZGROUP, NCZVAR, NCZATTR, ".nczarr", ".nczarray", ".nczattrs"];
 
-/// Objects whose names begin so are ours, and no part of a dataset: locks, and what writers leave behind.
-const OURS: &str = ".nczarr-";
+/// The prefix of this library's own objects, such as locks and leftovers of writers.
+const INTERNAL_PREFIX: &str = ".nczarr-";
 
 /// Whether an object of this name is a document.
 fn is_document(name: &str) -> bool {
@@ -37,14 +37,14 @@ impl ZarrDataset {
     /// Compares all objects of the store with the dataset.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub(crate) fn audit_objects(&self) -> Result<Audit> {
         if !self.map.caps().list {
             return Ok(Audit::default());
         }
         let keys = match self.map.list(&Key::root()) {
             Ok(keys) => keys,
-            Err(error) if is_no_list(&error) => return Ok(Audit::default()),
+            Err(error) if cannot_list(&error) => return Ok(Audit::default()),
             Err(error) => return Err(error),
         };
         let mut audit = Audit { objects: keys.len() as u64, faults: Vec::new() };
@@ -57,14 +57,14 @@ impl ZarrDataset {
         }
         let nodes = Nodes::of(self, &keys)?;
         nodes.unlisted(&mut audit.faults);
-        for key in keys.iter().filter(|key| !is_document(key.name()) && !key.name().starts_with(OURS)) {
+        for key in keys.iter().filter(|key| !is_document(key.name()) && !key.name().starts_with(INTERNAL_PREFIX)) {
             audit.faults.extend(nodes.fault(key));
         }
         consolidated::compare(&documents, &mut audit.faults);
         Ok(audit)
     }
 
-    /// A document, if it can be read by the rules that opening follows.
+    /// Reads and parses a document with the rules of opening; reports a fault if it is damaged.
     fn document(&self, key: &Key, faults: &mut Vec<Fault>) -> Result<Option<Json>> {
         let limits = &self.options.limits;
         let mut bytes = Vec::new();
@@ -84,7 +84,7 @@ impl ZarrDataset {
         }
     }
 
-    /// A document of another version of Zarr, which this dataset does not use.
+    /// Reports a document of another version of Zarr, which this dataset does not use.
     fn of_another_format(&self, key: &Key) -> Option<Fault> {
         let (is_v3, found) = (self.format == ZarrFormat::V3, key.name() == ZARR_JSON);
         let (ours, other) = if is_v3 { ("V3", "V2") } else { ("V2", "V3") };

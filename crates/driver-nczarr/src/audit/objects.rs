@@ -6,39 +6,39 @@ use nczarr_dispatch::{Fault, Key};
 use nczarr_model::Result;
 
 use crate::dataset::ZarrDataset;
-use crate::layout::ChunkNaming;
 use crate::tree::{ZARRAY, ZGROUP};
 use crate::v3::document::ZARR_JSON;
-use crate::v3::grid::Axis;
+use crate::v3::grid::AxisEdges;
+use crate::variable_chunks::ChunkNaming;
 
 /// The nodes of a dataset, by their keys.
 pub(super) struct Nodes {
-    arrays: BTreeMap<String, Option<Chunks>>,
+    arrays: BTreeMap<String, Option<AuditedChunks>>,
     /// Nodes with a document that the dataset does not show.
     unlisted: BTreeSet<String>,
 }
 
-/// The chunks of an array, or its shards if it has such.
-struct Chunks {
+/// The chunk grid of an array, or its grid of shards.
+struct AuditedChunks {
     naming: ChunkNaming,
     /// The number of chunks along each dimension.
     grid: Vec<u64>,
 }
 
 impl Nodes {
-    /// The nodes that the dataset shows, and those that only have documents among `keys`.
+    /// Collects the nodes that the dataset shows, and those that only have documents among `keys`.
     pub(super) fn of(dataset: &ZarrDataset, keys: &[Key]) -> Result<Self> {
         let model = dataset.model.snapshot();
         let state = dataset.read_state();
         let mut arrays = BTreeMap::new();
         for ((id, shown), var) in model.vars().zip(&state.vars) {
             let chunks = match &var.stored.meta {
-                Some(meta) => Some(Chunks {
+                Some(meta) => Some(AuditedChunks {
                     naming: ChunkNaming { separator: meta.separator, prefix: meta.prefix, rank: meta.chunks.len() },
                     grid: match &meta.axes {
-                        // The grid may be what could not be understood.
+                        // The unreadable part of the metadata may be the grid.
                         _ if shown.problem.is_some() => vec![u64::MAX; meta.chunks.len()],
-                        Some(axes) => axes.iter().map(Axis::count).collect(),
+                        Some(axes) => axes.iter().map(AxisEdges::count).collect(),
                         None => grid(&model.shape(id)?, meta.shards.as_ref().unwrap_or(&meta.chunks)),
                     },
                 }),
@@ -54,13 +54,13 @@ impl Nodes {
         Ok(Self { arrays, unlisted })
     }
 
-    /// Nodes whose documents are there, and that the dataset does not show.
+    /// Reports nodes that have documents but are not shown.
     pub(super) fn unlisted(&self, faults: &mut Vec<Fault>) {
         let text = "has documents, but the metadata of its group or the consolidated metadata do not list it";
         faults.extend(self.unlisted.iter().map(|node| Fault::left_out(node, text)));
     }
 
-    /// The defect of an object that is no document, if there is one.
+    /// Returns the fault of an object that is no document, if it has one.
     pub(super) fn fault(&self, key: &Key) -> Option<Fault> {
         let path = key.as_str();
         let folders = path.match_indices('/').map(|(at, _)| (&path[..at], &path[at + 1..]));
@@ -70,7 +70,7 @@ impl Nodes {
                 return None;
             }
             if let Some(chunks) = self.arrays.get(folder) {
-                let wrong = chunks.as_ref().and_then(|chunks| chunks.wrong(rest));
+                let wrong = chunks.as_ref().and_then(|chunks| chunks.name_problem(rest));
                 return wrong.map(|text| Fault::unusual(key, text));
             }
         }
@@ -78,9 +78,9 @@ impl Nodes {
     }
 }
 
-impl Chunks {
-    /// The reason why no chunk has this name, if none has.
-    fn wrong(&self, name: &str) -> Option<String> {
+impl AuditedChunks {
+    /// Returns why no chunk can have this name; `None` if one can.
+    fn name_problem(&self, name: &str) -> Option<String> {
         let mut index = Vec::new();
         if !self.naming.parse(name, &mut index) {
             return Some(format!("is not the name of a chunk of an array with {} dimensions", self.grid.len()));
@@ -90,7 +90,7 @@ impl Chunks {
     }
 }
 
-/// The number of chunks along each dimension.
+/// Returns the number of chunks along each dimension.
 fn grid(shape: &[u64], chunk: &[u64]) -> Vec<u64> {
     shape.iter().zip(chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect()
 }

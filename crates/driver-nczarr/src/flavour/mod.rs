@@ -1,10 +1,11 @@
-//! What the documents of a store mean: NCZarr's keys, xarray's dimension names, or plain Zarr.
+//! Flavours, which give the documents of a store their meaning: NCZarr's keys, xarray's dimension names, or
+//! plain Zarr.
 //!
-//! A flavour turns a [`RawTree`](crate::tree::RawTree) into a [`Model`] and what is remembered beside it. It does no
-//! I/O. Start with [`Loaded`].
+//! A flavour turns a [`RawTree`](crate::tree::RawTree) into a [`Model`] and the states beside it. It does no
+//! I/O. Read [`DatasetBuilder`] first.
 
 mod nczarr;
-mod pure;
+mod plain;
 
 use std::sync::Arc;
 
@@ -13,16 +14,16 @@ use nczarr_model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
 
 use crate::attrs::NC_PROPERTIES;
 use crate::dataset::VarState;
-use crate::json::{Members, Object, Value};
-use crate::lists;
+use crate::json::{Object, ObjectMembers, Value};
+use crate::nczarr_lists;
 use crate::tree::{RawGroup, slashed};
 use crate::types;
-use crate::var::{Links, Stored, note, present};
+use crate::var::{DimRefs, StoredVariable, set_problem, shown_attributes};
 
 pub(crate) use nczarr::load as nczarr;
-pub(crate) use pure::load as pure;
+pub(crate) use plain::load as pure;
 
-/// Which rules a dataset follows.
+/// The rules that a dataset follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     /// NCZarr: shared dimensions, recorded types, lists.
@@ -31,104 +32,105 @@ pub(crate) enum Flavour {
     Zarr,
 }
 
-/// Where the names of an array's dimensions are.
+/// The place of the names of an array's dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Naming {
-    /// In NCZarr's references.
+pub(crate) enum DimNaming {
+    /// NCZarr's dimension references.
     References,
-    /// In the attribute that xarray has them in.
+    /// xarray's attribute.
     Attribute,
-    /// Nowhere.
+    /// No names.
     None,
 }
 
-/// What an array of `rank` dimensions says of them.
-pub(crate) fn links(naming: Naming, attrs: &Members<'_>, zarray: &Value<'_>, rank: usize) -> Links {
+/// Returns the dimension references of an array with `rank` dimensions.
+pub(crate) fn dim_refs(naming: DimNaming, attrs: &ObjectMembers<'_>, zarray: &Value<'_>, rank: usize) -> DimRefs {
     match naming {
-        Naming::References => {
-            Links::References(lists::references(attrs, zarray.as_object()).map(|found| found.map(Box::new)))
+        DimNaming::References => {
+            DimRefs::References(nczarr_lists::references(attrs, zarray.as_object()).map(|found| found.map(Box::new)))
         }
-        Naming::Attribute => pure::names(attrs, rank).map_or(Links::None, Links::Names),
-        Naming::None => Links::None,
+        DimNaming::Attribute => plain::names(attrs, rank).map_or(DimRefs::None, DimRefs::Names),
+        DimNaming::None => DimRefs::None,
     }
 }
 
-/// A group as it was loaded.
+/// A loaded group.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedGroup {
     pub(crate) key: Key,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
     /// Its documents could not be read and so must not be replaced.
-    pub(crate) lost: bool,
+    pub(crate) unreadable: bool,
 }
 
-/// The model of a store, and what is remembered beside it, by id.
+/// The model of a store under construction, and the states beside it, by id.
 #[derive(Debug, Default)]
-pub(crate) struct Loaded {
+pub(crate) struct DatasetBuilder {
     pub(crate) model: Model,
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
     pub(crate) faults: Vec<Fault>,
-    pub(crate) hollow: Vec<Key>,
-    /// Whether dimension names of xarray's kind were found.
-    pub(crate) named_dims: bool,
-    /// Whether some node of a plain store says what Zarr has no word for; only known where documents are kept.
+    pub(crate) empty_folders: Vec<Key>,
+    /// Whether an array had dimension names in xarray's form.
+    pub(crate) xarray_dims: bool,
+    /// Whether a node of a plain store has an annotation; only set if documents are kept.
     pub(crate) annotated: bool,
-    /// What groups say of their dimensions is no longer so, or an array has another name for one than the model.
-    pub(crate) stale: bool,
-    /// Remember the names of dimensions: documents may have to be written back.
+    /// A group's declared dimensions are outdated, or an array has another name for a dimension than the
+    /// model.
+    pub(crate) stale_dims: bool,
+    /// Whether to record the names of dimensions, because documents may be written back.
     keep: bool,
-    /// The variables whose types are to be defined once all names are taken.
-    typed: Vec<VarId>,
+    /// Variables whose types are defined after all names are known.
+    untyped_vars: Vec<VarId>,
 }
 
-impl Loaded {
+impl DatasetBuilder {
     /// Adds a group; the first one becomes the root.
-    fn group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> nczarr_model::Result<GroupId> {
+    fn add_group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> nczarr_model::Result<GroupId> {
         let id = match parent {
             None => GroupId::ROOT,
             Some(parent) => self.model.add_group(parent, &raw.name).map_err(|error| error.at(&raw.key))?,
         };
-        self.model.group_mut(id)?.atts = present(&raw.attrs, None, 0);
+        self.model.group_mut(id)?.atts = shown_attributes(&raw.attrs, None, 0);
         self.groups.push(LoadedGroup {
             key: raw.key.clone(),
             zgroup: raw.zgroup.take(),
             attrs: std::mem::take(&mut raw.attrs),
-            lost: raw.broken.is_some(),
+            unreadable: raw.damage.is_some(),
         });
-        if let Some(broken) = raw.broken.take() {
-            self.break_group(id, broken.why);
+        if let Some(broken) = raw.damage.take() {
+            self.mark_damaged(id, broken.why);
         }
         Ok(id)
     }
 
-    /// Notes that a group cannot be read as a whole. Its documents are not replaced.
-    fn break_group(&mut self, id: GroupId, why: Error) {
+    /// Marks a group as unreadable, so that its documents are not replaced.
+    fn mark_damaged(&mut self, id: GroupId, why: Error) {
         if let Some(group) = self.groups.get_mut(id.index()) {
-            group.lost = true;
+            group.unreadable = true;
             self.faults.push(Fault::damaged(slashed(&group.key), why));
         }
     }
 
     /// Adds a variable.
-    fn var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<Stored>) -> nczarr_model::Result<VarId> {
+    fn add_var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<StoredVariable>) -> nczarr_model::Result<VarId> {
         if self.keep {
             Arc::make_mut(&mut stored).dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
         let own = |id: VarId| self.model.var(id).is_ok_and(|var| var.xtype == types::UNDEFINED);
         if own(id) && (stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user())) {
-            self.typed.push(id);
+            self.untyped_vars.push(id);
         }
         self.vars.push(VarState::loaded(key, stored));
         Ok(id)
     }
 
-    /// Defines the types of variables that have some of their own.
+    /// Defines the types of variables with types of their own.
     fn define_types(&mut self) {
-        for id in std::mem::take(&mut self.typed) {
+        for id in std::mem::take(&mut self.untyped_vars) {
             let Some(stored) = self.vars.get(id.index()).map(|var| &var.stored) else { continue };
             let Some(meta) = &stored.meta else { continue };
             if let Err(error) = types::define(&mut self.model, id, &meta.dtype, stored.list)
@@ -136,36 +138,57 @@ impl Loaded {
             {
                 var.xtype = NcType::Byte;
                 var.fill = VarFill::NoFill;
-                note(var, error);
+                set_problem(var, error);
             }
         }
     }
 }
 
-/// What was loaded, once nothing is added any more: datasets may have the model in common.
+/// A complete loaded dataset. Several datasets may share its model.
 #[derive(Debug)]
-pub(crate) struct Settled {
+pub(crate) struct LoadedDataset {
     pub(crate) model: Arc<Model>,
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
     pub(crate) faults: Vec<Fault>,
-    pub(crate) hollow: Vec<Key>,
-    pub(crate) named_dims: bool,
+    pub(crate) empty_folders: Vec<Key>,
+    pub(crate) xarray_dims: bool,
     pub(crate) annotated: bool,
-    pub(crate) stale: bool,
+    pub(crate) stale_dims: bool,
 }
 
-impl From<Loaded> for Settled {
-    fn from(loaded: Loaded) -> Self {
-        let Loaded { model, vars, groups, notes, faults, hollow, named_dims, annotated, stale, .. } = loaded;
-        Self { model: Arc::new(model), vars, groups, notes, faults, hollow, named_dims, annotated, stale }
+impl From<DatasetBuilder> for LoadedDataset {
+    fn from(loaded: DatasetBuilder) -> Self {
+        let DatasetBuilder {
+            model,
+            vars,
+            groups,
+            notes,
+            faults,
+            empty_folders: hollow,
+            xarray_dims: named_dims,
+            annotated,
+            stale_dims: stale,
+            ..
+        } = loaded;
+        Self {
+            model: Arc::new(model),
+            vars,
+            groups,
+            notes,
+            faults,
+            empty_folders: hollow,
+            xarray_dims: named_dims,
+            annotated,
+            stale_dims: stale,
+        }
     }
 }
 
-impl Settled {
-    /// The same for another dataset, with the model in common.
-    pub(crate) fn again(&self) -> Self {
+impl LoadedDataset {
+    /// Returns a copy for another dataset, which shares the model.
+    pub(crate) fn share(&self) -> Self {
         let vars = self.vars.iter().map(|var| VarState::loaded(var.key.clone(), Arc::clone(&var.stored)));
         Self {
             model: Arc::clone(&self.model),
@@ -173,18 +196,18 @@ impl Settled {
             groups: self.groups.clone(),
             notes: self.notes.clone(),
             faults: self.faults.clone(),
-            hollow: self.hollow.clone(),
+            empty_folders: self.empty_folders.clone(),
             ..*self
         }
     }
 }
 
-/// The names of a variable's dimensions.
+/// Returns the names of a variable's dimensions.
 pub(crate) fn dim_names(model: &Model, var: &Var) -> nczarr_model::Result<Vec<String>> {
     var.dims.iter().map(|&dim| Ok(model.dim(dim)?.name.clone())).collect()
 }
 
-/// The text of `_NCProperties`.
-pub(crate) fn properties<'a>(attrs: &'a Members<'_>) -> Option<&'a str> {
+/// Returns the text of `_NCProperties`.
+pub(crate) fn properties<'a>(attrs: &'a ObjectMembers<'_>) -> Option<&'a str> {
     attrs.get(NC_PROPERTIES).and_then(Value::as_str)
 }

@@ -1,44 +1,45 @@
-//! NCZarr: dimensions are declared by groups and referenced by full names.
+//! The NCZarr flavour: groups declare dimensions, and arrays reference them by full names.
 
 use std::sync::Arc;
 
 use nczarr_dispatch::Key;
 use nczarr_model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 
-use super::Loaded;
-use crate::displaced;
-use crate::lists::{self, References};
+use super::DatasetBuilder;
+use crate::nczarr_lists::{self, ArrayReferences};
+use crate::recover;
 use crate::tree::{RawArray, RawTree};
 use crate::user;
-use crate::v3::names;
-use crate::var::{Built, Links, Reading, Stored, note};
+use crate::v3::dim_names;
+use crate::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 
-/// The model of an NCZarr store.
+/// Builds the model of an NCZarr store.
 ///
 /// # Errors
-/// `NC_ENCZARR` naming the key and member of a group's lists or dimensions that make no sense; what is wrong with a
-/// single array becomes its variable's problem.
-pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
-    let RawTree { notes, faults, hollow, .. } = tree;
-    let mut loaded = Loaded { notes, faults, hollow, keep: reading.keep, ..Loaded::default() };
-    let (mut arrays, mut types, displaced) = (Vec::new(), Vec::new(), tree.displaced);
+/// `NC_ENCZARR` with the key and member, for invalid lists or dimensions of a group. A defect of a single
+/// array becomes its variable's `problem`.
+pub(crate) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBuilder> {
+    let RawTree { notes, faults, empty_folders: hollow, .. } = tree;
+    let mut loaded =
+        DatasetBuilder { notes, faults, empty_folders: hollow, keep: reading.keep, ..DatasetBuilder::default() };
+    let (mut arrays, mut types, displaced) = (Vec::new(), Vec::new(), tree.renamed_groups);
     let mut typed = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     for mut raw in tree.groups {
-        // Those of a broken group were found to be lost.
-        let lists = match raw.broken {
+        // The lists of a broken group are lost.
+        let lists = match raw.damage {
             Some(_) => None,
-            None => lists::read(&raw.attrs, raw.zgroup.as_ref())
-                .map_err(|error| error.at(lists::document(&raw.key, &raw.attrs)))?,
+            None => nczarr_lists::read(&raw.attrs, raw.zgroup.as_ref())
+                .map_err(|error| error.at(nczarr_lists::document(&raw.key, &raw.attrs)))?,
         };
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
-        let id = loaded.group(&mut raw, parent)?;
+        let id = loaded.add_group(&mut raw, parent)?;
         ids.push(id);
         let lists = lists.unwrap_or_default();
         for dim in lists.dims {
             match loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited) {
                 Ok(_) => {}
-                Err(error) if parent.is_some() => loaded.break_group(id, error),
+                Err(error) if parent.is_some() => loaded.mark_damaged(id, error),
                 Err(error) => return Err(error),
             }
         }
@@ -56,47 +57,47 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         user::present_atts(&loaded.model, &mut atts, &typed, &displaced);
         loaded.model.group_mut(id)?.atts = atts;
     }
-    // Variables after all groups: a reference may point anywhere.
+    // Variables after all groups: a reference may name any group.
     loaded.vars.reserve_exact(arrays.len());
     loaded.model.reserve(0, arrays.iter().filter(|(group, _)| *group == GroupId::ROOT).count());
     for (group, RawArray { key, name, built }) in arrays {
-        let Built { var: mut shared, mut stored, links } = built;
+        let VariableDraft { var: mut shared, mut stored, dim_refs: links } = built;
         let var = Arc::make_mut(&mut shared);
         (var.name, var.group) = (name, group);
         let typed = match &links {
-            Links::References(Ok(Some(found))) => found.ty.clone().map(|ty| (ty, found.implied)),
+            DimRefs::References(Ok(Some(found))) => found.ty.clone().map(|ty| (ty, found.fill_position)),
             _ => None,
         };
         if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
-            let id = displaced::resolve(&name, &displaced, |name| user::find(&loaded.model, name));
+            let id = recover::resolve_renamed(&name, &displaced, |name| user::find(&loaded.model, name));
             if let Err(error) = user::present(&loaded.model, var, Arc::make_mut(&mut stored), (&name, id), implied) {
                 var.xtype = NcType::Byte;
                 var.fill = VarFill::NoFill;
-                note(var, error.at(&key));
+                set_problem(var, error.at(&key));
             }
         }
         user::present_atts(&loaded.model, &mut var.atts, &stored.typed, &displaced);
         let linked = match (links, &stored.meta) {
-            (Links::Names(names), Some(meta)) => named(&mut loaded.model, var, names, &meta.shape),
-            (links, _) => dims(var, &stored, links, &loaded.model, &key, &displaced),
+            (DimRefs::Names(names), Some(meta)) => set_named_dims(&mut loaded.model, var, names, &meta.shape),
+            (links, _) => set_dims(var, &stored, links, &loaded.model, &key, &displaced),
         };
         if let Err(error) = linked {
-            note(var, error);
+            set_problem(var, error);
         }
-        let id = loaded.var(shared, key, stored)?;
-        stretch(&mut loaded, id);
+        let id = loaded.add_var(shared, key, stored)?;
+        grow_dims(&mut loaded, id);
     }
     loaded.define_types();
     Ok(loaded)
 }
 
-/// Sets the dimensions of a variable that has nothing but names for them, seen from its group; where there is no name, or
-/// none that fits, there is a dimension without one.
-fn named(model: &mut Model, var: &mut Var, names: Vec<Option<String>>, shape: &[u64]) -> Result<()> {
+/// Sets the dimensions of a variable that has only dimension names, resolved from its group. An anonymous
+/// dimension replaces a missing or unfitting name.
+fn set_named_dims(model: &mut Model, var: &mut Var, names: Vec<Option<String>>, shape: &[u64]) -> Result<()> {
     let mut ids = Vec::with_capacity(shape.len());
     for (name, &len) in names.iter().zip(shape) {
         let fits = |id: &DimId| model.dim(*id).is_ok_and(|dim| dim.unlimited || dim.len() == len);
-        let found = name.as_ref().and_then(|name| names::of_stored(model, var.group, name)).filter(fits);
+        let found = name.as_ref().and_then(|name| dim_names::of_stored(model, var.group, name)).filter(fits);
         let anonymous = format!("_Anonymous_Dim_{len}");
         let known = found.or_else(|| model.root().dims.get(&anonymous).copied());
         ids.push(match known {
@@ -109,27 +110,34 @@ fn named(model: &mut Model, var: &mut Var, names: Vec<Option<String>>, shape: &[
 }
 
 /// Sets the dimensions of a variable.
-fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key, displaced: &[Key]) -> Result<()> {
-    let (Some(meta), Links::References(found)) = (&stored.meta, links) else { return Ok(()) };
+fn set_dims(
+    var: &mut Var,
+    stored: &StoredVariable,
+    links: DimRefs,
+    model: &Model,
+    key: &Key,
+    displaced: &[Key],
+) -> Result<()> {
+    let (Some(meta), DimRefs::References(found)) = (&stored.meta, links) else { return Ok(()) };
     let found = found.map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
     let Some(found) = found else {
         return Err(ErrorKind::NcZarr.context(format!(
-            "{key}/.zattrs: a listed array without \"_nczarr_array\": its dimensions are not known"
+            "{key}/.zattrs: the listed array has no member \"_nczarr_array\", so its dimensions are unknown"
         )));
     };
-    let References { dims, scalar, .. } = *found;
+    let ArrayReferences { dims, scalar, .. } = *found;
     if scalar {
         let (shape, chunks) = (&meta.shape, &meta.chunks);
         if shape.iter().chain(chunks).any(|&len| len != 1) || !dims.is_empty() {
             return Err(ErrorKind::NcZarr
-                .context(format!("{key}: marked as a scalar, but its shape is {shape:?} in chunks of {chunks:?}")));
+                .context(format!("{key}: the array is marked as a scalar (expected lengths of 1, found shape {shape:?} with chunks {chunks:?})")));
         }
         var.chunking = Chunking::Chunked(Vec::new());
         return Ok(());
     }
     let mut ids = Vec::with_capacity(dims.len());
     for name in &dims {
-        let id = displaced::resolve(name, displaced, |name| resolve(model, name)).ok_or_else(|| {
+        let id = recover::resolve_renamed(name, displaced, |name| find_dim(model, name)).ok_or_else(|| {
             ErrorKind::BadDim.context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
         })?;
         ids.push(id);
@@ -155,8 +163,8 @@ fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key, 
     Ok(())
 }
 
-/// The dimension of a full name.
-fn resolve(model: &Model, name: &str) -> Option<DimId> {
+/// Finds the dimension of a full name.
+fn find_dim(model: &Model, name: &str) -> Option<DimId> {
     let mut name = name.strip_prefix('/')?;
     let mut group = model.root();
     while let Some((first, rest)) = name.split_once('/') {
@@ -166,8 +174,9 @@ fn resolve(model: &Model, name: &str) -> Option<DimId> {
     group.dims.get(name).copied()
 }
 
-/// An unlimited dimension is as long as the longest variable along it: a writer may have stopped half-way.
-fn stretch(loaded: &mut Loaded, id: VarId) {
+/// Extends unlimited dimensions to the length of the array: a writer may have stopped before updating the
+/// group.
+fn grow_dims(loaded: &mut DatasetBuilder, id: VarId) {
     let Ok(var) = loaded.model.var(id) else { return };
     let Some(meta) = loaded.vars.get(id.index()).and_then(|stored| stored.stored.meta.as_ref()) else { return };
     if var.problem.is_some() {

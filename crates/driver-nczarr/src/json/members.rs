@@ -1,7 +1,8 @@
-//! The members of an object: [`Members`].
+//! The members of an object: [`ObjectMembers`].
 //!
-//! Objects of metadata have a handful of members, so they are a vector that is looked through; one with many, such as
-//! consolidated metadata, gets an index, so that no document makes a lookup or a check for repeats slow.
+//! Objects of metadata usually have a handful of members, which a vector holds. Larger objects, such as
+//! consolidated metadata, get a hash index. So lookups and checks for repeated names stay fast for any
+//! document.
 
 use std::borrow::Cow;
 use std::slice;
@@ -11,41 +12,41 @@ use nczarr_model::NameHasher;
 
 use super::Value;
 
-/// An object with more members than this has an index.
-const FEW: usize = 16;
+/// The most members that are kept without an index.
+const MAX_UNINDEXED: usize = 16;
 
-/// As many members as the document of an array has.
-const USUAL: usize = 10;
+/// The initial capacity: the usual number of members of an array document.
+const INITIAL_CAPACITY: usize = 10;
 
-/// The members of an object, in order; of two of one name the later counts, at the place of the earlier.
+/// The members of an object, in order. If a name repeats, the later value replaces the earlier one in place.
 #[derive(Clone)]
-pub(crate) struct Members<'t>(Store<'t>);
+pub(crate) struct ObjectMembers<'t>(MemberStore<'t>);
 
 type Member<'t> = (Cow<'t, str>, Value<'t>);
 
 #[derive(Clone)]
-enum Store<'t> {
+enum MemberStore<'t> {
     Few(Vec<Member<'t>>),
     Many(Box<IndexMap<Cow<'t, str>, Value<'t>, NameHasher>>),
 }
 
-impl<'t> Members<'t> {
+impl<'t> ObjectMembers<'t> {
     pub(crate) const fn new() -> Self {
-        Self(Store::Few(Vec::new()))
+        Self(MemberStore::Few(Vec::new()))
     }
 
-    /// The members in order.
+    /// Returns the members in order.
     pub(crate) fn into_list(self) -> Vec<(Cow<'t, str>, Value<'t>)> {
         match self.0 {
-            Store::Few(few) => few,
-            Store::Many(many) => many.into_iter().collect(),
+            MemberStore::Few(few) => few,
+            MemberStore::Many(many) => many.into_iter().collect(),
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         match &self.0 {
-            Store::Few(few) => few.len(),
-            Store::Many(many) => many.len(),
+            MemberStore::Few(few) => few.len(),
+            MemberStore::Many(many) => many.len(),
         }
     }
 
@@ -55,15 +56,15 @@ impl<'t> Members<'t> {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'t>> {
         match &self.0 {
-            Store::Few(few) => few.iter().find(|member| member.0 == name).map(|member| &member.1),
-            Store::Many(many) => many.get(name),
+            MemberStore::Few(few) => few.iter().find(|member| member.0 == name).map(|member| &member.1),
+            MemberStore::Many(many) => many.get(name),
         }
     }
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value<'t>> {
         match &mut self.0 {
-            Store::Few(few) => few.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1),
-            Store::Many(many) => many.get_mut(name),
+            MemberStore::Few(few) => few.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1),
+            MemberStore::Many(many) => many.get_mut(name),
         }
     }
 
@@ -75,41 +76,41 @@ impl<'t> Members<'t> {
     pub(crate) fn insert(&mut self, name: impl Into<Cow<'t, str>>, value: Value<'t>) {
         let name = name.into();
         match &mut self.0 {
-            Store::Few(few) => match few.iter().position(|member| member.0 == name) {
+            MemberStore::Few(few) => match few.iter().position(|member| member.0 == name) {
                 Some(place) => few[place].1 = value,
-                None if few.len() < FEW => {
+                None if few.len() < MAX_UNINDEXED => {
                     if few.capacity() == 0 {
-                        few.reserve_exact(USUAL);
+                        few.reserve_exact(INITIAL_CAPACITY);
                     }
                     few.push((name, value));
                 }
                 None => {
                     let mut many: IndexMap<_, _, _> = std::mem::take(few).into_iter().collect();
                     many.insert(name, value);
-                    self.0 = Store::Many(Box::new(many));
+                    self.0 = MemberStore::Many(Box::new(many));
                 }
             },
-            Store::Many(many) => {
+            MemberStore::Many(many) => {
                 many.insert(name, value);
             }
         }
     }
 
-    /// Takes a member out; the others keep their order.
+    /// Removes a member; the others keep their order.
     pub(crate) fn remove(&mut self, name: &str) -> Option<Value<'t>> {
         match &mut self.0 {
-            Store::Few(few) => {
+            MemberStore::Few(few) => {
                 let place = few.iter().position(|member| member.0 == name)?;
                 Some(few.remove(place).1)
             }
-            Store::Many(many) => many.shift_remove(name),
+            MemberStore::Many(many) => many.shift_remove(name),
         }
     }
 
     pub(crate) fn iter(&self) -> Iter<'_, 't> {
         match &self.0 {
-            Store::Few(few) => Iter::Few(few.iter()),
-            Store::Many(many) => Iter::Many(many.iter()),
+            MemberStore::Few(few) => Iter::Few(few.iter()),
+            MemberStore::Many(many) => Iter::Many(many.iter()),
         }
     }
 
@@ -119,23 +120,23 @@ impl<'t> Members<'t> {
 
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value<'t>> {
         let (few, many) = match &mut self.0 {
-            Store::Few(few) => (Some(few.iter_mut()), None),
-            Store::Many(many) => (None, Some(many.values_mut())),
+            MemberStore::Few(few) => (Some(few.iter_mut()), None),
+            MemberStore::Many(many) => (None, Some(many.values_mut())),
         };
         few.into_iter().flatten().map(|member| &mut member.1).chain(many.into_iter().flatten())
     }
 
-    /// With text of its own.
-    pub(crate) fn into_owned(self) -> Members<'static> {
+    /// Copies borrowed text.
+    pub(crate) fn into_owned(self) -> ObjectMembers<'static> {
         let owned = |(name, value): Member<'t>| (Cow::Owned(name.into_owned()), value.into_owned());
-        Members(match self.0 {
-            Store::Few(few) => Store::Few(few.into_iter().map(owned).collect()),
-            Store::Many(many) => Store::Many(Box::new(many.into_iter().map(owned).collect())),
+        ObjectMembers(match self.0 {
+            MemberStore::Few(few) => MemberStore::Few(few.into_iter().map(owned).collect()),
+            MemberStore::Many(many) => MemberStore::Many(Box::new(many.into_iter().map(owned).collect())),
         })
     }
 }
 
-/// The members in order.
+/// An iterator over members, in order.
 pub(crate) enum Iter<'m, 't> {
     Few(slice::Iter<'m, Member<'t>>),
     Many(indexmap::map::Iter<'m, Cow<'t, str>, Value<'t>>),
@@ -159,7 +160,7 @@ impl<'m, 't> Iterator for Iter<'m, 't> {
     }
 }
 
-impl<'m, 't> IntoIterator for &'m Members<'t> {
+impl<'m, 't> IntoIterator for &'m ObjectMembers<'t> {
     type Item = (&'m str, &'m Value<'t>);
     type IntoIter = Iter<'m, 't>;
 
@@ -168,7 +169,7 @@ impl<'m, 't> IntoIterator for &'m Members<'t> {
     }
 }
 
-impl<'t, N: Into<Cow<'t, str>>> FromIterator<(N, Value<'t>)> for Members<'t> {
+impl<'t, N: Into<Cow<'t, str>>> FromIterator<(N, Value<'t>)> for ObjectMembers<'t> {
     fn from_iter<I: IntoIterator<Item = (N, Value<'t>)>>(members: I) -> Self {
         let mut all = Self::new();
         for (name, value) in members {
@@ -178,20 +179,20 @@ impl<'t, N: Into<Cow<'t, str>>> FromIterator<(N, Value<'t>)> for Members<'t> {
     }
 }
 
-impl Default for Members<'_> {
+impl Default for ObjectMembers<'_> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// In whatever order.
-impl PartialEq for Members<'_> {
+/// Ignores the order.
+impl PartialEq for ObjectMembers<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
     }
 }
 
-impl std::fmt::Debug for Members<'_> {
+impl std::fmt::Debug for ObjectMembers<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
@@ -209,7 +210,7 @@ mod tests {
         fn members_are_a_map_in_order(
             ops in prop::collection::vec((0u8..40, any::<u8>(), prop::bool::weighted(0.1)), 0..80),
         ) {
-            let (mut ours, mut theirs) = (Members::new(), IndexMap::new());
+            let (mut ours, mut theirs) = (ObjectMembers::new(), IndexMap::new());
             for (name, value, remove) in ops {
                 let name = format!("m{name}");
                 if remove {

@@ -1,60 +1,57 @@
-//! JSON as Zarr documents really hold it: a tree that keeps the text of numbers.
+//! JSON in the form that Zarr documents really have: a tree that keeps the text of numbers.
 //!
-//! Reading is lenient where writers are known to be sloppy (`NaN`, `01`, `+1`, raw control characters, illegal
-//! escapes); whatever is no JSON ends up as [`Json::Word`] with its text. Writing is strict, see `write`.
-//! Nothing here knows Zarr.
+//! Parsing accepts known deviations of writers (`NaN`, `01`, `+1`, raw control characters, illegal escapes);
+//! bare words become [`Value::Word`]. Writing is strict, see `write`. This module does not know Zarr.
 //!
-//! A value that was just read borrows the document ([`Value`], [`read`]); one that is kept owns its text ([`Json`],
-//! [`parse()`]).
-//!
-//! Start with [`Value`]; then [`read`].
+//! A freshly parsed [`Value`] borrows from the document; [`Json`] owns its text. Read [`Value`] first, then
+//! [`read`].
 
 mod members;
 mod number;
 mod parse;
-mod pieces;
+mod split;
 mod write;
 
 use std::borrow::Cow;
 
-pub(crate) use members::Members;
+pub(crate) use members::ObjectMembers;
 pub(crate) use number::{float, integer, single};
-pub(crate) use parse::{Room, parse, read, read_text, text_of};
-pub(crate) use pieces::{around, members};
+pub(crate) use parse::{ParseBudget, parse, read, read_text, text_of};
+pub(crate) use split::{read_around, read_members};
 pub(crate) use write::{quote, text, write_list, write_name, write_number, write_strict, write_string};
 
-/// A value with text of its own.
+/// A value that owns its text.
 pub(crate) type Json = Value<'static>;
 
-/// The members of an object, with text of their own.
-pub(crate) type Object = Members<'static>;
+/// The members of an object, with owned text.
+pub(crate) type Object = ObjectMembers<'static>;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value<'t> {
     Null,
     Bool(bool),
-    /// A number, as its text; always legal JSON.
+    /// The text of a number; always legal JSON.
     Number(Cow<'t, str>),
-    /// A bare token that is not JSON but whose meaning is plain: `NaN`, `-Infinity`, `01`, `tRUE` …
+    /// A bare token that is not JSON but has a clear meaning: `NaN`, `-Infinity`, `01`, `tRUE` …
     Word(Cow<'t, str>),
     String(Cow<'t, str>),
     Array(Vec<Value<'t>>),
-    Object(Members<'t>),
+    Object(ObjectMembers<'t>),
 }
 
 impl<'t> Value<'t> {
-    /// A string value.
+    /// Makes a string value.
     pub(crate) fn string(text: impl Into<String>) -> Self {
         Self::String(Cow::Owned(text.into()))
     }
 
-    /// An integer.
+    /// Makes an integer.
     pub(crate) fn int(value: impl Into<i128>) -> Self {
         Self::Number(Cow::Owned(value.into().to_string()))
     }
 
-    /// With text of its own.
+    /// Copies borrowed text.
     pub(crate) fn into_owned(self) -> Json {
         let own = |text: Cow<'t, str>| Cow::Owned(text.into_owned());
         match self {
@@ -68,7 +65,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// What it is, for error messages.
+    /// Names the kind of value, for error messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -95,22 +92,22 @@ impl<'t> Value<'t> {
         }
     }
 
-    pub(crate) fn as_object(&self) -> Option<&Members<'t>> {
+    pub(crate) fn as_object(&self) -> Option<&ObjectMembers<'t>> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
         }
     }
 
-    /// The members of an object.
-    pub(crate) fn into_object(self) -> Option<Members<'t>> {
+    /// Returns the members of an object.
+    pub(crate) fn into_object(self) -> Option<ObjectMembers<'t>> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
         }
     }
 
-    /// The text of a number or of a bare word.
+    /// Returns the text of a number or of a bare word.
     pub(crate) fn token(&self) -> Option<&str> {
         match self {
             Self::Number(text) | Self::Word(text) => Some(text),
@@ -118,7 +115,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A truth value, in any letter case.
+    /// Returns a truth value, in any letter case.
     pub(crate) fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -137,17 +134,17 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// An integer: a number without fraction, however it is spelled.
+    /// Returns an integer: a number without fraction, in any spelling.
     pub(crate) fn as_integer(&self) -> Option<i128> {
         integer(self.token()?)
     }
 
-    /// An integer that fits 64 bits without sign.
+    /// Returns an integer that fits 64 bits without sign.
     pub(crate) fn as_u64(&self) -> Option<u64> {
         self.as_integer()?.try_into().ok()
     }
 
-    /// Whether all of it is legal JSON: no bare words.
+    /// Whether the whole value is legal JSON, without bare words.
     pub(crate) fn is_strict(&self) -> bool {
         match self {
             Self::Word(_) => false,
@@ -157,7 +154,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The nearest legal JSON: bare words become numbers, truth values or strings.
+    /// Returns the nearest legal JSON: bare words become numbers, truth values or strings.
     pub(crate) fn to_strict(&self) -> Self {
         match self {
             Self::Word(text) => self.strict_word(text),
@@ -184,7 +181,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The value as a codec description, for filters: legal JSON.
+    /// Converts to a codec description for filters: legal JSON.
     pub(crate) fn to_serde(&self) -> nczarr_dispatch::Json {
         use nczarr_dispatch::Json as Serde;
         match self {
@@ -203,7 +200,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A filter's codec description as a value.
+    /// Converts from a filter's codec description.
     pub(crate) fn from_serde(value: &nczarr_dispatch::Json) -> Self {
         use nczarr_dispatch::Json as Serde;
         match value {
@@ -219,7 +216,7 @@ impl<'t> Value<'t> {
     }
 }
 
-/// A float as JSON: the shortest text that gives it back, and strings for what JSON has no number for.
+/// Makes a JSON float: the shortest text that parses back, or a string for NaN and infinities.
 pub(crate) use number::json_float;
 /// As [`json_float`], for singles.
 pub(crate) use number::json_single;

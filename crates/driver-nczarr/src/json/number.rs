@@ -1,4 +1,4 @@
-//! Numbers as text: what is legal JSON, what sloppy writers produce, and the shortest text of a float.
+//! Numbers as text: legal JSON, lenient forms, and the shortest text of a float.
 
 use super::Value;
 
@@ -21,12 +21,12 @@ pub(super) fn is_strict(text: &str) -> bool {
     legal && rest.is_empty()
 }
 
-/// The digits a text begins with, and what follows.
+/// Splits a text after its leading digits.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// Whether `text` is not JSON but plainly a number: `NaN`, `+1`, `01`, `.5`, `5.`, `0x10`, `-Infinity` …
+/// Whether `text` is not JSON but clearly a number: `NaN`, `+1`, `01`, `.5`, `5.`, `0x10`, `-Infinity` …
 pub(super) fn is_lenient(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
@@ -37,9 +37,9 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The integer `text` stands for: decimal, `0x` hexadecimal, or a float without fraction that is exact.
+/// Parses an integer: decimal, `0x` hexadecimal, or a float without fraction that is exact.
 pub(crate) fn integer(text: &str) -> Option<i128> {
-    // Most are short and plain.
+    // A shortcut for short decimal numbers.
     if (1..=18).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(text.bytes().fold(0i64, |value, digit| value * 10 + i64::from(digit - b'0')).into());
     }
@@ -56,7 +56,7 @@ pub(crate) fn integer(text: &str) -> Option<i128> {
         digits.parse().ok()?
     } else {
         let value = float(digits)?;
-        // Beyond 2^53 the text may have named another integer than the float.
+        // Beyond 2^53 the text may spell another integer than the float.
         if value.fract() != 0.0 || !(0.0..=9_007_199_254_740_992.0).contains(&value) {
             return None;
         }
@@ -65,7 +65,7 @@ pub(crate) fn integer(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// The double `text` stands for; accepts what `strtod` does, and `nanf`, `infinityf`.
+/// Parses a double; accepts the spellings of `strtod`, and `nanf`, `infinityf`.
 pub(crate) fn float(text: &str) -> Option<f64> {
     match special(text) {
         Some(value) => Some(value),
@@ -73,7 +73,7 @@ pub(crate) fn float(text: &str) -> Option<f64> {
     }
 }
 
-/// The single `text` stands for, rounded once.
+/// Parses a single, rounded once.
 pub(crate) fn single(text: &str) -> Option<f32> {
     match special(text) {
         Some(value) => Some(value as f32),
@@ -86,7 +86,7 @@ fn special(text: &str) -> Option<f64> {
         Some(name) => (true, name),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    // Most are plain numbers: no name starts so.
+    // A cheap test that rejects plain numbers.
     match name.as_bytes() {
         [b'0', b'x' | b'X', ..] | [b'n' | b'N' | b'i' | b'I', ..] => {}
         _ => return None,
@@ -100,18 +100,18 @@ fn special(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// `text`, if it holds a digit and nothing but what a decimal number is made of.
+/// Returns `text` if it has a digit and only characters of decimal numbers.
 fn decimal(text: &str) -> Option<&str> {
     let legal = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     (legal && text.bytes().any(|byte| byte.is_ascii_digit())).then_some(text)
 }
 
-/// A double as JSON: the shortest text that gives it back; NaN and infinities as strings.
+/// Makes the JSON of a double: the shortest text that parses back; NaN and infinities as strings.
 pub(crate) fn json_float<'t>(value: f64) -> Value<'t> {
     if value.is_finite() { Value::Number(format!("{value:?}").into()) } else { Value::string(special_name(value)) }
 }
 
-/// A single as JSON, likewise: shortest as a single.
+/// As [`json_float`], with the shortest text of a single.
 pub(crate) fn json_single<'t>(value: f32) -> Value<'t> {
     if value.is_finite() {
         Value::Number(format!("{value:?}").into())
@@ -130,10 +130,10 @@ fn special_name(value: f64) -> &'static str {
     }
 }
 
-/// A number for a codec description.
+/// Converts a number for a codec description.
 pub(super) fn to_serde(text: &str) -> nczarr_dispatch::Json {
     use nczarr_dispatch::Json as Serde;
-    // A negative zero is no integer.
+    // A negative zero is a float.
     if let Some(value) = integer(text).filter(|&value| value != 0 || !text.starts_with('-')) {
         if let Ok(value) = i64::try_from(value) {
             return Serde::from(value);

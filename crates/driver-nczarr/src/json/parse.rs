@@ -1,18 +1,19 @@
-//! The reader: no recursion, and limits on size, nesting and number of values.
+//! The parser: no recursion, and limits on size, nesting and number of values.
 
 use std::borrow::Cow;
 
 use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::{Json, Members, Value, number};
+use super::{Json, ObjectMembers, Value, number};
 
-/// Deeper documents are refused whatever the limits say: values are dropped and written recursively.
+/// The deepest nesting, whatever the limits allow: values are dropped and written recursively.
 const MAX_DEPTH: usize = 1000;
-/// A value may take two bytes of a document but takes some 60 of memory: one in this many bytes of the document limit.
+/// Bytes of the document limit per allowed value. A value may take two bytes of text but takes some 60 bytes
+/// of memory.
 const BYTES_PER_VALUE: u64 = 128;
 
-/// Reads a document; the value has text of its own.
+/// Parses a document into a value that owns its text.
 ///
 /// # Errors
 /// As [`read`].
@@ -20,20 +21,20 @@ pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
     read(document, limits).map(Value::into_owned)
 }
 
-/// Reads a document.
+/// Parses a document; the value borrows from it.
 ///
-/// Of two members of one name the later counts. A lone surrogate becomes U+FFFD; an unknown escape is the character
-/// itself, and raw control characters are taken as they are.
+/// If a member repeats, the later one counts. A lone surrogate becomes U+FFFD, an unknown escape its own
+/// character, and raw control characters are kept.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] with the position and what was expected there, also when a limit is exceeded.
+/// [`ErrorKind::NcZarr`] with the position and the expected token, also if a limit is exceeded.
 pub(crate) fn read<'t>(document: &'t [u8], limits: &Limits) -> Result<Value<'t>> {
     read_text(text_of(document, limits)?, limits)
 }
 
-/// Reads a document whose text is known; otherwise as [`read`].
+/// As [`read`], for a document that is known to be text.
 pub(crate) fn read_text<'t>(text: &'t str, limits: &Limits) -> Result<Value<'t>> {
-    let mut parser = Parser { text, at: 0, room: Room::of(limits) };
+    let mut parser = JsonParser { text, at: 0, budget: ParseBudget::of(limits) };
     let value = parser.value()?;
     match parser.peek() {
         None => Ok(value),
@@ -41,11 +42,11 @@ pub(crate) fn read_text<'t>(text: &'t str, limits: &Limits) -> Result<Value<'t>>
     }
 }
 
-/// The text of a document.
+/// Returns the text of a document.
 pub(crate) fn text_of<'t>(document: &'t [u8], limits: &Limits) -> Result<&'t str> {
     if document.len() as u64 > limits.document {
         return Err(ErrorKind::NcZarr.context(format!(
-            "a document of {} bytes exceeds the limit of {}",
+            "the document has {} bytes (expected at most {})",
             document.len(),
             limits.document
         )));
@@ -56,41 +57,41 @@ pub(crate) fn text_of<'t>(document: &'t [u8], limits: &Limits) -> Result<&'t str
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// What a document may still hold.
+/// The remaining limits of a parse.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct ParseBudget {
     /// The values so far.
     pub(super) values: u64,
     most_values: u64,
     depth: usize,
 }
 
-impl Room {
+impl ParseBudget {
     pub(crate) fn of(limits: &Limits) -> Self {
         let most_values = limits.document / BYTES_PER_VALUE;
         Self { values: 0, most_values, depth: limits.json_depth.min(MAX_DEPTH) }
     }
 
-    /// That of what lies this deep; `None` if nothing may.
-    pub(crate) fn below(self, depth: usize) -> Option<Self> {
+    /// Returns the limits for values `depth` levels deeper; `None` if none are allowed.
+    pub(crate) fn deeper(self, depth: usize) -> Option<Self> {
         Some(Self { depth: self.depth.checked_sub(depth)?, ..self })
     }
 
-    /// Whether there is room for this many more values.
-    pub(crate) fn holds(&self, more: u64) -> bool {
+    /// Whether this many more values are allowed.
+    pub(crate) fn has_room_for(&self, more: u64) -> bool {
         self.values.saturating_add(more) <= self.most_values
     }
 }
 
-/// The reader, at some place of a text.
-pub(super) struct Parser<'t> {
+/// The parser, at a position of a text.
+pub(super) struct JsonParser<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
-    pub(super) room: Room,
+    pub(super) budget: ParseBudget,
 }
 
-/// What becomes of values as they are read.
-trait Make<'t> {
+/// Receives the values as they are parsed.
+trait ValueSink<'t> {
     type Value;
     type Items: Default;
     type Members: Default;
@@ -102,13 +103,13 @@ trait Make<'t> {
     fn object(members: Self::Members) -> Self::Value;
 }
 
-/// A tree is made of them.
-struct Tree;
+/// Builds a tree.
+struct TreeSink;
 
-impl<'t> Make<'t> for Tree {
+impl<'t> ValueSink<'t> for TreeSink {
     type Value = Value<'t>;
     type Items = Vec<Value<'t>>;
-    type Members = Members<'t>;
+    type Members = ObjectMembers<'t>;
 
     fn leaf(value: Value<'t>) -> Value<'t> {
         value
@@ -118,7 +119,7 @@ impl<'t> Make<'t> for Tree {
         items.push(value);
     }
 
-    fn member(members: &mut Members<'t>, name: Cow<'t, str>, value: Value<'t>) {
+    fn member(members: &mut ObjectMembers<'t>, name: Cow<'t, str>, value: Value<'t>) {
         members.insert(name, value);
     }
 
@@ -126,15 +127,15 @@ impl<'t> Make<'t> for Tree {
         Value::Array(items)
     }
 
-    fn object(members: Members<'t>) -> Value<'t> {
+    fn object(members: ObjectMembers<'t>) -> Value<'t> {
         Value::Object(members)
     }
 }
 
-/// They are only looked at.
-struct Nothing;
+/// Checks the syntax and builds nothing.
+struct NullSink;
 
-impl<'t> Make<'t> for Nothing {
+impl<'t> ValueSink<'t> for NullSink {
     type Value = ();
     type Items = ();
     type Members = ();
@@ -146,37 +147,37 @@ impl<'t> Make<'t> for Nothing {
     fn object((): ()) {}
 }
 
-/// A list or object that is still open.
-enum Open<'t, M: Make<'t>> {
+/// A list or object that is not complete.
+enum OpenContainer<'t, M: ValueSink<'t>> {
     Array(M::Items),
-    /// With the name whose value comes next.
+    /// With the name of the next value.
     Object(M::Members, Cow<'t, str>),
 }
 
-impl<'t> Parser<'t> {
-    /// A value.
+impl<'t> JsonParser<'t> {
+    /// Parses a value.
     pub(super) fn value(&mut self) -> Result<Value<'t>> {
-        self.make::<Tree>()
+        self.make::<TreeSink>()
     }
 
-    /// The text of a value, which [`Parser::value`] would read as well.
+    /// Checks a value and returns its text.
     pub(super) fn skip(&mut self) -> Result<&'t str> {
         self.peek();
         let from = self.at;
-        self.make::<Nothing>()?;
+        self.make::<NullSink>()?;
         Ok(&self.text[from..self.at])
     }
 
-    /// Goes over a value that was read before, of so many values in all.
-    pub(super) fn again(&mut self, text: &str, values: u64) -> Result<()> {
+    /// Skips a value that was parsed before and contains this many values.
+    pub(super) fn skip_known(&mut self, text: &str, values: u64) -> Result<()> {
         self.at += text.len();
         self.count(values)
     }
 
-    fn make<M: Make<'t>>(&mut self) -> Result<M::Value> {
-        let mut open: Vec<Open<'t, M>> = Vec::with_capacity(4);
+    fn make<M: ValueSink<'t>>(&mut self) -> Result<M::Value> {
+        let mut open: Vec<OpenContainer<'t, M>> = Vec::with_capacity(4);
         loop {
-            // A value, or the start of one.
+            // A value, or the start of a container.
             let mut value = match self.peek() {
                 Some(b'"') => M::leaf(Value::String(self.string()?)),
                 Some(b'[') => {
@@ -184,7 +185,7 @@ impl<'t> Parser<'t> {
                     if self.take(b']') {
                         M::array(M::Items::default())
                     } else {
-                        open.push(Open::Array(M::Items::default()));
+                        open.push(OpenContainer::Array(M::Items::default()));
                         continue;
                     }
                 }
@@ -194,19 +195,19 @@ impl<'t> Parser<'t> {
                         M::object(M::Members::default())
                     } else {
                         let name = self.name()?;
-                        open.push(Open::Object(M::Members::default(), name));
+                        open.push(OpenContainer::Object(M::Members::default(), name));
                         continue;
                     }
                 }
-                Some(_) => M::leaf(self.bare()?),
+                Some(_) => M::leaf(self.bare_word()?),
                 None => return Err(self.error("a value")),
             };
             self.count(1)?;
-            // It closes as many lists and objects as end here.
+            // Closes all lists and objects that end here.
             loop {
                 match open.last_mut() {
                     None => return Ok(value),
-                    Some(Open::Array(items)) => {
+                    Some(OpenContainer::Array(items)) => {
                         M::item(items, value);
                         match self.peek() {
                             Some(b',') => {
@@ -218,7 +219,7 @@ impl<'t> Parser<'t> {
                         }
                         value = M::array(std::mem::take(items));
                     }
-                    Some(Open::Object(members, name)) => {
+                    Some(OpenContainer::Object(members, name)) => {
                         M::member(members, std::mem::take(name), value);
                         match self.peek() {
                             Some(b',') => {
@@ -237,7 +238,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next byte that is not a blank.
+    /// Skips blanks and returns the next byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..)?;
         let mut blanks = 0;
@@ -260,17 +261,21 @@ impl<'t> Parser<'t> {
 
     fn enter(&mut self, depth: usize) -> Result<()> {
         self.at += 1;
-        if depth >= self.room.depth {
-            return Err(ErrorKind::NcZarr.context(format!("byte {}: nested deeper than {}", self.at, self.room.depth)));
+        if depth >= self.budget.depth {
+            return Err(ErrorKind::NcZarr.context(format!(
+                "byte {}: the document is nested too deeply (expected at most {} levels)",
+                self.at, self.budget.depth
+            )));
         }
         Ok(())
     }
 
     fn count(&mut self, more: u64) -> Result<()> {
-        self.room.values = self.room.values.saturating_add(more);
-        if self.room.values > self.room.most_values {
-            let most = self.room.most_values;
-            return Err(ErrorKind::NcZarr.context(format!("byte {}: more than {most} values", self.at)));
+        self.budget.values = self.budget.values.saturating_add(more);
+        if self.budget.values > self.budget.most_values {
+            let most = self.budget.most_values;
+            return Err(ErrorKind::NcZarr
+                .context(format!("byte {}: the document has too many values (expected at most {most})", self.at)));
         }
         Ok(())
     }
@@ -286,7 +291,7 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
 
-    /// A string, from its opening quote on; the document's own text if there is no escape in it.
+    /// Parses a string from its opening quote; borrows if it has no escapes.
     fn string(&mut self) -> Result<Cow<'t, str>> {
         let start = self.at;
         self.at += 1;
@@ -294,7 +299,7 @@ impl<'t> Parser<'t> {
         let mut out = String::new();
         loop {
             let rest = &text[self.at..];
-            let Some(plain) = plain(rest.as_bytes()) else {
+            let Some(plain) = plain_len(rest.as_bytes()) else {
                 self.at = start;
                 return Err(self.error("a closing quote of this string"));
             };
@@ -321,7 +326,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The character of a `\u` escape, after the `u`.
+    /// Parses a `\u` escape after the `u`.
     fn unicode(&mut self) -> Result<char> {
         let first = self.hex4()?;
         if let Some(c) = char::from_u32(first) {
@@ -348,8 +353,8 @@ impl<'t> Parser<'t> {
         Ok(code)
     }
 
-    /// A number, `true`, `false`, `null`, or a bare word that can only mean one of these.
-    fn bare(&mut self) -> Result<Value<'t>> {
+    /// Parses a number, `true`, `false`, `null`, or a bare word that can only mean one of these.
+    fn bare_word(&mut self) -> Result<Value<'t>> {
         let text: &'t str = self.text;
         let rest = &text[self.at..];
         let end = rest.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')));
@@ -378,11 +383,11 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// How many bytes there are before the first quote or backslash.
-fn plain(bytes: &[u8]) -> Option<usize> {
+/// Returns the number of bytes before the first quote or backslash.
+fn plain_len(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
-    // The highest bits of the bytes of a word that are this one; of those above the lowest that is, perhaps of others, by
-    // its borrow.
+    // Sets the highest bit of each byte that equals `byte`. Bits above the lowest match may be wrong because
+    // of borrows.
     let are = |word: u64, byte: u8| {
         let differs = word ^ (ONES * u64::from(byte));
         differs.wrapping_sub(ONES) & !differs & (ONES << 7)
@@ -451,7 +456,7 @@ mod tests {
         fn plain_text_ends_where_a_byte_by_byte_look_ends_it(bytes in prop::collection::vec(
             prop_oneof![Just(b'"'), Just(b'\\'), Just(0x21), Just(0x23), Just(0xa2), any::<u8>()], 0..40,
         )) {
-            prop_assert_eq!(plain(&bytes), bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')));
+            prop_assert_eq!(plain_len(&bytes), bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')));
         }
     }
 
@@ -485,7 +490,7 @@ mod tests {
         assert_eq!(read("\"a\nb\tc\u{1}\"").unwrap(), Json::string("a\nb\tc\u{1}"));
         assert_eq!(read(r#""with \'quotes\' \x""#).unwrap(), Json::string("with 'quotes' x"));
         assert_eq!(read(r#""\ud800x \udc00 \ud800\u0041""#).unwrap(), Json::string("\u{fffd}x \u{fffd} \u{fffd}A"));
-        assert_eq!(read("\u{feff}{}").unwrap(), Json::Object(Members::new()));
+        assert_eq!(read("\u{feff}{}").unwrap(), Json::Object(ObjectMembers::new()));
     }
 
     #[test]
@@ -518,9 +523,9 @@ mod tests {
     #[test]
     fn limits_hold() {
         let deep = "[".repeat(200_000);
-        assert!(read(&deep).unwrap_err().what().contains("nested deeper than 128"));
+        assert!(read(&deep).unwrap_err().what().contains("nested too deeply (expected at most 128"));
         let deep = format!("{}1{}", "{\"a\":".repeat(200_000), "}".repeat(200_000));
-        assert!(read(&deep).unwrap_err().what().contains("nested deeper"));
+        assert!(read(&deep).unwrap_err().what().contains("nested too deeply"));
         let ok = format!("{}{}", "[".repeat(128), "]".repeat(128));
         assert!(read(&ok).is_ok());
         let mut limits = Limits::default();

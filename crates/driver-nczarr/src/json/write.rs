@@ -1,17 +1,17 @@
-//! Text of JSON values, in the layout NCZarr datasets have: one line, `", "` and `": "` in objects, `,` in lists.
+//! JSON text in NCZarr's layout: one line, `", "` and `": "` in objects, `,` in lists.
 
 use std::fmt::{Display, Write as _};
 
 use super::Value;
 
-/// The text of `value`. Bare words keep their text: strict only if [`Value::is_strict`].
+/// Renders `value`. Bare words keep their text, so the result is strict only if [`Value::is_strict`].
 pub(crate) fn text(value: &Value<'_>) -> String {
     let mut out = String::new();
     write(value, false, &mut out);
     out
 }
 
-/// Appends the text of what [`Value::to_strict`] makes of `value`.
+/// Appends `value` in the form of [`Value::to_strict`].
 pub(crate) fn write_strict(value: &Value<'_>, out: &mut String) {
     write(value, true, out);
 }
@@ -25,7 +25,7 @@ pub(crate) fn write_name(name: &str, out: &mut String) {
     out.push_str(": ");
 }
 
-/// Appends a list; `item` writes one of them.
+/// Appends a list; `item` appends one element.
 pub(crate) fn write_list<T>(
     items: impl IntoIterator<Item = T>,
     out: &mut String,
@@ -41,13 +41,13 @@ pub(crate) fn write_list<T>(
     out.push(']');
 }
 
-/// Appends a number as `Display` has it.
+/// Appends a number in its `Display` form.
 pub(crate) fn write_number(number: impl Display, out: &mut String) {
     // Writing to a `String` cannot fail.
     let _ = write!(out, "{number}");
 }
 
-/// `text` as a JSON string with its quotes. Raw UTF-8; only `"`, `\` and control characters are escaped.
+/// Returns `text` as a quoted JSON string: raw UTF-8; only `"`, `\` and control characters are escaped.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     write_string(text, &mut out);
@@ -74,11 +74,11 @@ fn write(value: &Value<'_>, strict: bool, out: &mut String) {
     }
 }
 
-/// Appends `text` as [`quote`] makes it.
+/// Appends `text` in the form of [`quote`].
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    // What is escaped are single bytes: what lies between them is copied at once.
+    // Escapes concern single bytes; the text between them is copied at once.
     while let Some(place) = rest.bytes().position(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\')) {
         out.push_str(&rest[..place]);
         match rest.as_bytes()[place] {

@@ -1,5 +1,7 @@
-//! Element codecs between packed elements and what is stored of them: [`Texts`] makes records of compounds with strings,
-//! [`Packed`] puts packed bytes into storage's order of bytes, around the codec that is told in the metadata.
+//! Element codecs for packed elements of user-defined types.
+//!
+//! [`StringCompoundCodec`] stores compounds with strings in records of a fixed size. [`PackedCodec`] wraps
+//! the codec named in the metadata and converts packed bytes to the stored byte order.
 
 use std::sync::Arc;
 
@@ -9,16 +11,16 @@ use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass
 
 /// A part of a record, in the order of the packed form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
-    /// So many bytes, as they are.
+pub(crate) enum PackStep {
+    /// This many bytes, unchanged.
     Bytes(usize),
-    /// Numbers of a size.
+    /// Numbers of one size.
     Numbers { size: usize, count: usize, big_endian: bool },
-    /// Strings, each in so many bytes, padded with NULs.
+    /// Strings, each in `width` bytes, padded with NULs.
     Text { width: usize, count: usize },
 }
 
-impl Step {
+impl PackStep {
     pub(super) fn numbers(size: usize, count: usize, big_endian: bool) -> Self {
         if size == 1 { Self::Bytes(count) } else { Self::Numbers { size, count, big_endian } }
     }
@@ -33,7 +35,7 @@ impl Step {
         }
     }
 
-    /// As the engine has it; `None` for text.
+    /// Returns the engine's form; `None` for text.
     pub(super) fn piece(&self) -> Option<Piece> {
         Some(match *self {
             Self::Bytes(len) => Piece::Bytes(len),
@@ -43,7 +45,7 @@ impl Step {
     }
 }
 
-/// Copies numbers, each the other way round if the orders differ.
+/// Copies numbers and reverses their bytes if the orders differ.
 fn copy_numbers(from: &[u8], size: usize, big_endian: bool, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(from);
@@ -52,35 +54,36 @@ fn copy_numbers(from: &[u8], size: usize, big_endian: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Compounds with strings as records of a fixed size.
+/// Stores compounds with strings as records of a fixed size.
 #[derive(Debug, Clone)]
-pub(crate) struct Texts {
-    pub(crate) steps: Vec<Step>,
+pub(crate) struct StringCompoundCodec {
+    pub(crate) steps: Vec<PackStep>,
     /// Bytes of a record.
     pub(crate) size: usize,
 }
 
-impl Texts {
+impl StringCompoundCodec {
     /// Appends the record of an element.
     pub(crate) fn save(&self, element: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let mut parts = Unpacker::new(element);
         for step in &self.steps {
             match *step {
-                Step::Bytes(len) => out.extend_from_slice(parts.fixed(len)?),
-                Step::Numbers { size, count, big_endian } => {
+                PackStep::Bytes(len) => out.extend_from_slice(parts.fixed(len)?),
+                PackStep::Numbers { size, count, big_endian } => {
                     copy_numbers(parts.fixed(size.saturating_mul(count))?, size, big_endian, out);
                 }
-                Step::Text { width, count } => {
+                PackStep::Text { width, count } => {
                     for _ in 0..count {
                         let text = parts.string()?;
                         if text.len() > width {
                             let len = text.len();
-                            return Err(
-                                ErrorKind::Inval.context(format!("text of {len} bytes where {width} are stored"))
-                            );
+                            return Err(ErrorKind::Inval.context(format!(
+                                "the text is too long (expected at most {width} bytes, found {len})"
+                            )));
                         }
                         if text.last() == Some(&0) {
-                            return Err(ErrorKind::Inval.context("text that ends with NUL, which would be lost"));
+                            return Err(ErrorKind::Inval
+                                .context("text that ends with NUL cannot be stored; the NUL would be lost"));
                         }
                         out.extend_from_slice(text);
                         out.resize(out.len() + width - text.len(), 0);
@@ -91,20 +94,20 @@ impl Texts {
         parts.end()
     }
 
-    /// The element of a record.
+    /// Returns the element of a record.
     pub(crate) fn load(&self, record: &[u8]) -> Result<NcString> {
         let mut rest = Unpacker::new(record);
         let mut packer = Packer::default();
         let mut numbers = Vec::new();
         for step in &self.steps {
             match *step {
-                Step::Bytes(len) => packer.fixed(rest.fixed(len)?),
-                Step::Numbers { size, count, big_endian } => {
+                PackStep::Bytes(len) => packer.fixed(rest.fixed(len)?),
+                PackStep::Numbers { size, count, big_endian } => {
                     numbers.clear();
                     copy_numbers(rest.fixed(size.saturating_mul(count))?, size, big_endian, &mut numbers);
                     packer.fixed(&numbers);
                 }
-                Step::Text { width, count } => {
+                PackStep::Text { width, count } => {
                     for _ in 0..count {
                         let text = rest.fixed(width)?;
                         let len = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -118,12 +121,12 @@ impl Texts {
     }
 }
 
-impl ElementCodec for Texts {
+impl ElementCodec for StringCompoundCodec {
     fn name(&self) -> &str {
         "record"
     }
 
-    /// Nothing: the stored type says it.
+    /// No description: the stored type implies the codec.
     fn to_json(&self) -> Json {
         Json::Null
     }
@@ -139,10 +142,14 @@ impl ElementCodec for Texts {
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let lengths: usize =
-            self.steps.iter().map(|step| if let Step::Text { count, .. } = step { *count } else { 0 }).sum();
+            self.steps.iter().map(|step| if let PackStep::Text { count, .. } = step { *count } else { 0 }).sum();
         let one = lengths.saturating_mul(8).saturating_add(self.size).saturating_add(size_of::<NcString>());
         if src.len() != count.saturating_mul(self.size) || count.saturating_mul(one) > limit.max(src.len()) {
-            let what = format!("{count} records of {} bytes expected, {} bytes found", self.size, src.len());
+            let what = format!(
+                "the chunk has the wrong size (expected {count} records of {} bytes, found {} bytes)",
+                self.size,
+                src.len()
+            );
             return Err(ErrorKind::Filter.context(what));
         }
         src.chunks_exact(self.size.max(1)).map(|record| self.load(record)).collect()
@@ -151,23 +158,23 @@ impl ElementCodec for Texts {
 
 /// Packed elements in little-endian order, around a codec of bytes.
 #[derive(Debug, Clone)]
-pub(crate) struct Packed {
+pub(crate) struct PackedCodec {
     codec: Box<dyn ElementCodec>,
     model: Arc<Model>,
     ty: NcType,
 }
 
-impl Packed {
-    /// The codec that takes elements in this machine's order of bytes.
+impl PackedCodec {
+    /// Wraps a codec so that it accepts elements in native byte order.
     pub(crate) fn around(codec: Box<dyn ElementCodec>, model: &Model, ty: NcType) -> Box<dyn ElementCodec> {
         Box::new(Self { codec, model: Arc::new(model.types_only()), ty })
     }
 }
 
-/// A packed element in the other order of bytes, if this machine's is not storage's. `stored`: it is in storage's.
+/// Converts a packed element between native and stored byte order. `stored`: it has the stored order.
 ///
 /// # Errors
-/// `NC_EBADTYPE` if it is no element.
+/// `NC_EBADTYPE` if it is not a valid element.
 pub(crate) fn reordered(model: &Model, ty: NcType, element: &[u8], stored: bool) -> Result<Vec<u8>> {
     if cfg!(target_endian = "little") {
         return Ok(element.to_vec());
@@ -176,33 +183,33 @@ pub(crate) fn reordered(model: &Model, ty: NcType, element: &[u8], stored: bool)
 }
 
 fn reorder(model: &Model, ty: NcType, element: &[u8], stored: bool) -> Result<Vec<u8>> {
-    let mut order = Order { model, foreign: stored, out: Vec::with_capacity(element.len()) };
+    let mut order = ByteOrderSwap { model, foreign: stored, out: Vec::with_capacity(element.len()) };
     match model.vlen_base(ty)? {
         Some(base) => order.elements(base, element, 0)?,
         None => {
             let rest = order.part(ty, 1, element, 0)?;
             if !rest.is_empty() {
-                return Err(ErrorKind::BadType.context("bytes left over"));
+                return Err(ErrorKind::BadType.context("a packed element has excess bytes"));
             }
         }
     }
     Ok(order.out)
 }
 
-/// Puts all numbers and lengths the other way round.
-struct Order<'a> {
+/// Reverses the bytes of all numbers and lengths.
+struct ByteOrderSwap<'a> {
     model: &'a Model,
-    /// Whether lengths are in the order that is not this machine's.
+    /// Whether lengths are in the non-native order.
     foreign: bool,
     out: Vec<u8>,
 }
 
-impl Order<'_> {
+impl ByteOrderSwap<'_> {
     fn part<'b>(&mut self, ty: NcType, count: usize, bytes: &'b [u8], depth: usize) -> Result<&'b [u8]> {
         let short = || ErrorKind::BadType.context("a packed element is cut short");
         let mut rest = bytes;
         if depth > 64 {
-            return Err(ErrorKind::BadType.context("types nested too deeply"));
+            return Err(ErrorKind::BadType.context("types are nested too deeply"));
         }
         for _ in 0..count {
             let user = match ty {
@@ -215,7 +222,7 @@ impl Order<'_> {
                     let start = self.out.len();
                     self.out.extend_from_slice(element);
                     for field in fields {
-                        let mut inner = Order { model: self.model, foreign: self.foreign, out: Vec::new() };
+                        let mut inner = ByteOrderSwap { model: self.model, foreign: self.foreign, out: Vec::new() };
                         let from = element.get(field.offset..).ok_or_else(short)?;
                         inner.part(field.ty, field.count()?, from, depth + 1)?;
                         let at = start + field.offset;
@@ -254,7 +261,7 @@ impl Order<'_> {
         Ok(rest)
     }
 
-    /// What a length stands before; the length is written.
+    /// Writes the reversed length and splits the bytes that it counts from the rest.
     fn counted<'b>(&mut self, bytes: &'b [u8]) -> Result<(&'b [u8], &'b [u8])> {
         let short = || ErrorKind::BadType.context("a packed element is cut short");
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
@@ -269,7 +276,7 @@ impl Order<'_> {
         while !bytes.is_empty() {
             let rest = self.part(base, 1, bytes, depth)?;
             if rest.len() == bytes.len() {
-                return Err(ErrorKind::BadType.context("elements without bytes"));
+                return Err(ErrorKind::BadType.context("a list has elements of zero bytes"));
             }
             bytes = rest;
         }
@@ -277,7 +284,7 @@ impl Order<'_> {
     }
 }
 
-impl ElementCodec for Packed {
+impl ElementCodec for PackedCodec {
     fn name(&self) -> &str {
         self.codec.name()
     }
@@ -315,7 +322,7 @@ impl ElementCodec for Packed {
             if cfg!(target_endian = "big") {
                 *element = reordered(&self.model, self.ty, element.as_bytes(), true).map_err(at)?.into();
             }
-            // What is handed on is an element of its type.
+            // The result must be an element of its type.
             self.model.check_packed(self.ty, element.as_bytes()).map_err(at)?;
         }
         Ok(elements)

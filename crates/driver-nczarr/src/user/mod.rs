@@ -1,34 +1,34 @@
 //! User-defined types in NCZarr, V2 and V3.
 //!
-//! Groups define them in `_nczarr_group` (`defs`), arrays and attributes name theirs by its full name. How elements are
-//! stored is chosen so that readers who know nothing of this open the arrays (`form`): enums as their integers, opaque
-//! ones as raw bytes, compounds as records, vlens as `vlen-array` or `vlen-bytes`. `present` gives an array that was read
-//! its type; `atts` has attributes.
+//! Groups define types in `_nczarr_group` (`definitions`); arrays and attributes refer to them by full names.
+//! `encoding` chooses a storage that readers without NCZarr support can open: enums as integers, opaque types
+//! as raw bytes, compounds as records, vlens as `vlen-bytes`. `present` gives a loaded array its type;
+//! `attributes` converts attributes.
 //!
-//! Source: `docs/nczarr-types.md`, which says all of it.
+//! Source: `docs/nczarr-types.md`.
 
-mod atts;
+mod attributes;
 mod codec;
-mod defs;
-mod form;
+mod definitions;
+mod encoding;
 mod present;
 
-pub(crate) use atts::{check as check_att, read as read_att, write as write_att};
-pub(crate) use defs::{MAX_MEMBERS, define, write as write_defs};
-pub(crate) use form::{Form, MAX_SIZE};
-pub(crate) use present::{new_form, present, present_atts, stored_fill};
+pub(crate) use attributes::{check as check_att, read as read_att, write as write_att};
+pub(crate) use definitions::{MAX_MEMBERS, define, write as write_defs};
+pub(crate) use encoding::{ElementEncoding, MAX_SIZE};
+pub(crate) use present::{new_encoding, present, present_atts, stored_fill};
 
 use nczarr_model::{Model, NcType, Result, TypeId};
 
 use crate::attrs::NCZARR_ARRAY;
-use crate::json::Members;
+use crate::json::ObjectMembers;
 use crate::json::{Json, Value};
-use crate::lists;
+use crate::nczarr_lists;
 
 /// The member of an array's keys that names its type.
 pub(crate) const TYPE: &str = "type";
 
-/// The full name of a type.
+/// Returns the full name of a type.
 ///
 /// # Errors
 /// A type that the model does not have.
@@ -37,7 +37,7 @@ pub(crate) fn name_of(model: &Model, id: TypeId) -> Result<String> {
     model.fqn(ty.group, &ty.name)
 }
 
-/// The name under which a type stands in documents: netCDF's word, or its full name.
+/// Returns the name of a type in documents: netCDF's word, or its full name.
 pub(crate) fn type_name(model: &Model, ty: NcType) -> Result<String> {
     match ty {
         NcType::User(id) => name_of(model, id),
@@ -45,7 +45,7 @@ pub(crate) fn type_name(model: &Model, ty: NcType) -> Result<String> {
     }
 }
 
-/// The user-defined type of a full name.
+/// Finds the user-defined type of a full name.
 pub(crate) fn find(model: &Model, name: &str) -> Option<TypeId> {
     let mut rest = name.strip_prefix('/')?;
     let mut group = model.root();
@@ -56,17 +56,17 @@ pub(crate) fn find(model: &Model, name: &str) -> Option<TypeId> {
     group.types.get(rest).copied()
 }
 
-/// Whether an array of NCZarr has a user-defined type.
-pub(crate) fn is_typed(attrs: &Members<'_>) -> bool {
+/// Whether an NCZarr array has a user-defined type.
+pub(crate) fn is_typed(attrs: &ObjectMembers<'_>) -> bool {
     attrs.get(NCZARR_ARRAY).and_then(Value::as_object).is_some_and(|keys| keys.contains_key(TYPE))
 }
 
-/// An attribute of a user-defined type, as it is stored: its name, the full name of its type, its value.
-pub(crate) type Typed = (String, String, Json);
+/// A stored attribute of a user-defined type: its name, the full name of its type, its value.
+pub(crate) type TypedAttribute = (String, String, Json);
 
-/// The attributes whose recorded type is a user-defined one.
-pub(crate) fn typed_atts(attrs: &Members<'_>) -> Vec<Typed> {
-    let Some(types) = lists::recorded_types(attrs) else { return Vec::new() };
+/// Returns the attributes whose recorded type is user-defined.
+pub(crate) fn typed_atts(attrs: &ObjectMembers<'_>) -> Vec<TypedAttribute> {
+    let Some(types) = nczarr_lists::recorded_types(attrs) else { return Vec::new() };
     let typed = |(name, ty): (&str, &Value<'_>)| {
         let ty = ty.as_str().filter(|ty| ty.starts_with('/'))?;
         Some((name.to_owned(), ty.to_owned(), attrs.get(name)?.clone().into_owned()))

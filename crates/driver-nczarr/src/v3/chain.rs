@@ -1,24 +1,25 @@
-//! The `codecs` member of Zarr V3 ⇄ [`Chain`]: what the engine does with a chunk.
+//! Conversion between the `codecs` member of Zarr V3 and [`CodecChain`], the engine's processing of a chunk.
 //!
-//! A chain is array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes an
-//! [`Order`], `bytes` an order of bytes, codecs of variable length an element codec, and the rest filters, which the
-//! registry has. A codec that is not known does not close the variable: it is the chain's `problem`.
+//! A chain has array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes
+//! an [`Order`], `bytes` a byte order, codecs of variable length an element codec; the registry provides the
+//! rest as filters. An unknown codec does not fail the variable: it becomes the chain's `problem`.
 //!
-//! Elements before `bytes` have no order of bytes; to filters they are as `bytes` will store them, so the types in
-//! their descriptions are put into that order.
+//! Before `bytes`, elements have no byte order in V3. Filters here see them in the order that `bytes` will
+//! store, so types in their descriptions get that order.
 //!
-//! Source: Zarr V3 core specification, its registered codecs, and what writers store, as the formats notes list it.
+//! Source: Zarr V3 core specification, its registered codecs, and the codecs of real writers in the format
+//! notes.
 
 use nczarr_chunkio::Order;
 use nczarr_dispatch::{ElementCodec, Filter, Json as Serde, Registry, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, FilterSpec, NcType, Result};
 
-use super::types::{DataType, Variable, configured, extension, short};
-use crate::json::{Json, Members, Value, text};
-use crate::native;
+use super::types::{DataType, VariableLength, configured, extension, short};
+use crate::json::{Json, ObjectMembers, Value, text};
+use crate::native_order;
 use crate::types as user_types;
 
-/// Codecs that take an array and make one.
+/// Array → array codecs.
 const ELEMENTWISE: [&str; 9] = [
     "cast_value",
     "scale_offset",
@@ -30,11 +31,12 @@ const ELEMENTWISE: [&str; 9] = [
     "numcodecs.delta",
     "numcodecs.packbits",
 ];
-/// Those of them whose elements depend on those before.
-const IN_A_ROW: [&str; 2] = ["numcodecs.delta", "numcodecs.packbits"];
-/// Names that mean something else to V3 than to numcodecs, or nothing.
-const NOT_OURS: [&str; 7] = ["delta", "astype", "packbits", "quantize", "fixedscaleoffset", "categorize", "deflate"];
-/// Filters that append so many bytes to what they get, whatever it is.
+/// Those of them whose result depends on preceding elements.
+const SEQUENTIAL: [&str; 2] = ["numcodecs.delta", "numcodecs.packbits"];
+/// Names that V3 does not have, or uses differently than numcodecs.
+const NUMCODECS_ONLY: [&str; 7] =
+    ["delta", "astype", "packbits", "quantize", "fixedscaleoffset", "categorize", "deflate"];
+/// Filters that append [`CHECKSUM_BYTES`] to any input.
 const CHECKSUMS: [&str; 5] = ["crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"];
 pub(super) const CHECKSUM_BYTES: u64 = 4;
 
@@ -44,66 +46,67 @@ const SHARDING: &str = "sharding_indexed";
 
 /// A chain of codecs.
 #[derive(Debug, Default)]
-pub(crate) struct Chain {
+pub(crate) struct CodecChain {
     /// The dimensions of the array from the slowest to the fastest.
     pub(crate) order: Order,
-    /// What makes bytes of elements of variable length.
+    /// Encodes elements of variable length.
     pub(crate) element: Option<Box<dyn ElementCodec>>,
-    /// What elements are lists of, if they are lists.
+    /// The type of list items, if elements are lists.
     pub(crate) list: Option<NcType>,
     /// Whether elements have their most significant byte first.
     pub(crate) big_endian: bool,
-    /// In the order of encoding; those that compute with elements come first. Of a chain with shards: around a shard.
+    /// In encoding order; array → array codecs come first. With shards, the filters of a whole shard.
     pub(crate) filters: Vec<Box<dyn Filter>>,
-    /// Each filter, also one that is not there, as the model has it: by V2's description.
+    /// Each filter for the model, also unavailable ones: in V2's description.
     pub(crate) specs: Vec<FilterSpec>,
-    /// What takes the place of an order of bytes: a shard of chunks, with a chain of their own.
-    pub(crate) shards: Option<Box<Shards>>,
+    /// Replaces the byte order: a shard of chunks with a chain of their own.
+    pub(crate) shards: Option<Box<ShardingCodec>>,
     /// Why data cannot be read.
     pub(crate) problem: Option<Error>,
 }
 
-/// The configuration of `sharding_indexed`. A shard's chunks are numbered along the dimensions in the order of the
-/// chain it stands in.
+/// The configuration of `sharding_indexed`. Chunks of a shard are numbered in the dimension order of the
+/// surrounding chain.
 #[derive(Debug)]
-pub(crate) struct Shards {
-    /// In the array's dimensions, each at least 1 and a divisor of the shard's.
+pub(crate) struct ShardingCodec {
+    /// In the array's dimensions; each at least 1 and a divisor of the shard's.
     pub(crate) chunk_shape: Vec<u64>,
-    /// How one chunk is stored; its order is one of the array's dimensions.
-    pub(crate) chain: Chain,
-    /// How the index is stored: an array of u64 whose dimensions are those of the shard, in its order, and one of 2 more.
-    pub(crate) index: Index,
+    /// The chain of one chunk; its order is relative to the array's dimensions.
+    pub(crate) chain: CodecChain,
+    /// The codecs of the index: an array of u64 with the shard's dimensions, in its order, and one more of
+    /// length 2.
+    pub(crate) index: ShardIndexCodecs,
 }
 
-/// How the index of a shard is stored.
+/// The codecs of a shard's index.
 #[derive(Debug)]
-pub(crate) struct Index {
+pub(crate) struct ShardIndexCodecs {
     /// The dimensions of the index from the slowest to the fastest.
     pub(crate) order: Order,
     pub(crate) big_endian: bool,
     /// Checksums.
     pub(crate) filters: Vec<Box<dyn Filter>>,
-    /// Bytes that these add.
-    #[cfg_attr(not(test), allow(dead_code, reason = "who reads shards needs it"))]
+    /// The bytes that the filters add.
+    #[cfg_attr(not(test), allow(dead_code, reason = "needed to read shards"))]
     pub(crate) extra: u64,
-    /// Whether it stands in front of the chunks, not behind them.
+    /// Whether the index is in front of the chunks, not behind them.
     pub(crate) at_start: bool,
 }
 
-impl Chain {
-    /// All specs of filters: of a chain with shards, those of the innermost chunks come first.
+impl CodecChain {
+    /// Returns the specs of all filters, those of the innermost chunks first.
     pub(crate) fn all_specs(&self) -> Vec<FilterSpec> {
         let mut specs = self.shards.as_ref().map_or_else(Vec::new, |shards| shards.chain.all_specs());
         specs.extend(self.specs.iter().cloned());
         specs
     }
 
-    /// The first problem of it and of the chains in it.
+    /// Returns the first problem of this chain or of its inner chains.
     pub(crate) fn first_problem(&self) -> Option<&Error> {
         self.problem.as_ref().or_else(|| self.shards.as_ref()?.chain.first_problem())
     }
 
-    /// The chain of the innermost chunks, and how deep it is.
+    /// Returns the chain of the innermost chunks.
     pub(crate) fn innermost(&self) -> &Self {
         self.shards.as_ref().map_or(self, |shards| shards.chain.innermost())
     }
@@ -113,44 +116,45 @@ impl Chain {
     }
 }
 
-/// What types and chains are read with.
+/// Parses types and chains.
 #[derive(Clone, Copy)]
-pub(crate) struct Codecs<'a> {
+pub(crate) struct ChainReader<'a> {
     pub(crate) registry: &'a Registry,
 }
 
-/// The type and the chain of an array. `chunks`: the shape of its chunks, or of its shards if the chain has such.
+/// Parses the type and the chain of an array. `chunks` is the shape of its chunks, or of its outermost
+/// shards.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] for what is no type or no list of codecs at all; what is wrong with a codec is the chain's
-/// problem.
+/// [`ErrorKind::NcZarr`] if a member is not a type or a list of codecs; a defect of a codec becomes the
+/// chain's `problem`.
 pub(crate) fn read(
     data_type: &Value<'_>,
     codecs: &Value<'_>,
     chunks: &[u64],
     registry: &Registry,
-) -> Result<(DataType, Chain)> {
+) -> Result<(DataType, CodecChain)> {
     let wrong = || ErrorKind::NcZarr.context(format!("member \"codecs\": expected a list, found {}", codecs.kind()));
     let list = codecs.as_array().ok_or_else(wrong)?;
     let mut data = DataType::read(data_type, false)?;
     let axes: Vec<usize> = (0..chunks.len()).collect();
-    let chain = Codecs { registry }.chain(list, &data, chunks, &axes);
+    let chain = ChainReader { registry }.chain(list, &data, chunks, &axes);
     if chain.innermost().big_endian {
         data = DataType::read(data_type, true)?;
     }
     Ok((data, chain))
 }
 
-impl Codecs<'_> {
-    /// A chain; `axes`: the dimensions as the codecs around it have them.
-    fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], axes: &[usize]) -> Chain {
-        let mut chain = Chain::default();
+impl ChainReader<'_> {
+    /// Parses a chain; `axes` are the dimensions in the order of the surrounding codecs.
+    fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], axes: &[usize]) -> CodecChain {
+        let mut chain = CodecChain::default();
         let mut axes = axes.to_vec();
-        // The bytes of elements before they are anybody's.
+        // The byte order applies to the codecs before `bytes` too.
         let big = list.iter().any(is_big);
         let mut made_bytes = false;
         let mut in_a_row = false;
-        let none = Members::new();
+        let none = ObjectMembers::new();
         for codec in list {
             let (name, configuration) = match extension(codec, &none) {
                 Ok(found) => found,
@@ -163,15 +167,17 @@ impl Codecs<'_> {
             let misplaced = |what: &str| at(ErrorKind::NcZarr.context(what));
             let is_variable = self.registry.element(name).is_ok() && data.variable.is_some();
             match name {
-                TRANSPOSE if made_bytes => chain.fail(misplaced("it takes an array, and gets bytes")),
+                TRANSPOSE if made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
                 TRANSPOSE if in_a_row => {
-                    chain.fail(at(ErrorKind::Filter.context("after a codec that has elements in a row")));
+                    chain.fail(at(
+                        ErrorKind::Filter.context("the codec follows one that depends on the order of elements")
+                    ));
                 }
                 TRANSPOSE => match permuted(&axes, configuration) {
                     Ok(permuted) => axes = permuted,
                     Err(error) => chain.fail(at(error)),
                 },
-                BYTES | SHARDING if made_bytes => chain.fail(misplaced("it takes an array, and gets bytes")),
+                BYTES | SHARDING if made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
                 BYTES => {
                     made_bytes = true;
                     match big_endian(configuration) {
@@ -179,13 +185,13 @@ impl Codecs<'_> {
                         Err(error) => chain.fail(at(error)),
                     }
                     if data.variable.is_some() {
-                        chain.fail(misplaced("elements of variable length are no bytes"));
+                        chain.fail(misplaced("the codec cannot encode elements of variable length"));
                     }
                 }
                 SHARDING => {
                     made_bytes = true;
                     if !chain.filters.is_empty() {
-                        chain.fail(misplaced("after a codec that computes with elements"));
+                        chain.fail(misplaced("the codec follows an array codec"));
                     }
                     match self.shards(configuration, data, chunks, &axes) {
                         Ok(shards) => {
@@ -195,7 +201,7 @@ impl Codecs<'_> {
                         Err(error) => chain.fail(at(error)),
                     }
                 }
-                _ if is_variable && made_bytes => chain.fail(misplaced("it takes an array, and gets bytes")),
+                _ if is_variable && made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
                 _ if is_variable => {
                     made_bytes = true;
                     if let Err(error) = self.element(name, codec, data, &mut chain) {
@@ -203,19 +209,19 @@ impl Codecs<'_> {
                     }
                 }
                 _ if ELEMENTWISE.contains(&name) => {
-                    in_a_row |= IN_A_ROW.contains(&name);
+                    in_a_row |= SEQUENTIAL.contains(&name);
                     if made_bytes {
-                        chain.fail(misplaced("it takes an array, and gets bytes"));
+                        chain.fail(misplaced("the codec needs an array, but gets bytes"));
                     }
                     self.filter(name, &in_order(codec, big), codec, &mut chain);
                 }
                 _ => {
-                    let known = self.registry.filter(name).is_ok() && !NOT_OURS.contains(&name);
+                    let known = self.registry.filter(name).is_ok() && !NUMCODECS_ONLY.contains(&name);
                     if !known && may_be_skipped(codec) {
                         continue;
                     }
                     if known && !made_bytes {
-                        chain.fail(misplaced("it takes bytes, and gets an array"));
+                        chain.fail(misplaced("the codec needs bytes, but gets an array"));
                     }
                     self.filter(name, &codec.to_serde(), codec, &mut chain);
                 }
@@ -223,23 +229,23 @@ impl Codecs<'_> {
         }
         if !made_bytes {
             chain.fail(
-                ErrorKind::NcZarr.context("member \"codecs\": expected one that makes bytes of an array, found none"),
+                ErrorKind::NcZarr.context("member \"codecs\": the chain has no codec that encodes an array as bytes"),
             );
         }
         chain.order = Order::of(&axes).unwrap_or_default();
         chain
     }
 
-    /// Appends a filter, or what is wrong with it.
-    fn filter(self, name: &str, description: &Serde, codec: &Value<'_>, chain: &mut Chain) {
-        let unknown = || ErrorKind::NoFilter.context(format!("{name:?} is no codec of Zarr V3 that is known"));
-        let found = match NOT_OURS.contains(&name) {
+    /// Appends a filter, or records its problem.
+    fn filter(self, name: &str, description: &Serde, codec: &Value<'_>, chain: &mut CodecChain) {
+        let unknown = || ErrorKind::NoFilter.context(format!("{name:?} is not a known codec of Zarr V3"));
+        let found = match NUMCODECS_ONLY.contains(&name) {
             true => Err(unknown()),
             false => self.registry.filter(name).and_then(|class| class.parse_json(description, ZarrFormat::V3)),
         };
         match found {
             Ok(filter) => {
-                // Of a codec that V2 has not, by V3's.
+                // A codec that V2 lacks is described as in V3.
                 let v2 = match filter.to_json(ZarrFormat::V2) {
                     Serde::Null => filter.to_json(ZarrFormat::V3),
                     described => described,
@@ -264,24 +270,30 @@ impl Codecs<'_> {
     }
 
     /// Sets the codec of elements of variable length.
-    fn element(self, name: &str, codec: &Value<'_>, data: &DataType, chain: &mut Chain) -> Result<()> {
+    fn element(self, name: &str, codec: &Value<'_>, data: &DataType, chain: &mut CodecChain) -> Result<()> {
         let found = self.registry.element(name)?.parse(&codec.to_serde())?;
         match (data.variable, found.item()) {
-            (Some(Variable::Bytes), Some(item)) if item.size == 1 => {
+            (Some(VariableLength::Bytes), Some(item)) if item.size == 1 => {
                 chain.list = Some(NcType::UByte);
-                chain.element = Some(native::native(found, item));
+                chain.element = Some(native_order::in_native_order(found, item));
             }
-            (Some(Variable::Text), None) => chain.element = Some(found),
+            (Some(VariableLength::Text), None) => chain.element = Some(found),
             (_, item) => {
                 let item = item.and_then(user_types::list_base);
                 let what = item.map_or("text".to_owned(), |item| format!("lists of {}", item.name()));
-                return Err(ErrorKind::BadType.context(format!("it holds {what}, not what the type says")));
+                return Err(ErrorKind::BadType.context(format!("the codec holds {what}, which does not fit the type")));
             }
         }
         Ok(())
     }
 
-    fn shards(self, configuration: &Members<'_>, data: &DataType, shard: &[u64], axes: &[usize]) -> Result<Shards> {
+    fn shards(
+        self,
+        configuration: &ObjectMembers<'_>,
+        data: &DataType,
+        shard: &[u64],
+        axes: &[usize],
+    ) -> Result<ShardingCodec> {
         let member = |name: &str| {
             configuration
                 .get(name)
@@ -314,12 +326,12 @@ impl Codecs<'_> {
         let chain = self.chain(list("codecs")?, data, &chunk_shape, axes);
         let index =
             self.index(list("index_codecs")?, shard.len(), at_start).map_err(|error| error.at("\"index_codecs\""))?;
-        Ok(Shards { chunk_shape, chain, index })
+        Ok(ShardingCodec { chunk_shape, chain, index })
     }
 
-    fn index(self, list: &[Value<'_>], rank: usize, at_start: bool) -> Result<Index> {
+    fn index(self, list: &[Value<'_>], rank: usize, at_start: bool) -> Result<ShardIndexCodecs> {
         let data = DataType::read(&Json::string("uint64"), false)?;
-        // Its shape is nothing to its codecs: none of them may be one of shards.
+        // Its codecs cannot depend on its shape: shards are not allowed among them.
         let axes: Vec<usize> = (0..=rank).collect();
         let chain = self.chain(list, &data, &vec![1; rank + 1], &axes);
         if let Some(problem) = chain.problem {
@@ -327,22 +339,30 @@ impl Codecs<'_> {
         }
         let sized = chain.filters.iter().all(|filter| CHECKSUMS.contains(&filter.info().name));
         if chain.shards.is_some() || !sized {
-            return Err(ErrorKind::NcZarr.context("expected codecs whose bytes are known before, and found others"));
+            return Err(
+                ErrorKind::NcZarr.context("the codecs do not have a fixed encoded size (expected bytes and checksums)")
+            );
         }
         let extra = chain.filters.len() as u64 * CHECKSUM_BYTES;
-        Ok(Index { order: chain.order, big_endian: chain.big_endian, filters: chain.filters, extra, at_start })
+        Ok(ShardIndexCodecs {
+            order: chain.order,
+            big_endian: chain.big_endian,
+            filters: chain.filters,
+            extra,
+            at_start,
+        })
     }
 }
 
-/// The `codecs` of a chain. The filters are bound, and those that compute with elements come first.
+/// Renders the `codecs` of a chain. The filters are bound, and array → array codecs come first.
 ///
 /// # Errors
-/// [`ErrorKind::Filter`] if a codec stands where V3 allows none.
-pub(crate) fn write(chain: &Chain, data: &DataType, rank: usize) -> Result<Json> {
+/// [`ErrorKind::Filter`] if V3 does not allow a codec at its position.
+pub(crate) fn write(chain: &CodecChain, data: &DataType, rank: usize) -> Result<Json> {
     Ok(Json::Array(codecs(chain, data, rank, &Order::C)?))
 }
 
-fn codecs(chain: &Chain, data: &DataType, rank: usize, around: &Order) -> Result<Vec<Json>> {
+fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &Order) -> Result<Vec<Json>> {
     let mut list = Vec::new();
     if let Some(order) = transposition(around, &chain.order, rank) {
         let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
@@ -353,10 +373,8 @@ fn codecs(chain: &Chain, data: &DataType, rank: usize, around: &Order) -> Result
     let before = described.iter().take_while(computes).count();
     let (elementwise, others) = described.split_at(before);
     if let Some(found) = others.iter().find(computes) {
-        return Err(ErrorKind::Filter.context(format!(
-            "codec {}: in Zarr V3 what computes with elements comes before what works on bytes",
-            found["name"]
-        )));
+        return Err(ErrorKind::Filter
+            .context(format!("codec {}: Zarr V3 requires array codecs before codecs of bytes", found["name"])));
     }
     list.extend(elementwise.iter().map(Json::from_serde));
     list.push(match (&chain.shards, &chain.element) {
@@ -375,13 +393,13 @@ fn codecs(chain: &Chain, data: &DataType, rank: usize, around: &Order) -> Result
         ),
         (None, Some(element)) => {
             let name = element.name();
-            // The registered names are not numcodecs' ones.
+            // Registered names differ from those of numcodecs.
             if !matches!(name, "vlen-utf8" | "vlen-bytes") {
-                return Err(ErrorKind::Filter.context(format!("codec {name:?}: Zarr V3 has no such codec of elements")));
+                return Err(ErrorKind::Filter.context(format!("codec {name:?}: Zarr V3 has no such element codec")));
             }
             configured(name, [])
         }
-        // A single byte has no order; but it is what `filters` before it made that is stored.
+        // A single byte needs no order; but codecs before it may change the stored type.
         (None, None) if elementwise.is_empty() && data.dtype.item_size() == Some(1) => configured(BYTES, []),
         (None, None) => endian(chain.big_endian),
     });
@@ -389,7 +407,7 @@ fn codecs(chain: &Chain, data: &DataType, rank: usize, around: &Order) -> Result
     Ok(list)
 }
 
-fn index_codecs(index: &Index, rank: usize) -> Vec<Json> {
+fn index_codecs(index: &ShardIndexCodecs, rank: usize) -> Vec<Json> {
     let mut list = Vec::new();
     if let Some(order) = transposition(&Order::C, &index.order, rank + 1) {
         let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
@@ -404,14 +422,14 @@ fn endian(big: bool) -> Json {
     configured(BYTES, [("endian", Json::string(if big { "big" } else { "little" }))])
 }
 
-/// The order of a `transpose` between two orders of the dimensions; `None` if they are the same.
+/// Returns the order of a `transpose` between two dimension orders; `None` if they are equal.
 fn transposition(from: &Order, to: &Order, rank: usize) -> Option<Vec<usize>> {
     let (from, to) = (from.axes(rank), to.axes(rank));
     (from != to).then(|| to.iter().filter_map(|axis| from.iter().position(|other| other == axis)).collect())
 }
 
-/// The dimensions after a `transpose`.
-fn permuted(axes: &[usize], configuration: &Members<'_>) -> Result<Vec<usize>> {
+/// Returns the dimensions after a `transpose`.
+fn permuted(axes: &[usize], configuration: &ObjectMembers<'_>) -> Result<Vec<usize>> {
     let order = configuration.get("order").unwrap_or(&Value::Null);
     let wrong = || {
         ErrorKind::NcZarr.context(format!(
@@ -421,7 +439,7 @@ fn permuted(axes: &[usize], configuration: &Members<'_>) -> Result<Vec<usize>> {
         ))
     };
     let order: Vec<usize> = match order {
-        // As drafts of the specification had it.
+        // Spellings of earlier drafts of the specification.
         Value::String(name) if name == "C" => (0..axes.len()).collect(),
         Value::String(name) if name == "F" => (0..axes.len()).rev().collect(),
         Value::Array(items) => {
@@ -436,8 +454,8 @@ fn permuted(axes: &[usize], configuration: &Members<'_>) -> Result<Vec<usize>> {
     order.into_iter().map(|axis| axes.get(axis).copied().ok_or_else(wrong)).collect()
 }
 
-/// The order of bytes that `bytes` says. Those who say nothing mean little.
-fn big_endian(configuration: &Members<'_>) -> Result<bool> {
+/// Returns whether `bytes` is big-endian; the default is little-endian.
+fn big_endian(configuration: &ObjectMembers<'_>) -> Result<bool> {
     match configuration.get("endian").map(|endian| (endian, endian.as_str())) {
         None | Some((Value::Null, _) | (_, Some("little"))) => Ok(false),
         Some((_, Some("big"))) => Ok(true),
@@ -448,9 +466,9 @@ fn big_endian(configuration: &Members<'_>) -> Result<bool> {
     }
 }
 
-/// Whether it is the codec by which bytes are in the order of big-endian machines.
+/// Whether a codec is `bytes` in big-endian order.
 fn is_big(codec: &Value<'_>) -> bool {
-    let none = Members::new();
+    let none = ObjectMembers::new();
     extension(codec, &none)
         .is_ok_and(|(name, configuration)| name == BYTES && big_endian(configuration).is_ok_and(|big| big))
 }
@@ -460,7 +478,7 @@ fn may_be_skipped(codec: &Value<'_>) -> bool {
     member.and_then(Value::as_bool) == Some(false)
 }
 
-/// The description of a codec that computes with elements, its types in the order of bytes in which they are stored.
+/// Returns the description of an array codec with the stored byte order in its types.
 fn in_order(codec: &Value<'_>, big: bool) -> Serde {
     let mut codec = codec.to_serde();
     if let Some(Serde::Object(configuration)) = codec.get_mut("configuration") {
@@ -473,7 +491,7 @@ fn in_order(codec: &Value<'_>, big: bool) -> Serde {
     codec
 }
 
-/// NumPy's name of a type of numbers, in an order of bytes; what is none stays.
+/// Returns NumPy's name of a number type in a byte order; other names stay.
 fn numpy(name: &str, big: bool) -> String {
     let bare = name.trim_start_matches(['<', '>', '=', '|']);
     let letters = bare.bytes().take_while(u8::is_ascii_alphabetic).count();

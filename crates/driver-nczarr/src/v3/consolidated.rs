@@ -1,9 +1,10 @@
-//! Inline consolidated metadata: the member of the root's `zarr.json` that repeats the documents of all nodes below.
+//! Inline consolidated metadata: the member of the root's `zarr.json` that repeats the documents of all nodes
+//! below.
 //!
-//! [`take`] gives it to the reader as `consolidated` has it; [`Inline`] writes it into the text of the root's document. What
-//! is wrong with it never closes a dataset: it need not be understood, and the documents are there all the same.
+//! [`take`] converts it for readers to [`Consolidated`]; [`InlineMetadata`] writes it into the root's
+//! document. A defect in it never prevents opening: the member is optional, and the documents exist.
 //!
-//! Source: the convention of zarr-python 3 (`kind` is `inline`), as the formats notes have it.
+//! Source: the convention of zarr-python 3 (`kind` is `inline`), in the format notes.
 
 use std::borrow::Cow;
 
@@ -11,17 +12,17 @@ use nczarr_dispatch::{Key, Limits};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::document::{self, CONSOLIDATED, ZARR_JSON};
-use crate::consolidated::{Consolidated, Document};
+use crate::consolidated::{Consolidated, LazyDocument};
 use crate::json::{Value, quote};
 
-/// Takes it out of the document of a root group; `None` if it has none.
+/// Removes it from the document of a root group and parses it; `None` if absent.
 ///
 /// # Errors
-/// [`ErrorKind::ZarrMeta`], or what is wrong with a key, if it cannot be used.
+/// [`ErrorKind::ZarrMeta`], or the error of a key, if it is unusable.
 pub(crate) fn take<'t>(root: &mut Value<'t>, limits: &Limits) -> Option<Result<Consolidated<'t>>> {
     let Value::Object(members) = root else { return None };
     match members.remove(CONSOLIDATED)? {
-        // As early writers said that there is none.
+        // Early writers wrote `null` for none.
         Value::Null => None,
         found => Some(read(found, limits).map_err(|error| error.at(format_args!("member {CONSOLIDATED:?}")))),
     }
@@ -43,24 +44,24 @@ fn read<'t>(found: Value<'t>, limits: &Limits) -> Result<Consolidated<'t>> {
     let mut documents = Vec::with_capacity(nodes.len());
     for (path, value) in nodes {
         document::node_type(&value).map_err(|error| error.at(format_args!("node {path:?}")))?;
-        documents.push((Cow::Owned(format!("{path}/{ZARR_JSON}")), Document::Read(Box::new(value))));
+        documents.push((Cow::Owned(format!("{path}/{ZARR_JSON}")), LazyDocument::Read(Box::new(value))));
     }
     Consolidated::of(documents, limits)
 }
 
-/// The member, in the making.
-pub(crate) struct Inline {
+/// The member under construction.
+pub(crate) struct InlineMetadata {
     text: String,
     is_first: bool,
 }
 
-impl Inline {
+impl InlineMetadata {
     pub(crate) fn new() -> Self {
         let text = format!("\"{CONSOLIDATED}\": {{\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {{");
         Self { text, is_first: true }
     }
 
-    /// Adds the document of a node below the root. A group's says that it repeats nothing itself.
+    /// Adds the document of a node below the root. A group also gets an empty consolidated member.
     pub(crate) fn add(&mut self, node: &Key, document: &str, is_group: bool) {
         if !std::mem::take(&mut self.is_first) {
             self.text.push_str(", ");
@@ -73,13 +74,13 @@ impl Inline {
         }
     }
 
-    /// The document of the root, which has no such member, with it; `None` if that is no object.
+    /// Returns the root's document with this member; `None` if the document is not an object.
     pub(crate) fn in_root(&self, document: &str) -> Option<String> {
         within(document, &format!("{}}}}}", self.text))
     }
 }
 
-/// An object that has members, with one more.
+/// Adds a member to a non-empty object.
 fn within(object: &str, member: &str) -> Option<String> {
     let open = object.trim_end().strip_suffix('}')?.trim_end();
     let between = if open.ends_with('{') { "" } else { ", " };
@@ -98,7 +99,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let key = |text| Key::new(text).unwrap();
-        let mut inline = Inline::new();
+        let mut inline = InlineMetadata::new();
         let (group, array) =
             (r#"{"zarr_format": 3, "node_type": "group"}"#, r#"{"zarr_format": 3, "node_type": "array"}"#);
         inline.add(&key("g"), group, true);

@@ -1,18 +1,18 @@
-//! The `zarr.json` of an array, read: [`Document`].
+//! Parsing of an array's `zarr.json`: [`ArrayDocument`].
 //!
-//! It knows the members and their shapes; what a type, a fill value or a codec means is said elsewhere in `v3`. A member
-//! that is not known makes the array unreadable unless it says that it need not be understood.
+//! It checks members and their forms; other modules of `v3` interpret types, fill values and codecs. An
+//! unknown member makes the array unreadable, unless it says that readers may ignore it.
 //!
 //! Source: Zarr V3 core specification.
 
 use nczarr_dispatch::Registry;
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::chain::{self, Chain};
-use super::grid::{self, Grid};
+use super::chain::{self, CodecChain};
+use super::grid::{self, ParsedGrid};
 use super::types::{DataType, extension, short};
-use crate::json::{Members, Object, Value};
-use crate::meta::{ArrayMeta, Described, bad, sizes};
+use crate::array_meta::{ArrayMeta, V3Description, bad_member, sizes};
+use crate::json::{Object, ObjectMembers, Value};
 
 /// The document of a node.
 pub(crate) const ZARR_JSON: &str = "zarr.json";
@@ -20,7 +20,7 @@ pub(crate) const ZARR_JSON: &str = "zarr.json";
 /// The member of the root that repeats all other documents.
 pub(crate) const CONSOLIDATED: &str = "consolidated_metadata";
 
-/// The members of an array that mean something here.
+/// The known members of an array.
 const KNOWN: [&str; 12] = [
     "zarr_format",
     "node_type",
@@ -36,34 +36,34 @@ const KNOWN: [&str; 12] = [
     "must_understand",
 ];
 
-/// What a node is.
+/// The type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeType {
     Group,
     Array,
 }
 
-/// What a document is of.
+/// Returns the type of a document's node.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] naming the member.
+/// [`ErrorKind::NcZarr`] with the member.
 pub(crate) fn node_type(document: &Value<'_>) -> Result<NodeType> {
     let members = members(document)?;
     match members.get("zarr_format").map(Value::as_u64) {
         Some(Some(3)) => {}
-        _ => return Err(bad("zarr_format", "3", members.get("zarr_format"))),
+        _ => return Err(bad_member("zarr_format", "3", members.get("zarr_format"))),
     }
     match members.get("node_type").and_then(Value::as_str) {
         Some("group") => Ok(NodeType::Group),
         Some("array") => Ok(NodeType::Array),
-        _ => Err(bad("node_type", "\"group\" or \"array\"", members.get("node_type"))),
+        _ => Err(bad_member("node_type", "\"group\" or \"array\"", members.get("node_type"))),
     }
 }
 
-/// Whether all of a group's document is understood.
+/// Checks that a group has no unknown members that must be understood.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] naming the member that is not.
+/// [`ErrorKind::NcZarr`] with the unknown member.
 pub(crate) fn check_group(document: &Value<'_>) -> Result<()> {
     const KNOWN: [&str; 5] = ["zarr_format", "node_type", "attributes", CONSOLIDATED, "must_understand"];
     match members(document)?.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value)) {
@@ -72,73 +72,73 @@ pub(crate) fn check_group(document: &Value<'_>) -> Result<()> {
     }
 }
 
-/// Whether a member that is not known says that this does not matter.
+/// Whether readers may ignore an unknown member.
 fn may_be_skipped(value: &Value<'_>) -> bool {
     value.as_object().and_then(|value| value.get("must_understand")).and_then(Value::as_bool) == Some(false)
 }
 
 fn unknown(name: &str) -> Error {
-    ErrorKind::NcZarr.context(format!("member {name:?} must be understood, and is not known"))
+    ErrorKind::NcZarr.context(format!("member {name:?} is unknown, but must be understood"))
 }
 
-/// The attributes of a node; none if it has none, or `null`, which zarr-python accepts.
+/// Returns the attributes of a node; `None` if absent or `null`, which zarr-python accepts.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] if they are no object.
-pub(crate) fn attributes<'d, 't>(document: &'d Value<'t>) -> Result<Option<&'d Members<'t>>> {
+/// [`ErrorKind::NcZarr`] if they are not an object.
+pub(crate) fn attributes<'d, 't>(document: &'d Value<'t>) -> Result<Option<&'d ObjectMembers<'t>>> {
     match members(document)?.get("attributes") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(attributes)) => Ok(Some(attributes)),
-        Some(found) => Err(bad("attributes", "an object", Some(found))),
+        Some(found) => Err(bad_member("attributes", "an object", Some(found))),
     }
 }
 
-/// A document without its attributes and what is consolidated in it, with text of its own.
+/// Copies a document without its attributes and consolidated metadata.
 pub(crate) fn without_attributes(document: &Value<'_>) -> Object {
-    let rest = document.as_object().into_iter().flat_map(Members::iter);
+    let rest = document.as_object().into_iter().flat_map(ObjectMembers::iter);
     let rest = rest.filter(|(name, _)| !["attributes", CONSOLIDATED].contains(name));
     rest.map(|(name, value)| (name.to_owned(), value.clone().into_owned())).collect()
 }
 
-fn members<'d, 't>(document: &'d Value<'t>) -> Result<&'d Members<'t>> {
+fn members<'d, 't>(document: &'d Value<'t>) -> Result<&'d ObjectMembers<'t>> {
     document
         .as_object()
         .ok_or_else(|| ErrorKind::NcZarr.context(format!("expected an object, found {}", document.kind())))
 }
 
-/// An array's document.
+/// A parsed array document.
 #[derive(Debug)]
-pub(crate) struct Document<'d, 't> {
-    /// Its chunks are those that are stored one by one: shards, if there are some. What those are of is for `var` to say.
+pub(crate) struct ArrayDocument<'d, 't> {
+    /// Its chunks are the stored objects: the outermost shards, if any. `var` resolves the inner levels.
     pub(crate) meta: ArrayMeta,
     pub(crate) data: DataType,
-    pub(crate) chain: Chain,
+    pub(crate) chain: CodecChain,
     pub(crate) fill: &'d Value<'t>,
-    /// One for each dimension; of some or all there may be none.
+    /// One for each dimension; `None` for an unnamed one.
     pub(crate) names: Vec<Option<String>>,
     /// Why its data cannot be read.
     pub(crate) problem: Option<Error>,
 }
 
-/// Reads an array's document. `keep`: also what only writing it back needs.
+/// Parses an array's document. `keep`: also keeps the parts that only writing needs.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] naming the member, what was expected and what was found.
+/// [`ErrorKind::NcZarr`] with the member, the expected and the found value.
 pub(crate) fn read<'d, 't>(
     document: &'d Value<'t>,
     rank_limit: usize,
     keep: bool,
     registry: &Registry,
-) -> Result<Document<'d, 't>> {
+) -> Result<ArrayDocument<'d, 't>> {
     if node_type(document)? != NodeType::Array {
-        return Err(bad("node_type", "\"array\"", Some(&Value::string("group"))));
+        return Err(bad_member("node_type", "\"array\"", Some(&Value::string("group"))));
     }
     let raw = members(document)?;
-    let none = Members::new();
+    let none = ObjectMembers::new();
     let mut problem = None;
     let shape = sizes(raw, "shape", rank_limit)?;
     let (mut chunks, axes) = match grid::read(raw, &shape, rank_limit, &mut problem)? {
-        Some(Grid { chunks, axes }) => (chunks, axes),
+        Some(ParsedGrid { chunks, axes }) => (chunks, axes),
         None => (shape.iter().map(|&len| len.max(1)).collect(), None),
     };
     if chunks.len() != shape.len() {
@@ -151,30 +151,30 @@ pub(crate) fn read<'d, 't>(
     for (chunk, &len) in chunks.iter_mut().zip(&shape) {
         match (*chunk, len) {
             (0, 0) => *chunk = 1,
-            (0, _) => return Err(bad("chunk_grid", "chunk lengths of at least 1", raw.get("chunk_grid"))),
+            (0, _) => return Err(bad_member("chunk_grid", "chunk lengths of at least 1", raw.get("chunk_grid"))),
             _ => {}
         }
     }
-    let data_type = raw.get("data_type").ok_or_else(|| bad("data_type", "a type", None))?;
-    let codecs = raw.get("codecs").ok_or_else(|| bad("codecs", "a list", None))?;
+    let data_type = raw.get("data_type").ok_or_else(|| bad_member("data_type", "a type", None))?;
+    let codecs = raw.get("codecs").ok_or_else(|| bad_member("codecs", "a list", None))?;
     let (mut data, chain) = chain::read(data_type, codecs, &chunks, registry)?;
     let fill = raw.get("fill_value").unwrap_or(&Value::Null);
-    data.look_at_fill(fill);
+    data.detect_text(fill);
     if let (Some(axes), Some(shards)) = (&axes, &chain.shards)
         && let Some(dim) = axes.iter().zip(&shards.chunk_shape).position(|(axis, size)| !axis.is_multiple_of(*size))
     {
-        let text = format!("along dimension {dim}, an edge is no multiple of the chunks in the shards");
-        note(&mut problem, ErrorKind::NcZarr.context(text).at("member \"chunk_grid\""));
+        let text = format!("along dimension {dim}, an edge is not a multiple of the chunks in the shards");
+        note_problem(&mut problem, ErrorKind::NcZarr.context(text).at("member \"chunk_grid\""));
     }
     let (prefix, separator) = keys(raw, &none)?;
     let names = names(raw, shape.len())?;
     match raw.get("storage_transformers") {
         None | Some(Value::Null) => {}
         Some(Value::Array(list)) if list.is_empty() => {}
-        Some(found) => note(&mut problem, bad("storage_transformers", "none", Some(found))),
+        Some(found) => note_problem(&mut problem, bad_member("storage_transformers", "none", Some(found))),
     }
     if let Some((name, _)) = raw.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value)) {
-        note(&mut problem, unknown(name));
+        note_problem(&mut problem, unknown(name));
     }
     let mut meta = ArrayMeta {
         shape,
@@ -192,20 +192,21 @@ pub(crate) fn read<'d, 't>(
     };
     if keep {
         meta.fill = fill.clone().into_owned();
-        meta.v3 = Some(Described { data_type: data_type.clone().into_owned(), codecs: codecs.clone().into_owned() });
+        meta.v3 =
+            Some(V3Description { data_type: data_type.clone().into_owned(), codecs: codecs.clone().into_owned() });
         meta.raw = without_attributes(document);
     }
-    Ok(Document { meta, data, chain, fill, names, problem })
+    Ok(ArrayDocument { meta, data, chain, fill, names, problem })
 }
 
-pub(super) fn note(problem: &mut Option<Error>, error: Error) {
+pub(super) fn note_problem(problem: &mut Option<Error>, error: Error) {
     problem.get_or_insert(error);
 }
 
-/// How chunks are called: whether behind `c`, and what stands between their indices.
-fn keys(raw: &Members<'_>, none: &Members<'_>) -> Result<(bool, char)> {
+/// Returns the chunk key encoding: whether keys begin with `c`, and the separator of indices.
+fn keys(raw: &ObjectMembers<'_>, none: &ObjectMembers<'_>) -> Result<(bool, char)> {
     let at = |error: Error| error.at("member \"chunk_key_encoding\"");
-    let found = raw.get("chunk_key_encoding").ok_or_else(|| bad("chunk_key_encoding", "an encoding", None))?;
+    let found = raw.get("chunk_key_encoding").ok_or_else(|| bad_member("chunk_key_encoding", "an encoding", None))?;
     let (name, configuration) = extension(found, none).map_err(at)?;
     let (prefix, default) = match name {
         "default" => (true, '/'),
@@ -222,8 +223,8 @@ fn keys(raw: &Members<'_>, none: &Members<'_>) -> Result<(bool, char)> {
     }
 }
 
-fn names(raw: &Members<'_>, rank: usize) -> Result<Vec<Option<String>>> {
-    let wrong = |found: &Value<'_>| bad("dimension_names", &format!("{rank} names or nulls"), Some(found));
+fn names(raw: &ObjectMembers<'_>, rank: usize) -> Result<Vec<Option<String>>> {
+    let wrong = |found: &Value<'_>| bad_member("dimension_names", &format!("{rank} names or nulls"), Some(found));
     let Some(found) = raw.get("dimension_names").filter(|found| !found.is_null()) else { return Ok(vec![None; rank]) };
     let items = found.as_array().filter(|items| items.len() == rank).ok_or_else(|| wrong(found))?;
     let name = |item: &Value<'_>| match item {

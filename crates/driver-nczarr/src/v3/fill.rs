@@ -1,22 +1,22 @@
-//! The `fill_value` member of Zarr V3 ⇄ one value of the type a variable presents.
+//! Conversion between the `fill_value` member of Zarr V3 and one value of the variable's type.
 //!
-//! A float may be a number, one of three names, or its bits as a hexadecimal integer: so that every NaN is told from
-//! every other. `"NaN"` is the one with nothing but the quiet bit. It knows no attributes and no defaults.
+//! A float may be a number, one of three names, or its bits as a hexadecimal integer, which keeps all NaNs
+//! apart. `"NaN"` has only the quiet bit. This module knows no attributes and no defaults.
 //!
-//! Source: Zarr V3 core specification and its extensions; the forms of other writers as the formats notes list them.
+//! Source: Zarr V3 core specification and its extensions; the forms of other writers in the format notes.
 
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Values};
 
-use super::types::{DataType, Variable};
+use super::types::{DataType, VariableLength};
+use crate::array_meta::bad_member;
 use crate::base64;
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, DTypeKind};
 use crate::fill::{float_token, float_value, integer, integer_value};
-use crate::json::{Json, Members, Value, json_float, json_single, text};
-use crate::meta::bad;
+use crate::json::{Json, ObjectMembers, Value, json_float, json_single, text};
 use crate::types;
 
-/// Reads a fill value. `None`: `null`, with which writers of NCZarr say that there is none. Lists of bytes come as
-/// the bytes of one element, like user-defined types.
+/// Parses a fill value. `None` for `null`, which NCZarr writers use for no fill value. Byte lists become the
+/// bytes of one element, like user-defined types.
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] if it is not of the type, [`ErrorKind::Range`] if it does not fit.
@@ -25,10 +25,10 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
         return Ok(None);
     }
     let dtype = &ty.dtype;
-    let wrong = || bad("fill_value", &format!("{} for type {}", expected(ty), dtype.text), Some(value));
-    let none = || ErrorKind::BadType.context(format!("type {} cannot be read", dtype.text));
+    let wrong = || bad_member("fill_value", &format!("{} for type {}", expected(ty), dtype.text), Some(value));
+    let none = || ErrorKind::BadType.context(format!("type {} is not supported", dtype.text));
     Ok(Some(match (dtype.kind, ty.variable) {
-        (Kind::Number(ty), _) => match number(value, ty) {
+        (DTypeKind::Number(ty), _) => match number(value, ty) {
             Some(values) => values,
             None if integer(value).is_some() => {
                 let found = text(value);
@@ -37,13 +37,13 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
             }
             None => return Err(wrong()),
         },
-        (Kind::Bool, _) => Values::UByte(vec![truth(value).ok_or_else(wrong)?]),
-        (Kind::Char, _) => Values::Char(vec![byte(value).ok_or_else(wrong)?]),
-        (Kind::Half(_), _) => {
+        (DTypeKind::Bool, _) => Values::UByte(vec![truth(value).ok_or_else(wrong)?]),
+        (DTypeKind::Char, _) => Values::Char(vec![byte(value).ok_or_else(wrong)?]),
+        (DTypeKind::Half(_), _) => {
             let bytes = element(value, dtype).ok_or_else(wrong)?;
             Values::from_native_bytes(NcType::Float, &bytes).ok_or_else(none)?
         }
-        (Kind::Time { unit, counted }, _) => {
+        (DTypeKind::Time { unit, counted }, _) => {
             let count = match value {
                 Value::String(text) => unit.parse(text).ok(),
                 other => integer(other).and_then(|count| count.try_into().ok()),
@@ -51,44 +51,48 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
             let count = count.ok_or_else(wrong)?;
             if counted { Values::Int64(vec![count]) } else { Values::String(vec![unit.format(count).into()]) }
         }
-        (Kind::Text(width), _) => {
+        (DTypeKind::Text(width), _) => {
             let mut bytes = fixed_text(value, width, ty.is_core_raw).ok_or_else(wrong)?;
             bytes.truncate(bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
             Values::String(vec![bytes.into()])
         }
-        (Kind::Object, Some(Variable::Bytes)) => {
+        (DTypeKind::Object, Some(VariableLength::Bytes)) => {
             Values::Packed(types::NO_TYPE, vec![bytes(value).ok_or_else(wrong)?.into()])
         }
-        (Kind::Utf32(_) | Kind::Object, _) => match value {
+        (DTypeKind::Utf32(_) | DTypeKind::Object, _) => match value {
             Value::String(text) => Values::String(vec![(&**text).into()]),
             other if other.as_integer() == Some(0) => Values::String(vec![NcString::new()]),
             _ => return Err(wrong()),
         },
-        (Kind::Complex(_) | Kind::Opaque(_) | Kind::Record, _) => {
+        (DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound, _) => {
             Values::User(types::NO_TYPE, element(value, dtype).ok_or_else(wrong)?)
         }
-        (Kind::Other, _) => return Err(none()),
+        (DTypeKind::Other, _) => return Err(none()),
     }))
 }
 
-/// Writes a fill value.
+/// Renders a fill value.
 ///
 /// # Errors
-/// [`ErrorKind::BadType`] if the value is not one of the type; [`ErrorKind::Char`] for text that is not UTF-8,
-/// [`ErrorKind::Range`] for what does not fit.
+/// [`ErrorKind::BadType`] if the value is not of the type; [`ErrorKind::Char`] for text that is not UTF-8,
+/// [`ErrorKind::Range`] for a value out of range.
 pub(crate) fn write(value: &Values, ty: &DataType) -> Result<Json> {
     let dtype = &ty.dtype;
     let wrong = || {
-        ErrorKind::BadType.context(format!("a fill value of type {} for type {}", value.nc_type().name(), dtype.text))
+        ErrorKind::BadType.context(format!(
+            "a value of type {} cannot be the fill value of type {}",
+            value.nc_type().name(),
+            dtype.text
+        ))
     };
     let long = |len: usize, width: usize| {
-        ErrorKind::Range.context(format!("a fill value of {len} bytes where {width} are stored"))
+        ErrorKind::Range.context(format!("the fill value is too long (expected at most {width} bytes, found {len})"))
     };
     match (value, dtype.kind) {
-        (Values::String(v), Kind::Time { unit, .. }) => {
+        (Values::String(v), DTypeKind::Time { unit, .. }) => {
             Ok(Json::int(unit.parse(v.first().ok_or_else(wrong)?.to_str()?)?))
         }
-        (Values::String(v), Kind::Text(width)) => {
+        (Values::String(v), DTypeKind::Text(width)) => {
             let mut bytes = v.first().ok_or_else(wrong)?.as_bytes().to_vec();
             if bytes.len() > width {
                 return Err(long(bytes.len(), width));
@@ -96,45 +100,47 @@ pub(crate) fn write(value: &Values, ty: &DataType) -> Result<Json> {
             bytes.resize(width, 0);
             Ok(Json::string(base64::encode(&bytes)))
         }
-        (Values::Char(v), Kind::Text(width)) => {
+        (Values::Char(v), DTypeKind::Text(width)) => {
             let mut bytes = v.clone();
             bytes.resize(width, 0);
             Ok(Json::string(base64::encode(&bytes)))
         }
-        (Values::String(v), Kind::Object | Kind::Utf32(_)) => Ok(Json::string(v.first().ok_or_else(wrong)?.to_str()?)),
-        (Values::Packed(_, list), Kind::Object) => match &list[..] {
+        (Values::String(v), DTypeKind::Object | DTypeKind::Utf32(_)) => {
+            Ok(Json::string(v.first().ok_or_else(wrong)?.to_str()?))
+        }
+        (Values::Packed(_, list), DTypeKind::Object) => match &list[..] {
             [element] => Ok(Json::string(base64::encode(element.as_bytes()))),
             _ => Err(wrong()),
         },
-        (Values::Float(v), Kind::Half(half)) => {
+        (Values::Float(v), DTypeKind::Half(half)) => {
             let &value = v.first().ok_or_else(wrong)?;
             if value.is_finite() && half.nearest(value.into()).is_infinite() {
                 return Err(ErrorKind::Range.context(format!("{value:e} does not fit type {}", dtype.text)));
             }
             print(&value.to_ne_bytes(), dtype).ok_or_else(wrong)
         }
-        (Values::UByte(v) | Values::Char(v), Kind::Char) => Ok(Json::int(*v.first().ok_or_else(wrong)?)),
-        (Values::User(_, bytes), Kind::Complex(_) | Kind::Opaque(_) | Kind::Record) => {
+        (Values::UByte(v) | Values::Char(v), DTypeKind::Char) => Ok(Json::int(*v.first().ok_or_else(wrong)?)),
+        (Values::User(_, bytes), DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound) => {
             print(bytes, dtype).ok_or_else(wrong)
         }
-        (Values::UByte(_), Kind::Bool) | (Values::Int64(_), Kind::Time { .. }) => {
+        (Values::UByte(_), DTypeKind::Bool) | (Values::Int64(_), DTypeKind::Time { .. }) => {
             value.to_native_bytes().and_then(|bytes| print(&bytes, dtype)).ok_or_else(wrong)
         }
-        (value, Kind::Number(ty)) if value.nc_type() == ty => {
+        (value, DTypeKind::Number(ty)) if value.nc_type() == ty => {
             value.to_native_bytes().and_then(|bytes| print(&bytes, dtype)).ok_or_else(wrong)
         }
         _ => Err(wrong()),
     }
 }
 
-/// The fill value of a type that nothing is said of: zero, in whatever form.
+/// Renders zero in the form of the type.
 ///
 /// # Errors
-/// [`ErrorKind::BadType`] for types without a form.
+/// [`ErrorKind::BadType`] for types without a fixed form.
 pub(crate) fn zero(ty: &DataType) -> Result<Json> {
     let none = || ErrorKind::BadType.context(format!("type {} has no fill value", ty.dtype.text));
     match (ty.dtype.kind, ty.variable) {
-        (Kind::Object, Some(_)) => Ok(Json::string("")),
+        (DTypeKind::Object, Some(_)) => Ok(Json::string("")),
         _ => {
             let pieces = ty.dtype.pieces().ok_or_else(none)?;
             let zeros = vec![0; ty.dtype.item_size().ok_or_else(none)?];
@@ -146,23 +152,23 @@ pub(crate) fn zero(ty: &DataType) -> Result<Json> {
 
 fn expected(ty: &DataType) -> &'static str {
     match (ty.dtype.kind, ty.variable) {
-        (Kind::Number(NcType::Float | NcType::Double) | Kind::Half(_), _) => {
+        (DTypeKind::Number(NcType::Float | NcType::Double) | DTypeKind::Half(_), _) => {
             "a number, \"NaN\", \"Infinity\", \"-Infinity\" or its bits as \"0x…\""
         }
-        (Kind::Number(_), _) => "an integer",
-        (Kind::Bool, _) => "true or false",
-        (Kind::Char, _) => "one character, as its code",
-        (Kind::Time { .. }, _) => "a count, or a time",
-        (Kind::Complex(_), _) => "a list of two floats",
-        (Kind::Object, Some(Variable::Bytes)) => "base64, or a list of bytes",
-        (Kind::Object | Kind::Utf32(_), _) => "a string",
-        (Kind::Text(_), _) => "base64 of text that fits",
-        (Kind::Record, _) => "an object of all fields, or base64",
+        (DTypeKind::Number(_), _) => "an integer",
+        (DTypeKind::Bool, _) => "true or false",
+        (DTypeKind::Char, _) => "one character, as its code",
+        (DTypeKind::Time { .. }, _) => "a count, or a time",
+        (DTypeKind::Complex(_), _) => "a list of two floats",
+        (DTypeKind::Object, Some(VariableLength::Bytes)) => "base64, or a list of bytes",
+        (DTypeKind::Object | DTypeKind::Utf32(_), _) => "a string",
+        (DTypeKind::Text(_), _) => "base64 of text that fits",
+        (DTypeKind::Compound, _) => "an object of all fields, or base64",
         _ => "base64 of all its bytes, or a list of them",
     }
 }
 
-/// A number of a netCDF type.
+/// Parses a number of a netCDF type.
 fn number(value: &Value<'_>, ty: NcType) -> Option<Values> {
     match ty {
         NcType::Float => float(value, ty).or_else(|| {
@@ -170,7 +176,7 @@ fn number(value: &Value<'_>, ty: NcType) -> Option<Values> {
             Some(Values::Float(vec![f32::from_bits(bits)]))
         }),
         NcType::Double => float(value, ty).or_else(|| Some(Values::Double(vec![f64::from_bits(bits(value, 16)?)]))),
-        // A writer of NCZarr V3 gives text as such, and says elsewhere, or not at all, that it is text.
+        // Some NCZarr V3 writers store char as plain text, with or without a mark.
         NcType::UByte => match byte(value) {
             Some(byte) => Some(Values::UByte(vec![byte])),
             None => integer_value(integer(value)?, ty),
@@ -179,16 +185,16 @@ fn number(value: &Value<'_>, ty: NcType) -> Option<Values> {
     }
 }
 
-/// A number, or a name for what is none.
+/// Parses a number, or the name of a special value.
 fn float(value: &Value<'_>, ty: NcType) -> Option<Values> {
     match value {
-        // Its bits.
+        // The caller parses bits.
         Value::String(text) if text.starts_with("0x") => None,
         other => float_value(float_token(other)?, ty),
     }
 }
 
-/// The bits of a hexadecimal integer of so many digits.
+/// Parses a hexadecimal integer with exactly `digits` digits.
 fn bits(value: &Value<'_>, digits: usize) -> Option<u64> {
     let hex = value.as_str()?.strip_prefix("0x")?;
     let legal = hex.len() == digits && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -203,7 +209,7 @@ fn truth(value: &Value<'_>) -> Option<u8> {
     }
 }
 
-/// A byte, or one character of text.
+/// Parses a byte, or one character of text.
 fn byte(value: &Value<'_>) -> Option<u8> {
     match value {
         Value::String(text) => match text.as_bytes() {
@@ -215,7 +221,7 @@ fn byte(value: &Value<'_>) -> Option<u8> {
     }
 }
 
-/// Bytes in base64, or a list of them.
+/// Parses bytes in base64 or as a list.
 fn bytes(value: &Value<'_>) -> Option<Vec<u8>> {
     match value {
         Value::String(text) => base64::decode(text),
@@ -224,8 +230,8 @@ fn bytes(value: &Value<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The bytes of text: in base64, or as it is where a type is the core's raw bytes and so a string of a writer of NCZarr.
-/// What is no longer than the type cannot be the base64 of all its bytes.
+/// Parses fixed-length text: base64, or plain text if the type is the core's raw bytes, as NCZarr writers
+/// store strings. Text that fits the width cannot be base64 of all bytes.
 fn fixed_text(value: &Value<'_>, width: usize, core_raw: bool) -> Option<Vec<u8>> {
     match value {
         Value::String(text) if core_raw && text.len() <= width => Some(text.as_bytes().to_vec()),
@@ -234,15 +240,15 @@ fn fixed_text(value: &Value<'_>, width: usize, core_raw: bool) -> Option<Vec<u8>
     }
 }
 
-/// One element of fixed size as it is in memory.
+/// Parses one element of fixed size into its memory form.
 fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
     let stored = |stored: Vec<u8>| nczarr_chunkio::unpack(&dtype.pieces()?, &stored).ok();
     let sized = |bytes: Vec<u8>, size: usize| (bytes.len() == size).then_some(bytes);
     match dtype.kind {
-        Kind::Number(ty) => number(value, ty)?.to_native_bytes(),
-        Kind::Bool => Some(vec![truth(value)?]),
-        Kind::Char => Some(vec![byte(value)?]),
-        Kind::Half(half) => {
+        DTypeKind::Number(ty) => number(value, ty)?.to_native_bytes(),
+        DTypeKind::Bool => Some(vec![truth(value)?]),
+        DTypeKind::Char => Some(vec![byte(value)?]),
+        DTypeKind::Half(half) => {
             if let Some(bits) = bits(value, 4) {
                 let bits = u16::try_from(bits).ok()?;
                 let bytes = if dtype.big_endian { bits.to_be_bytes() } else { bits.to_le_bytes() };
@@ -253,23 +259,23 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
                 _ => None,
             }
         }
-        Kind::Complex(part) => match value {
+        DTypeKind::Complex(part) => match value {
             Value::Array(parts) => match &parts[..] {
                 [re, im] => Some([number(re, part)?.to_native_bytes()?, number(im, part)?.to_native_bytes()?].concat()),
                 _ => None,
             },
             _ => None,
         },
-        Kind::Time { unit, .. } => match value {
+        DTypeKind::Time { unit, .. } => match value {
             Value::String(text) => Some(unit.parse(text).ok()?.to_ne_bytes().into()),
             other => Some(i64::try_from(other.as_integer()?).ok()?.to_ne_bytes().into()),
         },
-        Kind::Text(width) => {
+        DTypeKind::Text(width) => {
             let mut bytes = fixed_text(value, width, false)?;
             bytes.resize(width, 0);
             Some(bytes)
         }
-        Kind::Utf32(chars) => {
+        DTypeKind::Utf32(chars) => {
             let mut points: Vec<u32> = value.as_str()?.chars().map(u32::from).collect();
             if points.len() > chars {
                 return None;
@@ -277,12 +283,12 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
             points.resize(chars, 0);
             Some(points.into_iter().flat_map(u32::to_ne_bytes).collect())
         }
-        Kind::Opaque(size) => sized(bytes(value)?, size),
-        Kind::Record => {
-            let fields = &dtype.record.as_ref()?.fields;
+        DTypeKind::Opaque(size) => sized(bytes(value)?, size),
+        DTypeKind::Compound => {
+            let fields = &dtype.compound.as_ref()?.fields;
             match value {
                 Value::Object(members) => record(members, fields),
-                // A record of one field may have the fill value of that.
+                // A compound of one field may have the field's fill value.
                 other => match (bytes(other).and_then(stored), &fields[..]) {
                     (Some(found), _) => Some(found),
                     (None, [only]) if only.shape.is_empty() => element(other, &only.dtype),
@@ -290,17 +296,17 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
                 },
             }
         }
-        Kind::Object | Kind::Other => None,
+        DTypeKind::Object | DTypeKind::Other => None,
     }
 }
 
-/// The fields of a record, each by its name.
-fn record(members: &Members<'_>, fields: &[crate::record::Field]) -> Option<Vec<u8>> {
+/// Parses the fields of a compound by name.
+fn record(members: &ObjectMembers<'_>, fields: &[crate::compound::CompoundField]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for field in fields {
         match members.get(&field.name) {
             Some(value) if field.shape.is_empty() => out.extend(element(value, &field.dtype)?),
-            // Bytes between fields are nobody's.
+            // Padding has no value.
             None if field.name.is_empty() => out.resize(out.len() + field.dtype.item_size()?, 0),
             _ => return None,
         }
@@ -308,11 +314,11 @@ fn record(members: &Members<'_>, fields: &[crate::record::Field]) -> Option<Vec<
     Some(out)
 }
 
-/// One element of memory as it is written down.
+/// Renders one element from its memory form.
 fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
     let base64 = || Some(Json::string(base64::encode(bytes)));
     match dtype.kind {
-        Kind::Number(ty) => match Values::from_native_bytes(ty, bytes)? {
+        DTypeKind::Number(ty) => match Values::from_native_bytes(ty, bytes)? {
             Values::Float(v) => v.first().map(|&value| match value.is_nan() && value.to_bits() != f32::NAN.to_bits() {
                 true => Json::string(format!("{:#010x}", value.to_bits())),
                 false => json_single(value),
@@ -328,9 +334,9 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
                 nczarr_model::Scalar::Float(_) => None,
             },
         },
-        Kind::Bool => bytes.first().map(|&byte| Json::Bool(byte != 0)),
-        Kind::Char => bytes.first().map(|&byte| Json::int(byte)),
-        Kind::Half(_) => {
+        DTypeKind::Bool => bytes.first().map(|&byte| Json::Bool(byte != 0)),
+        DTypeKind::Char => bytes.first().map(|&byte| Json::int(byte)),
+        DTypeKind::Half(_) => {
             let mut stored = nczarr_chunkio::pack(&dtype.pieces()?, bytes).ok()?;
             let value = f32::from_ne_bytes(*nczarr_chunkio::unpack(&dtype.pieces()?, &stored).ok()?.first_chunk()?);
             if !value.is_nan() || value.to_bits() == f32::NAN.to_bits() {
@@ -341,22 +347,22 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
             }
             Some(Json::string(format!("{:#06x}", u16::from_be_bytes(*stored.first_chunk()?))))
         }
-        Kind::Complex(part) => {
+        DTypeKind::Complex(part) => {
             let one = DType::of(part, nczarr_model::Endian::Little, 1, false).ok()?;
             let parts = bytes.chunks_exact(part.size()?).map(|part| print(part, &one));
             parts.collect::<Option<Vec<_>>>().map(Json::Array)
         }
-        Kind::Time { .. } => Some(Json::int(i64::from_ne_bytes(*bytes.first_chunk()?))),
-        Kind::Text(_) | Kind::Opaque(_) => base64(),
-        Kind::Utf32(_) => {
+        DTypeKind::Time { .. } => Some(Json::int(i64::from_ne_bytes(*bytes.first_chunk()?))),
+        DTypeKind::Text(_) | DTypeKind::Opaque(_) => base64(),
+        DTypeKind::Utf32(_) => {
             let (points, _) = bytes.as_chunks::<4>();
             let text: Option<String> = points.iter().map(|&point| char::from_u32(u32::from_ne_bytes(point))).collect();
             text.map(|text| Json::string(text.trim_end_matches('\0')))
         }
-        Kind::Record => {
+        DTypeKind::Compound => {
             let mut rest = bytes;
             let mut members = Vec::new();
-            for field in &dtype.record.as_ref()?.fields {
+            for field in &dtype.compound.as_ref()?.fields {
                 let size: usize = field.dtype.pieces()?.iter().map(held).sum();
                 let (value, after) = rest.split_at_checked(size).filter(|_| field.shape.is_empty())?;
                 members.push((field.name.clone(), print(value, &field.dtype)?));
@@ -364,18 +370,18 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
             }
             Some(Json::Object(members.into_iter().collect()))
         }
-        Kind::Object | Kind::Other => None,
+        DTypeKind::Object | DTypeKind::Other => None,
     }
 }
 
-/// The bytes of memory that a part of an element takes.
+/// Returns the bytes in memory of a part of an element.
 fn held(piece: &nczarr_chunkio::Piece) -> usize {
     use nczarr_chunkio::Piece;
     match *piece {
         Piece::Bytes(size) => size,
         Piece::Numbers { size, count, .. } => size * count,
         Piece::Halves { count, .. } => size_of::<f32>() * count,
-        // There are no others.
+        // There are no other variants.
         _ => 0,
     }
 }

@@ -1,25 +1,25 @@
-//! The filters of netCDF as codecs of V3 that others know: [`interoperable`].
+//! Maps netCDF filters to V3 codecs that other readers know: [`interoperable`].
 //!
-//! Deflate is stored as gzip; shuffle with deflate or zstd as one blosc; fletcher32 as crc32c, last. What no other
-//! reader knows (`numcodecs.bz2` and its like) is stored under numcodecs' name, and szip not at all. What was asked for
-//! is kept beside (`keys`), so that it reads back as it was defined.
+//! Deflate becomes gzip; shuffle with deflate or zstd becomes one blosc; fletcher32 becomes a final crc32c. A
+//! codec unknown to other readers keeps numcodecs' name (`numcodecs.bz2`); szip is rejected. `keys` records
+//! the original filters, so that definitions read back.
 //!
-//! Source: rows 14 to 20 of the table of resolutions in the formats notes.
+//! Source: rows 14 to 20 of the table of resolutions in the format notes.
 
 use nczarr_dispatch::{Filter, Json as Serde, Registry, ZarrFormat};
 use nczarr_model::{ErrorKind, FilterSpec, Result};
 use serde_json::json;
 
-use super::chain::Chain;
+use super::chain::CodecChain;
 use crate::plan;
 
-/// The largest element that blosc knows the size of.
+/// The largest element size that blosc supports.
 const MAX_TYPESIZE: usize = 255;
 
-/// The codecs for a list of filters, on elements of `item` bytes.
+/// Returns the codecs for a list of filters, on elements of `item` bytes.
 ///
 /// # Errors
-/// `NC_EFILTER` for szip, which no reader of V3 knows; what the registry says of a codec that is not there.
+/// `NC_EFILTER` for szip, which no reader of V3 knows; errors of the registry for missing codecs.
 pub(crate) fn interoperable(
     filters: &[Box<dyn Filter>],
     item: usize,
@@ -39,14 +39,14 @@ pub(crate) fn interoperable(
                         codecs.push(shuffled("zlib", level(&**next).min(9), item, registry)?);
                     }
                 }
-                // Its level is one of zstd's, of which blosc has nine.
+                // Maps zstd's levels to the nine levels of blosc.
                 Some(next) => {
                     let level = level(&**next).cast_signed();
                     codecs.push(shuffled("zstd", (level.clamp(1, 18) + 1).unsigned_abs() / 2, item, registry)?);
                 }
-                // It makes nothing smaller by itself, and blosc does it anyway.
+                // Shuffle alone compresses nothing, and blosc shuffles anyway.
                 None if rest.peek().is_none_or(|next| next.info().name == "blosc") => {}
-                // As it will be stored, once it knows its elements.
+                // The filter does not know its element size yet.
                 None if filter.working_params().first() == Some(&0) => {
                     codecs.push(named("numcodecs.shuffle", json!({"elementsize": item}), registry)?);
                 }
@@ -55,7 +55,7 @@ pub(crate) fn interoperable(
             "deflate" if level(&**filter) == 0 => {}
             "deflate" => codecs.push(named("gzip", json!({"level": level(&**filter).min(9)}), registry)?),
             "szip" => {
-                return Err(ErrorKind::Filter.context("szip: no other reader of Zarr V3 knows it; it cannot be stored"));
+                return Err(ErrorKind::Filter.context("szip: Zarr V3 has no such codec; choose another filter"));
             }
             "crc32c" => {
                 checked = true;
@@ -70,17 +70,17 @@ pub(crate) fn interoperable(
     Ok(codecs)
 }
 
-/// What a codec says of itself. V2 has no word for some; what V3 says beside is learnt from the elements.
-fn told(codec: &dyn Filter) -> Serde {
+/// Returns a codec's description. V2 lacks some; members that V3 adds follow from the elements.
+fn describe(codec: &dyn Filter) -> Serde {
     match codec.to_json(ZarrFormat::V2) {
         Serde::Null => codec.to_json(ZarrFormat::V3),
         told => told,
     }
 }
 
-/// The filters to present: those that were kept, if they are what the chain was made of; else the chain's.
-pub(crate) fn presented(
-    chain: &Chain,
+/// Returns the filters to show: the recorded ones if they lead to this chain, else the chain's.
+pub(crate) fn shown_filters(
+    chain: &CodecChain,
     kept: Option<&[FilterSpec]>,
     item: usize,
     registry: &Registry,
@@ -89,20 +89,20 @@ pub(crate) fn presented(
     let Some(kept) = kept else { return stored };
     let made = || -> Result<Vec<Serde>> {
         let filters =
-            kept.iter().map(|spec| plan::instance(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
-        Ok(interoperable(&filters, item, registry)?.iter().map(|codec| told(&**codec)).collect())
+            kept.iter().map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
+        Ok(interoperable(&filters, item, registry)?.iter().map(|codec| describe(&**codec)).collect())
     };
     let inner = &chain.innermost().filters;
-    let found: Vec<Serde> = inner.iter().map(|codec| told(&**codec)).collect();
+    let found: Vec<Serde> = inner.iter().map(|codec| describe(&**codec)).collect();
     match made() {
         Ok(made) if made == found => kept.iter().map(|spec| complete(spec, registry)).collect(),
-        // Another writer changed the codecs: theirs count.
+        // Another writer changed the codecs; they count.
         _ => stored,
     }
 }
 
-/// The filters to keep beside the codecs they became; `None` if the codecs tell them.
-pub(crate) fn kept(
+/// Returns the filters to record; `None` if the codecs imply them.
+pub(crate) fn recorded_filters(
     asked: &[FilterSpec],
     stored: &[Box<dyn Filter>],
     item: usize,
@@ -110,20 +110,20 @@ pub(crate) fn kept(
 ) -> Option<Vec<FilterSpec>> {
     let told = |spec: &FilterSpec, codec: &dyn Filter| {
         spec.params == *codec.params()
-            && plan::instance(spec, ZarrFormat::V3, registry)
+            && plan::make_filter(spec, ZarrFormat::V3, registry)
                 .is_ok_and(|filter| filter.info().name == codec.info().name)
     };
     let same = asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| told(spec, &**codec));
     let made = || {
         let filters =
-            asked.iter().map(|spec| plan::instance(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
+            asked.iter().map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
         interoperable(&filters, item, registry)
     };
-    // What another writer's codecs are presented as is nothing to keep.
+    // Codecs of another writer need no record.
     (!same && made().is_ok()).then(|| asked.iter().map(FilterSpec::anew).collect())
 }
 
-/// A kept filter with its name.
+/// Adds the name to a recorded filter.
 fn complete(spec: &FilterSpec, registry: &Registry) -> FilterSpec {
     let class = match spec.hdf5_id {
         Some(id) => registry.filter_by_id(id),
@@ -208,8 +208,8 @@ mod tests {
             |id, params: &[u32]| FilterSpec { hdf5_id: Some(id), params: params.into(), ..FilterSpec::default() };
         let kept = [spec(2, &[]), spec(1, &[5]), spec(3, &[])];
         let filters: Vec<_> = kept.iter().map(|spec| filter(spec.hdf5_id.unwrap(), &spec.params)).collect();
-        let chain = Chain { filters: interoperable(&filters, 4, &registry).unwrap(), ..Chain::default() };
-        let found = presented(&chain, Some(&kept), 4, &registry);
+        let chain = CodecChain { filters: interoperable(&filters, 4, &registry).unwrap(), ..CodecChain::default() };
+        let found = shown_filters(&chain, Some(&kept), 4, &registry);
         let names: Vec<_> = found.iter().map(|spec| (spec.name.as_str(), &spec.params[..])).collect();
         assert_eq!(names, [("shuffle", &[][..]), ("deflate", &[5]), ("fletcher32", &[])]);
         // A shuffle that is a codec of its own is stored with the size of its elements.
@@ -220,10 +220,11 @@ mod tests {
             codec("numcodecs.bz2", json!({"level": 1})),
             codec("crc32c", json!({})),
         ];
-        let found = presented(&Chain { filters: codecs, ..Chain::default() }, Some(&kept_alone), 4, &registry);
+        let found =
+            shown_filters(&CodecChain { filters: codecs, ..CodecChain::default() }, Some(&kept_alone), 4, &registry);
         assert_eq!(found.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["shuffle", "bzip2", "fletcher32"]);
-        assert!(presented(&chain, Some(&kept[1..]), 4, &registry).is_empty());
-        assert!(presented(&chain, Some(&[spec(65_000, &[])]), 4, &registry).is_empty());
-        assert!(presented(&chain, None, 4, &registry).is_empty());
+        assert!(shown_filters(&chain, Some(&kept[1..]), 4, &registry).is_empty());
+        assert!(shown_filters(&chain, Some(&[spec(65_000, &[])]), 4, &registry).is_empty());
+        assert!(shown_filters(&chain, None, 4, &registry).is_empty());
     }
 }

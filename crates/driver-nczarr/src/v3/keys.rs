@@ -1,10 +1,10 @@
-//! NCZarr's own keys as V3 documents have them ⇄ as V2 documents have them today.
+//! Conversion of NCZarr's own keys between V3 documents and the current V2 form.
 //!
-//! Read: the definition of NCZarr V3 (lists of objects, `subgroups`, `type_alias`) and the spelling of its first writer
-//! (objects, `groups`, `nczarr_type`). Whatever reads NCZarr's keys afterwards knows one form only. Written: the
-//! definition, with three keys more that others leave alone: `no_fill`, `filters` and `nan`.
+//! Reading accepts the definition of NCZarr V3 (lists of objects, `subgroups`, `type_alias`) and the spelling
+//! of its first writer (objects, `groups`, `nczarr_type`). Other modules see only V2's form. Writing follows
+//! the definition, with three more keys that other readers ignore: `no_fill`, `filters` and `nan`.
 //!
-//! Source: appendix E of the NCZarr document, and the table of resolutions in the formats notes.
+//! Source: appendix E of the NCZarr document, and the table of resolutions in the format notes.
 
 use nczarr_dispatch::Key;
 use nczarr_model::{FilterSpec, Group, Model, NcType, Result};
@@ -12,47 +12,47 @@ use nczarr_model::{FilterSpec, Group, Model, NcType, Result};
 use super::node_name;
 use super::types::DataType;
 use crate::annotation;
-use crate::attrs::{FILL_VALUE, KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
+use crate::array_meta::bad_member;
+use crate::attrs::{EXACT_MEMBERS, FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::base64;
-use crate::dataset::State;
-use crate::dtype::{DType, Kind};
+use crate::dataset::NodeStates;
+use crate::dtype::{DType, DTypeKind};
 use crate::json::{
-    Json, Members, Object, Value, json_float, json_single, write_list, write_name, write_number, write_string,
+    Json, Object, ObjectMembers, Value, json_float, json_single, write_list, write_name, write_number, write_string,
 };
-use crate::meta::bad;
 use crate::user;
 
-/// Where V3 has what V2 has in [`NCZARR_ATTR`].
+/// V3's counterpart of [`NCZARR_ATTR`].
 pub(crate) const NCZARR_ATTRS: &str = "_nczarr_attrs";
-/// Keys of the first writer that say nothing that is not said elsewhere.
+/// Redundant keys of the first writer.
 pub(crate) const SEPARATORS: [&str; 2] = ["_nczarr_default_separator", "_nczarr_separator"];
 
-/// Whether an attribute of this name is a key of V3 alone.
+/// Whether an attribute of this name is a key of V3 only.
 pub(crate) fn is_reserved(name: &str) -> bool {
     name == NCZARR_ATTRS || SEPARATORS.contains(&name)
 }
 
-/// What is recorded for what is no attribute of netCDF's, in V2.
-const STRUCTURE: &str = "|J0";
-/// A string of any length, in V2.
+/// V2's recorded type of NCZarr's own keys, which are no netCDF attributes.
+const JSON_TYPE: &str = "|J0";
+/// V2's recorded type of strings.
 const STRING: &str = "|S1";
-/// What of a fill value does not say itself.
+/// The member with facts about the fill value.
 const FILL: &str = "fill";
-/// What an annotation says of a fill value that is an attribute all the same.
+/// In an annotation: the fill value is also the attribute `_FillValue`.
 const IMPLIED: &str = "implied";
 const NO_FILL: &str = "no_fill";
 const TYPES: &str = "attribute_types";
 const FILTERS: &str = "filters";
 
-/// The attributes of a group, in V2's form.
+/// Converts the attributes of a group to V2's form.
 ///
 /// # Errors
-/// `NC_ENCZARR` naming the member that is not as it should be.
-pub(crate) fn group<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
-    let mut today = today(attrs)?;
+/// `NC_ENCZARR` with the invalid member.
+pub(crate) fn group<'t>(attrs: &ObjectMembers<'t>) -> Result<ObjectMembers<'t>> {
+    let mut today = to_v2(attrs)?;
     if let Some(found) = today.remove(NCZARR_GROUP) {
-        let members = found.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(&found)))?;
-        let mut group = Members::new();
+        let members = found.as_object().ok_or_else(|| bad_member(NCZARR_GROUP, "an object", Some(&found)))?;
+        let mut group = ObjectMembers::new();
         if let Some(dims) = members.get("dimensions") {
             group.insert("dimensions", dimensions(dims)?);
         }
@@ -71,74 +71,74 @@ pub(crate) fn group<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
     Ok(today)
 }
 
-/// The dimensions of a group, by their names.
+/// Converts the dimensions of a group to an object by name.
 fn dimensions<'t>(dims: &Value<'t>) -> Result<Value<'t>> {
     let Some(list) = dims.as_array() else { return Ok(dims.clone()) };
-    let mut named = Members::new();
+    let mut named = ObjectMembers::new();
     for dim in list {
         let name = dim.as_object().and_then(|dim| dim.get("name")).and_then(Value::as_str);
-        let name = name.ok_or_else(|| bad("dimensions", "objects with a \"name\"", Some(dim)))?;
+        let name = name.ok_or_else(|| bad_member("dimensions", "objects with a \"name\"", Some(dim)))?;
         if named.contains_key(name) {
-            return Err(bad("dimensions", "each name once", Some(&Value::string(name))));
+            return Err(bad_member("dimensions", "each name once", Some(&Value::string(name))));
         }
         named.insert(name.to_owned(), dim.clone());
     }
     Ok(Value::Object(named))
 }
 
-/// What an array's keys say beside V2's.
+/// Members of an array's keys that V2 lacks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Extra {
-    /// `char` or `string`, where the stored type does not say it.
+pub(crate) struct ArrayKeys {
+    /// `char` or `string`, if the stored type is ambiguous.
     pub(crate) alias: Option<String>,
-    /// Elements that were never written are whatever they are.
+    /// Unwritten elements are undefined.
     pub(crate) no_fill: bool,
-    /// The filters as they were defined, if they are kept.
+    /// The filters as defined, if recorded.
     pub(crate) filters: Option<Vec<FilterSpec>>,
-    /// The fill value of the array is the attribute `_FillValue`, which is not stored.
+    /// The array's fill value is also the attribute `_FillValue`, which is not stored.
     pub(crate) implied: bool,
-    /// The fill value of the array is what unwritten elements read as, and no attribute.
+    /// The array's fill value is only the value of unwritten elements, and no attribute.
     pub(crate) unwritten: bool,
     /// The full name of its user-defined type.
     pub(crate) ty: Option<String>,
-    /// The place of its fill value among its attributes, of which it is none that is stored.
-    pub(crate) place: Option<usize>,
-    /// The document tells a name.
-    pub(crate) named: bool,
-    /// It is in the spelling of the first writer, who gives every string a fill value.
-    pub(crate) is_first: bool,
+    /// The position of `_FillValue` among the attributes, if it is not stored.
+    pub(crate) fill_position: Option<usize>,
+    /// The document has the true name of an escaped node.
+    pub(crate) has_true_name: bool,
+    /// It has the spelling of the first writer, who gives every string a fill value.
+    pub(crate) first_writer: bool,
 }
 
-impl Extra {
-    /// The stored type as the alias means it.
+impl ArrayKeys {
+    /// Applies the alias to the stored type.
     pub(crate) fn apply(&self, data: &mut DataType) {
         match (self.alias.as_deref(), data.dtype.kind) {
-            (Some("char"), Kind::Number(NcType::UByte)) => data.dtype = DType::from_name(">S1"),
-            (Some("string"), Kind::Opaque(width)) => data.dtype = DType::from_name(&format!("|S{width}")),
+            (Some("char"), DTypeKind::Number(NcType::UByte)) => data.dtype = DType::from_name(">S1"),
+            (Some("string"), DTypeKind::Opaque(width)) => data.dtype = DType::from_name(&format!("|S{width}")),
             _ => {}
         }
     }
 }
 
-/// The attributes of an array in V2's form, and what its keys say beside.
+/// Converts the attributes of an array to V2's form, and returns the other members.
 ///
 /// # Errors
-/// `NC_ENCZARR` naming the member that is not as it should be.
-pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
-    let mut today = today(attrs)?;
-    let mut extra = Extra::default();
+/// `NC_ENCZARR` with the invalid member.
+pub(crate) fn array<'t>(attrs: &ObjectMembers<'t>) -> Result<(ObjectMembers<'t>, ArrayKeys)> {
+    let mut today = to_v2(attrs)?;
+    let mut extra = ArrayKeys::default();
     if let Some(found) = today.get_mut(NCZARR_ARRAY)
         && let Value::Object(members) = found
     {
-        extra.is_first = members.contains_key("nczarr_type");
+        extra.first_writer = members.contains_key("nczarr_type");
         let alias = members.remove("type_alias").or_else(|| members.remove("nczarr_type"));
         extra.alias = alias.as_ref().and_then(Value::as_str).map(str::to_owned);
         extra.no_fill = members
             .remove(NO_FILL)
             .is_some_and(|flag| flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true));
         extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
-        extra.named = members.get(node_name::NAME).and_then(Value::as_str).is_some();
-        extra.unwritten = members.get(FILL).and_then(Value::as_str) == Some(annotation::UNWRITTEN);
+        extra.has_true_name = members.get(node_name::NAME).and_then(Value::as_str).is_some();
+        extra.unwritten = members.get(FILL).and_then(Value::as_str) == Some(annotation::FILL_UNWRITTEN);
         if extra.unwritten {
             members.remove(FILL);
         }
@@ -146,26 +146,26 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
     Ok((today, extra))
 }
 
-/// What the annotation of a plain store says of an array beside what it says in V2.
-pub(crate) fn annotated(attrs: &Members<'_>) -> Extra {
-    let Some(members) = annotation::of(attrs) else { return Extra::default() };
+/// Returns the members in the annotation of a plain store that V2 lacks.
+pub(crate) fn annotation_keys(attrs: &ObjectMembers<'_>) -> ArrayKeys {
+    let Some(members) = annotation::of(attrs) else { return ArrayKeys::default() };
     let says = |name: &str, what: &str| members.get(name).and_then(Value::as_str) == Some(what);
-    Extra {
+    ArrayKeys {
         alias: says("type", "char").then(|| "char".to_owned()),
         no_fill: members.get(NO_FILL).and_then(Value::as_integer).is_some_and(|flag| flag != 0),
         filters: members.get(FILTERS).and_then(filters),
         implied: says(FILL, IMPLIED),
-        // There no fill value is an attribute unless something says so.
+        // In plain stores a fill value is no attribute by default.
         unwritten: false,
         ty: None,
-        place: None,
-        named: members.get(node_name::NAME).and_then(Value::as_str).is_some(),
-        is_first: false,
+        fill_position: None,
+        has_true_name: members.get(node_name::NAME).and_then(Value::as_str).is_some(),
+        first_writer: false,
     }
 }
 
-/// Appends those members of an array's annotation.
-pub(crate) fn write_annotated(extra: &Extra, out: &mut String) {
+/// Appends these members to an array's annotation.
+pub(crate) fn write_annotation_keys(extra: &ArrayKeys, out: &mut String) {
     if extra.implied {
         write_name(FILL, out);
         write_string(IMPLIED, out);
@@ -173,7 +173,7 @@ pub(crate) fn write_annotated(extra: &Extra, out: &mut String) {
     write_extra(extra, out);
 }
 
-fn write_extra(extra: &Extra, out: &mut String) {
+fn write_extra(extra: &ArrayKeys, out: &mut String) {
     if extra.no_fill {
         write_name(NO_FILL, out);
         out.push('1');
@@ -184,19 +184,21 @@ fn write_extra(extra: &Extra, out: &mut String) {
     }
 }
 
-/// The `_FillValue` of a variable in a form that says its type: floats may be in base64, as xarray writes them, and a byte
-/// may be text. One that its writer gives every string says nothing.
-pub(crate) fn plain_fill(attrs: &mut Members<'_>, data: &DataType, extra: &Extra) {
+/// Converts a variable's `_FillValue` to its plain form: xarray writes floats in base64, and a byte may be
+/// text. Removes the one that the first writer gives every string.
+pub(crate) fn plain_fill(attrs: &mut ObjectMembers<'_>, data: &DataType, extra: &ArrayKeys) {
     let Some(Value::String(text)) = attrs.get(FILL_VALUE) else { return };
     let plain = match data.dtype.kind {
-        Kind::Number(NcType::Double) => coded_float(text).map(json_float),
-        Kind::Number(NcType::Float) | Kind::Half(_) => coded_float(text).map(|value| json_single(value as f32)),
-        Kind::Number(NcType::UByte) => match text.as_bytes() {
+        DTypeKind::Number(NcType::Double) => coded_float(text).map(json_float),
+        DTypeKind::Number(NcType::Float) | DTypeKind::Half(_) => {
+            coded_float(text).map(|value| json_single(value as f32))
+        }
+        DTypeKind::Number(NcType::UByte) => match text.as_bytes() {
             [] => Some(Value::int(0)),
             [byte] => Some(Value::int(*byte)),
             _ => None,
         },
-        Kind::Text(_) if extra.is_first && text.is_empty() => {
+        DTypeKind::Text(_) if extra.first_writer && text.is_empty() => {
             attrs.remove(FILL_VALUE);
             return;
         }
@@ -207,26 +209,26 @@ pub(crate) fn plain_fill(attrs: &mut Members<'_>, data: &DataType, extra: &Extra
     }
 }
 
-/// The `_FillValue` of a float, in base64 as xarray wants it.
+/// Returns the `_FillValue` of a float in base64, as xarray expects it.
 pub(crate) fn coded(value: f64) -> String {
     base64::encode(&value.to_le_bytes())
 }
 
 fn coded_float(text: &str) -> Option<f64> {
-    // Eight bytes are twelve letters, the last of which fills up.
+    // Eight bytes are twelve base64 letters with padding.
     let bytes = base64::decode(text).filter(|_| text.len() == 12)?;
     bytes.first_chunk::<8>().map(|bytes| f64::from_le_bytes(*bytes))
 }
 
-/// The attributes with the recorded types where V2 has them, and without what says nothing.
-fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
+/// Moves the recorded types to V2's place and drops redundant keys.
+fn to_v2<'t>(attrs: &ObjectMembers<'t>) -> Result<ObjectMembers<'t>> {
     let mut today = attrs.clone();
     for name in SEPARATORS {
         today.remove(name);
     }
     let Some(found) = today.remove(NCZARR_ATTRS) else { return Ok(today) };
-    let members = found.as_object().ok_or_else(|| bad(NCZARR_ATTRS, "an object", Some(&found)))?;
-    let mut types = Members::new();
+    let members = found.as_object().ok_or_else(|| bad_member(NCZARR_ATTRS, "an object", Some(&found)))?;
+    let mut types = ObjectMembers::new();
     let mut record = |name: &str, ty: Option<&str>| {
         if let Some(ty) = ty.and_then(|ty| if ty.starts_with('/') { Some(ty) } else { v2_type(ty) }) {
             types.insert(name.to_owned(), Value::string(ty));
@@ -237,18 +239,18 @@ fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
             for entry in list {
                 let named = entry.as_object().and_then(|entry| Some((entry, entry.get("name")?.as_str()?)));
                 let (entry, name) =
-                    named.ok_or_else(|| bad("attribute_types", "objects with a \"name\"", Some(entry)))?;
+                    named.ok_or_else(|| bad_member("attribute_types", "objects with a \"name\"", Some(entry)))?;
                 let ty = entry.get("configuration").and_then(Value::as_object).and_then(|ty| ty.get("type"));
                 record(name, ty.and_then(Value::as_str));
             }
         }
         Some(Value::Object(by_name)) => by_name.iter().for_each(|(name, ty)| record(name, ty.as_str())),
         None => {}
-        Some(other) => return Err(bad(TYPES, "a list or an object", Some(other))),
+        Some(other) => return Err(bad_member(TYPES, "a list or an object", Some(other))),
     }
-    let mut beside = Members::new();
+    let mut beside = ObjectMembers::new();
     beside.insert("types", Value::Object(types));
-    for member in KEPT {
+    for member in EXACT_MEMBERS {
         if let Some(kept) = members.get(member) {
             beside.insert(member, kept.clone());
         }
@@ -257,7 +259,7 @@ fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
     Ok(today)
 }
 
-/// V2's name of a recorded type.
+/// Returns V2's name of a recorded type.
 fn v2_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "int8" => "|i1",
@@ -272,12 +274,12 @@ fn v2_type(name: &str) -> Option<&'static str> {
         "float64" => "<f8",
         "char" => ">S1",
         "string" => STRING,
-        "json" => STRUCTURE,
+        "json" => JSON_TYPE,
         _ => return None,
     })
 }
 
-/// V3's name of the type of an attribute.
+/// Returns V3's name of an attribute's type.
 pub(crate) fn type_name(ty: NcType) -> &'static str {
     match ty {
         NcType::Byte => "int8",
@@ -296,7 +298,7 @@ pub(crate) fn type_name(ty: NcType) -> &'static str {
     }
 }
 
-/// Appends an entry to the list of recorded types, which `out` ends with from its `[` on.
+/// Appends an entry to the list of recorded types; `out` ends with the list so far, from its `[` on.
 pub(crate) fn write_type(name: &str, ty: &str, out: &mut String) {
     if !out.ends_with('[') {
         out.push(',');
@@ -313,11 +315,11 @@ pub(crate) fn write_superblock(out: &mut String) {
     out.push_str("{\"version\": \"3.0.0\", \"format\": 3}");
 }
 
-/// Appends the lists of a group, which is at this key.
+/// Appends the lists of a group at this key.
 ///
 /// # Errors
 /// A dimension that the model does not have.
-pub(crate) fn write_group(model: &Model, group: &Group, state: &State, key: &Key, out: &mut String) -> Result<()> {
+pub(crate) fn write_group(model: &Model, group: &Group, state: &NodeStates, key: &Key, out: &mut String) -> Result<()> {
     out.push_str("{\"dimensions\": [");
     for (name, &dim) in &group.dims {
         let dim = model.dim(dim)?;
@@ -329,7 +331,7 @@ pub(crate) fn write_group(model: &Model, group: &Group, state: &State, key: &Key
         write_number(format_args!(", \"size\": {}, \"unlimited\": {}}}", dim.len(), u8::from(dim.unlimited)), out);
     }
     out.push(']');
-    // Others look for nodes of these names.
+    // Other readers look for nodes of these names.
     let vars = group.vars.values().map(|&id| Ok(node_name::stored(&state.var(id)?.key))).collect::<Result<Vec<_>>>()?;
     let groups = group.groups.values().map(|&id| Ok(node_name::stored(&state.group(id)?.key)));
     write_name("arrays", out);
@@ -345,8 +347,8 @@ pub(crate) fn write_group(model: &Model, group: &Group, state: &State, key: &Key
     Ok(())
 }
 
-/// Appends the keys of an array with its name and its place. `references`: the full names of its dimensions.
-pub(crate) fn write_array(references: &[String], extra: &Extra, (name, key): (&str, &Key), out: &mut String) {
+/// Appends the keys of an array with its name and key. `references` are the full names of its dimensions.
+pub(crate) fn write_array(references: &[String], extra: &ArrayKeys, (name, key): (&str, &Key), out: &mut String) {
     out.push_str("{\"dimension_references\": ");
     write_list(references, out, |name, out| write_string(name, out));
     if let Some(alias) = &extra.alias {
@@ -359,9 +361,9 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, (name, key): (&s
     }
     if extra.unwritten {
         write_name(FILL, out);
-        write_string(annotation::UNWRITTEN, out);
+        write_string(annotation::FILL_UNWRITTEN, out);
     }
-    if let Some(place) = extra.place {
+    if let Some(place) = extra.fill_position {
         write_name(FILL, out);
         write_number(place, out);
     }
@@ -370,7 +372,7 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, (name, key): (&s
     out.push('}');
 }
 
-/// A group's lists, in V2's form, as V3 has them in the spelling of `like`; what else stands there stays.
+/// Converts a group's lists from V2's form to V3, in the spelling of `like`; other members of `like` stay.
 pub(crate) fn stored_group(lists: &Object, like: &Json) -> Json {
     let like = like.as_object().cloned().unwrap_or_default();
     let spelled = |names: [&'static str; 2]| *names.iter().find(|name| like.contains_key(name)).unwrap_or(&names[0]);
@@ -392,7 +394,7 @@ pub(crate) fn stored_group(lists: &Object, like: &Json) -> Json {
     Json::Object(stored)
 }
 
-/// Dimensions as a list of objects, or as an object of objects.
+/// Renders dimensions as a list of objects, or as an object of objects.
 fn stored_dimensions(dims: &Object, by_name: bool) -> Json {
     let member = |dim: &Json, name: &str| dim.as_object().and_then(|dim| dim.get(name)).cloned();
     let entries = dims.iter().map(|(name, dim)| {
@@ -410,7 +412,7 @@ fn stored_dimensions(dims: &Object, by_name: bool) -> Json {
     Json::Array(entries.map(named).collect())
 }
 
-/// The recorded types of attributes, in order.
+/// Returns the recorded types of attributes, in order.
 pub(crate) fn types(recorded: &Json) -> Vec<(String, String)> {
     let text = |value: &Json| value.as_str().map(str::to_owned);
     let listed = |entry: &Json| {
@@ -427,7 +429,7 @@ pub(crate) fn types(recorded: &Json) -> Vec<(String, String)> {
     }
 }
 
-/// Recorded types and what is kept beside them in the spelling of `like`; what else stands there stays.
+/// Renders recorded types and exact values in the spelling of `like`; other members of `like` stay.
 pub(crate) fn stored_types(types: &[(String, String)], kept: &[(&'static str, Json)], like: Option<&Json>) -> Json {
     let mut stored = like.and_then(Json::as_object).cloned().unwrap_or_default();
     let types = match stored.get(TYPES) {
@@ -453,7 +455,7 @@ pub(crate) fn stored_types(types: &[(String, String)], kept: &[(&'static str, Js
     Json::Object(stored)
 }
 
-/// A filter by its id and parameters, or by its description if it has no id.
+/// Appends a filter by its id and parameters, or by its description if it has no id.
 fn write_filter(filter: &FilterSpec, out: &mut String) {
     out.push('{');
     match (filter.hdf5_id, &filter.codec) {
@@ -481,7 +483,7 @@ fn write_filter(filter: &FilterSpec, out: &mut String) {
     out.push('}');
 }
 
-/// The filters that are kept; `None` if they are not to be understood.
+/// Parses the recorded filters; `None` if they are invalid.
 fn filters(list: &Value<'_>) -> Option<Vec<FilterSpec>> {
     let number = |value: &Value<'_>| value.as_integer().and_then(|number| u32::try_from(number).ok());
     let filter = |item: &Value<'_>| {

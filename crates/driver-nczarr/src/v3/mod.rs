@@ -1,28 +1,28 @@
-//! Zarr V3: what its documents say of types, fill values and codecs, in the terms of the rest of the driver.
+//! Zarr V3: conversion between its documents and the terms of the rest of the driver.
 //!
 //! * [`types`]: `data_type` ⇄ [`types::DataType`], around the neutral `DType`;
-//! * [`fill`]: `fill_value` ⇄ a value of the type a variable presents;
+//! * [`fill`]: `fill_value` ⇄ a value of the variable's type;
 //! * [`chain`]: `codecs` ⇄ layout, element codec, filters and shards;
-//! * [`filters`]: the filters of netCDF ⇄ codecs that others know;
-//! * [`keys`]: NCZarr's own keys ⇄ as V2 documents have them;
-//! * [`names`]: dimensions ⇄ `dimension_names` of NCZarr;
+//! * [`filters`]: filters of netCDF ⇄ codecs that other readers know;
+//! * [`keys`]: NCZarr's own keys ⇄ their V2 form;
+//! * [`dim_names`]: dimensions ⇄ `dimension_names` of NCZarr;
 //! * [`node_name`]: names of variables and groups ⇄ those of nodes;
 //! * [`consolidated`]: the documents of all nodes in that of the root;
-//! * [`document`] reads documents, [`var`] makes variables of them; [`plan`] decides how new ones are stored, [`render`]
+//! * [`document`] parses documents, [`var`] makes variables of them; [`plan`] plans new layouts, [`render`]
 //!   writes documents.
 
 pub(crate) mod chain;
 pub(crate) mod consolidated;
+pub(crate) mod dim_names;
 pub(crate) mod document;
 pub(crate) mod fill;
 pub(crate) mod filters;
 pub(crate) mod grid;
 pub(crate) mod keys;
-pub(crate) mod names;
 pub(crate) mod node_name;
 pub(crate) mod plan;
 pub(crate) mod render;
-pub(crate) mod stored_type;
+pub(crate) mod source_type;
 pub(crate) mod types;
 pub(crate) mod var;
 

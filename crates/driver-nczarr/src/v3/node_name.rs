@@ -1,9 +1,10 @@
-//! Names that no node of Zarr V3 can have, and the nodes that variables and groups of such names are.
+//! Escaping of names that no node of Zarr V3 can have.
 //!
-//! Zarr V3 keeps `zarr.json` and names that begin with `__` for itself. What has such a name in netCDF is stored as a node
-//! whose name is that with [`PREFIX`] before it, and so is what has a name that begins so: two names never meet. The node's own
-//! document tells the true name, as the member [`NAME`] of NCZarr's keys or of a plain store's annotation; without it a node has the
-//! name by which it is stored, whatever that begins with. Lists of what a group holds are of nodes, full names are of true names.
+//! Zarr V3 reserves `zarr.json` and names that begin with `__`. A netCDF object of such a name is stored as a
+//! node with [`PREFIX`] before the name. Names that begin with the prefix are escaped too, so names never
+//! collide. The node's document has the true name as the member [`NAME`] of NCZarr's keys or of the
+//! annotation. Without that member, the stored name is the name. Lists of a group's children have stored
+//! names; full names have true names.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,13 +16,13 @@ use crate::attrs::{NCZARR_GROUP, NETCDF};
 use crate::json::{Object, write_name, write_string};
 use crate::tree::{RawGroup, RawTree};
 
-/// How the names of such nodes begin.
+/// The prefix of escaped names.
 const PREFIX: &str = "_nczarr.";
-/// The member that tells the true name.
+/// The member with the true name.
 pub(crate) const NAME: &str = "name";
 
-/// Whether what has this name is stored under another one.
-pub(crate) fn is_elsewhere(name: &str) -> bool {
+/// Whether an object of this name is stored under an escaped one.
+pub(crate) fn needs_escape(name: &str) -> bool {
     name == ZARR_JSON || name.starts_with("__") || name.starts_with(PREFIX)
 }
 
@@ -30,87 +31,89 @@ pub(crate) fn is_forbidden(name: &str) -> bool {
     name == ZARR_JSON || name.starts_with("__")
 }
 
-/// The name of the node that has this name. `escapes`: the store has a place for the true name.
-pub(crate) fn of(name: &str, escapes: bool) -> Cow<'_, str> {
-    match escapes && is_elsewhere(name) {
+/// Returns the stored name for a name. `escapes`: the store can record true names.
+pub(crate) fn escaped(name: &str, escapes: bool) -> Cow<'_, str> {
+    match escapes && needs_escape(name) {
         true => Cow::Owned(format!("{PREFIX}{name}")),
         false => Cow::Borrowed(name),
     }
 }
 
-/// The names that what is stored under this one may have.
+/// Returns the names that a node of this stored name may have.
 pub(crate) fn names(node: &str) -> impl Iterator<Item = &str> {
     [Some(node), node.strip_prefix(PREFIX)].into_iter().flatten()
 }
 
-/// The last part of a key.
+/// Returns the last segment of a key.
 pub(crate) fn stored(key: &Key) -> &str {
     key.name()
 }
 
-/// Whether what has this name is stored at this key under another one.
-fn is_told(name: &str, key: &Key) -> bool {
+/// Whether an object of this name is stored at this key under an escaped name.
+fn is_escaped(name: &str, key: &Key) -> bool {
     stored(key).strip_prefix(PREFIX) == Some(name)
 }
 
-/// Appends the member that tells the true name of what is stored at a key, if it has to be told.
+/// Appends the member with the true name, if the stored name at the key is escaped.
 pub(crate) fn write(name: &str, key: &Key, out: &mut String) {
-    if is_told(name, key) {
+    if is_escaped(name, key) {
         write_name(NAME, out);
         write_string(name, out);
     }
 }
 
-/// What the keys of a group, or its annotation, tell of its name.
-fn told(attrs: &Object, plain: bool) -> bool {
+/// Whether a group's keys or annotation have a true name.
+fn has_true_name(attrs: &Object, plain: bool) -> bool {
     let keys = attrs.get(if plain { NETCDF } else { NCZARR_GROUP });
     keys.and_then(|keys| keys.as_object()?.get(NAME)?.as_str()).is_some()
 }
 
-/// The name of a node that says that it has another one: what is behind the prefix, if that needs one. Who renamed it and was
-/// stopped may have left the name before in its document.
-fn behind(node: &str) -> Option<&str> {
-    node.strip_prefix(PREFIX).filter(|name| is_elsewhere(name))
+/// Returns the true name behind the prefix, if it needs escaping. The recorded name may be outdated after an
+/// interrupted rename, so it is not used.
+fn unescaped(node: &str) -> Option<&str> {
+    node.strip_prefix(PREFIX).filter(|name| needs_escape(name))
 }
 
-/// What lies in a group, by its number.
+/// A child of a group, by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Child {
+enum TreeNode {
     Group(usize),
     Array(usize),
 }
 
-/// Gives the nodes of a tree that was loaded their true names. One whose name another node of its group has keeps that by which it
-/// is stored.
-pub(crate) fn give(tree: &mut RawTree, plain: bool) {
-    // With the group each lies in; of arrays also the number there.
-    let mut named: Vec<(usize, Child, String)> = Vec::new();
+/// Gives the nodes of a loaded tree their true names. A node keeps its stored name if a sibling has the true
+/// one.
+pub(crate) fn assign_true_names(tree: &mut RawTree, plain: bool) {
+    // With the index of the parent group, and for arrays the index in it.
+    let mut named: Vec<(usize, TreeNode, String)> = Vec::new();
     for (at, group) in tree.groups.iter().enumerate() {
-        if let (Some(name), Some(parent), true) = (behind(&group.name), group.parent, told(&group.attrs, plain)) {
-            named.push((parent, Child::Group(at), name.to_owned()));
+        if let (Some(name), Some(parent), true) =
+            (unescaped(&group.name), group.parent, has_true_name(&group.attrs, plain))
+        {
+            named.push((parent, TreeNode::Group(at), name.to_owned()));
         }
-        let told = group.arrays.iter().enumerate().filter(|(_, array)| array.built.stored.told_name);
-        named.extend(told.filter_map(|(i, array)| Some((at, Child::Array(i), behind(&array.name)?.to_owned()))));
+        let told = group.arrays.iter().enumerate().filter(|(_, array)| array.built.stored.has_true_name);
+        named.extend(told.filter_map(|(i, array)| Some((at, TreeNode::Array(i), unescaped(&array.name)?.to_owned()))));
     }
     if named.is_empty() {
         return;
     }
-    // The name that one keeps may be that which a longer one tells.
+    // A shorter name that stays escaped may collide with the true name of a longer one.
     named.sort_by_key(|(.., name)| name.len());
-    let known: HashSet<(usize, Child)> = named.iter().map(|(parent, child, _)| (*parent, *child)).collect();
+    let known: HashSet<(usize, TreeNode)> = named.iter().map(|(parent, child, _)| (*parent, *child)).collect();
     let mut taken: HashSet<(usize, String)> = HashSet::new();
     for (at, group) in tree.groups.iter().enumerate() {
         let parent = group.parent.unwrap_or(at);
-        if !known.contains(&(parent, Child::Group(at))) {
+        if !known.contains(&(parent, TreeNode::Group(at))) {
             taken.insert((parent, group.name.clone()));
         }
-        let others = group.arrays.iter().enumerate().filter(|(i, _)| !known.contains(&(at, Child::Array(*i))));
+        let others = group.arrays.iter().enumerate().filter(|(i, _)| !known.contains(&(at, TreeNode::Array(*i))));
         taken.extend(others.map(|(_, array)| (at, array.name.clone())));
     }
     for (parent, child, name) in named {
         let place = match child {
-            Child::Group(at) => &mut tree.groups[at].name,
-            Child::Array(at) => &mut tree.groups[parent].arrays[at].name,
+            TreeNode::Group(at) => &mut tree.groups[at].name,
+            TreeNode::Array(at) => &mut tree.groups[parent].arrays[at].name,
         };
         if taken.insert((parent, name.clone())) {
             *place = name;
@@ -118,8 +121,8 @@ pub(crate) fn give(tree: &mut RawTree, plain: bool) {
             taken.insert((parent, place.clone()));
         }
     }
-    // What is looked for by a full name is looked for by true names.
-    for displaced in &mut tree.displaced {
+    // Full names contain true names.
+    for displaced in &mut tree.renamed_groups {
         let group = tree.groups.iter().find(|group| group.key == *displaced);
         let up = |group: &&RawGroup| group.parent.and_then(|parent| tree.groups.get(parent));
         let names = std::iter::successors(group, up).map(|group| group.name.as_str()).filter(|name| !name.is_empty());
@@ -138,15 +141,15 @@ mod tests {
     #[test]
     fn names_never_meet() {
         let names = ["zarr.json", "__a", "_nczarr.zarr.json", "_nczarr.__a", "_nczarr.x", "x", "_a", "zarr.jso"];
-        let nodes: Vec<_> = names.iter().map(|name| of(name, true)).collect();
+        let nodes: Vec<_> = names.iter().map(|name| escaped(name, true)).collect();
         for (name, node) in names.iter().zip(&nodes) {
             assert!(!is_forbidden(node), "{node}");
             assert_eq!(nodes.iter().filter(|other| *other == node).count(), 1, "{node}");
-            assert_eq!(behind(node).unwrap_or(node), *name);
+            assert_eq!(unescaped(node).unwrap_or(node), *name);
         }
         assert_eq!(nodes[5..], ["x", "_a", "zarr.jso"]);
-        assert_eq!(of("__a", false), "__a");
-        assert_eq!(behind("_nczarr.x"), None);
+        assert_eq!(escaped("__a", false), "__a");
+        assert_eq!(unescaped("_nczarr.x"), None);
     }
 
     #[test]

@@ -1,41 +1,42 @@
-//! The layout of a new variable in Zarr V3: its type, codecs and fill value, as `plan` has it for V2.
+//! Planning of a new variable's layout in Zarr V3: type, codecs and fill value; the counterpart of `plan` for
+//! V2.
 
 use nczarr_chunkio::Order;
 use nczarr_dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
 use nczarr_model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::json;
 
-use super::chain::{self, CHECKSUM_BYTES, Chain, Index, Shards};
-use super::render::is_told_by_array;
-use super::stored_type::Given;
-use super::types::{self, DataType, Variable};
+use super::chain::{self, CHECKSUM_BYTES, CodecChain, ShardIndexCodecs, ShardingCodec};
+use super::render::uses_array_fill;
+use super::source_type::SourceType;
+use super::types::{self, DataType, VariableLength};
 use super::{fill, filters, var};
+use crate::array_meta::{ArrayMeta, V3Description};
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, DTypeKind};
 use crate::flavour::Flavour;
 use crate::json::{Json, Object};
-use crate::meta::{ArrayMeta, Described};
-use crate::plan::{self, Planning};
+use crate::plan::{self, LayoutPlanner};
 use crate::user;
-use crate::var::{Stored, chunk_bytes};
+use crate::var::{StoredVariable, chunk_bytes};
 
-/// Bytes that the index of a shard has for each chunk.
+/// Bytes per chunk in the index of a shard.
 const INDEX_ENTRY: u64 = 16;
 
-impl Planning<'_> {
-    /// Decides the layout of a variable.
+impl LayoutPlanner<'_> {
+    /// Plans the layout of a variable.
     ///
     /// # Errors
-    /// As [`Planning::plan`]; `NC_EFILTER` for filters that V3 cannot have, `NC_ENOTNC4` for types.
-    pub(crate) fn plan_v3(&self, model: &Model, id: VarId, stored: &mut Stored) -> Result<()> {
+    /// As [`LayoutPlanner::plan`]; `NC_EFILTER` for filters that V3 cannot have, `NC_ENOTNC4` for types.
+    pub(crate) fn plan_v3(&self, model: &Model, id: VarId, stored: &mut StoredVariable) -> Result<()> {
         let var = model.var(id)?;
-        let data = self.data_type(model, id, stored.given.as_ref())?;
+        let data = self.data_type(model, id, stored.source_type.as_ref())?;
         let dtype = &data.dtype;
         let mut chunks = self.chunks(model, id, dtype)?;
         let shards = shards(var, &mut chunks);
         let user = match (var.xtype, self.flavour) {
             (NcType::User(ty), Flavour::NcZarr) => {
-                Some((ty, user::new_form(model, var, ty, self.format, self.registry)?))
+                Some((ty, user::new_encoding(model, var, ty, self.format, self.registry)?))
             }
             _ => None,
         };
@@ -47,11 +48,11 @@ impl Planning<'_> {
         let asked = var
             .filters
             .iter()
-            .map(|spec| plan::instance(spec, self.format, self.registry))
+            .map(|spec| plan::make_filter(spec, self.format, self.registry))
             .collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
-        let mut chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
+        let mut chain = CodecChain { element, big_endian: dtype.big_endian, filters: bound, ..CodecChain::default() };
         if let Some(shards) = &shards {
             self.check_index(shards, &chunks)?;
             chain = in_shards(chain, &chunks, self.registry)?;
@@ -59,27 +60,27 @@ impl Planning<'_> {
         let codecs = chain::write(&chain, &data, chunks.len())?;
         let mut grid = shards.clone().unwrap_or_else(|| chunks.clone());
         let (levels, chain) = var::unfold(chain, &mut grid);
-        let told = self.flavour == Flavour::Zarr && is_told_by_array(data.dtype.kind);
+        let told = self.flavour == Flavour::Zarr && uses_array_fill(data.dtype.kind);
         let value = match &var.fill {
             VarFill::Value(value) => Some(value.clone()),
             VarFill::Default => nczarr_model::fill::default(var.xtype),
-            // V3 has no array without one, and other readers see it where chunks are absent: zeros, unless the array's own
-            // tells what the attribute is.
+            // V3 requires a fill value, and other readers see it in absent chunks: zeros, unless it is also
+            // the only record of the attribute.
             VarFill::NoFill => var.atts.get(FILL_VALUE).filter(|_| told).cloned(),
         };
         let value = match &user {
             Some((ty, form)) => user::stored_fill(model, var, *ty, form)?,
             None => value,
         };
-        stored.absent = value.clone().filter(|_| var.fill == VarFill::NoFill && user.is_none());
-        let given = stored.given.as_ref().filter(|given| given.of(model, var.xtype, var.endian).is_some());
+        stored.absent_value = value.clone().filter(|_| var.fill == VarFill::NoFill && user.is_none());
+        let given = stored.source_type.as_ref().filter(|given| given.of(model, var.xtype, var.endian).is_some());
         let fill = match (&value, given) {
             (value, Some(given)) => given.fill(value.as_ref(), &data),
             (Some(value), None) => fill::write(value, &data),
             (None, None) => fill::zero(&data),
         };
         let text = match (dtype.kind, given) {
-            (Kind::Text(width), _) => types::raw_text(width),
+            (DTypeKind::Text(width), _) => types::raw_text(width),
             (_, Some(given)) => given.data_type.clone(),
             (_, None) => types::write(dtype, data.variable)?,
         };
@@ -100,47 +101,47 @@ impl Planning<'_> {
             separator: self.separator,
             prefix: true,
             codecs: Vec::new(),
-            v3: Some(Described { data_type: text, codecs }),
+            v3: Some(V3Description { data_type: text, codecs }),
             raw: Object::new(),
         });
         Ok(())
     }
 
-    /// Whether a variable can have these filters, as far as it is defined.
+    /// Checks whether a variable can have these filters, as far as it is defined.
     ///
     /// # Errors
-    /// `NC_EFILTER` if not; what else [`Planning::plan_v3`] says.
+    /// `NC_EFILTER` if not; other errors as [`LayoutPlanner::plan_v3`].
     pub(crate) fn check_filters_v3(
         &self,
         model: &Model,
         id: VarId,
         specs: &[FilterSpec],
-        given: Option<&Given>,
+        given: Option<&SourceType>,
     ) -> Result<()> {
         let data = self.data_type(model, id, given)?;
         let chunks = self.chunks(model, id, &data.dtype)?;
         let asked =
-            specs.iter().map(|spec| plan::instance(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
+            specs.iter().map(|spec| plan::make_filter(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
-        let chain = Chain { filters: bound(&filters, &data.dtype, &chunks)?, ..Chain::default() };
+        let chain = CodecChain { filters: bound(&filters, &data.dtype, &chunks)?, ..CodecChain::default() };
         chain::write(&chain, &data, chunks.len()).map(drop)
     }
 
-    /// The index of a shard is read as a whole, so that its size has a limit.
+    /// Checks the size of a shard's index, which is read as a whole.
     fn check_index(&self, shards: &[u64], chunks: &[u64]) -> Result<()> {
         let limit = self.options.limits.chunk;
         let counts = shards.iter().zip(chunks).map(|(shard, chunk)| shard / chunk);
         match counts.fold(INDEX_ENTRY, u64::saturating_mul).saturating_add(CHECKSUM_BYTES) {
             bytes if bytes <= limit => Ok(()),
             bytes => Err(ErrorKind::BadChunk.context(format!(
-                "shards of {shards:?} with chunks of {chunks:?}: the index of one takes {bytes} bytes, the limit is {limit}"
+                "shards of {shards:?} with chunks of {chunks:?}: the index is too large (expected at most {limit} bytes, found {bytes})"
             ))),
         }
     }
 
-    /// The type a new variable is stored as: strings of a length that is set are bytes, all others text of any length.
-    /// `given`: the type that was handed over with its definition.
-    fn data_type(&self, model: &Model, id: VarId, given: Option<&Given>) -> Result<DataType> {
+    /// Returns the stored type of a new variable: strings with a declared length are bytes, others text of
+    /// any length. `source_type` is the type that a copy took from its source.
+    fn data_type(&self, model: &Model, id: VarId, given: Option<&SourceType>) -> Result<DataType> {
         let var = model.var(id)?;
         if let Some(data) = given.and_then(|given| given.of(model, var.xtype, var.endian)) {
             return Ok(data);
@@ -151,10 +152,10 @@ impl Planning<'_> {
             (NcType::String, Some(width)) if self.flavour == Flavour::NcZarr => {
                 (DType::from_name(&format!("|S{width}")), None)
             }
-            (NcType::String, _) => (DType::from_name("|O"), Some(Variable::Text)),
+            (NcType::String, _) => (DType::from_name("|O"), Some(VariableLength::Text)),
             (NcType::Char, _) => (DType::from_name(">S1"), None),
             (NcType::User(ty), _) if self.flavour == Flavour::NcZarr => {
-                let form = user::new_form(model, var, ty, self.format, self.registry)?;
+                let form = user::new_encoding(model, var, ty, self.format, self.registry)?;
                 (form.dtype, form.variable)
             }
             _ => (self.dtype(model, var, 1)?, None),
@@ -164,9 +165,9 @@ impl Planning<'_> {
     }
 }
 
-/// Whether an array that was read is laid out as one that was planned: type, chunks, their keys, codecs.
+/// Whether a loaded array has the layout of a planned one: type, chunks, chunk keys and codecs.
 pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
-    // Not every spelling of the same is ours.
+    // Another spelling of the same counts as different.
     let ours = |name: &str, value: Json| read.raw.get(name) == Some(&value);
     let sizes = |sizes: &[u64]| Json::Array(sizes.iter().map(|&size| Json::int(size)).collect());
     let separator = Json::string(planned.separator);
@@ -178,8 +179,8 @@ pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
         && ours("chunk_key_encoding", types::configured("default", [("separator", separator)]))
 }
 
-/// The shape of the shards, if there are to be some. Chunks whose shape nobody asked for are no longer than a shard, and shards
-/// are whole numbers of them.
+/// Returns the shape of the shards, if requested. Chunks without a requested shape are at most as long as a
+/// shard, and shards are rounded up to multiples of chunks.
 fn shards(var: &Var, chunks: &mut [u64]) -> Option<Vec<u64>> {
     let mut shards = var.shards.clone().filter(|shards| shards.len() == chunks.len() && !chunks.is_empty())?;
     let chosen = !matches!(var.chunking, Chunking::Chunked(_));
@@ -192,10 +193,10 @@ fn shards(var: &Var, chunks: &mut [u64]) -> Option<Vec<u64>> {
     Some(shards)
 }
 
-/// A chain whose chunks lie in shards: an index behind the chunks, with a checksum.
-fn in_shards(chain: Chain, chunks: &[u64], registry: &Registry) -> Result<Chain> {
+/// Wraps a chain into shards: the index follows the chunks and has a checksum.
+fn in_shards(chain: CodecChain, chunks: &[u64], registry: &Registry) -> Result<CodecChain> {
     let checksum = json!({"name": "crc32c"});
-    let index = Index {
+    let index = ShardIndexCodecs {
         order: Order::C,
         big_endian: false,
         filters: vec![registry.filter("crc32c")?.parse_json(&checksum, ZarrFormat::V3)?],
@@ -203,11 +204,11 @@ fn in_shards(chain: Chain, chunks: &[u64], registry: &Registry) -> Result<Chain>
         at_start: false,
     };
     let big_endian = chain.big_endian;
-    let shards = Shards { chunk_shape: chunks.to_vec(), chain, index };
-    Ok(Chain { big_endian, shards: Some(Box::new(shards)), ..Chain::default() })
+    let shards = ShardingCodec { chunk_shape: chunks.to_vec(), chain, index };
+    Ok(CodecChain { big_endian, shards: Some(Box::new(shards)), ..CodecChain::default() })
 }
 
-/// The filters with all that they learn of such chunks.
+/// Binds the filters to chunks of this shape.
 fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<Vec<Box<dyn Filter>>> {
     let mut entering = dtype.item_type();
     let item = dtype.item_size().unwrap_or(1);

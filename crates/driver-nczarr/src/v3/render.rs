@@ -1,20 +1,22 @@
-//! The `zarr.json` of groups and arrays, as text, from the model.
+//! Rendering of the `zarr.json` of groups and arrays from the model.
 //!
-//! NCZarr's keys and recorded types are written as NCZarr V3 is defined; plain stores get attributes alone, and a
-//! `_FillValue` as xarray wants it in both. Names of dimensions are told by `names`.
+//! NCZarr's keys and recorded types follow the definition of NCZarr V3; plain stores get only attributes.
+//! Both get a `_FillValue` in xarray's form. `dim_names` chooses the names of dimensions.
 
 use nczarr_model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
-use super::{filters, keys, names, node_name};
+use super::{dim_names, filters, keys, node_name};
 use crate::annotation;
-use crate::attrs::{self, FILL_VALUE, Kept, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
-use crate::dataset::{State, VarState, ZarrDataset};
-use crate::dtype::Kind;
+use crate::array_meta::ArrayMeta;
+use crate::attrs::{
+    self, ExactValues, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF,
+};
+use crate::dataset::{NodeStates, VarState, ZarrDataset};
+use crate::dtype::DTypeKind;
 use crate::flavour::Flavour;
 use crate::json::{write_list, write_name, write_number, write_strict, write_string};
-use crate::meta::ArrayMeta;
+use crate::preserved_json::PreservedJson;
 use crate::render;
-use crate::told::Told;
 use crate::user;
 
 /// The text of `_NCProperties` of datasets made here.
@@ -22,24 +24,24 @@ pub(crate) fn properties() -> String {
     format!("version=2,nczarr-rs={},nczarr=3.0.0", env!("CARGO_PKG_VERSION"))
 }
 
-/// Attributes, and beside them what NCZarr records of each.
-struct Attributes<'o> {
+/// Writes attributes and NCZarr's records of them.
+struct V3AttributesWriter<'o> {
     out: &'o mut String,
     types: Option<String>,
-    /// In an annotated store, types of attributes that would be read otherwise.
+    /// In an annotated store, types of attributes whose JSON alone is ambiguous.
     annotated: Option<String>,
-    kept: Kept,
+    kept: ExactValues,
 }
 
-impl<'o> Attributes<'o> {
+impl<'o> V3AttributesWriter<'o> {
     fn new(dataset: &ZarrDataset, out: &'o mut String) -> Self {
         write_name("attributes", out);
         out.push('{');
         let types = (dataset.flavour == Flavour::NcZarr).then(|| "[".to_owned());
-        Self { out, types, annotated: dataset.annotate.then(|| "{".to_owned()), kept: Kept::default() }
+        Self { out, types, annotated: dataset.annotate.then(|| "{".to_owned()), kept: ExactValues::default() }
     }
 
-    /// The place for the value of the next attribute, whose type is recorded.
+    /// Starts the next attribute and records its type; the caller appends the value.
     fn next(&mut self, name: &str, ty: &str) -> &mut String {
         if let Some(types) = &mut self.types {
             keys::write_type(name, ty, types);
@@ -50,7 +52,7 @@ impl<'o> Attributes<'o> {
 
     fn put(
         &mut self,
-        (dataset, told): (&ZarrDataset, &Told),
+        (dataset, told): (&ZarrDataset, &PreservedJson),
         model: &Model,
         name: &str,
         values: &Values,
@@ -70,7 +72,7 @@ impl<'o> Attributes<'o> {
         }
         let text = self.out.get(start..).unwrap_or_default();
         if let Some(types) = &mut self.annotated
-            && let Some(recorded) = annotation::needed(values, text, None, limits)
+            && let Some(recorded) = annotation::type_to_record(values, text, None, limits)
         {
             write_name(name, types);
             write_string(&recorded, types);
@@ -78,7 +80,7 @@ impl<'o> Attributes<'o> {
         Ok(())
     }
 
-    /// Ends those of a plain store, with what its annotation is to hold beside what is about attributes.
+    /// Ends the attributes of a plain store; `annotation` appends the members that do not concern attributes.
     fn end_plain(mut self, annotation: impl FnOnce(&mut String) -> Result<()>) -> Result<()> {
         if let Some(types) = self.annotated.take() {
             let mut text = "{".to_owned();
@@ -115,16 +117,16 @@ impl ZarrDataset {
     /// Appends the document of a group.
     ///
     /// # Errors
-    /// What of the model cannot be written.
-    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, all: &State, out: &mut String) -> Result<()> {
+    /// Attributes or dimensions that cannot be written.
+    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, all: &NodeStates, out: &mut String) -> Result<()> {
         let (group, state) = (model.group(id)?, all.group(id)?);
         match &state.zgroup {
             Some(raw) => render::overlay(Some(raw), &[], out),
             None => out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\""),
         }
-        let mut attributes = Attributes::new(self, out);
+        let mut attributes = V3AttributesWriter::new(self, out);
         for (name, values) in &group.atts {
-            attributes.put((self, &state.told), model, name, values)?;
+            attributes.put((self, &state.preserved_json), model, name, values)?;
         }
         if id == GroupId::ROOT && self.created {
             write_string(&properties(), attributes.next(NC_PROPERTIES, "char"));
@@ -162,14 +164,14 @@ impl ZarrDataset {
         let shape = match var.problem {
             // A rectilinear grid has edges for the stored length only.
             None if meta.axes.is_none() => model.shape(id)?,
-            // What could not be understood is not replaced.
+            // Unreadable metadata is not replaced.
             _ => meta.shape.clone(),
         };
-        let is_named = (self.flavour == Flavour::NcZarr || self.named_dims) && var.problem.is_none();
+        let is_named = (self.flavour == Flavour::NcZarr || self.xarray_dims) && var.problem.is_none();
         let names = match is_named {
             true => {
                 let mut text = String::new();
-                write_list(names::of(model, var)?, &mut text, |name, out| write_string(&name, out));
+                write_list(dim_names::of(model, var)?, &mut text, |name, out| write_string(&name, out));
                 Some(text)
             }
             false => None,
@@ -190,20 +192,20 @@ impl ZarrDataset {
                 }
             }
         }
-        let mut attributes = Attributes::new(self, out);
+        let mut attributes = V3AttributesWriter::new(self, out);
         for (name, values) in &var.atts {
             match name.as_str() {
-                // The array's own tells it.
+                // The array's fill value records it.
                 FILL_VALUE if self.flavour == Flavour::NcZarr && !var.xtype.is_atomic() => {}
                 FILL_VALUE => fill_attribute(self, model, values, meta, &mut attributes)?,
-                _ => attributes.put((self, &state.told), model, name, values)?,
+                _ => attributes.put((self, &state.preserved_json), model, name, values)?,
             }
         }
         let item = meta.dtype.item_size().unwrap_or(1);
-        let mut extra = keys::Extra {
+        let mut extra = keys::ArrayKeys {
             no_fill: var.fill == VarFill::NoFill,
-            filters: filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
-            ..keys::Extra::default()
+            filters: filters::recorded_filters(&var.filters, &state.stored.filters, item, &self.registry),
+            ..keys::ArrayKeys::default()
         };
         if self.flavour == Flavour::NcZarr {
             let mut references = Vec::with_capacity(var.dims.len());
@@ -212,8 +214,8 @@ impl ZarrDataset {
                 references.push(model.fqn(dim.group, &dim.name)?);
             }
             let alias = match meta.dtype.kind {
-                Kind::Char => Some("char"),
-                Kind::Text(_) => Some("string"),
+                DTypeKind::Char => Some("char"),
+                DTypeKind::Text(_) => Some("string"),
                 _ => None,
             };
             extra.alias = alias.map(str::to_owned);
@@ -221,16 +223,16 @@ impl ZarrDataset {
                 var.xtype.is_atomic() && matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE);
             if let NcType::User(ty) = var.xtype {
                 extra.ty = Some(user::name_of(model, ty)?);
-                extra.place = var.atts.get_index_of(FILL_VALUE);
+                extra.fill_position = var.atts.get_index_of(FILL_VALUE);
                 extra.alias = None;
             }
             keys::write_array(&references, &extra, (&var.name, &state.key), attributes.next(NCZARR_ARRAY, "json"));
             attributes.end();
         } else {
-            extra.implied = is_told_by_array(meta.dtype.kind) && var.atts.contains_key(FILL_VALUE);
+            extra.implied = uses_array_fill(meta.dtype.kind) && var.atts.contains_key(FILL_VALUE);
             attributes.end_plain(|out| {
                 annotation::write_var(var, out);
-                keys::write_annotated(&extra, out);
+                keys::write_annotation_keys(&extra, out);
                 node_name::write(&var.name, &state.key, out);
                 Ok(())
             })?;
@@ -240,11 +242,11 @@ impl ZarrDataset {
     }
 }
 
-/// Appends the members of an array that was defined here.
+/// Appends the members of a new array.
 fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
     let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
     let Some(described) = &meta.v3 else {
-        return Err(nczarr_model::ErrorKind::Internal.context("an array without a description of its type"));
+        return Err(nczarr_model::ErrorKind::Internal.context("the array has no description of its type"));
     };
     out.push_str("{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": ");
     sizes(shape, out);
@@ -261,21 +263,22 @@ fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Whether a `_FillValue` of such elements is not written, since xarray understands none: the array's own fill value tells it.
-pub(super) fn is_told_by_array(kind: Kind) -> bool {
-    matches!(kind, Kind::Text(_) | Kind::Record | Kind::Opaque(_) | Kind::Complex(_))
+/// Whether `_FillValue` is not written for such elements, because xarray cannot parse it; the array's fill
+/// value records it.
+pub(super) fn uses_array_fill(kind: DTypeKind) -> bool {
+    matches!(kind, DTypeKind::Text(_) | DTypeKind::Compound | DTypeKind::Opaque(_) | DTypeKind::Complex(_))
 }
 
-/// The `_FillValue` of a variable, so that xarray understands it.
+/// Appends the `_FillValue` of a variable in xarray's form.
 fn fill_attribute(
     dataset: &ZarrDataset,
     model: &Model,
     values: &Values,
     meta: &ArrayMeta,
-    attributes: &mut Attributes<'_>,
+    attributes: &mut V3AttributesWriter<'_>,
 ) -> Result<()> {
     match (values, values.scalar(0), meta.dtype.kind) {
-        (_, _, kind) if is_told_by_array(kind) => Ok(()),
+        (_, _, kind) if uses_array_fill(kind) => Ok(()),
         (Values::Float(_) | Values::Double(_), Some(Scalar::Float(value)), _) => {
             let ty = keys::type_name(values.nc_type());
             write_string(&keys::coded(value), attributes.next(FILL_VALUE, ty));
@@ -288,6 +291,6 @@ fn fill_attribute(
             );
             Ok(())
         }
-        _ => attributes.put((dataset, &Told::default()), model, FILL_VALUE, values),
+        _ => attributes.put((dataset, &PreservedJson::default()), model, FILL_VALUE, values),
     }
 }

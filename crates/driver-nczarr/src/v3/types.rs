@@ -1,18 +1,19 @@
-//! The `data_type` member of Zarr V3 ⇄ [`DataType`].
+//! Conversion between the `data_type` member of Zarr V3 and [`DataType`].
 //!
-//! A stored type is named here as V2 names it (`<i4`, `|V5`, a list of fields), so that all that is known of types counts
-//! for both generations and copies keep them; the order of bytes, which V3 has in a codec, is given. A type that V2 has
-//! no name for (`int4`, `float8_e5m2` …) keeps the one it has: it is listed, but its data cannot be read.
+//! Stored types have V2's names here (`<i4`, `|V5`, a list of fields), so all rules for types serve both
+//! versions. V3 has the byte order in a codec; it is passed in. A type that V2 lacks (`int4`, `float8_e5m2`
+//! …) keeps its name: it is listed, but its data cannot be read.
 //!
-//! Source: Zarr V3 core specification, its registered extensions, and what writers store, as the formats notes list it.
+//! Source: Zarr V3 core specification, its registered extensions, and the types of real writers in the format
+//! notes.
 
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcType, Result, TimeStep};
 
-use crate::dtype::{DType, Kind, MAX_WIDTH};
-use crate::json::{Json, Members, Object, Value, text};
+use crate::dtype::{DType, DTypeKind, MAX_WIDTH};
+use crate::json::{Json, Object, ObjectMembers, Value, text};
 
-/// Names that are types by themselves, and V2's names for them; `?` stands for the order of bytes.
+/// Types without configuration, and V2's names for them; `?` stands for the byte order.
 const NAMES: [(&str, &str); 18] = [
     ("bool", "|b1"),
     ("int8", "|i1"),
@@ -40,9 +41,9 @@ const UTF32: &str = "fixed_length_utf32";
 const TERMINATED: &str = "null_terminated_bytes";
 const RAW: &str = "raw_bytes";
 
-/// Elements of variable length.
+/// The kind of elements of variable length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Variable {
+pub(crate) enum VariableLength {
     /// `string`.
     Text,
     /// `bytes`.
@@ -53,38 +54,38 @@ pub(crate) enum Variable {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DataType {
     pub(crate) dtype: DType,
-    /// What elements of variable length are; `None` for those of fixed size.
-    pub(crate) variable: Option<Variable>,
+    /// The kind of elements of variable length; `None` for fixed size.
+    pub(crate) variable: Option<VariableLength>,
     /// Whether it is the core's `r<N>`.
     pub(crate) is_core_raw: bool,
 }
 
 impl DataType {
-    /// The type of a `data_type` member. `big_endian`: as the codec says.
+    /// Parses a `data_type` member. `big_endian` is the byte order in the codec.
     ///
     /// # Errors
-    /// [`ErrorKind::NcZarr`] if it is no extension point at all.
+    /// [`ErrorKind::NcZarr`] if it is not an extension point.
     pub(crate) fn read(value: &Value<'_>, big_endian: bool) -> Result<Self> {
-        let none = Members::new();
+        let none = ObjectMembers::new();
         let (name, configuration) = extension(value, &none).map_err(|error| error.at("member \"data_type\""))?;
         let variable = match name {
-            "string" => Some(Variable::Text),
-            "bytes" | "variable_length_bytes" => Some(Variable::Bytes),
+            "string" => Some(VariableLength::Text),
+            "bytes" | "variable_length_bytes" => Some(VariableLength::Bytes),
             _ => None,
         };
         let known = v2(name, configuration, big_endian).and_then(|v2| DType::parse(&v2).ok());
-        let mut dtype = known.filter(|known| known.kind != Kind::Other).unwrap_or_else(|| {
-            // What a name means in V2 is nothing to V3.
+        let mut dtype = known.filter(|known| known.kind != DTypeKind::Other).unwrap_or_else(|| {
+            // V2 names without a V3 meaning are unknown here.
             let text = value.as_str().map_or_else(|| text(value), ToOwned::to_owned);
-            DType { text, kind: Kind::Other, big_endian, record: None }
+            DType { text, kind: DTypeKind::Other, big_endian, compound: None }
         });
         dtype.big_endian = big_endian && dtype.item_size() != Some(1);
         Ok(Self { dtype, variable, is_core_raw: core_raw(name).is_some() })
     }
 
-    /// Takes the core's raw bytes for text where their fill value is plain text: a writer of NCZarr V3 means that.
-    pub(crate) fn look_at_fill(&mut self, fill: &Value<'_>) {
-        if let (Kind::Opaque(width), true, Value::String(text)) = (self.dtype.kind, self.is_core_raw, fill)
+    /// Treats the core's raw bytes as text if the fill value is plain text, as NCZarr V3 writers mean it.
+    pub(crate) fn detect_text(&mut self, fill: &Value<'_>) {
+        if let (DTypeKind::Opaque(width), true, Value::String(text)) = (self.dtype.kind, self.is_core_raw, fill)
             && text.len() <= width
         {
             self.dtype = DType::from_name(&format!("|S{width}"));
@@ -92,11 +93,15 @@ impl DataType {
     }
 }
 
-/// Name and configuration of an extension point: `{"name": …, "configuration": …}`, or the name alone.
+/// Returns name and configuration of an extension point: `{"name": …, "configuration": …}`, or the name
+/// alone.
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] if it is neither.
-pub(crate) fn extension<'d, 't>(value: &'d Value<'t>, none: &'d Members<'t>) -> Result<(&'d str, &'d Members<'t>)> {
+pub(crate) fn extension<'d, 't>(
+    value: &'d Value<'t>,
+    none: &'d ObjectMembers<'t>,
+) -> Result<(&'d str, &'d ObjectMembers<'t>)> {
     let wrong =
         || ErrorKind::NcZarr.context(format!("expected a name, or an object with a \"name\", found {}", short(value)));
     match value {
@@ -114,7 +119,7 @@ pub(crate) fn extension<'d, 't>(value: &'d Value<'t>, none: &'d Members<'t>) -> 
     }
 }
 
-/// The text of a value, not too long for a message.
+/// Renders a value for a message, shortened.
 pub(crate) fn short(value: &Value<'_>) -> String {
     let mut text = text(value);
     if let Some((cut, _)) = text.char_indices().nth(100) {
@@ -124,8 +129,8 @@ pub(crate) fn short(value: &Value<'_>) -> String {
     text
 }
 
-/// V2's name of a type; `None` if there is none.
-fn v2(name: &str, configuration: &Members<'_>, big_endian: bool) -> Option<Json> {
+/// Returns V2's name of a type; `None` if it has none.
+fn v2(name: &str, configuration: &ObjectMembers<'_>, big_endian: bool) -> Option<Json> {
     let order = if big_endian { '>' } else { '<' };
     if let Some((_, v2)) = NAMES.iter().find(|(v3, _)| *v3 == name) {
         return Some(Json::string(v2.replace('?', order.encode_utf8(&mut [0; 4]))));
@@ -159,14 +164,14 @@ fn v2(name: &str, configuration: &Members<'_>, big_endian: bool) -> Option<Json>
     })
 }
 
-/// The bytes of the core's `r<N>`.
+/// Returns the bytes of the core's `r<N>`.
 fn core_raw(name: &str) -> Option<usize> {
     let digits = name.strip_prefix('r').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     let bits: usize = digits.parse().ok()?;
     (bits > 0 && bits.is_multiple_of(8) && bits / 8 <= MAX_WIDTH).then_some(bits / 8)
 }
 
-/// A field as V2 has it, from an object, or from the list of older writers.
+/// Converts a field to V2's form, from an object or from the list of earlier writers.
 fn field(field: &Value<'_>, big_endian: bool) -> Option<Json> {
     let (name, data_type) = match field {
         Value::Object(members) => (members.get("name")?, members.get("data_type")?),
@@ -176,37 +181,37 @@ fn field(field: &Value<'_>, big_endian: bool) -> Option<Json> {
         },
         _ => return None,
     };
-    let none = Members::new();
+    let none = ObjectMembers::new();
     let (of, configuration) = extension(data_type, &none).ok()?;
     Some(Json::Array(vec![Json::string(name.as_str()?), v2(of, configuration, big_endian)?]))
 }
 
-/// The `data_type` of a type. `variable`: what its elements are, if their length varies.
+/// Renders the `data_type` of a type. `variable` is the kind of elements of variable length.
 ///
 /// # Errors
-/// [`ErrorKind::NotNc4`] for what V3 has no type for.
-pub(crate) fn write(dtype: &DType, variable: Option<Variable>) -> Result<Json> {
+/// [`ErrorKind::NotNc4`] for types that V3 lacks.
+pub(crate) fn write(dtype: &DType, variable: Option<VariableLength>) -> Result<Json> {
     let none = |what: &str| Err(ErrorKind::NotNc4.context(format!("type {}: Zarr V3 has no {what}", dtype.text)));
     let sized = |name: &str, bytes: usize| configured(name, [("length_bytes", Json::int(bytes as u64))]);
     Ok(match dtype.kind {
-        Kind::Number(ty) => Json::string(number(ty)),
-        Kind::Char => Json::string("uint8"),
-        Kind::Bool => Json::string("bool"),
-        Kind::Half(Half::Binary16) => Json::string("float16"),
-        Kind::Half(Half::BFloat16) => Json::string("bfloat16"),
-        Kind::Complex(NcType::Float) => Json::string("complex64"),
-        Kind::Complex(_) => Json::string("complex128"),
-        Kind::Time { unit, .. } => {
+        DTypeKind::Number(ty) => Json::string(number(ty)),
+        DTypeKind::Char => Json::string("uint8"),
+        DTypeKind::Bool => Json::string("bool"),
+        DTypeKind::Half(Half::Binary16) => Json::string("float16"),
+        DTypeKind::Half(Half::BFloat16) => Json::string("bfloat16"),
+        DTypeKind::Complex(NcType::Float) => Json::string("complex64"),
+        DTypeKind::Complex(_) => Json::string("complex128"),
+        DTypeKind::Time { unit, .. } => {
             let (times, code) = unit.step.map_or((1, "generic"), |(times, step)| (times, step.code()));
             let name = if unit.span { TIMEDELTA } else { DATETIME };
             configured(name, [("unit", Json::string(code)), ("scale_factor", Json::int(times))])
         }
-        Kind::Text(width) => sized(TERMINATED, width),
-        Kind::Utf32(chars) => sized(UTF32, chars.saturating_mul(4)),
-        Kind::Opaque(bytes) => sized(RAW, bytes),
-        Kind::Record => {
+        DTypeKind::Text(width) => sized(TERMINATED, width),
+        DTypeKind::Utf32(chars) => sized(UTF32, chars.saturating_mul(4)),
+        DTypeKind::Opaque(bytes) => sized(RAW, bytes),
+        DTypeKind::Compound => {
             let mut fields = Vec::new();
-            for field in dtype.record.iter().flat_map(|record| &record.fields) {
+            for field in dtype.compound.iter().flat_map(|record| &record.fields) {
                 if !field.shape.is_empty() {
                     return none("fields with a shape");
                 }
@@ -215,21 +220,21 @@ pub(crate) fn write(dtype: &DType, variable: Option<Variable>) -> Result<Json> {
             }
             configured("struct", [("fields", Json::Array(fields))])
         }
-        Kind::Object => match variable {
-            Some(Variable::Text) => Json::string("string"),
-            Some(Variable::Bytes) => Json::string("variable_length_bytes"),
+        DTypeKind::Object => match variable {
+            Some(VariableLength::Text) => Json::string("string"),
+            Some(VariableLength::Bytes) => Json::string("variable_length_bytes"),
             None => return none("lists of numbers"),
         },
-        Kind::Other => return none("such type"),
+        DTypeKind::Other => return none("such type"),
     })
 }
 
-/// Text in so many bytes, as NCZarr V3 has it.
+/// Returns NCZarr V3's type of fixed-length text.
 pub(crate) fn raw_text(width: usize) -> Json {
     configured(RAW, [("length_bytes", Json::int(width as u64))])
 }
 
-/// An extension point with a configuration.
+/// Returns an extension point with a configuration.
 pub(crate) fn configured<const N: usize>(name: &str, configuration: [(&'static str, Json); N]) -> Json {
     let configuration: Object = configuration.into_iter().collect();
     Json::Object([("name", Json::string(name)), ("configuration", Json::Object(configuration))].into_iter().collect())
@@ -307,7 +312,7 @@ mod tests {
             for (big, expected) in [(false, little), (true, big)] {
                 let found = read(stored, big);
                 assert_eq!(found.dtype.text, expected, "{stored}");
-                assert_ne!(found.dtype.kind, Kind::Other, "{stored}");
+                assert_ne!(found.dtype.kind, DTypeKind::Other, "{stored}");
                 assert_eq!(write(&found.dtype, found.variable).unwrap(), json(stored));
                 assert_eq!(found.dtype.big_endian, big && found.dtype.item_size() != Some(1), "{stored}");
             }
@@ -328,29 +333,33 @@ mod tests {
             ),
         ] {
             let found = read(stored, false);
-            assert_eq!((found.dtype.text.as_str(), found.dtype.kind == Kind::Other), (expected, false), "{stored}");
+            assert_eq!(
+                (found.dtype.text.as_str(), found.dtype.kind == DTypeKind::Other),
+                (expected, false),
+                "{stored}"
+            );
         }
         for (stored, variable) in [
-            (r#""string""#, Variable::Text),
-            (r#""bytes""#, Variable::Bytes),
-            (r#""variable_length_bytes""#, Variable::Bytes),
+            (r#""string""#, VariableLength::Text),
+            (r#""bytes""#, VariableLength::Bytes),
+            (r#""variable_length_bytes""#, VariableLength::Bytes),
         ] {
             let found = read(stored, false);
-            assert_eq!((found.dtype.kind, found.variable), (Kind::Object, Some(variable)));
+            assert_eq!((found.dtype.kind, found.variable), (DTypeKind::Object, Some(variable)));
             assert_eq!(
                 DataType::read(&write(&found.dtype, found.variable).unwrap(), true).unwrap().variable,
                 Some(variable)
             );
         }
         let mut text = read(r#""r64""#, false);
-        text.look_at_fill(&json("[0,0,0,0,0,0,0,0]"));
-        text.look_at_fill(&json(r#""AAAAAAAAAAA=""#));
-        assert_eq!(text.dtype.kind, Kind::Opaque(8));
-        text.look_at_fill(&json(r#""none""#));
-        assert_eq!(text.dtype.kind, Kind::Text(8));
+        text.detect_text(&json("[0,0,0,0,0,0,0,0]"));
+        text.detect_text(&json(r#""AAAAAAAAAAA=""#));
+        assert_eq!(text.dtype.kind, DTypeKind::Opaque(8));
+        text.detect_text(&json(r#""none""#));
+        assert_eq!(text.dtype.kind, DTypeKind::Text(8));
         let mut raw = read(r#"{"name":"raw_bytes","configuration":{"length_bytes":8}}"#, false);
-        raw.look_at_fill(&json(r#""none""#));
-        assert_eq!(raw.dtype.kind, Kind::Opaque(8));
+        raw.detect_text(&json(r#""none""#));
+        assert_eq!(raw.dtype.kind, DTypeKind::Opaque(8));
     }
 
     #[test]
@@ -373,7 +382,7 @@ mod tests {
             "",
         ] {
             let found = read(&format!("\"{name}\""), true);
-            assert_eq!((found.dtype.kind, found.dtype.text.as_str()), (Kind::Other, name));
+            assert_eq!((found.dtype.kind, found.dtype.text.as_str()), (DTypeKind::Other, name));
             assert!(write(&found.dtype, None).is_err());
         }
         for stored in [
@@ -390,7 +399,7 @@ mod tests {
             r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int8"},{"name":"a","data_type":"int8"}]}}"#,
             r#"{"name":"struct","configuration":{"fields":[["a","int8",[2]]]}}"#,
         ] {
-            assert_eq!(read(stored, false).dtype.kind, Kind::Other, "{stored}");
+            assert_eq!(read(stored, false).dtype.kind, DTypeKind::Other, "{stored}");
         }
         for wrong in ["3", "null", "[]", "{}", r#"{"name":3}"#, r#"{"name":"int8","configuration":[]}"#] {
             let error = DataType::read(&json(wrong), false).unwrap_err();
@@ -410,7 +419,7 @@ mod tests {
             let written = write(&dtype, None).unwrap();
             let again = DataType::read(&written, true).unwrap().dtype;
             match ty {
-                NcType::Char => assert_eq!(again.kind, Kind::Number(NcType::UByte)),
+                NcType::Char => assert_eq!(again.kind, DTypeKind::Number(NcType::UByte)),
                 _ => assert_eq!(again.kind, dtype.kind),
             }
         }

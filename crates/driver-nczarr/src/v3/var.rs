@@ -1,4 +1,4 @@
-//! One array of Zarr V3 as a variable: everything but its dimensions, as `var` has it for V2.
+//! Builds the variable of a Zarr V3 array, except for its dimensions; the counterpart of `var` for V2.
 
 use std::sync::Arc;
 
@@ -6,39 +6,39 @@ use nczarr_chunkio::{ShardIndex, ShardSpec};
 use nczarr_dispatch::Key;
 use nczarr_model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
 
-use super::chain::{Chain, Index, Shards};
-use super::document::{self, Document, ZARR_JSON};
+use super::chain::{CodecChain, ShardIndexCodecs, ShardingCodec};
+use super::document::{self, ArrayDocument, ZARR_JSON};
 use super::{fill, filters, keys};
 use crate::annotation;
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
-use crate::dtype::Kind;
-use crate::flavour::Naming;
-use crate::json::{Members, Value};
-use crate::lists;
+use crate::dtype::DTypeKind;
+use crate::flavour::DimNaming;
+use crate::json::{ObjectMembers, Value};
+use crate::nczarr_lists;
 use crate::types;
 use crate::user;
-use crate::var::{Built, Links, Reading, Stored, note, present, times};
+use crate::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem, show_times, shown_attributes};
 
-/// The variable of the array at `key`, from its document.
-pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>) -> Built {
+/// Builds the variable of the array at `key` from its document.
+pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<'_>) -> VariableDraft {
     let mut var = Var { chunking: Chunking::Default, ..Var::default() };
-    let mut shared = Arc::<Stored>::default();
+    let mut shared = Arc::<StoredVariable>::default();
     let stored = Arc::make_mut(&mut shared);
-    let mut links = Links::None;
+    let mut links = DimRefs::None;
     let place = || key.join(ZARR_JSON).map_or_else(|_| ZARR_JSON.to_owned(), |key| key.to_string());
     match found {
-        Err(error) => note(&mut var, error),
+        Err(error) => set_problem(&mut var, error),
         Ok(found) => {
             let attrs = document::attributes(found).map(|attrs| attrs.cloned().unwrap_or_default());
             let (mut attrs, extra) = match attrs.and_then(|attrs| keys::array(&attrs)) {
                 Ok(read) => read,
                 Err(error) => {
                     stored.attrs_lost = true;
-                    note(&mut var, error.at(place()));
-                    (Members::new(), keys::Extra::default())
+                    set_problem(&mut var, error.at(place()));
+                    (ObjectMembers::new(), keys::ArrayKeys::default())
                 }
             };
-            let extra = if reading.naming == Naming::References { extra } else { keys::annotated(&attrs) };
+            let extra = if reading.naming == DimNaming::References { extra } else { keys::annotation_keys(&attrs) };
             match document::read(found, reading.limits.rank, reading.keep, reading.registry) {
                 Ok(mut document) => {
                     extra.apply(&mut document.data);
@@ -48,13 +48,13 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
                 }
                 Err(error) => {
                     stored.document = reading.keep.then(|| found.clone().into_owned());
-                    // They stand in the same document.
+                    // They are in the same document.
                     stored.attrs_lost = true;
-                    note(&mut var, error.at(place()));
-                    var.atts = present(&attrs, None, 0);
+                    set_problem(&mut var, error.at(place()));
+                    var.atts = shown_attributes(&attrs, None, 0);
                 }
             }
-            if reading.naming == Naming::References {
+            if reading.naming == DimNaming::References {
                 stored.typed = user::typed_atts(&attrs);
             }
             if reading.keep {
@@ -62,48 +62,48 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
             }
         }
     }
-    Built { var: Arc::new(var), stored: shared, links }
+    VariableDraft { var: Arc::new(var), stored: shared, dim_refs: links }
 }
 
-/// What the array says of its dimensions: NCZarr's references count, then the names of V3, then those of xarray.
-fn links(attrs: &Members<'_>, document: &Document<'_, '_>, reading: &Reading<'_>) -> Links {
-    if reading.naming == Naming::None {
-        return Links::None;
+/// Returns the dimension references: NCZarr's, else V3's names, else xarray's.
+fn links(attrs: &ObjectMembers<'_>, document: &ArrayDocument<'_, '_>, reading: &ReadContext<'_>) -> DimRefs {
+    if reading.naming == DimNaming::None {
+        return DimRefs::None;
     }
-    if reading.naming == Naming::References && attrs.contains_key(NCZARR_ARRAY) {
-        return Links::References(lists::references(attrs, None).map(|found| found.map(Box::new)));
+    if reading.naming == DimNaming::References && attrs.contains_key(NCZARR_ARRAY) {
+        return DimRefs::References(nczarr_lists::references(attrs, None).map(|found| found.map(Box::new)));
     }
     let mut names = document.names.clone();
     let older = attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
     if let (true, Some(older)) = (names.iter().all(Option::is_none), older) {
         names = older.iter().map(|name| name.as_str().map(str::to_owned)).collect();
     }
-    Links::Names(names)
+    DimRefs::Names(names)
 }
 
 fn fill_in(
     var: &mut Var,
-    stored: &mut Stored,
-    document: Document<'_, '_>,
-    attrs: &Members<'_>,
-    extra: &keys::Extra,
-    reading: &Reading<'_>,
+    stored: &mut StoredVariable,
+    document: ArrayDocument<'_, '_>,
+    attrs: &ObjectMembers<'_>,
+    extra: &keys::ArrayKeys,
+    reading: &ReadContext<'_>,
     place: &dyn Fn() -> String,
 ) {
-    let Document { mut meta, mut data, chain, fill, problem, .. } = document;
-    stored.told_name = extra.named;
-    let is_nczarr = reading.naming == Naming::References;
-    let units = times(&mut data.dtype, reading.counted_times);
+    let ArrayDocument { mut meta, mut data, chain, fill, problem, .. } = document;
+    stored.has_true_name = extra.has_true_name;
+    let is_nczarr = reading.naming == DimNaming::References;
+    let units = show_times(&mut data.dtype, reading.counted_times);
     let dtype = &data.dtype;
     var.endian = dtype.endian();
     var.xtype = if chain.innermost().list.is_some() { types::UNDEFINED } else { dtype.xtype().unwrap_or(NcType::Byte) };
     var.stored_type = match dtype.kind {
-        Kind::Text(_) if !is_nczarr => Some(dtype.text.clone()),
-        // Text of any length is what a string is here.
-        Kind::Object => None,
+        DTypeKind::Text(_) if !is_nczarr => Some(dtype.text.clone()),
+        // Text of any length is simply a string.
+        DTypeKind::Object => None,
         _ => dtype.foreign_name(),
     };
-    var.atts = present(attrs, Some(dtype), 0);
+    var.atts = shown_attributes(attrs, Some(dtype), 0);
     var.atts.extend(units);
     let is_char = !is_nczarr && annotation::is_char(attrs, dtype.kind);
     let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
@@ -115,40 +115,42 @@ fn fill_in(
         }
     }
     var.quantize = nczarr_chunkio::rounding(&var.atts);
-    if dtype.kind == Kind::Other {
-        note(
+    if dtype.kind == DTypeKind::Other {
+        set_problem(
             var,
-            ErrorKind::BadType.context(format!("member \"data_type\": type {} cannot be read", dtype.text)).at(place()),
+            ErrorKind::BadType
+                .context(format!("member \"data_type\": type {} is not supported", dtype.text))
+                .at(place()),
         );
     }
     if let Some(error) = problem.as_ref().or_else(|| chain.first_problem()) {
-        note(var, error.clone().at(place()));
+        set_problem(var, error.clone().at(place()));
     }
-    if dtype.kind != Kind::Other {
+    if dtype.kind != DTypeKind::Other {
         match fill::read(fill, &data).map(|fill| fill.map(char_fill)) {
             Ok(None) => var.fill = VarFill::NoFill,
-            // Those of a user-defined type are zeros. Others are read as what every reader sees.
+            // User-defined types have zeros. Other types read as the stored value that every reader sees.
             Ok(Some(value)) if extra.no_fill && (user::is_typed(attrs) || is_zero(&value)) => {
-                stored.absent = Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
+                stored.absent_value = Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
                 var.fill = VarFill::NoFill;
             }
             Ok(Some(value)) if Some(&value) == nczarr_model::fill::default(var.xtype).as_ref() => {
                 var.fill = VarFill::Default
             }
             Ok(Some(value)) => var.fill = VarFill::Value(value),
-            Err(error) => note(var, error.at(place())),
+            Err(error) => set_problem(var, error.at(place())),
         }
     }
-    // What a user-defined type makes of it is seen when that is known.
+    // The fill value of a user-defined type is resolved with the type.
     if is_nczarr && var.xtype.is_atomic() && !user::is_typed(attrs) && !extra.unwritten || extra.implied {
         imply_fill(var, stored, extra.implied);
     }
     let item = dtype.item_size().unwrap_or(1);
-    var.filters = filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
+    var.filters = filters::shown_filters(&chain, extra.filters.as_deref(), item, reading.registry);
     let outermost = meta.chunks.clone();
     let (shards, chain) = unfold(chain, &mut meta.chunks);
     meta.order.clone_from(&chain.order);
-    // A scalar's shard holds one chunk, and has no shape.
+    // The shard of a scalar holds one chunk and has no shape.
     meta.shards = (!shards.is_empty() && !outermost.is_empty()).then_some(outermost);
     var.shards.clone_from(&meta.shards);
     stored.shards = shards;
@@ -160,15 +162,15 @@ fn fill_in(
     stored.meta = Some(meta);
 }
 
-/// The levels of shards of a chain, the outermost first, and the chain of the innermost chunks, whose shape `chunks` is
-/// afterwards.
-pub(super) fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>, Chain) {
+/// Returns the levels of shards, outermost first, and the chain of the innermost chunks. Sets `chunks` to
+/// their shape.
+pub(super) fn unfold(mut chain: CodecChain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>, CodecChain) {
     let mut levels = Vec::new();
     while let Some(shards) = chain.shards.take() {
-        let Shards { chunk_shape, chain: inner, index } = *shards;
-        let Index { order, big_endian, filters, extra, at_start } = index;
+        let ShardingCodec { chunk_shape, chain: inner, index } = *shards;
+        let ShardIndexCodecs { order, big_endian, filters, extra, at_start } = index;
         levels.push(ShardSpec {
-            // Each a divisor of the shard's, and at least 1.
+            // `chain` has checked that each is at least 1 and divides the shard's.
             counts: chunks.iter().zip(&chunk_shape).map(|(of, size)| of / size.max(&1)).collect(),
             order: chain.order,
             index: ShardIndex { order, big_endian, filters, extra, at_start },
@@ -180,7 +182,7 @@ pub(super) fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>
     (levels, chain)
 }
 
-/// Whether a fill value is what there is without one.
+/// Whether a fill value is zero or empty.
 fn is_zero(value: &Values) -> bool {
     match value {
         Values::String(list) | Values::Packed(_, list) => list.iter().all(|element| element.as_bytes().is_empty()),
@@ -189,12 +191,12 @@ fn is_zero(value: &Values) -> bool {
     }
 }
 
-/// In NCZarr the fill value of an array is its variable's, whatever an attribute says; one that is not the type's
-/// default is shown.
-fn imply_fill(var: &mut Var, stored: &mut Stored, implied: bool) {
+/// Shows the array's fill value as `_FillValue`, whatever the stored attribute is, unless it is the type's
+/// default.
+fn imply_fill(var: &mut Var, stored: &mut StoredVariable, implied: bool) {
     let value = match &var.fill {
         VarFill::Value(value) => value,
-        VarFill::NoFill if implied => match &stored.absent {
+        VarFill::NoFill if implied => match &stored.absent_value {
             Some(value) => value,
             None => return,
         },

@@ -1,4 +1,4 @@
-//! Plain Zarr with what Zarr has no word for: what is written, what comes back, and what others did to it since.
+//! Plain Zarr with annotations: the stored form, the round trip, and changes of other programs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::support::{TestMap, create, get, open, open_rw, open_with, put, regist
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// Two dimensions of which one is unlimited and one is not used, variables and groups out of order, char, odd attributes.
+/// An unlimited and an unused dimension, variables and groups out of order, char, unusual attributes.
 fn sample() -> Arc<TestMap> {
     let map = TestMap::new(&[]);
     let d = create(&map, "zarr,annotate");
@@ -35,7 +35,7 @@ fn sample() -> Arc<TestMap> {
 fn structure(model: &Model) -> String {
     let mut dims: Vec<_> = model.dims().map(|(_, dim)| (dim.group, &dim.name, dim.len(), dim.unlimited)).collect();
     dims.sort_by_key(|dim| dim.0);
-    // Group by group: the order within each is what is kept.
+    // Group by group: the order within each is kept.
     let mut vars: Vec<_> = model.vars().map(|(_, var)| var).collect();
     vars.sort_by_key(|var| var.group);
     let dim_name = |dim: &_| model.dim(*dim).unwrap().name.clone();
@@ -50,7 +50,7 @@ fn read(map: &Arc<TestMap>) -> Arc<Model> {
 }
 
 fn is_left_aside(dataset: &dyn Dataset) -> bool {
-    dataset.info().notes.iter().any(|note| note.contains("_netcdf is left aside"))
+    dataset.info().notes.iter().any(|note| note.contains("_netcdf is ignored"))
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn types_hold_for_values_that_fit() {
         map.put(".zattrs", map.text(".zattrs").replacen("\"level\": 5", &format!("\"level\": {value}"), 1).as_bytes());
         assert_eq!(read(&map).root().atts["level"], expected, "{value}");
     }
-    // What is no text of one byte is no char.
+    // Text of more than one byte is not char.
     let map = sample();
     map.put("a/.zarray", map.text("a/.zarray").replace("|S1", "|S2").replace("LQ==", "").as_bytes());
     let d = open(&map).unwrap();

@@ -13,7 +13,7 @@ fn version() -> String {
     format!("version=2,nczarr-rs={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))
 }
 
-/// Several threads decide them; what cannot be decided is told as if one did.
+/// Several threads plan the layouts; errors are the same as with one thread.
 #[test]
 fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named() {
     for modes in ["nczarr", "zarr,v3"] {
@@ -240,7 +240,7 @@ fn documents_of_plain_zarr() {
         assert_eq!(d.info().flavour, if named { "xarray" } else { "zarr" });
         assert_eq!(d.info().superblock, Some(0));
         assert_eq!(get(&*d, var(&*d, "v")), [1.0, 2.0, 3.0]);
-        // What marks a char as such is NCZarr's: elsewhere it is text.
+        // Only NCZarr marks char; elsewhere it is text.
         assert_eq!(get_text(&*d, var(&*d, "c")), ["#", "q", "#"]);
         let names: Vec<_> = d.model().snapshot().dims().map(|(_, dim)| dim.name.clone()).collect();
         assert_eq!(names, [if named { "t" } else { "_Anonymous_Dim_3" }]);
@@ -317,7 +317,7 @@ fn strings_have_the_width_that_was_asked_for() {
         let error = d.put_att(ROOT, Some(wide), "_nczarr_maxstrlen", bad.nc_type(), &bad).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Inval);
     }
-    // After data: only what it is already.
+    // With data, only the present setting is accepted.
     let set = |width: i32| d.put_att(ROOT, Some(five), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![width]));
     set(5).unwrap();
     assert_eq!(set(6).unwrap_err().kind(), ErrorKind::LateDef);
@@ -373,7 +373,7 @@ fn attributes_come_back_bit_for_bit() {
             assert_eq!((name, values), (&found_name.as_str(), found));
         }
     }
-    // Written again from what was read: the same bytes.
+    // Writing the loaded metadata again gives the same bytes.
     let again = create(&TestMap::new(&[]), "nczarr");
     d.put_att(ROOT, None, "extra", NcType::Int, &Values::Int(vec![1])).unwrap();
     d.sync().unwrap();
@@ -407,7 +407,7 @@ fn what_cannot_be_stored_is_refused() {
     assert_eq!(d._enddef(0, 0, 0, 0).unwrap_err().kind(), ErrorKind::BadChunk);
     d.def_var_chunking(big, &Chunking::Contiguous).unwrap();
     d._enddef(0, 0, 0, 0).unwrap();
-    // In one piece it would be a chunk nobody reads.
+    // As one chunk it would be too large to read.
     assert!(d.data(big).unwrap().chunk_shape().unwrap()[0] <= 1 << 21);
 
     let deep = create(&TestMap::new(&[]), "nczarr");

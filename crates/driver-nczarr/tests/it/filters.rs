@@ -1,4 +1,4 @@
-//! What filters are told of the elements they work on, and what is written down of it.
+//! The element types that filters get, and the stored descriptions of filters.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn shuffled_strings_of_netcdf_c() {
         (r#"{"id": "shuffle", "elementsize": 0}"#, BY_8),
         (r#"{"id": "shuffle", "elementsize": "0"}"#, BY_8),
         (r#"{"id": "shuffle"}"#, BY_8),
-        // Who says it means it.
+        // An explicit setting is kept.
         (r#"{"id": "shuffle", "elementsize": 8}"#, BY_8),
         (r#"{"id": "shuffle", "elementsize": 4}"#, b"aeimbfjncgkodhlp"),
         (r#"{"id": "shuffle", "elementsize": 1}"#, b"abcdefghijklmnop"),
@@ -57,7 +57,7 @@ fn strings_are_shuffled_as_netcdf_c_does() {
     }
 }
 
-/// Zarr's shuffle refuses what is no whole number of elements.
+/// Zarr's shuffle rejects partial elements.
 #[test]
 fn strings_in_plain_zarr_are_shuffled_in_whole_elements() {
     for (modes, expected) in [("nczarr", 8), ("zarr", 5)] {
@@ -81,7 +81,7 @@ fn strings_in_plain_zarr_are_shuffled_in_whole_elements() {
     }
 }
 
-/// What is refused of elements of other kinds than numbers is refused before anything is stored.
+/// Filters for numbers are rejected on other elements before anything is stored.
 #[test]
 fn szip_refuses_bytes_when_they_are_defined() {
     let map = TestMap::new(&[]);
@@ -221,7 +221,7 @@ fn filters_by_id_and_chunks_that_do_not_shrink() {
             let v = var(&*d, "v");
             assert_eq!(d.inq_var_filter_ids(v).unwrap(), [row.id], "{modes}");
             let found = d.inq_var_filter_info(v, row.id).unwrap();
-            // What blosc makes of its first four is what it works with.
+            // The first four parameters are computed by blosc.
             let visible = if row.name == "blosc" { 4 } else { 0 };
             assert_eq!(found[visible..], params[visible..], "{} {modes}", row.name);
             assert_eq!(get(&*d, v), noise, "{} {modes}", row.name);
@@ -312,7 +312,7 @@ impl Filter for Only {
     }
 }
 
-/// What counts is the generation of the dataset.
+/// The dataset's version of Zarr decides.
 #[test]
 fn a_filter_may_have_a_name_in_one_generation() {
     for (modes, format) in [

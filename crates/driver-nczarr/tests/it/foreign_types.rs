@@ -6,7 +6,7 @@ use nczarr_model::{
 };
 use proptest::prelude::*;
 
-use crate::hostile::mutate;
+use crate::bad_documents::mutate;
 use crate::support::{TestMap, create, get, get_text, open, open_rw, open_with, put, put_text, try_get, try_put, var};
 
 const ROOT: GroupId = GroupId::ROOT;
@@ -377,7 +377,7 @@ fn a_document_that_claims_much_takes_little() {
     assert_eq!(error.kind(), ErrorKind::BadType);
     assert_eq!(read(&*d, var(&*d, "deep"), 0, 4).unwrap(), [0; 16]);
     assert_eq!(get(&*d, var(&*d, "w")), [1.0; 4]);
-    // What is written anew says the same.
+    // A new copy has the same types.
     d.def_var_chunking(var(&*d, "v0"), &nczarr_model::Chunking::Chunked(vec![1])).unwrap();
     d.def_var_chunking(var(&*d, "deep"), &nczarr_model::Chunking::Chunked(vec![3])).unwrap();
     d.close().unwrap();

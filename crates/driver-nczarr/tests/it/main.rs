@@ -1,21 +1,21 @@
 //! The driver on maps in memory.
 
 mod annotated;
+mod bad_documents;
+mod concurrent_writers;
 mod create;
-mod files;
+mod damaged_types;
+mod document_cache;
 mod filters;
 mod foreign_types;
-mod hostile;
-mod known;
-mod latin;
+mod legacy_styles;
 mod node_names;
-mod odd_types;
-mod older;
-mod plain;
+mod non_utf8_text;
+mod plain_zarr;
+mod real_files;
 mod redefine;
 mod rename;
 mod samples;
 mod support;
-mod together;
 mod user_types;
 mod version3;

@@ -109,7 +109,7 @@ fn names_are_consolidated_renamed_and_merged() {
         assert!(map.text("zarr.json").contains("consolidated_metadata"), "{modes}");
         assert!(map.keys().iter().any(|key| key == "g/v/zarr.json"), "{:?}", map.keys());
         assert!(!map.text("g/v/zarr.json").contains("__v") && !map.text("g/zarr.json").contains("__g"), "{modes}");
-        // Two writers, of which one renames.
+        // Two writers; one renames.
         let (one, two) = (open_rw(&map), open_rw(&map));
         let w = two.def_var(ROOT, "__new", NcType::Int, &[]).unwrap();
         put(&*two, w, &[], &[], &[5.0]);
@@ -170,7 +170,7 @@ fn a_name_that_does_not_fit_counts_for_nothing() {
         };
         // Left behind by a rename: the place counts.
         change("_nczarr.__g/_nczarr.__v/zarr.json", "\"name\": \"__v\"", "\"name\": \"old\"");
-        // Behind the prefix stands a name that needs none; none is told; it is no name.
+        // The name behind the prefix needs no escape; no name is recorded; it is not a name.
         let after = if modes.starts_with("zarr") { "" } else { ", " };
         let named = format!("\"attributes\": {{\"name\": \"__plain\"{after}");
         change("plain/zarr.json", "\"attributes\": {", &named);
@@ -200,7 +200,7 @@ fn pair(modes: &str) -> std::sync::Arc<TestMap> {
     map
 }
 
-/// What a store has, by the names: each value once.
+/// The values in a store, by name.
 fn expect_stored(map: &std::sync::Arc<TestMap>, expected: &[(&str, f64)]) {
     let mut found = values(&*open(map).unwrap());
     found.sort_by(|a, b| a.0.cmp(&b.0));

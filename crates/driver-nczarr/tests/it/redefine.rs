@@ -116,7 +116,7 @@ fn several_writers_never_shrink_a_dimension() {
     let values = get(&*d, a);
     assert_eq!((values[12], values[27]), (4.0, 9.0));
 
-    // Whoever reads meanwhile sees the records after a sync.
+    // Concurrent readers see the records after a sync.
     let writer = open_rw(&map);
     put(&*writer, a, &[11, 0], &[1, 3], &[11.0; 3]);
     writer.sync().unwrap();
@@ -308,7 +308,7 @@ fn a_name_that_is_taken_is_in_use_in_a_stored_dataset_as_well() {
         assert_eq!(d.def_var(ROOT, name, NcType::Int, &[x]).unwrap_err().kind(), ErrorKind::NameInUse, "{name}");
         assert_eq!(d.def_grp(ROOT, name).unwrap_err().kind(), ErrorKind::NameInUse, "{name}");
     }
-    // What no list names is not this dataset's to write over.
+    // Objects outside of all lists are not overwritten.
     map.put("w/0", b"someone's");
     assert_eq!(d.def_var(ROOT, "w", NcType::Int, &[x]).unwrap_err().kind(), ErrorKind::Object);
 }

@@ -120,7 +120,7 @@ fn dimensions_and_attributes() {
 #[test]
 fn what_cannot_move_is_refused_before_anything_changes() {
     let map = dataset("nczarr");
-    // Objects no list names: somebody else's.
+    // Objects outside of all lists belong to another program.
     map.put("stray/0", b"x");
     let before = map.objects();
     let d = open_rw(&map);
@@ -196,7 +196,7 @@ fn nobody_is_at_chunks_while_they_move() {
                 "read" => assert_eq!(get(&*d, b), [1.0; 2], "{modes}"),
                 _ => put(&*d, b, &[0], &[2], &[5.0; 2]),
             }
-            // It would have been moved from under who is at it.
+            // The chunks would have moved during an access.
             assert_eq!(tells.recv().unwrap().unwrap_err().kind(), ErrorKind::InDefine, "{modes}: {call}");
             d.close().unwrap();
             let b = if call == "read" { 1.0 } else { 5.0 };
@@ -239,7 +239,7 @@ fn nobody_waits_for_a_move_whose_map_panics() {
         map.once(&format!("delete {}", chunk(modes, "a")), || panic!("a map that panics, on purpose"));
         let moving = Arc::clone(&d);
         assert!(thread::spawn(move || moving.sync()).join().is_err(), "{modes}");
-        // Nobody asked for these data yet.
+        // These data were not accessed yet.
         let (told, tells) = channel();
         let reader = thread::spawn(move || told.send(get(&*d, var(&*d, "b"))));
         assert_eq!(tells.recv_timeout(Duration::from_secs(60)), Ok(vec![1.0; 2]), "{modes}");

@@ -39,7 +39,7 @@ fn what_was_only_read_is_rendered_as_it_was() {
                     assert_eq!(rendered["metadata"][key], value, "{name}: {key}");
                     same += 1;
                 }
-                // The reference writes bare tokens that are no JSON; what is rendered is.
+                // The reference writes bare tokens that are not JSON; the rendered text is JSON.
                 Err(_) => lenient += 1,
             }
         }

@@ -12,10 +12,10 @@ use nczarr_dispatch::{
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
 
-/// What happens once, in the middle of a call into a map.
+/// An action that runs once, in the middle of a call into a map.
 type Event = Box<dyn FnOnce() + Send>;
 
-/// What happens when certain calls come, by what they are: `read a/0`.
+/// Actions by call, such as `read a/0`.
 #[derive(Default)]
 struct Events(Mutex<BTreeMap<String, Event>>);
 
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Events {
     }
 }
 
-/// Objects in memory, and a record of what was written.
+/// Objects in memory, and a record of the writes.
 #[derive(Debug, Default)]
 pub struct TestMap {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,

@@ -1,5 +1,5 @@
-//! User-defined types in NCZarr, V2 and V3: any types with any values come back; what is stored is what the specification
-//! says; definitions that make no sense are errors.
+//! User-defined types in NCZarr, V2 and V3: round trips of any types and values, the specified stored form,
+//! and errors for invalid definitions.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn any_type(dataset: &dyn Dataset, random: &mut Random, group: GroupId, name: &s
                 let (size, align) = model_of(dataset).extent(ty).unwrap();
                 let shape: Vec<u32> = (0..random.below(3)).map(|_| 1 + random.below(3) as u32).collect();
                 let count: usize = shape.iter().map(|&len| len as usize).product();
-                // Not all who write compounds align.
+                // Some writers of compounds do not align.
                 let offset = if random.below(2) == 0 { end } else { end.next_multiple_of(align) };
                 end = offset + size * count;
                 fields.push((format!("f{i}"), offset, ty, shape));
@@ -122,7 +122,7 @@ fn any_item(model: &Model, ty: NcType, random: &mut Random) -> Item {
 fn any_values(model: &Model, ty: NcType, count: usize, random: &mut Random) -> Values {
     let items: Vec<Item> = (0..count).map(|_| any_item(model, ty, random)).collect();
     let values = model.values(ty, &items).unwrap();
-    // What lies between fields is nobody's.
+    // Padding has no value.
     model.values(ty, &model.items(&values).unwrap()).unwrap()
 }
 
@@ -374,7 +374,9 @@ fn elements_are_stored_as_the_specification_says() {
         let n = var(&*d, "n");
         put(&*d, n, &[0], &[1], &model.values(NcType::User(note), &[text("fives")]).unwrap()).unwrap();
         // Longer text is refused when it is put, never cut.
-        for (bad, what) in [("sixsix", "text of 6 bytes where 5 are stored"), ("a\0", "ends with NUL")] {
+        for (bad, what) in
+            [("sixsix", "the text is too long (expected at most 5 bytes, found 6)"), ("a\0", "ends with NUL")]
+        {
             let error = put(&*d, n, &[1], &[1], &model.values(NcType::User(note), &[text(bad)]).unwrap()).unwrap_err();
             assert!(error.kind() == ErrorKind::Inval && error.to_string().contains(what), "{error}");
         }
@@ -466,7 +468,7 @@ fn definitions_that_make_no_sense_are_told() {
         (r#"[{"name": "a", "class": "opaque", "size": 9999999999999}]"#, "size"),
         (r#"[{"name": "a/b", "class": "opaque", "size": 1}]"#, "a/b"),
         (r#"[{"name": "a", "class": "opaque", "size": 1}, {"name": "a", "class": "opaque", "size": 1}]"#, "once"),
-        (r#"[{"name": "a", "class": "vlen", "base": "/a"}]"#, "part of itself"),
+        (r#"[{"name": "a", "class": "vlen", "base": "/a"}]"#, "contains itself"),
         (r#"[{"name": "a", "class": "vlen", "base": "/b"}, {"name": "b", "class": "vlen", "base": "/a"}]"#, "itself"),
         (r#"[{"name": "a", "class": "vlen", "base": "/c"}]"#, "/c"),
         (r#"[{"name": "a", "class": "vlen", "base": "complex"}]"#, "complex"),
@@ -535,7 +537,7 @@ fn an_array_that_is_none_of_its_type_is_told_and_leaves_the_others_alone() {
     assert_eq!(get(&*d, var(&*d, "d")), Values::Packed(model.find_type(ROOT, "row").unwrap(), vec![NcString::new()]));
 }
 
-/// What others may store: records of records and arrays, which are the same bytes.
+/// Other writers may store compounds of compounds and arrays, with the same bytes.
 #[test]
 fn records_of_any_fields_are_read() {
     let map = TestMap::new(&[]);

@@ -117,7 +117,7 @@ fn several_writers_never_shrink_a_dimension_nor_take_an_attribute_away() {
         d.inq_ncid(ROOT, group).unwrap();
     }
 
-    // Whoever reads meanwhile sees the records after a sync.
+    // Concurrent readers see the records after a sync.
     let writer = open_rw(&map);
     put(&*writer, a, &[11, 0], &[1, 3], &[11.0; 3]);
     writer.sync().unwrap();
@@ -181,7 +181,7 @@ fn a_layout_is_changed_before_there_are_data() {
     let d = open_rw(&map);
     let b = var(&*d, "g/b");
     assert_eq!(get(&*d, b), [-1.0, -1.0]);
-    // Again, from what was read.
+    // Again, from the loaded metadata.
     d.def_var_chunking(b, &Chunking::Chunked(vec![5])).unwrap();
     put(&*d, b, &[0], &[1], &[3.0]);
     d.close().unwrap();
@@ -189,7 +189,7 @@ fn a_layout_is_changed_before_there_are_data() {
     assert_eq!((d.data(b).unwrap().chunk_shape(), get(&*d, b)), (Some(vec![5]), vec![3.0, -1.0]));
 }
 
-/// A store of somebody else: pretty, with more in it than is known here.
+/// A store of another writer: indented, with unknown members.
 fn foreign() -> Arc<TestMap> {
     TestMap::new(&[
         (
@@ -231,7 +231,7 @@ fn of_others_nothing_changes_but_what_is_edited() {
     expected["attributes"]["new"] = json!(5);
     assert_eq!(map.json("v/zarr.json"), expected);
     assert!(map.text("v/zarr.json").contains("1.50"));
-    // What repeats all documents is as they are now.
+    // The consolidated metadata agrees with the documents.
     let mut expected = root.clone();
     expected["consolidated_metadata"]["metadata"]["v"] = map.json("v/zarr.json");
     assert_eq!(map.json("zarr.json"), expected);

@@ -1,4 +1,4 @@
-//! What a new dataset is to be, for every way to say so.
+//! The kind of a new dataset, for every way to specify it.
 
 use nczarr_model::ErrorKind;
 use nczarr_url_infer::{infer_create, names_a_file, parse};

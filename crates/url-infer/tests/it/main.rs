@@ -2,5 +2,5 @@
 
 mod create;
 mod fragments;
-mod places;
+mod locations;
 mod properties;

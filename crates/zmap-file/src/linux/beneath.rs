@@ -1,7 +1,7 @@
-//! Opening what lies beneath the root of a dataset, following no symbolic link on the way.
+//! Opens paths below the root of a dataset without following symbolic links.
 //!
-//! One `openat2` where the kernel has it; segment by segment where it has not. Paths are those of keys:
-//! relative, without `.` and `..`; the empty path is the root itself.
+//! It uses `openat2` if the kernel has it, else one `openat` per segment. Paths are those of keys: relative,
+//! without `.` and `..`; the empty path is the root itself.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat};
 use rustix::io::{Errno, retry_on_intr};
 
-/// To read an object: a fifo in its place must not block, a terminal must not become ours.
+/// Flags to read an object. A fifo must not block, and a terminal must not become the controlling one.
 pub(super) const READ: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::NOFOLLOW);
 
-/// To look at what is there without opening it.
+/// Flags to inspect a path without opening the file.
 pub(super) const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// To have a directory as the place of later operations.
+/// Flags for a directory as the base of later operations.
 pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// To list a directory.
+/// Flags to list a directory.
 pub(super) const LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Opens `path` beneath `root`; `ELOOP` if a symbolic link is on the way or at its end.
+/// Opens `path` below `root`; `ELOOP` if any segment is a symbolic link.
 pub(super) fn open(root: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     static OPENAT2: AtomicBool = AtomicBool::new(true);
     let path = if path.is_empty() { "." } else { path };
@@ -30,7 +30,7 @@ pub(super) fn open(root: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) 
         let opened = retry_on_intr(|| openat2(root, path, flags, mode, ResolveFlags::NO_SYMLINKS));
         match opened {
             Err(Errno::NOSYS) => OPENAT2.store(false, Ordering::Relaxed),
-            // Sandboxes that do not know the call answer this; if it was meant, the walk meets it again.
+            // Sandboxes without the call answer this; a real permission error appears again in the walk.
             Err(Errno::PERM) => {}
             opened => return opened,
         }
@@ -53,7 +53,7 @@ fn step(dir: BorrowedFd<'_>, name: &str, flags: OFlags, mode: Mode) -> Result<Ow
         let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     };
-    // With `O_PATH` the link itself would be opened, so it is looked at first.
+    // With `O_PATH` a link itself would be opened, so this checks first.
     if flags.contains(OFlags::PATH) && !flags.contains(OFlags::DIRECTORY) && is_link()? {
         return Err(Errno::LOOP);
     }

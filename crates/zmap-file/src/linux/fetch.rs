@@ -1,8 +1,8 @@
-//! What is read of an open file, and where the bytes go.
+//! Reads the ranges of a ticket from an open file.
 //!
-//! A read of a whole object asks for one byte more than is expected, so that a longer one shows. A read that
-//! returns less than was asked for met the end of the file, except at a multiple of [`SECTOR`]: there it may
-//! have been cut short by a failure or a limit of the system, and the next read tells.
+//! A read of a whole object requests one byte more than expected, to detect a longer object. A short read
+//! means the end of the file, except at a multiple of [`SECTOR`]: there an error or a limit may have cut it,
+//! and the next read decides.
 
 use std::os::fd::BorrowedFd;
 
@@ -12,53 +12,53 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::{Errno, pread, retry_on_intr};
 
-use super::memory::Memory;
+use super::memory::ReadBuffer;
 
-/// Nothing that cuts a read short cuts it between two multiples of this.
+/// Interrupted reads end at a multiple of this.
 const SECTOR: u64 = 512;
 
-/// The first read of an object of unknown length; also the largest object that is not worth a read of its own
-/// into its final place, which costs one more system call.
-const SMALL: usize = 8 << 10;
+/// The first read of an object of unknown length. Larger objects are read directly into their destination,
+/// which takes one more system call.
+const FIRST_READ: usize = 8 << 10;
 
-/// Two ranges this close are read as one: a read of its own costs as much as copying the gap.
-const GAP: u64 = 2 << 10;
+/// The largest gap between two ranges that are read together: copying it costs as much as another read.
+const MAX_GAP: u64 = 2 << 10;
 
-/// The most that is read as one for the sake of [`GAP`].
-const SPAN: u64 = 256 << 10;
+/// The most bytes that are read together because of [`MAX_GAP`].
+const MAX_SPAN: u64 = 256 << 10;
 
-/// An object expected to be larger than this is measured before memory is taken for it: that is a call more, and of an
-/// object longer than expected no byte is read twice.
-const LARGE: usize = 64 << 10;
+/// The size of an object from which `fstat` runs before memory is taken. It costs a call, but no byte is read
+/// twice.
+const MEASURE_ABOVE: usize = 64 << 10;
 
-/// A part expected to be larger than this is compared with what there is before memory is taken for it.
-const TRUSTED: usize = 1 << 20;
+/// The size of a range from which the file's length is checked before memory is taken.
+const CHECK_ABOVE: usize = 1 << 20;
 
-/// Memory of one thread: its capacity is used, what is in it means nothing.
+/// Memory of one thread; only its capacity is used.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct ReadScratch {
     pub(super) key: Key,
-    pub(super) bytes: Memory,
-    span: Memory,
+    pub(super) bytes: ReadBuffer,
+    span: ReadBuffer,
 }
 
-/// Why an object could not be read.
-pub(super) enum Fault {
-    /// The system said so.
+/// The reason why an object could not be read.
+pub(super) enum ReadFailure {
+    /// An error of the system.
     System(Errno),
-    /// It is a directory.
+    /// The key is a directory.
     Directory,
-    /// There is more of it than may be.
+    /// The object exceeds the limit.
     TooLong(usize),
-    /// The ranges make no sense.
+    /// The ranges are invalid.
     Ranges,
-    /// One of several ranges is not there as a whole: the file ends here.
+    /// The file ends at `end`, before the end of one of several ranges.
     Short { offset: u64, len: u64, end: u64 },
-    /// There is not enough memory for this many bytes.
+    /// Not enough memory for this many bytes.
     Memory(u64),
 }
 
-impl From<Errno> for Fault {
+impl From<Errno> for ReadFailure {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::ISDIR => Self::Directory,
@@ -67,57 +67,57 @@ impl From<Errno> for Fault {
     }
 }
 
-/// Where the bytes of a ticket ended up.
-pub(super) enum Got<'s> {
+/// The location of the bytes of a ticket.
+pub(super) enum ReadOutput<'s> {
     Into,
-    Scratch(OutBuf<'s>),
+    ReadScratch(OutBuf<'s>),
     Owned(Vec<u8>),
 }
 
-/// Reads what a ticket wants of an open object.
+/// Reads the ranges of a ticket from an open object.
 pub(super) fn fetch<'s>(
     file: BorrowedFd<'_>,
     ticket: &mut ReadTicket<'_>,
-    scratch: &'s mut Scratch,
-) -> Result<Got<'s>, Fault> {
+    scratch: &'s mut ReadScratch,
+) -> Result<ReadOutput<'s>, ReadFailure> {
     let (limit, hint) = (ticket.limit, ticket.hint);
-    let mut into = ticket.into.as_mut().filter(|into| into.capacity() >= SMALL);
+    let mut into = ticket.into.as_mut().filter(|into| into.capacity() >= FIRST_READ);
     let got = match &ticket.ranges {
         Ranges::All => match &mut into {
             Some(into) => {
                 whole_into(file, into)?;
-                Got::Into
+                ReadOutput::Into
             }
             None => whole(file, hint, limit, &mut scratch.bytes)?,
         },
-        Ranges::One(ByteRange { offset, len: None }) => Got::Owned(tail(file, *offset, limit)?),
+        Ranges::One(ByteRange { offset, len: None }) => ReadOutput::Owned(tail(file, *offset, limit)?),
         Ranges::Suffix(len) => {
             let end = size(&want_regular(file)?);
-            Got::Owned(tail(file, end.saturating_sub(*len), limit)?)
+            ReadOutput::Owned(tail(file, end.saturating_sub(*len), limit)?)
         }
         Ranges::One(ByteRange { offset, len: Some(len) }) => match &mut into {
             Some(into) if into.capacity() as u64 == *len => {
                 one_into(file, *offset, into)?;
-                Got::Into
+                ReadOutput::Into
             }
             _ => one(file, *offset, *len, limit, &mut scratch.bytes)?,
         },
         ranges => {
-            let pieces = Pieces::of(ranges).ok_or(Fault::Ranges)?;
+            let pieces = RangeList::of(ranges).ok_or(ReadFailure::Ranges)?;
             let mut out = scratch.bytes.room(pieces.total(limit)?)?;
             pieces.read(file, &mut out, &mut scratch.span)?;
-            Got::Scratch(out)
+            ReadOutput::ReadScratch(out)
         }
     };
     Ok(got)
 }
 
-/// Reads an object piece by piece, as `sink` wants them, and hands them over; what it says of them.
-pub(super) fn pour(
+/// Reads an object in pieces of the size that `sink` wants, and passes them to it. Returns the sink's result.
+pub(super) fn stream_to(
     file: BorrowedFd<'_>,
     sink: &mut dyn ObjectSink,
-    scratch: &mut Scratch,
-) -> Result<nczarr_model::Result<()>, Fault> {
+    scratch: &mut ReadScratch,
+) -> Result<nczarr_model::Result<()>, ReadFailure> {
     let mut at = 0;
     loop {
         let want = sink.wants();
@@ -125,7 +125,7 @@ pub(super) fn pour(
             return Ok(Ok(()));
         }
         let mut out = scratch.bytes.room(want)?;
-        // The last piece is one byte less than is asked for.
+        // The last piece is one byte shorter than requested.
         let ended = fill(file, &mut out, want, at, Some(at.saturating_add(want as u64 - 1)))?;
         if at == 0 && ended {
             want_file(file, &out)?;
@@ -138,8 +138,8 @@ pub(super) fn pour(
     }
 }
 
-/// Reads a whole object straight into its place.
-fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> {
+/// Reads a whole object into its destination.
+fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), ReadFailure> {
     into.clear();
     let room = into.capacity();
     if fill(file, into, room, 0, None)? {
@@ -147,15 +147,15 @@ fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> 
     }
     match retry_on_intr(|| pread(file, &mut [0; 1], room as u64))? {
         0 => Ok(()),
-        _ => Err(Fault::TooLong(room)),
+        _ => Err(ReadFailure::TooLong(room)),
     }
 }
 
-/// Reads one range straight into its place.
-pub(super) fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
+/// Reads one range into its destination.
+pub(super) fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), ReadFailure> {
     into.clear();
     if offset <= i64::MAX as u64 && into.remaining() > 0 {
-        // A few bytes mostly come by the first call; why not, and what is left, the next ones tell.
+        // A few bytes usually arrive with the first call; the next calls handle errors and the rest.
         let _ = into.fill_with(|room| match pread(file, room, offset) {
             Ok((read, _)) => Ok(read),
             Err(_) => Err(ErrorKind::Io.into()),
@@ -174,10 +174,10 @@ fn one<'s>(
     offset: u64,
     len: u64,
     limit: usize,
-    scratch: &'s mut Memory,
-) -> Result<Got<'s>, Fault> {
+    scratch: &'s mut ReadBuffer,
+) -> Result<ReadOutput<'s>, ReadFailure> {
     let mut len = len;
-    if len > TRUSTED as u64 {
+    if len > CHECK_ABOVE as u64 {
         len = len.min(size(&want_regular(file)?).saturating_sub(offset));
     }
     let asked = usize::try_from(len).unwrap_or(usize::MAX).min(limit.saturating_add(1));
@@ -185,40 +185,45 @@ fn one<'s>(
     if fill(file, &mut out, asked, offset, None)? {
         want_file(file, &out)?;
     }
-    if out.filled().len() > limit { Err(Fault::TooLong(limit)) } else { Ok(Got::Scratch(out)) }
+    if out.filled().len() > limit { Err(ReadFailure::TooLong(limit)) } else { Ok(ReadOutput::ReadScratch(out)) }
 }
 
 /// Reads a whole object of about `hint` bytes.
-fn whole<'s>(file: BorrowedFd<'_>, hint: usize, limit: usize, scratch: &'s mut Memory) -> Result<Got<'s>, Fault> {
-    let mut asked = hint.max(SMALL);
+fn whole<'s>(
+    file: BorrowedFd<'_>,
+    hint: usize,
+    limit: usize,
+    scratch: &'s mut ReadBuffer,
+) -> Result<ReadOutput<'s>, ReadFailure> {
+    let mut asked = hint.max(FIRST_READ);
     let mut end = hint as u64;
-    if asked > LARGE {
+    if asked > MEASURE_ABOVE {
         end = size(&want_regular(file)?);
         asked = usize::try_from(end).unwrap_or(usize::MAX);
     }
-    // One byte more shows whether there is more.
+    // One more byte shows whether the object is longer.
     let asked = asked.min(limit).saturating_add(1).max(scratch.capacity().min(limit.saturating_add(1)));
     let mut out = scratch.room(asked)?;
     if fill(file, &mut out, asked, 0, Some(end))? {
         want_file(file, &out)?;
-        return Ok(Got::Scratch(out));
+        return Ok(ReadOutput::ReadScratch(out));
     }
-    Ok(Got::Owned(tail(file, 0, limit)?))
+    Ok(ReadOutput::Owned(tail(file, 0, limit)?))
 }
 
-/// Reads from `offset` to the end, in memory of its own.
-fn tail(file: BorrowedFd<'_>, offset: u64, limit: usize) -> Result<Vec<u8>, Fault> {
+/// Reads from `offset` to the end into a new vector.
+fn tail(file: BorrowedFd<'_>, offset: u64, limit: usize) -> Result<Vec<u8>, ReadFailure> {
     let stat = want_regular(file)?;
     let len = size(&stat).saturating_sub(offset);
     if len > limit as u64 {
-        return Err(Fault::TooLong(limit));
+        return Err(ReadFailure::TooLong(limit));
     }
     let mut bytes = Vec::new();
     vec_from(file, &stat, ByteRange { offset, len: None }, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Appends up to `want` bytes from `offset` on to `out`; whether the file ended before.
+/// Appends up to `want` bytes from `offset` on to `out`; returns whether the file ended before that.
 fn fill(
     file: BorrowedFd<'_>,
     out: &mut OutBuf<'_>,
@@ -256,17 +261,17 @@ fn fill(
     }
 }
 
-/// Nothing was read: is this an empty file, or none?
-pub(super) fn want_file(file: BorrowedFd<'_>, out: &OutBuf<'_>) -> Result<(), Fault> {
+/// Checks that a file without bytes is a regular file.
+pub(super) fn want_file(file: BorrowedFd<'_>, out: &OutBuf<'_>) -> Result<(), ReadFailure> {
     if out.filled().is_empty() { want_regular(file).map(|_| ()) } else { Ok(()) }
 }
 
-pub(super) fn want_regular(file: BorrowedFd<'_>) -> Result<Stat, Fault> {
+pub(super) fn want_regular(file: BorrowedFd<'_>) -> Result<Stat, ReadFailure> {
     let stat = fstat(file)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(stat),
-        FileType::Directory => Err(Fault::Directory),
-        _ => Err(Fault::System(Errno::SPIPE)),
+        FileType::Directory => Err(ReadFailure::Directory),
+        _ => Err(ReadFailure::System(Errno::SPIPE)),
     }
 }
 
@@ -274,13 +279,18 @@ pub(super) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
-/// Appends a range of a file of known state to `out`.
-pub(super) fn vec_from(file: BorrowedFd<'_>, stat: &Stat, range: ByteRange, out: &mut Vec<u8>) -> Result<(), Fault> {
+/// Appends a range of a file with a known state to `out`.
+pub(super) fn vec_from(
+    file: BorrowedFd<'_>,
+    stat: &Stat,
+    range: ByteRange,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadFailure> {
     let len = size(stat).saturating_sub(range.offset).min(range.len.unwrap_or(u64::MAX));
-    let want = usize::try_from(len).map_err(|_| Fault::Memory(len))?;
-    out.try_reserve_exact(want).map_err(|_| Fault::Memory(len))?;
-    // The whole capacity is read into, unless that would read far more than is wanted.
-    let spare = out.capacity() <= want.saturating_mul(2).max(SMALL);
+    let want = usize::try_from(len).map_err(|_| ReadFailure::Memory(len))?;
+    out.try_reserve_exact(want).map_err(|_| ReadFailure::Memory(len))?;
+    // Reads into the whole capacity, unless that is far more than needed.
+    let spare = out.capacity() <= want.saturating_mul(2).max(FIRST_READ);
     if !spare {
         out.resize(want, 0);
     }
@@ -302,13 +312,13 @@ pub(super) fn vec_from(file: BorrowedFd<'_>, stat: &Stat, range: ByteRange, out:
 
 /// Several ranges of one object.
 #[derive(Clone, Copy)]
-enum Pieces<'r> {
+enum RangeList<'r> {
     Every { offset: u64, len: u64, step: u64, count: usize },
     List(&'r [ByteRange]),
 }
 
-impl<'r> Pieces<'r> {
-    /// `None` if a length is missing, an end does not fit 64 bits, or there is nothing to read piecewise.
+impl<'r> RangeList<'r> {
+    /// Converts ranges; `None` if a length is missing or an end does not fit 64 bits.
     fn of(ranges: &'r Ranges) -> Option<Self> {
         match ranges {
             Ranges::One(range) => Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 }),
@@ -341,7 +351,7 @@ impl<'r> Pieces<'r> {
         }
     }
 
-    fn total(self, limit: usize) -> Result<usize, Fault> {
+    fn total(self, limit: usize) -> Result<usize, ReadFailure> {
         let mut total = 0_u64;
         match self {
             Self::Every { len, count, .. } => total = len.saturating_mul(count as u64),
@@ -351,18 +361,18 @@ impl<'r> Pieces<'r> {
                 }
             }
         }
-        usize::try_from(total).ok().filter(|&total| total <= limit).ok_or(Fault::TooLong(limit))
+        usize::try_from(total).ok().filter(|&total| total <= limit).ok_or(ReadFailure::TooLong(limit))
     }
 
-    /// Appends all pieces to `out`, each as a whole.
-    fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut Memory) -> Result<(), Fault> {
+    /// Appends all ranges to `out`, each complete.
+    fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut ReadBuffer) -> Result<(), ReadFailure> {
         let mut index = 0;
         while index < self.count() {
             let (offset, len) = self.piece(index);
             let (mut end, mut next) = (offset + len, index + 1);
             while next < self.count() {
                 let (start, len) = self.piece(next);
-                if start < end || start - end > GAP || start + len - offset > SPAN {
+                if start < end || start - end > MAX_GAP || start + len - offset > MAX_SPAN {
                     break;
                 }
                 (end, next) = (start + len, next + 1);
@@ -384,8 +394,8 @@ impl<'r> Pieces<'r> {
                     let Some(part) = part else {
                         return Err(self.short(file, piece, offset + read.filled().len() as u64));
                     };
-                    // There is room for the total of all pieces.
-                    out.put(part).map_err(|_| Fault::Ranges)?;
+                    // The output has room for the total.
+                    out.put(part).map_err(|_| ReadFailure::Ranges)?;
                 }
             }
             index = next;
@@ -393,8 +403,8 @@ impl<'r> Pieces<'r> {
         if out.filled().is_empty() { want_regular(file).map(|_| ()) } else { Ok(()) }
     }
 
-    fn short(self, file: BorrowedFd<'_>, index: usize, end: u64) -> Fault {
+    fn short(self, file: BorrowedFd<'_>, index: usize, end: u64) -> ReadFailure {
         let (offset, len) = self.piece(index);
-        want_regular(file).err().unwrap_or(Fault::Short { offset, len, end })
+        want_regular(file).err().unwrap_or(ReadFailure::Short { offset, len, end })
     }
 }

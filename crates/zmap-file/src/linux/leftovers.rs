@@ -1,10 +1,10 @@
-//! Temporary files that stopped writers left behind are removed, when it is certain that they are nobody's.
+//! Removes temporary files of crashed writers, if no living writer can own them.
 //!
-//! Who makes the first temporary file with a name holds a byte of the lock file from then on, shared with all others who do,
-//! and marks the file by its length. Who comes alone, and finds the mark, comes after one that was stopped: the whole tree
-//! is searched, once. Who goes last takes the mark away. Where there are no locks nothing is removed; nor for those who
-//! write exclusively, who make no lock file. What was removed by mistake would be made again by its writer: an object is
-//! never lost by it.
+//! A writer that makes its first named temporary file takes a shared lock on a byte of the lock file, and
+//! marks the lock file by its length. A writer that gets the lock alone and finds the mark follows a crash,
+//! and searches the whole tree once. The last writer removes the mark. Without locks nothing is removed;
+//! writers in exclusive mode make no lock file. A file removed by mistake is written again by its owner, so
+//! no object is lost.
 
 use std::os::fd::BorrowedFd;
 
@@ -17,7 +17,7 @@ use super::tree;
 use crate::names;
 
 impl FileMap {
-    /// To be called before a temporary file is given a name.
+    /// Announces temporary files; call before a temporary file gets a name.
     pub(super) fn announce(&self) {
         self.locks.announce(self.root(), &|| self.sweep());
     }
@@ -43,12 +43,12 @@ impl FileMap {
     }
 }
 
-/// Whether a lock file says that somebody makes temporary files, or was stopped at it.
+/// Whether a lock file has the mark of temporary files.
 pub(super) fn is_marked(file: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(fstat(file)?.st_size > 0)
 }
 
-/// Says so, or takes it back.
+/// Sets or removes the mark.
 pub(super) fn mark(file: BorrowedFd<'_>, made: bool) -> Result<(), Errno> {
     ftruncate(file, u64::from(made))
 }

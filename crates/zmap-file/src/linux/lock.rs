@@ -1,8 +1,8 @@
-//! The lock under which objects are replaced and removed.
+//! The locks for replacing and removing objects.
 //!
-//! Between processes: one byte of a hidden file in the root, locked for the open file description, the byte
-//! chosen by the key. Between the threads of one map, which share that description: a striped mutex. The
-//! lock file is made when it is first needed, never by an open for reading.
+//! Between processes: a byte of a hidden file in the root, chosen by the key, locked for the open file
+//! description. Between threads of one map, which share that description: a striped mutex. The lock file is
+//! made at the first use, never by opening for reading.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,43 +22,43 @@ const OPEN: OFlags =
 
 /// All locks of one open map.
 #[derive(Debug)]
-pub(super) struct Locks {
+pub(super) struct KeyLocks {
     stripes: [Mutex<()>; STRIPES],
     tree: Mutex<()>,
     file: RwLock<Option<Arc<OwnedFd>>>,
     probed: OnceLock<bool>,
     refused: AtomicBool,
     exclusive: bool,
-    announced: Announced,
+    announced: Announcement,
 }
 
-/// Whether it is said that temporary files are made here.
+/// Whether this map has announced temporary files.
 #[derive(Debug, Default)]
-struct Announced {
-    /// It was, or cannot be.
+struct Announcement {
+    /// The announcement was made, or is impossible.
     done: AtomicBool,
-    /// The lock file in which it is said.
+    /// The lock file with the announcement.
     file: Mutex<Option<Arc<OwnedFd>>>,
 }
 
-/// Holds one key; dropping it lets go.
+/// Locks one key until dropped.
 #[derive(Debug)]
-pub(super) struct Guard<'l> {
+pub(super) struct KeyGuard<'l> {
     byte: Option<(Arc<OwnedFd>, i64)>,
     _stripe: MutexGuard<'l, ()>,
 }
 
-impl Drop for Guard<'_> {
+impl Drop for KeyGuard<'_> {
     fn drop(&mut self) {
         if let Some((file, byte)) = &self.byte {
-            // Closing the descriptor, at the latest, lets go too.
-            let _ = set(file.as_fd(), *byte, libc::F_UNLCK, true);
+            // Closing the descriptor also releases it.
+            let _ = set_lock(file.as_fd(), *byte, libc::F_UNLCK, true);
         }
     }
 }
 
-impl Locks {
-    /// Locks for a map that is written by this process alone (`exclusive`) or not.
+impl KeyLocks {
+    /// Makes the locks of a map; `exclusive`: only this process writes.
     pub(super) fn new(exclusive: bool) -> Self {
         Self {
             stripes: [const { Mutex::new(()) }; STRIPES],
@@ -67,91 +67,93 @@ impl Locks {
             probed: OnceLock::new(),
             refused: AtomicBool::new(false),
             exclusive,
-            announced: Announced::default(),
+            announced: Announcement::default(),
         }
     }
 
-    /// Whether other processes can be kept out. Leaves nothing behind.
-    pub(super) fn able(&self, root: BorrowedFd<'_>) -> bool {
+    /// Whether other processes can be locked out. Leaves no file behind.
+    pub(super) fn is_supported(&self, root: BorrowedFd<'_>) -> bool {
         self.exclusive || (*self.probed.get_or_init(|| probe(root)) && !self.refused.load(Ordering::Relaxed))
     }
 
-    /// Waits for the key. Where the storage refuses to lock, only the threads of this map are kept out.
-    pub(super) fn lock(&self, root: BorrowedFd<'_>, key: &str) -> Result<Guard<'_>, Errno> {
+    /// Waits for the lock of a key. If the storage refuses locks, only threads of this map are locked out.
+    pub(super) fn lock(&self, root: BorrowedFd<'_>, key: &str) -> Result<KeyGuard<'_>, Errno> {
         let byte = byte_of(key);
         let stripe = self.stripes[byte as usize % STRIPES].lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Guard { byte: self.byte(root, byte, true)?, _stripe: stripe })
+        Ok(KeyGuard { byte: self.byte(root, byte, true)?, _stripe: stripe })
     }
 
-    /// Waits for the directories: while it is held nobody removes any. To be taken after keys, never before.
-    pub(super) fn lock_tree(&self, root: BorrowedFd<'_>) -> Result<Guard<'_>, Errno> {
+    /// Waits for the lock of all directories, under which no directory is removed. Take it after locks of
+    /// keys.
+    pub(super) fn lock_tree(&self, root: BorrowedFd<'_>) -> Result<KeyGuard<'_>, Errno> {
         let stripe = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Guard { byte: self.byte(root, TREE, true)?, _stripe: stripe })
+        Ok(KeyGuard { byte: self.byte(root, TREE_BYTE, true)?, _stripe: stripe })
     }
 
-    /// As [`Locks::lock_tree`], if nobody else has it.
-    pub(super) fn try_lock_tree(&self, root: BorrowedFd<'_>) -> Option<Guard<'_>> {
+    /// As [`KeyLocks::lock_tree`], but returns `None` instead of waiting.
+    pub(super) fn try_lock_tree(&self, root: BorrowedFd<'_>) -> Option<KeyGuard<'_>> {
         let stripe = match self.tree.try_lock() {
             Ok(stripe) => stripe,
             Err(TryLockError::Poisoned(stripe)) => stripe.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        Some(Guard { byte: self.byte(root, TREE, false).ok()?, _stripe: stripe })
+        Some(KeyGuard { byte: self.byte(root, TREE_BYTE, false).ok()?, _stripe: stripe })
     }
 
-    /// Says, once, that temporary files are made from here on. Calls `sweep` first if all who did so before were stopped.
-    /// What fails here fails nobody's write.
+    /// Announces, once, that temporary files are made. Calls `sweep` first if all earlier writers crashed.
+    /// Errors here fail no write.
     pub(super) fn announce(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) {
         if self.exclusive || self.announced.done.load(Ordering::Acquire) || self.refused.load(Ordering::Relaxed) {
             return;
         }
-        // Whoever else comes here waits until it is swept.
+        // Other threads wait here until the sweep is over.
         let mut announced = self.announced.file.lock().unwrap_or_else(PoisonError::into_inner);
         if self.announced.done.load(Ordering::Acquire) {
             return;
         }
-        *announced = self.say(root, sweep);
+        *announced = self.try_announce(root, sweep);
         self.announced.done.store(true, Ordering::Release);
     }
 
-    /// As [`Locks::announce`]: the lock file in which it is said now.
-    fn say(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) -> Option<Arc<OwnedFd>> {
+    /// Announces in the lock file and returns it.
+    fn try_announce(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) -> Option<Arc<OwnedFd>> {
         let file = self.file(root).ok()?;
-        let alone = set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok();
+        let alone = set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_WRLCK, false).is_ok();
         if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
-            // It stays marked for the next.
-            let _ = set(file.as_fd(), MAKING, libc::F_UNLCK, false);
+            // The mark stays for the next writer.
+            let _ = set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_UNLCK, false);
             return None;
         }
-        let shared = leftovers::mark(file.as_fd(), true).and_then(|()| set(file.as_fd(), MAKING, libc::F_RDLCK, true));
+        let shared = leftovers::mark(file.as_fd(), true)
+            .and_then(|()| set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_RDLCK, true));
         shared.is_ok().then_some(file)
     }
 
-    /// Lets go of the lock file; the next write opens it again.
+    /// Releases the lock file; the next write opens it again.
     pub(super) fn release(&self) {
-        self.renounce();
+        self.withdraw();
         *self.file.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Takes back that temporary files are made, when none will be made for now.
-    pub(super) fn renounce(&self) {
+    /// Withdraws the announcement while no temporary files are made.
+    pub(super) fn withdraw(&self) {
         let mut announced = self.announced.file.lock().unwrap_or_else(PoisonError::into_inner);
         self.announced.done.store(false, Ordering::Release);
         let Some(file) = announced.take() else { return };
-        // If somebody else is at it, the mark is theirs now.
-        if set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok() {
+        // If another writer has the lock, it owns the mark now.
+        if set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_WRLCK, false).is_ok() {
             let _ = leftovers::mark(file.as_fd(), false);
         }
     }
 
-    /// Locks a byte against other processes; `None` if the storage refuses, or nobody else writes.
+    /// Locks a byte against other processes; `None` if the storage refuses locks or the map is exclusive.
     fn byte(&self, root: BorrowedFd<'_>, byte: i64, wait: bool) -> Result<Option<(Arc<OwnedFd>, i64)>, Errno> {
         if self.exclusive {
             return Ok(None);
         }
         while !self.refused.load(Ordering::Relaxed) {
             let file = self.file(root)?;
-            match set(file.as_fd(), byte, libc::F_WRLCK, wait) {
+            match set_lock(file.as_fd(), byte, libc::F_WRLCK, wait) {
                 Ok(()) => {}
                 Err(errno) if is_refusal(errno) => {
                     self.refused.store(true, Ordering::Relaxed);
@@ -159,7 +161,7 @@ impl Locks {
                 }
                 Err(errno) => return Err(errno),
             }
-            // Somebody may have removed the file; others then lock its successor.
+            // If the file was deleted, other writers lock its successor.
             if fstat(&file)?.st_nlink > 0 {
                 return Ok(Some((file, byte)));
             }
@@ -187,7 +189,7 @@ impl Locks {
     }
 }
 
-/// Tries a lock on the lock file if it is there, else on a file without a name in the same place.
+/// Tries a lock on the lock file if it exists, else on an unnamed file in the same directory.
 fn probe(root: BorrowedFd<'_>) -> bool {
     let mode = Mode::from_raw_mode(0o666);
     let nameless = || beneath::open(root, "", OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
@@ -200,30 +202,30 @@ fn probe(root: BorrowedFd<'_>) -> bool {
         },
         file => file,
     };
-    // What fails otherwise than by a refusal may not fail the next time: whoever locks in earnest is told.
+    // Other errors may be temporary; the real lock reports them.
     let file = match file {
         Err(Errno::IO | Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => return true,
         Err(_) => return false,
         Ok(file) => file,
     };
-    set(file.as_fd(), PROBED, libc::F_WRLCK, false).err().is_none_or(|errno| !is_refusal(errno))
+    set_lock(file.as_fd(), PROBE_BYTE, libc::F_WRLCK, false).err().is_none_or(|errno| !is_refusal(errno))
 }
 
 fn is_refusal(errno: Errno) -> bool {
     matches!(errno, Errno::NOLCK | Errno::OPNOTSUPP | Errno::BADF | Errno::INVAL | Errno::NOSYS)
 }
 
-/// Beyond the bytes of keys, so that a probe waits for nobody.
-const PROBED: i64 = 1 << 30;
+/// The byte of the probe, beyond those of keys, so that it never waits.
+const PROBE_BYTE: i64 = 1 << 30;
 
-/// Stands for the directories.
-const TREE: i64 = PROBED + 1;
+/// The byte of the directories.
+const TREE_BYTE: i64 = PROBE_BYTE + 1;
 
-/// Held, shared, by all who make temporary files.
-const MAKING: i64 = PROBED + 2;
+/// The byte that all makers of temporary files share.
+const TEMPORARIES_BYTE: i64 = PROBE_BYTE + 2;
 
-/// The byte that stands for a key: 30 bits of FNV-1a, mixed because its last bytes hardly reach the high bits.
-/// Every version of this code must choose the same.
+/// Returns the byte of a key: 30 bits of FNV-1a, mixed because its last bytes hardly affect the high bits.
+/// *Invariant:* all versions of this code choose the same byte.
 pub(super) fn byte_of(key: &str) -> i64 {
     let hash = key
         .bytes()
@@ -232,7 +234,7 @@ pub(super) fn byte_of(key: &str) -> i64 {
     (mixed >> 34) as i64
 }
 
-fn set(file: BorrowedFd<'_>, byte: i64, kind: libc::c_int, wait: bool) -> Result<(), Errno> {
+fn set_lock(file: BorrowedFd<'_>, byte: i64, kind: libc::c_int, wait: bool) -> Result<(), Errno> {
     let lock = libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
@@ -266,7 +268,7 @@ mod tests {
     #[test]
     fn the_byte_of_a_key_never_changes() {
         assert_eq!([byte_of(""), byte_of("temp/0.0"), byte_of("temp/0.1")], [1_064_271_275, 428_360_303, 174_412_707]);
-        assert!((0..10_000).all(|i| (0..PROBED).contains(&byte_of(&i.to_string()))));
+        assert!((0..10_000).all(|i| (0..PROBE_BYTE).contains(&byte_of(&i.to_string()))));
         let stripes: std::collections::HashSet<_> = (0..1000).map(|i| byte_of(&format!("v/{i}")) % 64).collect();
         assert_eq!(stripes.len(), 64);
     }
@@ -275,8 +277,8 @@ mod tests {
     fn two_maps_exclude_each_other_even_after_the_file_was_removed() {
         let scratch = tempfile::tempdir().unwrap();
         let root = open(scratch.path(), beneath::LIST, Mode::empty()).unwrap();
-        let (one, other) = (Locks::new(false), Locks::new(false));
-        assert!(one.able(root.as_fd()));
+        let (one, other) = (KeyLocks::new(false), KeyLocks::new(false));
+        assert!(one.is_supported(root.as_fd()));
         assert!(!scratch.path().join(LOCK).exists(), "a probe leaves nothing");
         drop(one.lock(root.as_fd(), "k").unwrap());
         fs::remove_file(scratch.path().join(LOCK)).unwrap();
@@ -301,8 +303,8 @@ mod tests {
     fn an_exclusive_map_makes_no_lock_file() {
         let scratch = tempfile::tempdir().unwrap();
         let root = open(scratch.path(), beneath::LIST, Mode::empty()).unwrap();
-        let locks = Locks::new(true);
-        assert!(locks.able(root.as_fd()));
+        let locks = KeyLocks::new(true);
+        assert!(locks.is_supported(root.as_fd()));
         drop(locks.lock(root.as_fd(), "k").unwrap());
         assert!(!scratch.path().join(LOCK).exists());
     }

@@ -1,17 +1,18 @@
-//! [`FileMap`] on Linux: an open directory, and the map's methods over it.
+//! [`FileMap`] on Linux: an open directory, and the map's methods.
 //!
-//! `beneath` opens without following links, `read` and `write` move objects (`place` and `stage` are the
-//! steps of a write), `kept` keeps open what is read in parts, `tree` walks directories, `lock` keeps others out while an object is replaced,
-//! `leftovers` removes what stopped writers left, `version`
-//! tells whether one was.
+//! * `beneath` opens paths without following links.
+//! * `read` reads objects with `fetch`; `open_files` caches files that are read in parts.
+//! * `write` stores objects with `directory` and `stage`.
+//! * `tree` walks directories; `lock` locks keys; `leftovers` cleans up after crashed writers.
+//! * `version` detects changes.
 
 mod beneath;
+mod directory;
 mod fetch;
-mod kept;
 mod leftovers;
 mod lock;
 mod memory;
-mod place;
+mod open_files;
 mod read;
 mod stage;
 mod tree;
@@ -35,10 +36,10 @@ use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{Access, AtFlags, Mode, accessat, open};
 use rustix::io::Errno;
 
-use kept::Kept;
-use lock::Locks;
-use place::Last;
-use write::Intent;
+use directory::LastDirectory;
+use lock::KeyLocks;
+use open_files::OpenFileCache;
+use write::WriteIntent;
 
 /// A dataset in a directory.
 pub struct FileMap {
@@ -46,35 +47,36 @@ pub struct FileMap {
     root: OwnedFd,
     writable: bool,
     durability: Durability,
-    locks: Locks,
-    kept: Kept,
-    last: Last,
-    /// How new files get their name; see `stage`.
+    locks: KeyLocks,
+    kept: OpenFileCache,
+    last: LastDirectory,
+    /// The way to name new files; see `stage`.
     staging: AtomicU8,
-    /// Whether the last object written over whatever was there found one.
+    /// Whether the last unconditional write replaced an object.
     replacing: AtomicBool,
-    /// Whether the last directory objects were put in had to be made.
+    /// Whether the last write had to make its directory.
     spreading: AtomicBool,
-    /// Directories whose entries changed since they were last synced.
+    /// Directories whose entries changed since their last sync.
     dirty: Mutex<BTreeSet<String>>,
-    /// How many objects were removed from directories that may be empty by now.
+    /// The number of objects removed from directories that may be empty now.
     thinned: Mutex<BTreeMap<String, u32>>,
 }
 
 impl FileMap {
-    /// Opens the dataset in the directory `path`. Changes nothing.
+    /// Opens the dataset in the directory `path`. Changes nothing. A directory without permission to list can
+    /// still be read by names.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no directory, `NC_EACCESS` if it may not be
-    /// reached, or not read and written although `writable` asks for it. One that may not be listed can be read by names.
+    /// `NC_ENOTFOUND` if the path does not exist, `NC_ENOTNC` if it is not a directory, `NC_EACCESS` without
+    /// the necessary permissions.
     pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         let fail = |errno: Errno| Error::io(format!("cannot open {}", path.display()), errno.into());
-        // As a place where names are looked up the directory is had for less. Who writes locks it too.
+        // An `O_PATH` handle is cheaper, but writers also lock and list the directory.
         let how = if writable { beneath::LIST } else { beneath::PLACE };
         let root = match open(path, how, Mode::empty()) {
             Err(Errno::NOTDIR) => {
-                return Err(ErrorKind::NotNc.context(format!("{} is no directory", path.display())));
+                return Err(ErrorKind::NotNc.context(format!("{} is not a directory", path.display())));
             }
             root => root.map_err(fail)?,
         };
@@ -86,9 +88,9 @@ impl FileMap {
             root,
             writable,
             durability: options.durability,
-            locks: Locks::new(options.exclusive),
-            kept: Kept::default(),
-            last: Last::default(),
+            locks: KeyLocks::new(options.exclusive),
+            kept: OpenFileCache::default(),
+            last: LastDirectory::default(),
             staging: AtomicU8::new(0),
             replacing: AtomicBool::new(false),
             spreading: AtomicBool::new(false),
@@ -97,28 +99,28 @@ impl FileMap {
         })
     }
 
-    /// Makes an empty dataset in the directory `path`, which may exist if it is empty.
+    /// Creates an empty dataset in the directory `path`, which may exist if it is empty.
     ///
-    /// With `replace`, what is in the directory is deleted first, if one of the given keys is in its root
-    /// and everything in it is a file or a directory.
+    /// With `replace`, deletes the contents of the directory first, if its root has one of the given keys and
+    /// it contains only files and directories.
     ///
     /// # Errors
-    /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if something else than
-    /// a directory is there; `NC_ENOTFOUND` if the directory it is to lie in is not there.
+    /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if the path is not a
+    /// directory; `NC_ENOTFOUND` if the parent directory does not exist.
     pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         match fs::create_dir(path) {
             Ok(()) if options.durability == Durability::Fsync => {
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                fs::File::open(parent.unwrap_or(Path::new(".")))
-                    .and_then(|parent| parent.sync_all())
-                    .map_err(|error| Error::io(format!("cannot sync what {} lies in", path.display()), error))?;
+                fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(
+                    |error| Error::io(format!("cannot sync the parent directory of {}", path.display()), error),
+                )?;
             }
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let about = fs::metadata(path);
-                if !about.map_err(|error| Error::io(format!("cannot look at {}", path.display()), error))?.is_dir() {
-                    return Err(ErrorKind::Exist.context(format!("{} exists and is no directory", path.display())));
+                if !about.map_err(|error| Error::io(format!("cannot inspect {}", path.display()), error))?.is_dir() {
+                    return Err(ErrorKind::Exist.context(format!("{} exists and is not a directory", path.display())));
                 }
             }
             Err(error) => return Err(Error::io(format!("cannot create {}", path.display()), error)),
@@ -128,27 +130,27 @@ impl FileMap {
         Ok(map)
     }
 
-    /// Deletes the directory `path` and everything in it.
+    /// Deletes the directory `path` and its contents.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no directory; `NC_ECANTREMOVE` if it holds
-    /// something else than files and directories, and then nothing was deleted.
+    /// `NC_ENOTFOUND` if it does not exist; `NC_ENOTNC` if it is not a directory; `NC_ECANTREMOVE` if it
+    /// contains anything except files and directories; then nothing is deleted.
     pub fn remove(path: impl AsRef<Path>) -> Result<()> {
         Self::remove_last(path.as_ref(), &[])
     }
 
-    /// As [`FileMap::remove`]; what is recognised goes last: a removal that was interrupted can be taken up again.
+    /// As [`FileMap::remove`], but deletes the markers last, so that an interrupted removal can be repeated.
     pub(crate) fn remove_last(path: &Path, markers: &[&str]) -> Result<()> {
         let map = Self::open(path, true, &Options::default())?;
         map.remove_tree(markers)?;
         map.remove_markers(markers)?;
         let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);
-        // The directory itself, where a symbolic link led to it.
+        // Resolves a symbolic link to the directory itself.
         let path = fs::canonicalize(path).map_err(fail)?;
         fs::remove_dir(path).map_err(fail)
     }
 
-    /// Where the dataset is.
+    /// Returns the directory of the dataset.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -161,10 +163,10 @@ impl FileMap {
         self.root.as_fd()
     }
 
-    /// A failure of the system, with the place it is about.
+    /// Returns the error of a system call on a key.
     fn fail(&self, key: &str, doing: &str, errno: Errno) -> Error {
         match errno {
-            Errno::LOOP => self.refuse(key, "is or lies behind a symbolic link, which is not followed"),
+            Errno::LOOP => self.refuse(key, "is or lies behind a symbolic link; links are not followed"),
             Errno::NXIO | Errno::SPIPE => self.refuse(key, "is not a regular file"),
             errno => Error::io(format!("{}: cannot {doing} key {key:?}", self.path.display()), errno.into()),
         }
@@ -174,7 +176,7 @@ impl FileMap {
         ErrorKind::Access.context(format!("{}: key {key:?} {why}", self.path.display()))
     }
 
-    /// The failure of a write that would make one object's key a prefix of another's.
+    /// Returns the error of a write that would make one object's key a prefix of another's.
     fn collision(&self, key: &str, why: &str) -> Error {
         ErrorKind::Object.context(format!("{}: key {key:?} {why}", self.path.display()))
     }
@@ -192,7 +194,7 @@ impl FileMap {
 
     fn want_versions(&self, key: &Key) -> Result<()> {
         self.want_writable("conditionally write", key)?;
-        if self.locks.able(self.root()) {
+        if self.locks.is_supported(self.root()) {
             return Ok(());
         }
         Err(ErrorKind::Perm.context(format!(
@@ -206,7 +208,7 @@ impl FileMap {
 impl Drop for FileMap {
     fn drop(&mut self) {
         self.prune_thinned();
-        self.locks.renounce();
+        self.locks.withdraw();
     }
 }
 
@@ -224,7 +226,7 @@ impl ZMap for FileMap {
             delete: self.writable,
             list: true,
             range_read: true,
-            conditional_write: self.writable && self.locks.able(self.root()),
+            conditional_write: self.writable && self.locks.is_supported(self.root()),
             versioned_parts: true,
             remote: false,
         }
@@ -273,7 +275,7 @@ impl ZMap for FileMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put_one(key, value, Intent::Replace).map(|_| ())
+        self.put_one(key, value, WriteIntent::Replace).map(|_| ())
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
@@ -299,7 +301,7 @@ impl ZMap for FileMap {
         self.sync_dirs()
     }
 
-    /// Descriptors and locks go; what knows the directory stays, so that a later request finds it.
+    /// Releases files and locks, but keeps the directory, so that later calls still work.
     fn close(&self) -> Result<()> {
         let synced = self.sync();
         self.locks.release();

@@ -1,4 +1,4 @@
-//! Reading: an object is one `open`, one `pread` and a `close`. How the bytes are read is in `fetch`.
+//! Reading of objects: `open`, `pread` and `close`. `fetch` reads the bytes.
 
 use std::cell::Cell;
 use std::mem;
@@ -10,30 +10,30 @@ use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
-use super::fetch::{Fault, Got, Scratch, fetch, one_into, pour, size, vec_from, want_regular};
-use super::kept::Object;
-use super::memory::Memory;
-use super::version::Mark;
+use super::fetch::{ReadFailure, ReadOutput, ReadScratch, fetch, one_into, size, stream_to, vec_from, want_regular};
+use super::memory::ReadBuffer;
+use super::open_files::OpenFile;
+use super::version::FileVersion;
 use super::{FileMap, beneath};
 use crate::names;
 
-/// More scratch than this is not kept for the next batch.
-const KEEP: usize = 16 << 20;
+/// The largest scratch memory that a thread keeps.
+const MAX_KEPT_SCRATCH: usize = 16 << 20;
 
-/// As many bytes are read at once where the object is kept.
-const FEW: usize = 4 << 10;
+/// The largest read from a cached file.
+const MAX_CACHED_READ: usize = 4 << 10;
 
-/// So many objects may be missing before the job is told.
-const ABSENT: usize = 64;
+/// The number of missing objects that are reported together.
+const ABSENT_PER_REPORT: usize = 64;
 
 thread_local! {
-    /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
-    /// In a box, so that taking it copies nothing.
-    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+    /// Taken while in use, because a thread that waits for a batch may run another one. Boxed, so that taking
+    /// it is cheap.
+    static SCRATCH: Cell<Option<Box<ReadScratch>>> = const { Cell::new(None) };
 }
 
 impl FileMap {
-    /// The file of an object; `None` only if the storage says that there is none.
+    /// Opens an object; `None` only if it does not exist.
     fn open_object(&self, key: &Key) -> Result<Option<OwnedFd>> {
         match self.try_open(key)? {
             Some(file) => Ok(Some(file)),
@@ -41,7 +41,7 @@ impl FileMap {
         }
     }
 
-    /// As [`FileMap::open_object`]; `None` may also mean that the dataset is gone.
+    /// As [`FileMap::open_object`], but `None` may also mean that the dataset was removed.
     fn try_open(&self, key: &Key) -> Result<Option<OwnedFd>> {
         if names::has_reserved(key) {
             return Ok(None);
@@ -53,7 +53,7 @@ impl FileMap {
         }
     }
 
-    /// Nothing is absent from a dataset that has itself been removed.
+    /// Checks that the dataset itself still exists, before an object counts as absent.
     pub(super) fn want_root(&self) -> Result<()> {
         match fstat(&self.root) {
             Ok(stat) if stat.st_nlink > 0 => Ok(()),
@@ -78,11 +78,11 @@ impl FileMap {
         }
     }
 
-    /// `NC_EEMPTY` if the directory `key` leads to an object.
+    /// Returns `NC_EEMPTY` if objects exist below `key`.
     fn only_prefix(&self, key: &Key) -> Result<()> {
         if self.leads_to_object(key.as_str())? {
             return Err(ErrorKind::Empty.context(format!(
-                "{}: key {:?} is a prefix and holds nothing",
+                "{}: key {:?} is a prefix of objects, not an object",
                 self.path.display(),
                 key.as_str()
             )));
@@ -90,37 +90,45 @@ impl FileMap {
         Ok(())
     }
 
-    fn explain<T>(&self, key: &Key, fault: Fault) -> Result<Option<T>> {
+    fn explain<T>(&self, key: &Key, fault: ReadFailure) -> Result<Option<T>> {
         let place = || format!("{}: key {:?}", self.path.display(), key.as_str());
         match fault {
-            Fault::Directory => self.only_prefix(key).map(|()| None),
-            Fault::System(errno) => Err(self.fail(key.as_str(), "read", errno)),
-            Fault::TooLong(limit) => Err(self.too_long(key, limit)),
-            Fault::Ranges => Err(ErrorKind::Inval.context(format!("{}: a range without an end in 64 bits", place()))),
-            Fault::Short { offset, len, end } => {
-                Err(ErrorKind::Io
-                    .context(format!("{}: bytes {offset} + {len} wanted, the object ends at {end}", place())))
+            ReadFailure::Directory => self.only_prefix(key).map(|()| None),
+            ReadFailure::System(errno) => Err(self.fail(key.as_str(), "read", errno)),
+            ReadFailure::TooLong(limit) => Err(self.too_long(key, limit)),
+            ReadFailure::Ranges => {
+                Err(ErrorKind::Inval.context(format!("{}: the end of the range does not fit 64 bits", place())))
             }
-            Fault::Memory(len) => Err(ErrorKind::NoMem.context(format!("{}: {len} bytes", place()))),
+            ReadFailure::Short { offset, len, end } => Err(ErrorKind::Io.context(format!(
+                "{}: the object is too short (expected {len} bytes at offset {offset}, found the end at {end})",
+                place()
+            ))),
+            ReadFailure::Memory(len) => {
+                Err(ErrorKind::NoMem.context(format!("{}: not enough memory for {len} bytes", place())))
+            }
         }
     }
 
     pub(super) fn too_long(&self, key: &Key, limit: usize) -> Error {
         let place = self.path.display();
-        ErrorKind::Io.context(format!("{place}: key {:?} holds more than the {limit} bytes allowed", key.as_str()))
+        ErrorKind::Io.context(format!(
+            "{place}: key {:?}: the object is too long (expected at most {limit} bytes)",
+            key.as_str()
+        ))
     }
 
-    /// Replaces `out` by a range of an object; `None` if there is none. With `mark` also says what was read.
+    /// Replaces `out` by a range of an object; `None` if the object does not exist. With `mark` also returns
+    /// its version.
     pub(super) fn read_vec(
         &self,
         key: &Key,
         range: ByteRange,
         out: &mut Vec<u8>,
         mark: bool,
-    ) -> Result<Option<Option<Mark>>> {
+    ) -> Result<Option<Option<FileVersion>>> {
         out.clear();
         let Some(file) = self.open_object(key)? else { return Ok(None) };
-        let read = Mark::of(file).map_err(Fault::from).and_then(|state| {
+        let read = FileVersion::of(file).map_err(ReadFailure::from).and_then(|state| {
             want_regular(state.file())?;
             vec_from(state.file(), state.stat(), range, out)?;
             Ok(state)
@@ -136,8 +144,8 @@ impl FileMap {
 
     pub(super) fn read_out(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
-        let mut seat = (out.capacity() <= FEW).then(|| self.kept.seat(key.as_str()));
-        let kept = seat.as_mut().and_then(|seat| seat.read(self.root(), |file| one_into(file, offset, out)));
+        let mut lookup = (out.capacity() <= MAX_CACHED_READ).then(|| self.kept.lookup(key.as_str()));
+        let kept = lookup.as_mut().and_then(|lookup| lookup.read(self.root(), |file| one_into(file, offset, out)));
         if let Some(read) = kept {
             return read.map_or_else(|fault| self.explain_out(key, out, fault), |()| Ok(true));
         }
@@ -145,15 +153,15 @@ impl FileMap {
         if let Err(fault) = one_into(file.as_fd(), offset, out) {
             return self.explain_out(key, out, fault);
         }
-        // Who asks for a few bytes beyond the first ones asks for a part, and may ask for others.
-        if let Some(seat) = seat.filter(|_| offset > 0) {
-            seat.keep(self.root(), file, false);
+        // A short read at an offset is a partial read, so others are likely.
+        if let Some(lookup) = lookup.filter(|_| offset > 0) {
+            lookup.insert(self.root(), file, false);
         }
         Ok(true)
     }
 
     #[cold]
-    fn explain_out(&self, key: &Key, out: &mut OutBuf<'_>, fault: Fault) -> Result<bool> {
+    fn explain_out(&self, key: &Key, out: &mut OutBuf<'_>, fault: ReadFailure) -> Result<bool> {
         out.clear();
         self.explain::<()>(key, fault).map(|_| false)
     }
@@ -166,29 +174,29 @@ impl FileMap {
             let mut absent = Vec::new();
             while let Some(ticket) = job.next(&mut key) {
                 absent.extend(self.serve(job, &key, ticket, &mut scratch));
-                if absent.len() == ABSENT {
-                    self.tell_absent(job, &mut absent);
+                if absent.len() == ABSENT_PER_REPORT {
+                    self.report_absent(job, &mut absent);
                 }
             }
-            self.tell_absent(job, &mut absent);
+            self.report_absent(job, &mut absent);
             scratch.key = key;
-            if scratch.bytes.capacity() > KEEP {
-                scratch.bytes = Memory::default();
+            if scratch.bytes.capacity() > MAX_KEPT_SCRATCH {
+                scratch.bytes = ReadBuffer::default();
             }
             SCRATCH.set(Some(scratch));
         });
     }
 
-    /// Reads what a ticket wants; gives it back if there is no object, unless the dataset is gone.
+    /// Reads the ranges of a ticket; returns the ticket if the object does not exist.
     fn serve<'j>(
         &self,
         job: &dyn ReadJob,
         key: &Key,
         mut ticket: ReadTicket<'j>,
-        scratch: &mut Scratch,
+        scratch: &mut ReadScratch,
     ) -> Option<ReadTicket<'j>> {
-        let source = match self.source(key, &ticket) {
-            Ok(Some(source)) => source,
+        let open_for_ticket = match self.open_for_ticket(key, &ticket) {
+            Ok(Some(open_for_ticket)) => open_for_ticket,
             Ok(None) => return Some(ticket),
             Err(error) => {
                 job.done(ticket, Err(error));
@@ -197,7 +205,7 @@ impl FileMap {
         };
         let whole = matches!(ticket.ranges, Ranges::All) && !ticket.versioned && ticket.into.is_none();
         if whole && let Some(mut sink) = job.sink(&ticket) {
-            let poured = pour(source.fd(), &mut *sink, scratch);
+            let poured = stream_to(open_for_ticket.fd(), &mut *sink, scratch);
             drop(sink);
             let found = match poured {
                 Ok(taken) => taken.map(|()| Some((ReadOutcome::InPlace, None))),
@@ -206,13 +214,15 @@ impl FileMap {
             job.done(ticket, found);
             return None;
         }
-        match fetch(source.fd(), &mut ticket, scratch) {
+        match fetch(open_for_ticket.fd(), &mut ticket, scratch) {
             Ok(got) => {
-                let version = source.leave(self, key);
+                let version = open_for_ticket.finish(self, key);
                 match &got {
-                    Got::Into => job.done(ticket, Ok(Some((ReadOutcome::InPlace, version)))),
-                    Got::Scratch(out) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(out.filled()), version)))),
-                    Got::Owned(bytes) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(bytes), version)))),
+                    ReadOutput::Into => job.done(ticket, Ok(Some((ReadOutcome::InPlace, version)))),
+                    ReadOutput::ReadScratch(out) => {
+                        job.done(ticket, Ok(Some((ReadOutcome::Bytes(out.filled()), version))))
+                    }
+                    ReadOutput::Owned(bytes) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(bytes), version)))),
                 }
             }
             Err(fault) => {
@@ -223,67 +233,67 @@ impl FileMap {
         None
     }
 
-    /// Reports tickets for which nothing was found: one look at the root, after the last of them, is enough.
-    fn tell_absent(&self, job: &dyn ReadJob, absent: &mut Vec<ReadTicket<'_>>) {
+    /// Reports tickets without an object: one check of the root, after the last of them, is enough.
+    fn report_absent(&self, job: &dyn ReadJob, absent: &mut Vec<ReadTicket<'_>>) {
         let there = !absent.is_empty() && self.want_root().is_ok();
         for ticket in absent.drain(..) {
             job.done(ticket, if there { Ok(None) } else { self.want_root().map(|()| None) });
         }
     }
 
-    /// An object of which a part is wanted with its version: more parts will be, so it is kept.
-    fn versioned(&self, key: &Key) -> Result<Option<Source>> {
+    /// Opens an object for a versioned partial read and caches it, because more parts follow.
+    fn versioned(&self, key: &Key) -> Result<Option<OpenObject>> {
         let find = || self.kept.find_version(self.root(), key.as_str());
         if let Some((object, version)) = find() {
-            return Ok(Some(Source::KeptMarked(object, version)));
+            return Ok(Some(OpenObject::KeptMarked(object, version)));
         }
         let Some(file) = self.try_open(key)? else { return Ok(None) };
-        let mark = |file| match Mark::of(file) {
-            Ok(mark) => Ok(Some(Source::Marked(mark))),
+        let mark = |file| match FileVersion::of(file) {
+            Ok(mark) => Ok(Some(OpenObject::Marked(mark))),
             Err(errno) => Err(self.fail(key.as_str(), "read", errno)),
         };
-        // A directory is no object; what it is, reading it will tell.
+        // A directory cannot be duplicated here; reading it reports the error.
         let Ok(copy) = file.try_clone() else { return mark(file) };
-        self.kept.seat(key.as_str()).keep(self.root(), file, true);
+        self.kept.lookup(key.as_str()).insert(self.root(), file, true);
         match find() {
-            Some((object, version)) => Ok(Some(Source::KeptMarked(object, version))),
+            Some((object, version)) => Ok(Some(OpenObject::KeptMarked(object, version))),
             None => mark(copy),
         }
     }
 
-    /// The object of a ticket, opened as the ticket needs it; `None` as of [`FileMap::try_open`].
-    fn source(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Source>> {
+    /// Opens the object of a ticket; `None` as in [`FileMap::try_open`].
+    fn open_for_ticket(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<OpenObject>> {
         let part = !matches!(ticket.ranges, Ranges::All);
         if part && ticket.versioned {
             return self.versioned(key);
         }
         if part && let Some(kept) = self.kept.find(self.root(), key.as_str()) {
-            return Ok(Some(Source::Kept(kept)));
+            return Ok(Some(OpenObject::Kept(kept)));
         }
         let Some(file) = self.try_open(key)? else { return Ok(None) };
         if !ticket.versioned {
-            return Ok(Some(if part { Source::Part(file) } else { Source::Whole(file) }));
+            return Ok(Some(if part { OpenObject::Part(file) } else { OpenObject::Whole(file) }));
         }
-        // Marked before the bytes are read, so that whoever writes in place meanwhile shows.
-        match Mark::of(file) {
-            Ok(mark) => Ok(Some(Source::Marked(mark))),
+        // Takes the version before reading, so that a write in place is detected.
+        match FileVersion::of(file) {
+            Ok(mark) => Ok(Some(OpenObject::Marked(mark))),
             Err(errno) => Err(self.fail(key.as_str(), "read", errno)),
         }
     }
 }
 
 /// An open object.
-enum Source {
+enum OpenObject {
     /// With its version.
-    KeptMarked(Arc<Object>, Version),
+    KeptMarked(Arc<OpenFile>, Version),
     Whole(OwnedFd),
-    /// To be kept.
+    /// To be cached.
     Part(OwnedFd),
-    Kept(Arc<Object>),
-    Marked(Mark),
+    Kept(Arc<OpenFile>),
+    Marked(FileVersion),
 }
 
-impl Source {
+impl OpenObject {
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Whole(file) | Self::Part(file) => file.as_fd(),
@@ -292,12 +302,12 @@ impl Source {
         }
     }
 
-    /// After it was read.
-    fn leave(self, map: &FileMap, key: &Key) -> Option<Version> {
+    /// Returns the version after reading, and caches the file if needed.
+    fn finish(self, map: &FileMap, key: &Key) -> Option<Version> {
         match self {
             Self::Whole(_) | Self::Kept(_) => None,
             Self::Part(file) => {
-                map.kept.seat(key.as_str()).keep(map.root(), file, false);
+                map.kept.lookup(key.as_str()).insert(map.root(), file, false);
                 None
             }
             Self::Marked(mark) => Some(Version::scarce(mark)),

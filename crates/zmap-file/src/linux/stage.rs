@@ -1,8 +1,8 @@
-//! [`Staged`]: a new file, complete but not yet in its place, and how it gets there.
+//! [`StagedFile`]: a complete new file without its final name, and the ways to name it.
 //!
-//! Best is a file without a name that is linked by its descriptor: nothing is left of it if the process
-//! dies. Where the kernel allows that to privileged processes only, it is linked through `/proc`; where the
-//! file system has no such files, it has a temporary name from the start.
+//! The best way is an unnamed file that is linked by its descriptor: a crash leaves nothing behind. If the
+//! kernel reserves that for privileged processes, it is linked through `/proc`. If the file system has no
+//! unnamed files, the file has a temporary name from the start.
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -12,23 +12,23 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat,
 use rustix::io::{Errno, retry_on_intr, write};
 
 use super::FileMap;
-use super::place::{Stop, TRIES, is_gone};
+use super::directory::{MAX_ROUNDS, WriteStop, is_gone};
 use crate::names;
 
 const NEW: OFlags = OFlags::WRONLY.union(OFlags::CLOEXEC);
 
-/// How a nameless file gets its name, kept in [`FileMap`]; each is tried until the system refuses it.
+/// The way to name an unnamed file, stored in [`FileMap`]; each is used until the system refuses it.
 const BY_DESCRIPTOR: u8 = 0;
 const BY_PROC: u8 = 1;
 const BY_NAME: u8 = 2;
-/// A named file cannot be linked without replacing either: it is renamed, under the key's lock.
+/// A named file cannot be linked either; it is renamed under the key's lock.
 const BY_RENAME: u8 = 3;
 
 /// The bytes of a new object.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'v> {
+pub(super) enum ObjectValue<'v> {
     Bytes(&'v [u8]),
-    /// Those of a piece of a job, part by part; made anew each time.
+    /// The parts of one value of a job; produced again for each attempt.
     Parts(&'v dyn WriteJob, usize),
 }
 
@@ -43,19 +43,19 @@ fn put_all(file: &OwnedFd, mut rest: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A complete file on its way.
-pub(super) struct Staged<'p> {
+/// A complete file without its final name.
+pub(super) struct StagedFile<'p> {
     pub(super) file: OwnedFd,
-    temporary: Option<Temporary<'p>>,
+    temporary: Option<TemporaryName<'p>>,
 }
 
 /// A temporary name, removed when dropped.
-struct Temporary<'p> {
+struct TemporaryName<'p> {
     dir: BorrowedFd<'p>,
     name: String,
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryName<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
             let _ = unlinkat(self.dir, self.name.as_str(), AtFlags::empty());
@@ -63,17 +63,17 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// What became of giving a name to a file.
+/// The result of naming a file.
 #[derive(PartialEq, Eq)]
-pub(super) enum Linked {
+pub(super) enum LinkOutcome {
     Done,
-    /// There is something of that name.
+    /// The name exists.
     Taken,
-    /// The system does not do it.
+    /// The system does not support the operation.
     Refused,
 }
 
-/// What the system says when it does not do a thing, rather than that it failed.
+/// Whether an error means that the system does not support an operation.
 fn is_refusal(errno: Errno) -> bool {
     matches!(
         errno,
@@ -90,25 +90,25 @@ fn is_refusal(errno: Errno) -> bool {
 }
 
 impl FileMap {
-    /// Writes `value` into a new file in `dir`: with a temporary name if `named`, else without one if possible.
+    /// Writes `value` into a new file in `dir`: with a temporary name if `named`, else unnamed if possible.
     pub(super) fn stage<'p>(
         &self,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: Value<'_>,
+        value: ObjectValue<'_>,
         named: bool,
-    ) -> Result<Staged<'p>, Stop> {
-        let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
+    ) -> Result<StagedFile<'p>, WriteStop> {
+        let fail = |errno| WriteStop::Failed(self.fail(key.as_str(), "write", errno));
         let nameless =
             if named { None } else { self.open_nameless(dir).map_err(|errno| self.stop(dir, errno, fail))? };
         let staged = match nameless {
-            Some(file) => Staged { file, temporary: None },
+            Some(file) => StagedFile { file, temporary: None },
             None => self.open_named(dir).map_err(|errno| self.stop(dir, errno, fail))?,
         };
         let put = |bytes: &[u8]| put_all(&staged.file, bytes).map_err(|errno| self.fail(key.as_str(), "write", errno));
         match value {
-            Value::Bytes(bytes) => put(bytes)?,
-            Value::Parts(job, index) => job.parts(index, &mut |part| put(part))?,
+            ObjectValue::Bytes(bytes) => put(bytes)?,
+            ObjectValue::Parts(job, index) => job.parts(index, &mut |part| put(part))?,
         }
         if self.durability == Durability::Fsync {
             fsync(&staged.file).map_err(fail)?;
@@ -116,13 +116,12 @@ impl FileMap {
         Ok(staged)
     }
 
-    fn stop(&self, dir: BorrowedFd<'_>, errno: Errno, fail: impl Fn(Errno) -> Stop) -> Stop {
-        // File systems differ in what they say of a removed directory: some that nothing is there, some that it
-        // is not permitted.
-        if is_gone(dir) { Stop::Gone } else { fail(errno) }
+    fn stop(&self, dir: BorrowedFd<'_>, errno: Errno, fail: impl Fn(Errno) -> WriteStop) -> WriteStop {
+        // File systems report a removed directory in different ways.
+        if is_gone(dir) { WriteStop::Gone } else { fail(errno) }
     }
 
-    /// A file without a name; `None` if there is no such thing here.
+    /// Opens an unnamed file; `None` if the file system has none.
     fn open_nameless(&self, dir: BorrowedFd<'_>) -> Result<Option<OwnedFd>, Errno> {
         if self.staging.load(Ordering::Relaxed) >= BY_NAME {
             return Ok(None);
@@ -138,14 +137,14 @@ impl FileMap {
         }
     }
 
-    fn open_named<'p>(&self, dir: BorrowedFd<'p>) -> Result<Staged<'p>, Errno> {
+    fn open_named<'p>(&self, dir: BorrowedFd<'p>) -> Result<StagedFile<'p>, Errno> {
         self.announce();
         let flags = NEW | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mut refusal = Errno::EXIST;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ROUNDS {
             let name = names::temporary();
             match retry_on_intr(|| openat(dir, name.as_str(), flags, Mode::from_raw_mode(0o666))) {
-                Ok(file) => return Ok(Staged { file, temporary: Some(Temporary { dir, name }) }),
+                Ok(file) => return Ok(StagedFile { file, temporary: Some(TemporaryName { dir, name }) }),
                 Err(Errno::EXIST) => {}
                 Err(errno) => {
                     refusal = errno;
@@ -156,16 +155,16 @@ impl FileMap {
         Err(refusal)
     }
 
-    /// Puts a file in its place, if nothing is there.
+    /// Gives a file its final name, unless that exists.
     pub(super) fn link<'p>(
         &self,
-        staged: &mut Staged<'p>,
+        staged: &mut StagedFile<'p>,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: Value<'_>,
-    ) -> Result<Linked, Stop> {
+        value: ObjectValue<'_>,
+    ) -> Result<LinkOutcome, WriteStop> {
         let (_, name) = names::split(key);
-        let fail = |errno| Stop::Failed(self.fail(key.as_str(), "create", errno));
+        let fail = |errno| WriteStop::Failed(self.fail(key.as_str(), "create", errno));
         if staged.temporary.is_none() {
             match self.link_nameless(&staged.file, dir, name).map_err(|errno| self.stop(dir, errno, fail))? {
                 Some(linked) => return Ok(linked),
@@ -174,39 +173,39 @@ impl FileMap {
         }
         let Some(temporary) = &staged.temporary else { return Err(fail(Errno::NOENT)) };
         if self.staging.load(Ordering::Relaxed) == BY_RENAME {
-            return Ok(Linked::Refused);
+            return Ok(LinkOutcome::Refused);
         }
         let old = temporary.name.as_str();
         match linkat(dir, old, dir, name, AtFlags::empty()) {
             Ok(()) => {
                 staged.temporary = None;
-                return Ok(Linked::Done);
+                return Ok(LinkOutcome::Done);
             }
-            Err(Errno::EXIST) => return Ok(Linked::Taken),
-            Err(_) if is_gone(dir) => return Err(Stop::Gone),
-            Err(Errno::NOENT) => return Err(Stop::Gone),
+            Err(Errno::EXIST) => return Ok(LinkOutcome::Taken),
+            Err(_) if is_gone(dir) => return Err(WriteStop::Gone),
+            Err(Errno::NOENT) => return Err(WriteStop::Gone),
             Err(errno) if is_refusal(errno) => {}
             Err(errno) => return Err(fail(errno)),
         }
-        // No hard links here.
+        // The file system has no hard links.
         match renameat_with(dir, old, dir, name, RenameFlags::NOREPLACE) {
             Ok(()) => {
-                staged.arrived();
-                Ok(Linked::Done)
+                staged.mark_renamed();
+                Ok(LinkOutcome::Done)
             }
-            Err(Errno::EXIST) => Ok(Linked::Taken),
-            Err(_) if is_gone(dir) => Err(Stop::Gone),
-            Err(Errno::NOENT) => Err(Stop::Gone),
+            Err(Errno::EXIST) => Ok(LinkOutcome::Taken),
+            Err(_) if is_gone(dir) => Err(WriteStop::Gone),
+            Err(Errno::NOENT) => Err(WriteStop::Gone),
             Err(errno) if is_refusal(errno) => {
                 self.staging.store(BY_RENAME, Ordering::Relaxed);
-                Ok(Linked::Refused)
+                Ok(LinkOutcome::Refused)
             }
             Err(errno) => Err(fail(errno)),
         }
     }
 
-    /// Links a nameless file; `None` if the system does not.
-    fn link_nameless(&self, file: &OwnedFd, dir: BorrowedFd<'_>, name: &str) -> Result<Option<Linked>, Errno> {
+    /// Links an unnamed file; `None` if the system does not support it.
+    fn link_nameless(&self, file: &OwnedFd, dir: BorrowedFd<'_>, name: &str) -> Result<Option<LinkOutcome>, Errno> {
         loop {
             let way = self.staging.load(Ordering::Relaxed);
             let linked = match way {
@@ -218,8 +217,8 @@ impl FileMap {
                 _ => return Ok(None),
             };
             match linked {
-                Ok(()) => return Ok(Some(Linked::Done)),
-                Err(Errno::EXIST) => return Ok(Some(Linked::Taken)),
+                Ok(()) => return Ok(Some(LinkOutcome::Done)),
+                Err(Errno::EXIST) => return Ok(Some(LinkOutcome::Taken)),
                 Err(errno) if is_gone(dir) => return Err(errno),
                 Err(errno) if is_refusal(errno) => self.staging.store(way + 1, Ordering::Relaxed),
                 Err(errno) => return Err(errno),
@@ -227,22 +226,22 @@ impl FileMap {
         }
     }
 
-    /// Gives a file a temporary name, to be renamed from.
+    /// Gives a file a temporary name for a later rename.
     pub(super) fn name<'p>(
         &self,
-        staged: &mut Staged<'p>,
+        staged: &mut StagedFile<'p>,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: Value<'_>,
-    ) -> Result<(), Stop> {
-        let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
+        value: ObjectValue<'_>,
+    ) -> Result<(), WriteStop> {
+        let fail = |errno| WriteStop::Failed(self.fail(key.as_str(), "write", errno));
         if staged.temporary.is_none() {
             self.announce();
         }
         while staged.temporary.is_none() {
             let name = names::temporary();
             match self.link_nameless(&staged.file, dir, &name).map_err(|errno| self.stop(dir, errno, fail))? {
-                Some(Linked::Done) => staged.temporary = Some(Temporary { dir, name }),
+                Some(LinkOutcome::Done) => staged.temporary = Some(TemporaryName { dir, name }),
                 Some(_) => {}
                 None => *staged = self.stage(dir, key, value, true)?,
             }
@@ -251,14 +250,15 @@ impl FileMap {
     }
 }
 
-impl Staged<'_> {
-    /// The name to rename from.
+impl StagedFile<'_> {
+    /// Returns the temporary name.
     pub(super) fn temporary(&self) -> Result<&str, Errno> {
         self.temporary.as_ref().map(|temporary| temporary.name.as_str()).ok_or(Errno::NOENT)
     }
 
-    /// The file was renamed: its temporary name is no more, and must not be removed from whoever has it next.
-    pub(super) fn arrived(&mut self) {
+    /// Records that the file was renamed. Its temporary name may belong to another file now and must not be
+    /// removed.
+    pub(super) fn mark_renamed(&mut self) {
         if let Some(mut temporary) = self.temporary.take() {
             temporary.name.clear();
         }

@@ -1,8 +1,7 @@
-//! Walking directories: searching and listing, telling empty directories from prefixes, clearing and removing.
+//! Walks directories: listing, distinguishing empty directories from prefixes, clearing and removing.
 //!
-//! A name that cannot be a segment of a key, our own files, and whatever is neither file, directory nor
-//! link are no objects. A symbolic link is listed, so that whoever reads it is told that it is not followed:
-//! leaving it out would make data look absent.
+//! Names that cannot be a segment of a key, this crate's own files, and special files are not objects. A
+//! symbolic link is listed, so that its reader gets an error: data must not appear absent.
 
 use std::ffi::CString;
 use std::mem;
@@ -17,19 +16,19 @@ use rustix::io::{Errno, retry_on_intr};
 use super::{FileMap, beneath};
 use crate::names::{self, LOCK};
 
-/// More directories inside one another than any path can name.
+/// More nested directories than any path can name.
 const DEPTH: usize = 2048;
 
-/// What an entry of a directory is to a map.
+/// The meaning of a directory entry for the map.
 #[derive(PartialEq, Eq)]
-enum Entry {
+enum EntryKind {
     Object,
     Directory,
     Nothing,
 }
 
 impl FileMap {
-    /// The names below a prefix; with `verified` only those of directories below which there is an object.
+    /// Returns the names below a prefix; with `verified` only directories that contain objects.
     pub(super) fn entry_names(&self, prefix: &Key, verified: bool) -> Result<Vec<String>> {
         let fail = |errno| self.fail(prefix.as_str(), "search", errno);
         let mut names = Vec::new();
@@ -38,12 +37,12 @@ impl FileMap {
             let entry = entry.map_err(fail)?;
             let Some(name) = segment(&entry) else { continue };
             let here = dir.fd().map_err(fail)?;
-            let leads = match kind(here, &entry).map_err(fail)? {
-                Entry::Object => true,
-                Entry::Directory => !verified || leads(here, name).map_err(fail)?,
-                Entry::Nothing => false,
+            let has_objects = match kind(here, &entry).map_err(fail)? {
+                EntryKind::Object => true,
+                EntryKind::Directory => !verified || has_objects(here, name).map_err(fail)?,
+                EntryKind::Nothing => false,
             };
-            if leads {
+            if has_objects {
                 names.push(name.to_owned());
             }
         }
@@ -51,7 +50,7 @@ impl FileMap {
         Ok(names)
     }
 
-    /// The names below a prefix that can be no segments of keys, as text to show.
+    /// Returns the names below a prefix that cannot be segments of keys, as text to show.
     pub(super) fn unnamable_entries(&self, prefix: &Key) -> Result<Vec<String>> {
         let fail = |errno| self.fail(prefix.as_str(), "search", errno);
         let mut found = Vec::new();
@@ -60,9 +59,9 @@ impl FileMap {
             let entry = entry.map_err(fail)?;
             let Some(name) = names::unnamable(entry.file_name().to_bytes()) else { continue };
             match kind(dir.fd().map_err(fail)?, &entry).map_err(fail)? {
-                Entry::Object => found.push(name),
-                Entry::Directory => found.push(name + "/"),
-                Entry::Nothing => {}
+                EntryKind::Object => found.push(name),
+                EntryKind::Directory => found.push(name + "/"),
+                EntryKind::Nothing => {}
             }
         }
         found.sort_unstable();
@@ -81,9 +80,9 @@ impl FileMap {
                 let entry = entry.map_err(fail)?;
                 let Some(name) = segment(&entry) else { continue };
                 match kind(dir.fd().map_err(fail)?, &entry).map_err(fail)? {
-                    Entry::Object => keys.push(here.join(name)?),
-                    Entry::Directory => open.push(here.join(name)?),
-                    Entry::Nothing => {}
+                    EntryKind::Object => keys.push(here.join(name)?),
+                    EntryKind::Directory => open.push(here.join(name)?),
+                    EntryKind::Nothing => {}
                 }
             }
         }
@@ -99,15 +98,15 @@ impl FileMap {
         }
     }
 
-    /// Whether there is an object somewhere below the directory `path`.
+    /// Whether an object exists below the directory `path`.
     pub(super) fn leads_to_object(&self, path: &str) -> Result<bool> {
         match self.open_dir(path)? {
-            Some(dir) => leads_on(dir).map_err(|errno| self.fail(path, "search", errno)),
+            Some(dir) => has_objects_in(dir).map_err(|errno| self.fail(path, "search", errno)),
             None => Ok(false),
         }
     }
 
-    /// The directory `path`; `None` if there is none.
+    /// Opens the directory `path`; `None` if it does not exist.
     fn open_dir(&self, path: &str) -> Result<Option<Dir>> {
         match beneath::open(self.root(), path, beneath::LIST, Mode::empty()).and_then(Dir::new) {
             Ok(dir) => Ok(Some(dir)),
@@ -116,10 +115,10 @@ impl FileMap {
         }
     }
 
-    /// After a removal from the directory `path`: removes it, if it is empty, and those around it.
+    /// Counts a removal from the directory `path`, and sometimes prunes it and its empty parents.
     ///
-    /// Looking whether a directory is empty can take as long as it once was, so the more removals there were
-    /// the less often it is tried; what is left over goes with the next sync. An empty directory is nothing.
+    /// Checking a directory can take as long as it once was large. So attempts become rarer with the number
+    /// of removals; the next sync prunes the rest.
     pub(super) fn thinned(&self, path: &str) {
         if path.is_empty() {
             return;
@@ -135,22 +134,22 @@ impl FileMap {
         }
     }
 
-    /// Removes what [`FileMap::thinned`] left over.
+    /// Prunes the directories that [`FileMap::thinned`] left.
     pub(super) fn prune_thinned(&self) {
         if self.thinned.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
             return;
         }
         let Some(_guard) = self.locks.try_lock_tree(self.root()) else { return };
         let thinned = mem::take(&mut *self.thinned.lock().unwrap_or_else(PoisonError::into_inner));
-        // What lies deeper comes later, and takes with it what lies around it.
+        // Deeper directories come first.
         for path in thinned.keys().rev() {
             self.prune_held(path);
         }
     }
 
-    /// Removes the directory `path`, if it is empty, and those around it; whether it is gone.
+    /// Removes the directory `path` and its parents as far as they are empty; returns whether it is gone.
     ///
-    /// Left undone where others are at it.
+    /// Does nothing while another process holds the lock.
     pub(super) fn prune(&self, path: &str) -> bool {
         let _guard = match self.locks.try_lock_tree(self.root()) {
             Some(guard) if !path.is_empty() => guard,
@@ -174,7 +173,7 @@ impl FileMap {
         gone
     }
 
-    /// Notes that the entries of a directory changed.
+    /// Records that the entries of a directory changed.
     pub(super) fn touched(&self, path: &str) {
         if self.durability == Durability::Fsync {
             self.dirty().insert(path.to_owned());
@@ -198,7 +197,7 @@ impl FileMap {
         }
     }
 
-    /// Makes sure the root is empty, deleting what is there if it is recognisably a dataset.
+    /// Checks that the root is empty; deletes its contents if they are a recognised dataset.
     pub(super) fn clear_for_new(&self, replace: Option<&[&str]>) -> Result<()> {
         let place = self.path.display();
         let fail = |errno| self.fail("", "list", errno);
@@ -215,7 +214,7 @@ impl FileMap {
         let Some(markers) = replace else {
             return Err(ErrorKind::Object.context(format!("{place} exists and is not empty")));
         };
-        // Whether one is there, as far as it can be known.
+        // Whether a marker exists; an error if that is unknown.
         let mut known = Ok(false);
         for marker in markers {
             match statat(&self.root, *marker, AtFlags::SYMLINK_NOFOLLOW) {
@@ -229,11 +228,11 @@ impl FileMap {
         }
         if !known? {
             return Err(ErrorKind::Object.context(format!(
-                "{place} is not empty and not recognisably a dataset: it holds none of {}",
+                "{place} is not empty and not a recognised dataset (expected one of {})",
                 markers.join(", ")
             )));
         }
-        // The markers go last: a removal that was interrupted can be taken up again. The lock file stays.
+        // The markers go last, so that an interrupted removal can be repeated. The lock file stays.
         let last: Vec<&str> = markers.iter().copied().chain([LOCK]).collect();
         self.remove_tree(&last)?;
         self.remove_markers(markers)?;
@@ -241,7 +240,7 @@ impl FileMap {
         Ok(())
     }
 
-    /// Removes from the root what is left when all else is gone.
+    /// Removes the markers from the root.
     pub(super) fn remove_markers(&self, markers: &[&str]) -> Result<()> {
         for marker in markers {
             match unlinkat(&self.root, *marker, AtFlags::empty()) {
@@ -252,13 +251,13 @@ impl FileMap {
         Ok(())
     }
 
-    /// Deletes everything but the `kept` names in the root, if all of it is files and directories.
+    /// Deletes everything except the `kept` names in the root, if the tree has only files and directories.
     pub(super) fn remove_tree(&self, kept: &[&str]) -> Result<()> {
         let fail = |errno| self.fail("", "remove what is below", errno);
         let Some(mut dir) = self.open_dir("")? else { return Ok(()) };
-        if let Some(odd) = oddity(&mut dir, 0).map_err(fail)? {
+        if let Some(odd) = first_special_file(&mut dir, 0).map_err(fail)? {
             return Err(ErrorKind::CantRemove.context(format!(
-                "{}: {odd:?} is neither file nor directory; nothing was removed",
+                "{}: {odd:?} is neither a file nor a directory; nothing was removed",
                 self.path.display()
             )));
         }
@@ -267,7 +266,7 @@ impl FileMap {
     }
 }
 
-/// The entry's name, if it can be a segment of a key.
+/// Returns the entry's name, if it can be a segment of a key.
 fn segment(entry: &DirEntry) -> Option<&str> {
     entry.file_name().to_str().ok().filter(|name| names::is_segment(name))
 }
@@ -283,15 +282,15 @@ fn file_type(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, 
     }
 }
 
-fn kind(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Entry, Errno> {
+fn kind(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<EntryKind, Errno> {
     Ok(match file_type(dir, entry)? {
-        Some(FileType::RegularFile | FileType::Symlink) => Entry::Object,
-        Some(FileType::Directory) => Entry::Directory,
-        _ => Entry::Nothing,
+        Some(FileType::RegularFile | FileType::Symlink) => EntryKind::Object,
+        Some(FileType::Directory) => EntryKind::Directory,
+        _ => EntryKind::Nothing,
     })
 }
 
-/// A directory in `dir` itself, not behind a link; `None` if it is gone.
+/// Opens a directory in `dir`, not through a link; `None` if it is gone.
 pub(super) fn enter(dir: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<Option<Dir>, Errno> {
     match retry_on_intr(|| openat(dir, name, beneath::LIST | OFlags::NOFOLLOW, Mode::empty())).and_then(Dir::new) {
         Ok(dir) => Ok(Some(dir)),
@@ -300,12 +299,12 @@ pub(super) fn enter(dir: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) ->
     }
 }
 
-/// Whether there is an object somewhere below the directory `name`.
-pub(super) fn leads(dir: BorrowedFd<'_>, name: &str) -> Result<bool, Errno> {
-    enter(dir, name)?.map_or(Ok(false), leads_on)
+/// Whether an object exists below the directory `name`.
+pub(super) fn has_objects(dir: BorrowedFd<'_>, name: &str) -> Result<bool, Errno> {
+    enter(dir, name)?.map_or(Ok(false), has_objects_in)
 }
 
-fn leads_on(dir: Dir) -> Result<bool, Errno> {
+fn has_objects_in(dir: Dir) -> Result<bool, Errno> {
     let mut open = vec![dir];
     while let Some(dir) = open.last_mut() {
         let Some(entry) = dir.read().transpose()? else {
@@ -316,8 +315,8 @@ fn leads_on(dir: Dir) -> Result<bool, Errno> {
             continue;
         }
         match kind(dir.fd()?, &entry)? {
-            Entry::Object => return Ok(true),
-            Entry::Directory => {
+            EntryKind::Object => return Ok(true),
+            EntryKind::Directory => {
                 if let Some(below) = enter(dir.fd()?, entry.file_name())? {
                     if open.len() >= DEPTH {
                         return Err(Errno::NAMETOOLONG);
@@ -325,18 +324,18 @@ fn leads_on(dir: Dir) -> Result<bool, Errno> {
                     open.push(below);
                 }
             }
-            Entry::Nothing => {}
+            EntryKind::Nothing => {}
         }
     }
     Ok(false)
 }
 
-/// Removes the directory `name` if nothing but empty directories and temporaries of ours is below it.
+/// Removes the directory `name` if it contains only empty directories and temporary files.
 ///
-/// `ENOTEMPTY` otherwise. A temporary there may be one that is being written: its writer finds the place gone
-/// and starts again.
+/// `ENOTEMPTY` otherwise. A temporary file there may be in use: its writer finds the directory gone and
+/// starts again.
 pub(super) fn remove_hollow(dir: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
-    if leads(dir, name)? {
+    if has_objects(dir, name)? {
         return Err(Errno::NOTEMPTY);
     }
     remove_hollow_below(dir, name, 0)
@@ -357,7 +356,7 @@ fn remove_hollow_below(dir: BorrowedFd<'_>, name: &str, depth: usize) -> Result<
     gone(unlinkat(dir, name, AtFlags::REMOVEDIR))
 }
 
-/// All entries of a directory, read before any is removed.
+/// Reads all entries of a directory before any is removed.
 pub(super) fn entries(dir: &mut Dir, depth: usize) -> Result<Vec<(CString, FileType)>, Errno> {
     if depth > DEPTH {
         return Err(Errno::NAMETOOLONG);
@@ -374,7 +373,7 @@ pub(super) fn entries(dir: &mut Dir, depth: usize) -> Result<Vec<(CString, FileT
     Ok(found)
 }
 
-/// A removal whose aim was reached before counts as done.
+/// Treats the removal of a missing file as success.
 fn gone(removed: Result<(), Errno>) -> Result<(), Errno> {
     match removed {
         Err(Errno::NOENT) => Ok(()),
@@ -383,13 +382,13 @@ fn gone(removed: Result<(), Errno>) -> Result<(), Errno> {
     }
 }
 
-/// The path of the first thing below a directory that is neither file nor directory.
-fn oddity(dir: &mut Dir, depth: usize) -> Result<Option<String>, Errno> {
+/// Returns the path of the first special file below a directory.
+fn first_special_file(dir: &mut Dir, depth: usize) -> Result<Option<String>, Errno> {
     for (name, kind) in entries(dir, depth)? {
         let found = match kind {
             FileType::RegularFile => None,
             FileType::Directory => match enter(dir.fd()?, name.as_c_str())? {
-                Some(mut below) => oddity(&mut below, depth + 1)?.map(|path| format!("/{path}")),
+                Some(mut below) => first_special_file(&mut below, depth + 1)?.map(|path| format!("/{path}")),
                 None => None,
             },
             _ => Some(String::new()),
@@ -415,7 +414,7 @@ fn remove_below(dir: &mut Dir, kept: &[&str], depth: usize) -> Result<(), Errno>
                 }
                 gone(unlinkat(here, name.as_c_str(), AtFlags::REMOVEDIR))?;
             }
-            // It came after everything was looked at.
+            // It appeared after the check.
             _ => return Err(Errno::NOTEMPTY),
         }
     }

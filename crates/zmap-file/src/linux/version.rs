@@ -1,8 +1,8 @@
 //! The version of an object: its file, held open.
 //!
-//! While a file is open its inode number is not given to another, and no writer of ours changes a file in
-//! place: the object is unchanged as long as its name leads to the same inode. Device, inode and times alone
-//! would not do, because numbers are used again and clocks are coarse.
+//! While a file is open, its inode number is not reused, and this crate never changes a file in place. So the
+//! object is unchanged as long as its name leads to the same inode. Device, inode and times alone do not
+//! suffice, because numbers are reused and clocks are coarse.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use std::sync::Arc;
 use rustix::fs::{Stat, fstat};
 use rustix::io::Errno;
 
-use super::kept::Object;
+use super::open_files::OpenFile;
 
 /// The state of one object when it was read or written.
 #[derive(Debug)]
-pub(super) struct Mark {
-    file: Open,
+pub(super) struct FileVersion {
+    file: VersionFile,
     stat: Stat,
 }
 
-/// A file, perhaps one that is kept for others too.
+/// A file, owned or from the cache.
 #[derive(Debug)]
-enum Open {
+enum VersionFile {
     Own(OwnedFd),
-    Kept(Arc<Object>),
+    Kept(Arc<OpenFile>),
 }
 
-/// Both files are held open, so that equal numbers are of one file; state and time tell of who writes in place.
-impl PartialEq for Mark {
+/// Both files are open, so equal numbers mean one file; size and time reveal writes in place.
+impl PartialEq for FileVersion {
     fn eq(&self, other: &Self) -> bool {
         state(&self.stat) == state(&other.stat)
     }
@@ -37,40 +37,40 @@ fn state(stat: &Stat) -> impl PartialEq + use<> {
     (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
 }
 
-impl Mark {
-    /// The state of the object in `file` now.
+impl FileVersion {
+    /// Records the current state of the object in `file`.
     pub(super) fn of(file: OwnedFd) -> Result<Self, Errno> {
         let stat = fstat(&file)?;
-        Ok(Self { file: Open::Own(file), stat })
+        Ok(Self { file: VersionFile::Own(file), stat })
     }
 
-    /// The state of a kept object, as its name was looked up just now.
-    pub(super) fn kept(object: Arc<Object>, stat: Stat) -> Self {
-        Self { file: Open::Kept(object), stat }
+    /// Records the state of a cached object whose name was just looked up.
+    pub(super) fn kept(object: Arc<OpenFile>, stat: Stat) -> Self {
+        Self { file: VersionFile::Kept(object), stat }
     }
 
-    /// The file.
+    /// Returns the file.
     pub(super) fn file(&self) -> BorrowedFd<'_> {
         match &self.file {
-            Open::Own(file) => file.as_fd(),
-            Open::Kept(object) => object.as_fd(),
+            VersionFile::Own(file) => file.as_fd(),
+            VersionFile::Kept(object) => object.as_fd(),
         }
     }
 
-    /// Whether `found`, which a name leads to now, has the state that it had.
-    pub(super) fn is_like(&self, found: &Stat) -> bool {
+    /// Whether `found`, the current file of the name, has the recorded state.
+    pub(super) fn has_same_state(&self, found: &Stat) -> bool {
         state(&self.stat) == state(found)
     }
 
-    /// What was known of the file when the mark was made.
+    /// Returns the recorded state.
     pub(super) fn stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// Whether `found`, which a name leads to now, is the same object in the same state.
+    /// Whether `found`, the current file of the name, is the same object in the same state.
     ///
-    /// Length and time are a hint only: they tell of others who write in place.
-    pub(super) fn is(&self, found: &Stat) -> Result<bool, Errno> {
+    /// Size and time are only a hint of writes in place by other programs.
+    pub(super) fn is_current(&self, found: &Stat) -> Result<bool, Errno> {
         Ok(state(&self.stat) == state(found) && fstat(self.file())?.st_nlink > 0)
     }
 }

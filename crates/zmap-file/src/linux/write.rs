@@ -1,8 +1,8 @@
-//! Writing, changing, removing and moving objects.
+//! Writing, updating, deleting and renaming of objects.
 //!
-//! A new object appears by one link, which fails if there is one: a conditional creation, without a lock.
-//! Replacing takes the key's lock, compares if asked to, and renames; removing takes the lock too. So
-//! comparing and renaming is one step for everybody who keeps to this, in this process and in others.
+//! A new object appears by one link, which fails if the object exists: a conditional creation without a lock.
+//! Replacing takes the key's lock, compares if required, and renames; deleting takes the lock too. So compare
+//! and rename are one step for all processes that use this crate.
 
 use std::cell::Cell;
 use std::os::fd::BorrowedFd;
@@ -16,110 +16,120 @@ use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renamea
 use rustix::io::{Errno, retry_on_intr};
 
 use super::FileMap;
-use super::lock::Guard;
-use super::place::{Place, Stop, TRIES, is_gone};
-use super::stage::{Linked, Staged, Value};
-use super::version::Mark;
+use super::directory::{MAX_ROUNDS, ObjectDirectory, WriteStop, is_gone};
+use super::lock::KeyGuard;
+use super::stage::{LinkOutcome, ObjectValue, StagedFile};
+use super::version::FileVersion;
 use crate::names;
 
-/// Lost races after which [`FileMap::change`] keeps others out.
+/// The number of lost races after which [`FileMap::change`] takes the lock.
 const RACES: usize = 4;
 
-/// More scratch than this is not kept for the next batch.
+/// The largest scratch memory that a thread keeps.
 const KEEP: usize = 16 << 20;
 
 thread_local! {
-    /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
+    /// Taken while in use, because a thread that waits for a batch may run another one.
     static SCRATCH: Cell<(Key, Vec<u8>)> = const { Cell::new((Key::root(), Vec::new())) };
 }
 
-/// What a write may find.
+/// The state that a write accepts at its key.
 #[derive(Clone, Copy)]
-pub(super) enum Intent<'v> {
-    /// Anything.
+pub(super) enum WriteIntent<'v> {
+    /// Any state.
     Replace,
-    /// Anything; the caller holds the key's lock.
+    /// Any state; the caller holds the key's lock.
     ReplaceLocked,
-    /// Nothing.
+    /// No object.
     Create,
-    /// Nothing; the caller holds the key's lock.
+    /// No object; the caller holds the key's lock.
     CreateLocked,
-    /// This state.
-    Swap(&'v Mark),
+    /// This version.
+    Swap(&'v FileVersion),
 }
 
 impl FileMap {
-    /// What an expectation asks of a write.
-    pub(super) fn intent<'v>(&self, key: &Key, expect: Precondition<'v>) -> Result<Intent<'v>> {
+    /// Returns the intent for an expectation.
+    pub(super) fn intent<'v>(&self, key: &Key, expect: Precondition<'v>) -> Result<WriteIntent<'v>> {
         match expect {
-            Precondition::Absent => Ok(Intent::Create),
-            Precondition::Unchanged(version) => version.get::<Mark>().map(Intent::Swap).ok_or_else(|| {
+            Precondition::Absent => Ok(WriteIntent::Create),
+            Precondition::Unchanged(version) => version.get::<FileVersion>().map(WriteIntent::Swap).ok_or_else(|| {
                 let place = self.path.display();
-                ErrorKind::Inval.context(format!("{place}: key {:?}: a version of another map", key.as_str()))
+                ErrorKind::Inval.context(format!("{place}: key {:?}: the version belongs to another map", key.as_str()))
             }),
         }
     }
 
-    /// Writes one object, as far as `intent` allows.
-    pub(super) fn put_one(&self, key: &Key, value: &[u8], intent: Intent<'_>) -> Result<WriteOutcome> {
+    /// Writes one object if `intent` allows it.
+    pub(super) fn put_one(&self, key: &Key, value: &[u8], intent: WriteIntent<'_>) -> Result<WriteOutcome> {
         let mut place = None;
-        let written = self.put(key, Value::Bytes(value), intent, &mut place);
+        let written = self.put(key, ObjectValue::Bytes(value), intent, &mut place);
         self.leave(place);
         written
     }
 
-    /// Writes an object, as far as `intent` allows, in the directory of the one before if it is that.
-    fn put(&self, key: &Key, value: Value<'_>, intent: Intent<'_>, kept: &mut Option<Place>) -> Result<WriteOutcome> {
+    /// Writes an object if `intent` allows it; reuses the directory of the previous write if it is the same.
+    fn put(
+        &self,
+        key: &Key,
+        value: ObjectValue<'_>,
+        intent: WriteIntent<'_>,
+        kept: &mut Option<ObjectDirectory>,
+    ) -> Result<WriteOutcome> {
         self.want_writable("write", key)?;
         self.want_name(key)?;
-        for round in 0..TRIES {
+        for round in 0..MAX_ROUNDS {
             match self.try_put(key, value, intent, kept, round) {
                 Ok(written) => return Ok(written),
-                Err(Stop::Gone) => *kept = None,
-                Err(Stop::Failed(error)) => return Err(error),
+                Err(WriteStop::Gone) => *kept = None,
+                Err(WriteStop::Failed(error)) => return Err(error),
             }
         }
-        Err(self.restless(key))
+        Err(self.too_many_races(key))
     }
 
     fn try_put(
         &self,
         key: &Key,
-        value: Value<'_>,
-        intent: Intent<'_>,
-        kept: &mut Option<Place>,
+        value: ObjectValue<'_>,
+        intent: WriteIntent<'_>,
+        kept: &mut Option<ObjectDirectory>,
         round: usize,
-    ) -> Result<WriteOutcome, Stop> {
-        let mut calm = None;
+    ) -> Result<WriteOutcome, WriteStop> {
+        let mut directories_lock = None;
         let replaces = match intent {
-            // Where the directory is gone, so is the object: nothing is to be made for it.
-            Intent::Swap(_) => match self.find_place(key)? {
+            // Without its directory the object does not exist, and nothing needs to be made.
+            WriteIntent::Swap(_) => match self.find_directory(key)? {
                 Some(place) => {
                     *kept = Some(place);
                     true
                 }
                 None => return Ok(WriteOutcome::Conflict),
             },
-            Intent::ReplaceLocked => true,
-            // Whoever replaces one object mostly replaces the next: the attempt to create it can be spared.
-            Intent::Replace if round == 0 && self.replacing.load(Ordering::Relaxed) => true,
-            Intent::Replace | Intent::Create | Intent::CreateLocked => {
-                calm = self.calm(key, round)?;
+            WriteIntent::ReplaceLocked => true,
+            // After a replacement the next write usually replaces too, so the attempt to create is skipped.
+            WriteIntent::Replace if round == 0 && self.replacing.load(Ordering::Relaxed) => true,
+            WriteIntent::Replace | WriteIntent::Create | WriteIntent::CreateLocked => {
+                directories_lock = self.directories_lock(key, round)?;
                 false
             }
         };
-        let creates = matches!(intent, Intent::Create | Intent::CreateLocked);
+        let creates = matches!(intent, WriteIntent::Create | WriteIntent::CreateLocked);
         let place = self.place(key, kept)?;
         let dir = place.dir(self);
         let mut staged = self.stage(dir, key, value, replaces)?;
-        let linked = if replaces { Linked::Taken } else { self.put_new(&mut staged, dir, key, value, calm.is_some())? };
-        // Keys are not waited for while the directories are held.
-        drop(calm);
+        let linked = if replaces {
+            LinkOutcome::Taken
+        } else {
+            self.put_new(&mut staged, dir, key, value, directories_lock.is_some())?
+        };
+        // Releases the directories before waiting for a key.
+        drop(directories_lock);
         let done = match linked {
-            Linked::Done => true,
-            Linked::Taken if creates => false,
-            Linked::Taken | Linked::Refused => {
-                self.replacing.store(linked == Linked::Taken, Ordering::Relaxed);
+            LinkOutcome::Done => true,
+            LinkOutcome::Taken if creates => false,
+            LinkOutcome::Taken | LinkOutcome::Refused => {
+                self.replacing.store(linked == LinkOutcome::Taken, Ordering::Relaxed);
                 self.name(&mut staged, dir, key, value)?;
                 self.put_over(&mut staged, dir, key, intent)?
             }
@@ -127,56 +137,56 @@ impl FileMap {
         if !done {
             return Ok(WriteOutcome::Conflict);
         }
-        if !matches!(linked, Linked::Done) {
+        if !matches!(linked, LinkOutcome::Done) {
             self.kept.forget(key.as_str());
         }
         self.touched(place.path());
         Ok(WriteOutcome::Done(match intent {
-            Intent::Replace | Intent::ReplaceLocked => None,
-            _ => Mark::of(staged.file).ok().map(Version::scarce),
+            WriteIntent::Replace | WriteIntent::ReplaceLocked => None,
+            _ => FileVersion::of(staged.file).ok().map(Version::scarce),
         }))
     }
 
-    /// Puts a file where nothing is.
+    /// Puts a file at a key without an object.
     fn put_new<'p>(
         &self,
-        staged: &mut Staged<'p>,
+        staged: &mut StagedFile<'p>,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: Value<'_>,
-        calm: bool,
-    ) -> Result<Linked, Stop> {
-        for _ in 0..TRIES {
+        value: ObjectValue<'_>,
+        directories_lock: bool,
+    ) -> Result<LinkOutcome, WriteStop> {
+        for _ in 0..MAX_ROUNDS {
             let linked = self.link(staged, dir, key, value)?;
-            if linked != Linked::Taken || !self.clear_way(dir, key, calm)? {
+            if linked != LinkOutcome::Taken || !self.clear_target(dir, key, directories_lock)? {
                 return Ok(linked);
             }
         }
-        Err(self.restless(key).into())
+        Err(self.too_many_races(key).into())
     }
 
-    /// Puts a file where an object may be; `false` if that is not what was expected.
+    /// Puts a file at a key that may have an object; `false` if its state is not the expected one.
     fn put_over(
         &self,
-        staged: &mut Staged<'_>,
+        staged: &mut StagedFile<'_>,
         dir: BorrowedFd<'_>,
         key: &Key,
-        intent: Intent<'_>,
-    ) -> Result<bool, Stop> {
+        intent: WriteIntent<'_>,
+    ) -> Result<bool, WriteStop> {
         let (_, name) = names::split(key);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ROUNDS {
             let guard = match intent {
-                Intent::ReplaceLocked | Intent::CreateLocked => None,
-                _ => Some(self.hold(key)?),
+                WriteIntent::ReplaceLocked | WriteIntent::CreateLocked => None,
+                _ => Some(self.lock_key(key)?),
             };
             let expected = match intent {
-                Intent::Swap(mark) => {
+                WriteIntent::Swap(mark) => {
                     self.want_versions(key)?;
                     self.is_unchanged(dir, key, mark)?
                 }
-                Intent::Create | Intent::CreateLocked => self.clear_way(dir, key, false)?,
-                Intent::Replace | Intent::ReplaceLocked => {
-                    if self.clear_way(dir, key, false)? {
+                WriteIntent::Create | WriteIntent::CreateLocked => self.clear_target(dir, key, false)?,
+                WriteIntent::Replace | WriteIntent::ReplaceLocked => {
+                    if self.clear_target(dir, key, false)? {
                         self.replacing.store(false, Ordering::Relaxed);
                     }
                     true
@@ -189,33 +199,33 @@ impl FileMap {
             drop(guard);
             match renamed {
                 Ok(()) => {
-                    staged.arrived();
+                    staged.mark_renamed();
                     return Ok(true);
                 }
-                Err(Errno::NOENT) => return Err(Stop::Gone),
-                Err(_) if is_gone(dir) => return Err(Stop::Gone),
-                // A directory came between: the next round looks at it.
+                Err(Errno::NOENT) => return Err(WriteStop::Gone),
+                Err(_) if is_gone(dir) => return Err(WriteStop::Gone),
+                // A directory appeared; the next round handles it.
                 Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
                 Err(errno) => return Err(self.fail(key.as_str(), "replace", errno).into()),
             }
         }
-        Err(self.restless(key).into())
+        Err(self.too_many_races(key).into())
     }
 
-    fn hold(&self, key: &Key) -> Result<Guard<'_>> {
+    fn lock_key(&self, key: &Key) -> Result<KeyGuard<'_>> {
         self.locks.lock(self.root(), key.as_str()).map_err(|errno| self.fail(key.as_str(), "lock", errno))
     }
 
-    /// Whether a key still leads to the state of a mark.
-    fn is_unchanged(&self, dir: BorrowedFd<'_>, key: &Key, mark: &Mark) -> Result<bool> {
+    /// Whether a key still has the state of a version.
+    fn is_unchanged(&self, dir: BorrowedFd<'_>, key: &Key, mark: &FileVersion) -> Result<bool> {
         let fail = |errno| self.fail(key.as_str(), "look at", errno);
-        match self.look(dir, key)? {
-            Some(found) => mark.is(&found).map_err(fail),
+        match self.stat_object(dir, key)? {
+            Some(found) => mark.is_current(&found).map_err(fail),
             None => Ok(false),
         }
     }
 
-    fn look(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<Option<Stat>> {
+    fn stat_object(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<Option<Stat>> {
         match statat(dir, names::split(key).1, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),
@@ -223,14 +233,15 @@ impl FileMap {
         }
     }
 
-    /// Reads, changes and writes an object until nobody came between; after some lost races nobody can.
+    /// Reads, changes and writes an object until no other writer interferes; takes the lock after some lost
+    /// races.
     pub(super) fn change(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         self.want_versions(key)?;
         self.want_name(key)?;
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        for round in 0..TRIES {
-            // A creation takes no lock, so the object may appear even now: once it is there, the lock holds.
-            let guard = if round < RACES { None } else { Some(self.hold(key)?) };
+        for round in 0..MAX_ROUNDS {
+            // Creations take no lock, so an object may still appear; the lock protects it afterwards.
+            let guard = if round < RACES { None } else { Some(self.lock_key(key)?) };
             let range = ByteRange::first((limit as u64).saturating_add(1));
             let mark = self.read_vec(key, range, &mut old, true)?.flatten();
             if old.len() > limit {
@@ -239,16 +250,16 @@ impl FileMap {
             new.clear();
             change(mark.is_some().then_some(&old[..]), &mut new)?;
             let intent = match &mark {
-                None if guard.is_some() => Intent::CreateLocked,
-                None => Intent::Create,
-                Some(_) if guard.is_some() => Intent::ReplaceLocked,
-                Some(mark) => Intent::Swap(mark),
+                None if guard.is_some() => WriteIntent::CreateLocked,
+                None => WriteIntent::Create,
+                Some(_) if guard.is_some() => WriteIntent::ReplaceLocked,
+                Some(mark) => WriteIntent::Swap(mark),
             };
             if let WriteOutcome::Done(_) = self.put_one(key, &new, intent)? {
                 return Ok(());
             }
         }
-        Err(self.restless(key))
+        Err(self.too_many_races(key))
     }
 
     pub(super) fn delete_object(&self, key: &Key) -> Result<bool> {
@@ -256,13 +267,13 @@ impl FileMap {
         if key.is_root() || names::has_reserved(key) {
             return Ok(false);
         }
-        let Some(place) = self.find_place(key)? else { return Ok(false) };
+        let Some(place) = self.find_directory(key)? else { return Ok(false) };
         let (dir, (_, name)) = (place.dir(self), names::split(key));
-        // Looked at first without the lock, so that nothing is made for what is not there.
+        // Checks without the lock first, so that a missing object leaves no lock file.
         if !self.is_deletable(dir, key)? {
             return Ok(false);
         }
-        let guard = self.hold(key)?;
+        let guard = self.lock_key(key)?;
         if !self.is_deletable(dir, key)? {
             return Ok(false);
         }
@@ -280,7 +291,7 @@ impl FileMap {
     }
 
     fn is_deletable(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<bool> {
-        match self.look(dir, key)?.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+        match self.stat_object(dir, key)?.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             None | Some(FileType::Directory) => Ok(false),
             Some(FileType::RegularFile) => Ok(true),
             Some(FileType::Symlink) => Err(self.fail(key.as_str(), "delete", Errno::LOOP)),
@@ -288,7 +299,7 @@ impl FileMap {
         }
     }
 
-    /// Moves what is at or below `from`.
+    /// Moves the object at `from`, or all objects below it.
     pub(super) fn rename_all(&self, from: &Key, to: &Key) -> Result<()> {
         self.want_writable("rename", from)?;
         if from.is_root() || to.is_root() || names::has_reserved(from) {
@@ -300,13 +311,13 @@ impl FileMap {
             )));
         }
         self.want_name(to)?;
-        let taken = || self.collision(to.as_str(), "is taken");
+        let taken = || self.collision(to.as_str(), "already exists");
         if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() || self.is_taken(to)? {
             return Err(taken());
         }
-        for round in 0..TRIES {
-            let Some(source) = self.find_place(from)? else { return Ok(()) };
-            let Some(stat) = self.look(source.dir(self), from)? else { return Ok(()) };
+        for round in 0..MAX_ROUNDS {
+            let Some(source) = self.find_directory(from)? else { return Ok(()) };
+            let Some(stat) = self.stat_object(source.dir(self), from)? else { return Ok(()) };
             let is_file = match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => true,
                 FileType::Directory if self.leads_to_object(from.as_str())? => false,
@@ -314,16 +325,16 @@ impl FileMap {
                 FileType::Symlink => return Err(self.fail(from.as_str(), "move", Errno::LOOP)),
                 _ => return Err(self.refuse(from.as_str(), "is not a regular file")),
             };
-            let guard = if is_file { Some(self.hold(from)?) } else { None };
-            let calm = self.calm(from, round)?;
+            let guard = if is_file { Some(self.lock_key(from)?) } else { None };
+            let directories_lock = self.directories_lock(from, round)?;
             let mut target = None;
             let target = match self.place(to, &mut target) {
                 Ok(target) => target,
-                Err(Stop::Gone) => continue,
-                Err(Stop::Failed(error)) => return Err(error),
+                Err(WriteStop::Gone) => continue,
+                Err(WriteStop::Failed(error)) => return Err(error),
             };
             let moved = self.move_one(source.dir(self), from, target.dir(self), to, is_file);
-            drop((calm, guard));
+            drop((directories_lock, guard));
             match moved {
                 Ok(()) => {
                     self.kept.clear();
@@ -334,7 +345,7 @@ impl FileMap {
                     return Ok(());
                 }
                 Err(Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR | Errno::NOTDIR) => {
-                    if !self.clear_way(target.dir(self), to, false)? {
+                    if !self.clear_target(target.dir(self), to, false)? {
                         return Err(taken());
                     }
                 }
@@ -345,10 +356,10 @@ impl FileMap {
                 }
             }
         }
-        Err(self.restless(from))
+        Err(self.too_many_races(from))
     }
 
-    /// Whether an object is at or below a key.
+    /// Whether an object exists at or below a key.
     fn is_taken(&self, to: &Key) -> Result<bool> {
         match self.object_len(to) {
             Ok(len) => Ok(len.is_some()),
@@ -357,7 +368,7 @@ impl FileMap {
         }
     }
 
-    /// One rename that replaces nothing.
+    /// Renames without replacing.
     fn move_one(
         &self,
         from: BorrowedFd<'_>,
@@ -372,7 +383,7 @@ impl FileMap {
                 linkat(from, old, to, new, AtFlags::empty())?;
                 unlinkat(from, old, AtFlags::empty())
             }
-            // A directory replaces nothing but an empty one anyway.
+            // Renaming a directory can only replace an empty one.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => renameat(from, old, to, new),
             moved => moved,
         }
@@ -381,22 +392,22 @@ impl FileMap {
     /// Runs a batch of writes.
     pub(super) fn serve_writes(&self, job: &dyn WriteJob) {
         let in_parts = job.has_parts();
-        // The caller works too: writes begin sooner than threads that sleep, or are still being made, can.
+        // The caller works too, because writing starts sooner than on threads that sleep or do not exist yet.
         run_with_caller(job.threads(), &|| {
             let ((mut key, mut scratch), mut kept) = (SCRATCH.take(), None);
             while let Some(ticket) = job.next(&mut key) {
-                let mut store = |value: Value<'_>| match &ticket.precondition {
-                    None => self.put(&key, value, Intent::Replace, &mut kept),
+                let mut store = |value: ObjectValue<'_>| match &ticket.precondition {
+                    None => self.put(&key, value, WriteIntent::Replace, &mut kept),
                     Some(expect) => {
                         self.want_versions(&key)?;
                         self.put(&key, value, self.intent(&key, expect.as_precondition())?, &mut kept)
                     }
                 };
                 let outcome = match in_parts {
-                    true => store(Value::Parts(job, ticket.index)),
+                    true => store(ObjectValue::Parts(job, ticket.index)),
                     false => match job.value(ticket.index, &mut scratch) {
-                        Ok(Payload::Scratch) => store(Value::Bytes(&scratch)),
-                        Ok(Payload::Borrowed(bytes)) => store(Value::Bytes(bytes)),
+                        Ok(Payload::Scratch) => store(ObjectValue::Bytes(&scratch)),
+                        Ok(Payload::Borrowed(bytes)) => store(ObjectValue::Bytes(bytes)),
                         Err(error) => Err(error),
                     },
                 };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::names;
 
-/// Whether this system gives a meaning of its own to a name.
+/// Whether the system gives a name a special meaning.
 pub(super) fn is_special(segment: &str) -> bool {
     cfg!(windows) && (segment.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) || segment.ends_with(['.', ' ']))
 }
@@ -23,7 +23,8 @@ pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Names in a directory, and whether each is a directory (`None`: neither that nor a file). Empty if it is gone.
+/// Returns the names in a directory, and whether each is a directory (`None`: a special file). Empty if the
+/// directory is gone.
 pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, Option<bool>)>> {
     let found = match fs::read_dir(path) {
         Err(error) if is_absence(&error) => return Ok(Vec::new()),
@@ -38,7 +39,7 @@ pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, Option<bool>)>> 
         .collect()
 }
 
-/// Whether an object lies below a directory.
+/// Whether an object exists below a directory.
 pub(super) fn leads(path: &Path) -> io::Result<bool> {
     for (name, is_dir) in entries(path)? {
         let Some(name) = name.to_str().filter(|name| names::is_segment(name)) else { continue };
@@ -49,7 +50,7 @@ pub(super) fn leads(path: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Removes a directory below which there are only directories and temporaries of ours.
+/// Removes a directory that contains only directories and temporary files.
 pub(super) fn remove_hollow(path: &Path) -> io::Result<()> {
     for (name, is_dir) in entries(path)? {
         let below = path.join(&name);
@@ -74,14 +75,14 @@ pub(super) fn remove_temporaries(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The first thing below a directory that is neither file nor directory.
-pub(super) fn oddity(path: &Path) -> io::Result<Option<PathBuf>> {
+/// Returns the first special file below a directory.
+pub(super) fn first_special_file(path: &Path) -> io::Result<Option<PathBuf>> {
     for (name, is_dir) in entries(path)? {
         let below = path.join(name);
         match is_dir {
             Some(false) => {}
             Some(true) => {
-                if let Some(odd) = oddity(&below)? {
+                if let Some(odd) = first_special_file(&below)? {
                     return Ok(Some(odd));
                 }
             }

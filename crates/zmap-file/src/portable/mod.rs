@@ -1,8 +1,8 @@
 //! [`FileMap`] over [`std::fs`] alone, for systems other than Linux.
 //!
-//! The same guarantees at a higher price: paths are checked segment by segment, all changes go through one
-//! lock of the whole dataset, and a version is a copy of the bytes that were read (equal bytes make equal
-//! versions, which is harmless). A link that is put in a path after it was checked is not noticed.
+//! It has the same guarantees at a higher cost. Paths are checked segment by segment. All changes take one
+//! lock of the whole dataset. A version is a copy of the bytes; equal bytes make equal versions, which is
+//! harmless. A link that is placed in a path after its check is not noticed.
 
 mod dirs;
 
@@ -18,7 +18,7 @@ use nczarr_dispatch::{
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::names::{self, LOCK};
-use dirs::{entries, gone, is_absence, is_special, leads, oddity, remove_hollow, remove_temporaries};
+use dirs::{entries, first_special_file, gone, is_absence, is_special, leads, remove_hollow, remove_temporaries};
 
 /// A dataset in a directory.
 #[derive(Debug)]
@@ -31,16 +31,16 @@ pub struct FileMap {
 }
 
 /// The bytes of an object when it was read.
-struct Mark(Vec<u8>);
+struct BytesVersion(Vec<u8>);
 
-/// Keeps other threads and processes from changing the dataset; closing the file lets go.
-struct Guard<'m> {
+/// Locks the dataset against other threads and processes; closing the file unlocks.
+struct DatasetGuard<'m> {
     file: Option<File>,
     _held: MutexGuard<'m, ()>,
 }
 
-/// What is at a path.
-enum There {
+/// The kind of file at a path.
+enum PathKind {
     Nothing,
     Object(u64),
     Directory,
@@ -50,14 +50,14 @@ impl FileMap {
     /// Opens the dataset in the directory `path`. Changes nothing.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no directory, `NC_EACCESS` if it is read-only
-    /// although `writable` asks for more.
+    /// `NC_ENOTFOUND` if the path does not exist, `NC_ENOTNC` if it is not a directory, `NC_EACCESS` if it is
+    /// read-only and `writable` is set.
     pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         let fail = |error| Error::io(format!("cannot open {}", path.display()), error);
         let about = fs::metadata(path).map_err(fail)?;
         if !about.is_dir() {
-            return Err(ErrorKind::NotNc.context(format!("{} is no directory", path.display())));
+            return Err(ErrorKind::NotNc.context(format!("{} is not a directory", path.display())));
         }
         if writable && about.permissions().readonly() {
             return Err(fail(io::ErrorKind::PermissionDenied.into()));
@@ -71,19 +71,19 @@ impl FileMap {
         })
     }
 
-    /// Makes an empty dataset in the directory `path`, which may exist if it is empty.
+    /// Creates an empty dataset in the directory `path`, which may exist if it is empty.
     ///
-    /// With `replace`, what is in the directory is deleted first, if one of the given keys is in its root
-    /// and everything in it is a file or a directory.
+    /// With `replace`, deletes the contents of the directory first, if its root has one of the given keys and
+    /// it contains only files and directories.
     ///
     /// # Errors
-    /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if something else than
-    /// a directory is there; `NC_ENOTFOUND` if the directory it is to lie in is not there.
+    /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if the path is not a
+    /// directory; `NC_ENOTFOUND` if the parent directory does not exist.
     pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         match fs::create_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !path.is_dir() => {
-                return Err(ErrorKind::Exist.context(format!("{} exists and is no directory", path.display())));
+                return Err(ErrorKind::Exist.context(format!("{} exists and is not a directory", path.display())));
             }
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(Error::io(format!("cannot create {}", path.display()), error));
@@ -101,18 +101,18 @@ impl FileMap {
         let is_file = |marker: &&str| fs::symlink_metadata(path.join(marker)).is_ok_and(|about| about.is_file());
         if !markers.iter().any(is_file) {
             return Err(ErrorKind::Object.context(format!(
-                "{} is not empty and not recognisably a dataset: it holds none of {}",
+                "{} is not empty and not a recognised dataset (expected one of {})",
                 path.display(),
                 markers.join(", ")
             )));
         }
-        // The markers go last: a removal that was interrupted can be taken up again.
+        // The markers go last, so that an interrupted removal can be repeated.
         map.remove_tree(markers)?;
         map.remove_markers(markers)?;
         Ok(map)
     }
 
-    /// Removes from the root what is left when all else is gone.
+    /// Removes the markers from the root.
     fn remove_markers(&self, markers: &[&str]) -> Result<()> {
         for marker in markers {
             gone(fs::remove_file(self.path.join(marker))).map_err(|error| self.fail(marker, "remove", error))?;
@@ -120,16 +120,16 @@ impl FileMap {
         Ok(())
     }
 
-    /// Deletes the directory `path` and everything in it.
+    /// Deletes the directory `path` and its contents.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no directory; `NC_ECANTREMOVE` if it holds
-    /// something else than files and directories, and then nothing was deleted.
+    /// `NC_ENOTFOUND` if it does not exist; `NC_ENOTNC` if it is not a directory; `NC_ECANTREMOVE` if it
+    /// contains anything except files and directories; then nothing is deleted.
     pub fn remove(path: impl AsRef<Path>) -> Result<()> {
         Self::remove_last(path.as_ref(), &[])
     }
 
-    /// As [`FileMap::remove`]; what is recognised goes last: a removal that was interrupted can be taken up again.
+    /// As [`FileMap::remove`], but deletes the markers last, so that an interrupted removal can be repeated.
     pub(crate) fn remove_last(path: &Path, markers: &[&str]) -> Result<()> {
         let map = Self::open(path, true, &Options::default())?;
         map.remove_tree(markers)?;
@@ -138,7 +138,7 @@ impl FileMap {
         fs::remove_dir(fs::canonicalize(path).map_err(fail)?).map_err(fail)
     }
 
-    /// Where the dataset is.
+    /// Returns the directory of the dataset.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -157,40 +157,40 @@ impl FileMap {
         path
     }
 
-    /// What a key leads to, no link being followed on the way.
-    fn look(&self, key: &Key) -> Result<There> {
+    /// Returns the kind of file at a key, without following links.
+    fn path_kind(&self, key: &Key) -> Result<PathKind> {
         if names::has_reserved(key) || key.segments().any(is_special) {
-            return Ok(There::Nothing);
+            return Ok(PathKind::Nothing);
         }
         if !self.path.is_dir() {
             return Err(ErrorKind::NotFound.context(format!("{} has been removed", self.path.display())));
         }
-        let (mut path, mut there) = (self.path.clone(), There::Directory);
+        let (mut path, mut there) = (self.path.clone(), PathKind::Directory);
         for segment in key.segments() {
-            let There::Directory = there else { return Ok(There::Nothing) };
+            let PathKind::Directory = there else { return Ok(PathKind::Nothing) };
             path.push(segment);
             there = match fs::symlink_metadata(&path) {
-                Ok(about) if about.is_dir() => There::Directory,
-                Ok(about) if about.is_file() => There::Object(about.len()),
+                Ok(about) if about.is_dir() => PathKind::Directory,
+                Ok(about) if about.is_file() => PathKind::Object(about.len()),
                 Ok(_) => {
-                    return Err(self.refuse(ErrorKind::Access, key, "is or lies behind something else than a file"));
+                    return Err(self.refuse(ErrorKind::Access, key, "is or lies behind a special file"));
                 }
-                Err(error) if is_absence(&error) => return Ok(There::Nothing),
+                Err(error) if is_absence(&error) => return Ok(PathKind::Nothing),
                 Err(error) => return Err(self.fail(key.as_str(), "look at", error)),
             };
         }
         Ok(there)
     }
 
-    /// The length of an object; `NC_EEMPTY` for a prefix.
+    /// Returns the length of an object; `NC_EEMPTY` for a prefix.
     fn find(&self, key: &Key) -> Result<Option<u64>> {
-        match self.look(key)? {
-            There::Nothing => Ok(None),
-            There::Object(len) => Ok(Some(len)),
-            There::Directory if self.leads(key)? => {
-                Err(self.refuse(ErrorKind::Empty, key, "is a prefix and holds nothing"))
+        match self.path_kind(key)? {
+            PathKind::Nothing => Ok(None),
+            PathKind::Object(len) => Ok(Some(len)),
+            PathKind::Directory if self.leads(key)? => {
+                Err(self.refuse(ErrorKind::Empty, key, "is a prefix of objects, not an object"))
             }
-            There::Directory => Ok(None),
+            PathKind::Directory => Ok(None),
         }
     }
 
@@ -198,9 +198,9 @@ impl FileMap {
         leads(&self.place(key)).map_err(|error| self.fail(key.as_str(), "search", error))
     }
 
-    /// The names below a prefix; with `verified` only those of directories below which there is an object.
+    /// Returns the names below a prefix; with `verified` only directories that contain objects.
     fn entry_names(&self, prefix: &Key, verified: bool) -> Result<Vec<String>> {
-        let There::Directory = self.look(prefix)? else { return Ok(Vec::new()) };
+        let PathKind::Directory = self.path_kind(prefix)? else { return Ok(Vec::new()) };
         let fail = |error| self.fail(prefix.as_str(), "search", error);
         let place = self.place(prefix);
         let mut names = Vec::new();
@@ -214,9 +214,9 @@ impl FileMap {
         Ok(names)
     }
 
-    /// The names below a prefix that can be no segments of keys, as text to show.
+    /// Returns the names below a prefix that cannot be segments of keys, as text to show.
     fn unnamable_entries(&self, prefix: &Key) -> Result<Vec<String>> {
-        let There::Directory = self.look(prefix)? else { return Ok(Vec::new()) };
+        let PathKind::Directory = self.path_kind(prefix)? else { return Ok(Vec::new()) };
         let entries = entries(&self.place(prefix)).map_err(|error| self.fail(prefix.as_str(), "search", error))?;
         let shown = |(name, is_dir): &(OsString, Option<bool>)| {
             let leads = if (*is_dir)? { "/" } else { "" };
@@ -236,30 +236,30 @@ impl FileMap {
 
     fn want_name(&self, key: &Key) -> Result<()> {
         if key.is_root() {
-            return Err(self.refuse(ErrorKind::Object, key, "is the prefix of all and cannot hold an object"));
+            return Err(self.refuse(ErrorKind::Object, key, "is the root and cannot hold an object"));
         }
         if names::has_reserved(key) || key.segments().any(is_special) {
-            return Err(self.refuse(ErrorKind::Inval, key, "has a name that no file can have here"));
+            return Err(self.refuse(ErrorKind::Inval, key, "has a name that is not possible on this system"));
         }
         Ok(())
     }
 
-    fn hold(&self) -> io::Result<Guard<'_>> {
+    fn hold(&self) -> io::Result<DatasetGuard<'_>> {
         let held = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.exclusive {
-            return Ok(Guard { file: None, _held: held });
+            return Ok(DatasetGuard { file: None, _held: held });
         }
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path.join(LOCK))?;
         file.lock()?;
-        // Temporary files are only made under this lock, and the mark says that one is: its maker was stopped.
+        // Temporary files are made only under this lock, so a mark means that their maker crashed.
         if file.metadata()?.len() > 0 {
             remove_temporaries(&self.path)?;
             file.set_len(0)?;
         }
-        Ok(Guard { file: Some(file), _held: held })
+        Ok(DatasetGuard { file: Some(file), _held: held })
     }
 
-    /// Writes an object, if it is in the expected state.
+    /// Writes an object, if it has the expected state.
     fn put(&self, key: &Key, value: &[u8], expect: Option<Precondition<'_>>) -> Result<bool> {
         self.want(key, "written")?;
         self.want_name(key)?;
@@ -267,15 +267,15 @@ impl FileMap {
         let mark = |len| guard.file.as_ref().map_or(Ok(()), |file| file.set_len(len));
         mark(1).map_err(|error| self.fail(key.as_str(), "write", error))?;
         let done = self.put_held(key, value, expect);
-        // It is removed whatever became of it; if this fails, it is looked for once more.
+        // Removes the mark in any case; if that fails, the next writer searches once more.
         let _ = mark(0);
         drop(guard);
         done
     }
 
     fn put_held(&self, key: &Key, value: &[u8], expect: Option<Precondition<'_>>) -> Result<bool> {
-        let there = self.look(key)?;
-        if let There::Directory = there {
+        let there = self.path_kind(key)?;
+        if let PathKind::Directory = there {
             if self.leads(key)? {
                 return Err(self.refuse(ErrorKind::Object, key, "is a prefix of objects"));
             }
@@ -283,13 +283,13 @@ impl FileMap {
         }
         let expected = match expect {
             None => true,
-            Some(Precondition::Absent) => !matches!(there, There::Object(_)),
+            Some(Precondition::Absent) => !matches!(there, PathKind::Object(_)),
             Some(Precondition::Unchanged(version)) => {
-                let Some(Mark(bytes)) = version.get() else {
-                    return Err(self.refuse(ErrorKind::Inval, key, "was given a version of another map"));
+                let Some(BytesVersion(bytes)) = version.get() else {
+                    return Err(self.refuse(ErrorKind::Inval, key, "got a version of another map"));
                 };
                 let mut now = Vec::new();
-                matches!(there, There::Object(_)) && self.read(key, ByteRange::ALL, &mut now)? && now == *bytes
+                matches!(there, PathKind::Object(_)) && self.read(key, ByteRange::ALL, &mut now)? && now == *bytes
             }
         };
         if !expected {
@@ -313,16 +313,16 @@ impl FileMap {
         if self.durability == Durability::Fsync { file.sync_all() } else { Ok(()) }
     }
 
-    /// Makes the directories a key lies in.
+    /// Makes the directories of a key.
     fn make_dirs(&self, key: &Key) -> Result<()> {
         let mut here = Key::root();
         let segments: Vec<&str> = key.segments().collect();
         for segment in segments.iter().take(segments.len().saturating_sub(1)) {
             here.push(segment)?;
-            match self.look(&here)? {
-                There::Directory => {}
-                There::Object(_) => return Err(self.refuse(ErrorKind::Object, key, "lies below an object")),
-                There::Nothing => match fs::create_dir(self.place(&here)) {
+            match self.path_kind(&here)? {
+                PathKind::Directory => {}
+                PathKind::Object(_) => return Err(self.refuse(ErrorKind::Object, key, "lies below an object")),
+                PathKind::Nothing => match fs::create_dir(self.place(&here)) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(self.fail(key.as_str(), "make the directories of", error));
                     }
@@ -346,9 +346,9 @@ impl FileMap {
 
     fn remove_tree(&self, kept: &[&str]) -> Result<()> {
         let fail = |error| self.fail("", "remove what is below", error);
-        if let Some(odd) = oddity(&self.path).map_err(fail)? {
+        if let Some(odd) = first_special_file(&self.path).map_err(fail)? {
             return Err(ErrorKind::CantRemove.context(format!(
-                "{}: {} is neither file nor directory; nothing was removed",
+                "{}: {} is neither a file nor a directory; nothing was removed",
                 self.path.display(),
                 odd.display()
             )));
@@ -416,7 +416,7 @@ impl ZMap for FileMap {
         if !self.read(key, ByteRange::ALL, out)? {
             return Ok(None);
         }
-        let mark = Mark(out.clone());
+        let mark = BytesVersion(out.clone());
         out.truncate(limit);
         Ok(Some(Version::new(mark)))
     }
@@ -439,7 +439,11 @@ impl ZMap for FileMap {
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let done = self.put(key, value, Some(expect))?;
-        Ok(if done { WriteOutcome::Done(Some(Version::new(Mark(value.to_vec())))) } else { WriteOutcome::Conflict })
+        Ok(if done {
+            WriteOutcome::Done(Some(Version::new(BytesVersion(value.to_vec()))))
+        } else {
+            WriteOutcome::Conflict
+        })
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
@@ -449,7 +453,7 @@ impl ZMap for FileMap {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let found = self.read(key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
         if old.len() > limit {
-            return Err(self.refuse(ErrorKind::Io, key, &format!("holds more than the {limit} bytes allowed")));
+            return Err(self.refuse(ErrorKind::Io, key, &format!("is too long (expected at most {limit} bytes)")));
         }
         change(found.then_some(&old), &mut new)?;
         self.put_held(key, &new, None).map(|_| ())
@@ -457,7 +461,7 @@ impl ZMap for FileMap {
 
     fn delete(&self, key: &Key) -> Result<bool> {
         self.want(key, "deleted")?;
-        let There::Object(_) = self.look(key)? else { return Ok(false) };
+        let PathKind::Object(_) = self.path_kind(key)? else { return Ok(false) };
         let _guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
         match fs::remove_file(self.place(key)) {
             Ok(()) => {}
@@ -477,21 +481,21 @@ impl ZMap for FileMap {
         self.want_name(to)?;
         let _guard = self.hold().map_err(|error| self.fail(from.as_str(), "lock", error))?;
         let nested = from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some();
-        let taken = match self.look(to)? {
-            There::Nothing => false,
-            There::Object(_) => true,
-            There::Directory => self.leads(to)?,
+        let taken = match self.path_kind(to)? {
+            PathKind::Nothing => false,
+            PathKind::Object(_) => true,
+            PathKind::Directory => self.leads(to)?,
         };
         if nested || taken {
-            return Err(self.refuse(ErrorKind::Object, to, "is taken"));
+            return Err(self.refuse(ErrorKind::Object, to, "already exists"));
         }
-        match self.look(from)? {
-            There::Nothing => return Ok(()),
-            There::Directory if !self.leads(from)? => return Ok(()),
+        match self.path_kind(from)? {
+            PathKind::Nothing => return Ok(()),
+            PathKind::Directory if !self.leads(from)? => return Ok(()),
             _ => {}
         }
         self.make_dirs(to)?;
-        if let There::Directory = self.look(to)? {
+        if let PathKind::Directory = self.path_kind(to)? {
             remove_hollow(&self.place(to)).map_err(|error| self.fail(to.as_str(), "clear the place of", error))?;
         }
         fs::rename(self.place(from), self.place(to)).map_err(|error| self.fail(from.as_str(), "move", error))?;

@@ -1,12 +1,12 @@
 //! The map over directories: the suite every map goes through, and what only a directory can do.
 #![cfg(target_os = "linux")]
 
-mod odd;
-mod oracle;
-mod parts;
-mod pieces;
-mod places;
+mod directory_changes;
+mod partial_reads;
 mod processes;
+mod random_operations;
+mod special_files;
+mod streamed_reads;
 
 use std::path::PathBuf;
 use std::sync::Arc;

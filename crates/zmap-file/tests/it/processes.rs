@@ -29,7 +29,7 @@ fn start(task: &str, dataset: &Path) -> Child {
         .unwrap()
 }
 
-/// What a started process does.
+/// The task of a child process.
 #[test]
 fn child() {
     let (Ok(task), Some(dataset)) = (env::var(TASK), env::var_os(DATASET)) else { return };
@@ -134,7 +134,7 @@ fn a_killed_process_leaves_whole_objects() {
             let object = read(&map, key.as_str()).unwrap();
             assert!(object == whole(object[0]), "{key} after {lines} lines: {} bytes", object.len());
         }
-        // What it said it wrote is there.
+        // Every reported write exists.
         for i in (0..lines as u64).filter(|i| i % 4 != 0) {
             assert_eq!(read(&map, &format!("new/{i}/0")).unwrap(), whole((i % 251) as u8));
         }
@@ -143,7 +143,7 @@ fn a_killed_process_leaves_whole_objects() {
             map.write(&Key::new(key).unwrap(), &whole(1)).unwrap();
         }
     }
-    // What it left behind is in nobody's way.
+    // Its leftovers disturb no writer.
     for key in map.list(&Key::root()).unwrap() {
         assert!(map.delete(&key).unwrap());
     }

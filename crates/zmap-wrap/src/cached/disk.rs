@@ -1,8 +1,9 @@
-//! [`Disk`]: what is kept, in a directory: a folder per map, a folder per key in it, a file per answer.
+//! [`DiskStore`]: cached answers in a directory, with a folder per map, a folder per key in it, and a file
+//! per answer.
 //!
-//! A file appears whole (it is renamed into its place) and says of itself which map, key and part it answers, under a
-//! checksum: what is damaged, cut short or another's is not taken for an answer. Folders that are to go are renamed
-//! first, so that forgetting is one step. Nothing is ever touched but what has such names.
+//! A file appears by rename and contains map, key and part with a checksum. A damaged, truncated or foreign
+//! file is not used. Folders are renamed before they are deleted, so that forgetting is one step. Only files
+//! with such names are ever touched.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -15,18 +16,18 @@ use nczarr_dispatch::Key;
 use nczarr_model::{Error, ErrorKind, Result};
 use tempfile::NamedTempFile;
 
-use super::part::Part;
-use super::shelf::Kept;
+use super::answer_store::CachedAnswer;
+use super::part::ObjectPart;
 
-/// What stands first in each file.
+/// The first bytes of each file.
 const MAGIC: &[u8; 8] = b"nczcach1";
 
-/// Names of what is on its way out, and of what is on its way in.
-const GONE: &str = ".nczarr-gone-";
-const COMING: &str = ".nczarr-coming-";
+/// Prefixes of folders that are being deleted and of files that are being written.
+const DELETED_PREFIX: &str = ".nczarr-gone-";
+const PARTIAL_PREFIX: &str = ".nczarr-coming-";
 
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(super) struct DiskStore {
     folder: PathBuf,
     /// The folder of this map.
     own: PathBuf,
@@ -34,23 +35,26 @@ pub(super) struct Disk {
     budget: u64,
     /// The most bytes of an answer.
     largest: usize,
-    /// Bytes in the folder, as far as is known.
+    /// Bytes in the folder, as far as known.
     bytes: AtomicU64,
 }
 
-/// A file that is complete but not in its place.
-pub(super) struct Staged {
+/// A complete file that is not in its place yet.
+pub(super) struct PartialFile {
     file: NamedTempFile,
     folder: PathBuf,
     place: PathBuf,
     len: u64,
 }
 
-impl Disk {
+impl DiskStore {
     pub(super) fn open(folder: &Path, identity: &str, budget: u64, largest: usize) -> Result<Self> {
         let fail = |error| Error::io(folder.display().to_string(), error);
         if identity.len() > 1 << 16 {
-            return Err(ErrorKind::Inval.context(format!("a name of a map of {} bytes", identity.len())));
+            return Err(ErrorKind::Inval.context(format!(
+                "the identity is too long (expected at most 65536 bytes, found {})",
+                identity.len()
+            )));
         }
         fs::create_dir_all(folder).map_err(fail)?;
         let folder = folder.canonicalize().map_err(fail)?;
@@ -69,7 +73,7 @@ impl Disk {
         self.own.join(name_of(key.as_str().as_bytes()))
     }
 
-    pub(super) fn get(&self, key: &Key, part: Part) -> Option<Kept> {
+    pub(super) fn get(&self, key: &Key, part: ObjectPart) -> Option<CachedAnswer> {
         let place = self.folder_of(key).join(part.to_string());
         let head = self.head(key, part);
         let most = (MAGIC.len() + 4 + head.len() + 1).checked_add(self.largest)? as u64;
@@ -82,7 +86,7 @@ impl Disk {
             let _ = fs::remove_file(&place);
             return None;
         };
-        // Names are short sums: another map, key or part may have the same.
+        // File names are hashes; another map, key or part may collide.
         let rest = answer.strip_prefix(&head[..])?;
         match rest.split_first()? {
             (0, []) => Some(None),
@@ -91,7 +95,7 @@ impl Disk {
         }
     }
 
-    pub(super) fn stage(&self, key: &Key, part: Part, bytes: Option<&[u8]>) -> Option<Staged> {
+    pub(super) fn stage(&self, key: &Key, part: ObjectPart, bytes: Option<&[u8]>) -> Option<PartialFile> {
         let (head, there) = (self.head(key, part), [u8::from(bytes.is_some())]);
         let bytes = bytes.unwrap_or_default();
         let mut sum = crc32fast::Hasher::new();
@@ -102,7 +106,7 @@ impl Disk {
             return None;
         }
         let write = || -> io::Result<NamedTempFile> {
-            let mut file = tempfile::Builder::new().prefix(COMING).tempfile_in(&self.folder)?;
+            let mut file = tempfile::Builder::new().prefix(PARTIAL_PREFIX).tempfile_in(&self.folder)?;
             for piece in [&MAGIC[..], &sum, &head, &there, bytes] {
                 file.write_all(piece)?;
             }
@@ -110,16 +114,16 @@ impl Disk {
         };
         let folder = self.folder_of(key);
         match write() {
-            Ok(file) => Some(Staged { file, place: folder.join(part.to_string()), folder, len }),
+            Ok(file) => Some(PartialFile { file, place: folder.join(part.to_string()), folder, len }),
             Err(error) => {
-                tracing::warn!(folder = %self.folder.display(), %error, "nothing can be kept in the cache");
+                tracing::warn!(folder = %self.folder.display(), %error, "the answer cannot be cached");
                 None
             }
         }
     }
 
-    pub(super) fn settle(&self, staged: Staged) {
-        let Staged { file, folder, place, len } = staged;
+    pub(super) fn settle(&self, staged: PartialFile) {
+        let PartialFile { file, folder, place, len } = staged;
         if fs::create_dir_all(folder).is_ok() && file.persist(place).is_ok() {
             self.bytes.fetch_add(len, Relaxed);
         }
@@ -133,43 +137,43 @@ impl Disk {
         self.take_away(&self.own)
     }
 
-    /// Takes a folder out of its place in one step, and then deletes it.
+    /// Renames a folder away in one step, and then deletes it.
     fn take_away(&self, folder: &Path) -> Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("{GONE}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let name = format!("{DELETED_PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
         let gone = self.folder.join(name);
         match fs::rename(folder, &gone) {
             Ok(()) => {
-                // What is left is deleted when the cache is opened again.
+                // Opening the cache deletes the rest.
                 let _ = fs::remove_dir_all(&gone);
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::io(format!("{}: cannot be taken out of the cache", folder.display()), error)),
+            Err(error) => Err(Error::io(format!("{}: cannot remove from the cache", folder.display()), error)),
         }
     }
 
-    /// Deletes what others left on its way in or out.
+    /// Deletes leftovers of interrupted deletions and writes.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let name = name.to_string_lossy();
-            if name.starts_with(GONE) {
+            if name.starts_with(DELETED_PREFIX) {
                 let _ = fs::remove_dir_all(path);
-            } else if name.starts_with(COMING) && is_old(&entry) {
+            } else if name.starts_with(PARTIAL_PREFIX) && is_old(&entry) {
                 let _ = fs::remove_file(path);
             }
         }
     }
 
-    /// Gives up what is beyond the budget.
+    /// Evicts files beyond the budget.
     pub(super) fn trim(&self) {
         if self.bytes() > self.budget {
             self.count();
         }
     }
 
-    /// Counts what is there; if it is more than the budget the oldest goes until a quarter is free.
+    /// Counts the files; beyond the budget, deletes the oldest until a quarter is free.
     fn count(&self) {
         let mut files = Vec::new();
         for map in folders(&self.folder) {
@@ -192,7 +196,7 @@ impl Disk {
                 }
                 if fs::remove_file(&path).is_ok() {
                     bytes -= len;
-                    // Only if it is empty.
+                    // Removes the folder only if it is empty.
                     let _ = path.parent().map(fs::remove_dir);
                 }
             }
@@ -200,8 +204,8 @@ impl Disk {
         self.bytes.store(bytes, Relaxed);
     }
 
-    /// What a file says of itself.
-    fn head(&self, key: &Key, part: Part) -> Vec<u8> {
+    /// Returns the description at the start of a file.
+    fn head(&self, key: &Key, part: ObjectPart) -> Vec<u8> {
         let mut head = Vec::new();
         for text in [&self.identity, key.as_str(), &part.to_string()] {
             head.extend_from_slice(&(text.len() as u64).to_le_bytes());
@@ -211,13 +215,13 @@ impl Disk {
     }
 }
 
-/// What is under the checksum of a file, if that is right.
+/// Returns the bytes under the checksum of a file, if it is correct.
 fn answer(file: &[u8]) -> Option<&[u8]> {
     let (sum, rest) = file.strip_prefix(MAGIC)?.split_first_chunk()?;
     (crc32fast::hash(rest) == u32::from_le_bytes(*sum)).then_some(rest)
 }
 
-/// The folders in a folder of the cache that it may have made itself.
+/// Returns the folders that the cache may have made.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let named = |entry: &fs::DirEntry| {
         let name = entry.file_name();
@@ -227,13 +231,13 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().filter(named).map(|entry| entry.path()).collect()
 }
 
-/// Whether something lies there longer than anybody takes to write it.
+/// Whether a file is older than any write takes.
 fn is_old(entry: &fs::DirEntry) -> bool {
     let age = entry.metadata().and_then(|about| about.modified()).ok().and_then(|then| then.elapsed().ok());
     age.is_some_and(|age| age.as_secs() > 3600)
 }
 
-/// A name for a folder: FNV-1a of 128 bits, in hexadecimal.
+/// Returns the name of a folder: FNV-1a of 128 bits, in hexadecimal.
 fn name_of(bytes: &[u8]) -> String {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -245,15 +249,15 @@ fn name_of(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn open(folder: &Path, identity: &str) -> Disk {
-        Disk::open(folder, identity, 10_000, 5000).unwrap()
+    fn open(folder: &Path, identity: &str) -> DiskStore {
+        DiskStore::open(folder, identity, 10_000, 5000).unwrap()
     }
 
-    fn put(disk: &Disk, key: &str, part: Part, bytes: Option<&[u8]>) {
+    fn put(disk: &DiskStore, key: &str, part: ObjectPart, bytes: Option<&[u8]>) {
         disk.settle(disk.stage(&Key::new(key).unwrap(), part, bytes).unwrap());
     }
 
-    fn get(disk: &Disk, key: &str, part: Part) -> Option<Option<Vec<u8>>> {
+    fn get(disk: &DiskStore, key: &str, part: ObjectPart) -> Option<Option<Vec<u8>>> {
         disk.get(&Key::new(key).unwrap(), part).map(|kept| kept.map(|bytes| bytes.to_vec()))
     }
 
@@ -272,21 +276,21 @@ mod tests {
     fn what_is_kept_is_there_the_next_time_for_the_same_map() {
         let dir = tempfile::tempdir().unwrap();
         let disk = open(dir.path(), "one");
-        put(&disk, "a/b", Part::All, Some(b"abc"));
-        put(&disk, "a/b", Part::Range(1, 2), Some(b""));
-        put(&disk, "c", Part::All, None);
+        put(&disk, "a/b", ObjectPart::All, Some(b"abc"));
+        put(&disk, "a/b", ObjectPart::Range(1, 2), Some(b""));
+        put(&disk, "c", ObjectPart::All, None);
         drop(disk);
         let again = open(dir.path(), "one");
         assert!(again.bytes() > 0);
-        assert_eq!(get(&again, "a/b", Part::All), Some(Some(b"abc".to_vec())));
-        assert_eq!(get(&again, "a/b", Part::Range(1, 2)), Some(Some(vec![])));
-        assert_eq!(get(&again, "a/b", Part::Range(1, 3)), None);
-        assert_eq!(get(&again, "c", Part::All), Some(None));
+        assert_eq!(get(&again, "a/b", ObjectPart::All), Some(Some(b"abc".to_vec())));
+        assert_eq!(get(&again, "a/b", ObjectPart::Range(1, 2)), Some(Some(vec![])));
+        assert_eq!(get(&again, "a/b", ObjectPart::Range(1, 3)), None);
+        assert_eq!(get(&again, "c", ObjectPart::All), Some(None));
         let other = open(dir.path(), "two");
-        assert_eq!(get(&other, "a/b", Part::All), None);
+        assert_eq!(get(&other, "a/b", ObjectPart::All), None);
         other.clear().unwrap();
         again.forget(&Key::new("a/b").unwrap()).unwrap();
-        assert_eq!((get(&again, "a/b", Part::All), get(&again, "c", Part::All)), (None, Some(None)));
+        assert_eq!((get(&again, "a/b", ObjectPart::All), get(&again, "c", ObjectPart::All)), (None, Some(None)));
         again.clear().unwrap();
         assert!(files(dir.path()).is_empty());
         again.clear().unwrap();
@@ -297,10 +301,10 @@ mod tests {
     fn a_file_of_another_is_no_answer() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (open(dir.path(), "one"), open(dir.path(), "two"));
-        put(&one, "a", Part::All, Some(b"abc"));
+        put(&one, "a", ObjectPart::All, Some(b"abc"));
         // As if the sums of both names were the same.
         fs::rename(&one.own, &two.own).unwrap();
-        assert_eq!(get(&two, "a", Part::All), None);
+        assert_eq!(get(&two, "a", ObjectPart::All), None);
         assert_eq!(files(dir.path()).len(), 1, "it is not damaged");
     }
 
@@ -308,7 +312,7 @@ mod tests {
     fn damage_is_found_at_every_byte_and_every_length() {
         let dir = tempfile::tempdir().unwrap();
         let disk = open(dir.path(), "map");
-        put(&disk, "key", Part::All, Some(b"some bytes"));
+        put(&disk, "key", ObjectPart::All, Some(b"some bytes"));
         let place = files(dir.path()).remove(0);
         let sound = fs::read(&place).unwrap();
         let mut damaged: Vec<Vec<u8>> = (0..sound.len()).map(|len| sound[..len].to_vec()).collect();
@@ -323,11 +327,11 @@ mod tests {
         damaged.push(vec![0; 20_000]);
         for bytes in damaged {
             fs::write(&place, &bytes).unwrap();
-            assert_eq!(get(&disk, "key", Part::All), None, "{bytes:?}");
+            assert_eq!(get(&disk, "key", ObjectPart::All), None, "{bytes:?}");
             assert!(!place.exists(), "{bytes:?}");
         }
         fs::write(&place, &sound).unwrap();
-        assert_eq!(get(&disk, "key", Part::All), Some(Some(b"some bytes".to_vec())));
+        assert_eq!(get(&disk, "key", ObjectPart::All), Some(Some(b"some bytes".to_vec())));
     }
 
     #[test]
@@ -338,23 +342,26 @@ mod tests {
         fs::write(theirs.join("big"), [0; 50_000]).unwrap();
         let disk = open(dir.path(), "map");
         for i in 0..100 {
-            put(&disk, &format!("{i}"), Part::All, Some(&[7; 1000]));
+            put(&disk, &format!("{i}"), ObjectPart::All, Some(&[7; 1000]));
             disk.trim();
             let there: u64 =
                 folders(dir.path()).iter().flat_map(|map| files(map)).map(|file| file.metadata().unwrap().len()).sum();
             assert!(there <= 10_000 && disk.bytes() == there, "{there} bytes, {} known", disk.bytes());
         }
-        assert!(get(&disk, "99", Part::All).is_some());
-        assert!(disk.stage(&Key::new("x").unwrap(), Part::All, Some(&[0; 10_000])).is_none(), "more than the budget");
+        assert!(get(&disk, "99", ObjectPart::All).is_some());
+        assert!(
+            disk.stage(&Key::new("x").unwrap(), ObjectPart::All, Some(&[0; 10_000])).is_none(),
+            "more than the budget"
+        );
         assert!(theirs.join("big").exists());
     }
 
     #[test]
     fn what_was_left_on_its_way_out_goes() {
         let dir = tempfile::tempdir().unwrap();
-        let left = dir.path().join(format!("{GONE}1-2"));
+        let left = dir.path().join(format!("{DELETED_PREFIX}1-2"));
         fs::create_dir_all(left.join("x")).unwrap();
-        let coming = dir.path().join(format!("{COMING}x"));
+        let coming = dir.path().join(format!("{PARTIAL_PREFIX}x"));
         fs::write(&coming, "").unwrap();
         open(dir.path(), "map");
         assert!(!left.exists());

@@ -1,4 +1,5 @@
-//! Batches over a cache: what is kept is answered when the map inside asks for the next ticket, the rest goes on to it.
+//! Batches over a cache: cached tickets are answered when the inner map asks for the next one; the others go
+//! to it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,38 +9,38 @@ use nczarr_dispatch::{
 };
 use nczarr_model::Result;
 
-use super::gate::{Seen, Writing};
-use super::part::Part;
-use super::{Answer, Cached};
+use super::in_flight::{SlotState, WriterGuard};
+use super::part::ObjectPart;
+use super::{CacheAnswer, Cached};
 
-/// Tickets that the map inside has, by their index.
-type Out<T> = Mutex<HashMap<usize, T>>;
+/// Tickets that the inner map holds, by index.
+type Outstanding<T> = Mutex<HashMap<usize, T>>;
 
-fn add<T>(out: &Out<T>, index: usize, what: T) {
+fn add<T>(out: &Outstanding<T>, index: usize, what: T) {
     out.lock().unwrap_or_else(PoisonError::into_inner).insert(index, what);
 }
 
-fn take<T>(out: &Out<T>, index: usize) -> Option<T> {
+fn take<T>(out: &Outstanding<T>, index: usize) -> Option<T> {
     out.lock().unwrap_or_else(PoisonError::into_inner).remove(&index)
 }
 
 pub(super) struct CachedReads<'a> {
     cached: &'a Cached,
     inner: &'a dyn ReadJob,
-    out: Out<(Key, Part, Option<Seen>)>,
+    out: Outstanding<(Key, ObjectPart, Option<SlotState>)>,
 }
 
 impl<'a> CachedReads<'a> {
     pub(super) fn new(cached: &'a Cached, inner: &'a dyn ReadJob) -> Self {
-        Self { cached, inner, out: Out::default() }
+        Self { cached, inner, out: Outstanding::default() }
     }
 
-    /// Gives a ticket back if what it wants is kept; else the ticket, and what its answer is to be taken for.
+    /// Answers a ticket from the cache; returns it if that is not possible.
     fn serve<'j>(&'j self, key: &Key, ticket: ReadTicket<'j>) -> Option<ReadTicket<'j>> {
         if ticket.versioned {
             return Some(ticket);
         }
-        let part = Part::of_ranges(&ticket.ranges);
+        let part = ObjectPart::of_ranges(&ticket.ranges);
         let (answer, seen) = self.cached.find(key, part);
         let found = match &answer {
             None => {
@@ -48,13 +49,13 @@ impl<'a> CachedReads<'a> {
                 }
                 return Some(ticket);
             }
-            Some(Answer::Absent) => {
+            Some(CacheAnswer::Absent) => {
                 self.cached.hit(0);
                 self.inner.done(ticket, Ok(None));
                 return None;
             }
-            Some(Answer::Whole(bytes)) => ticket.ranges.cut(key, bytes, ticket.limit),
-            Some(Answer::Part(bytes)) => ticket.check_len(key, bytes.len() as u64).map(|()| (&**bytes).into()),
+            Some(CacheAnswer::Whole(bytes)) => ticket.ranges.cut(key, bytes, ticket.limit),
+            Some(CacheAnswer::Part(bytes)) => ticket.check_len(key, bytes.len() as u64).map(|()| (&**bytes).into()),
         };
         self.cached.hit(found.as_ref().map_or(0, |bytes| bytes.len()));
         match found {
@@ -84,7 +85,7 @@ impl ReadJob for CachedReads<'_> {
         }
     }
 
-    /// What is kept is kept whole.
+    /// The cache needs whole answers, so no sinks.
     fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
@@ -92,11 +93,13 @@ impl ReadJob for CachedReads<'_> {
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         if let Some((key, part, seen)) = take(&self.out, ticket.index) {
             match (&found, &ticket.into) {
-                (Ok(Some((ReadOutcome::Bytes(bytes), _))), _) => self.cached.learn(&key, part, Some(bytes), seen),
-                (Ok(Some((ReadOutcome::InPlace, _))), Some(into)) => {
-                    self.cached.learn(&key, part, Some(into.filled()), seen);
+                (Ok(Some((ReadOutcome::Bytes(bytes), _))), _) => {
+                    self.cached.record_answer(&key, part, Some(bytes), seen)
                 }
-                (Ok(None), _) => self.cached.learn(&key, part, None, seen),
+                (Ok(Some((ReadOutcome::InPlace, _))), Some(into)) => {
+                    self.cached.record_answer(&key, part, Some(into.filled()), seen);
+                }
+                (Ok(None), _) => self.cached.record_answer(&key, part, None, seen),
                 _ => {}
             }
         }
@@ -104,21 +107,21 @@ impl ReadJob for CachedReads<'_> {
     }
 }
 
-/// Writes of which the cache knows as long as they last.
-pub(super) struct WatchedWrites<'a> {
+/// A batch of writes that invalidates the cache while each write lasts.
+pub(super) struct TrackedWrites<'a> {
     cached: &'a Cached,
     inner: &'a dyn WriteJob,
-    out: Out<Writing<'a>>,
+    out: Outstanding<WriterGuard<'a>>,
 }
 
-impl<'a> WatchedWrites<'a> {
+impl<'a> TrackedWrites<'a> {
     pub(super) fn new(cached: &'a Cached, inner: &'a dyn WriteJob) -> Self {
-        Self { cached, inner, out: Out::default() }
+        Self { cached, inner, out: Outstanding::default() }
     }
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl WriteJob for WatchedWrites<'_> {
+impl WriteJob for TrackedWrites<'_> {
     fn threads(&self) -> usize {
         self.inner.threads()
     }
@@ -149,7 +152,7 @@ impl WriteJob for WatchedWrites<'_> {
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
-        // Nobody is told before the cache knows.
+        // The cache must know before the caller does.
         drop(take(&self.out, ticket.index));
         self.inner.done(ticket, outcome);
     }

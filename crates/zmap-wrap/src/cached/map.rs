@@ -5,9 +5,9 @@ use nczarr_dispatch::{
 };
 use nczarr_model::Result;
 
-use super::job::{CachedReads, WatchedWrites};
-use super::part::Part;
-use super::{Answer, Cached};
+use super::job::{CachedReads, TrackedWrites};
+use super::part::ObjectPart;
+use super::{CacheAnswer, Cached};
 
 #[deny(clippy::missing_trait_methods)]
 impl ZMap for Cached {
@@ -17,11 +17,11 @@ impl ZMap for Cached {
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         match self.find(key, None).0 {
-            Some(Answer::Whole(bytes)) => {
+            Some(CacheAnswer::Whole(bytes)) => {
                 self.hit(0);
                 Ok(Some(bytes.len() as u64))
             }
-            Some(Answer::Absent) => {
+            Some(CacheAnswer::Absent) => {
                 self.hit(0);
                 Ok(None)
             }
@@ -30,19 +30,19 @@ impl ZMap for Cached {
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let part = Part::of(range);
+        let part = ObjectPart::of(range);
         let (answer, seen) = self.find(key, Some(part));
         let bytes = match &answer {
-            Some(Answer::Whole(bytes)) => part.cut(bytes),
-            Some(Answer::Part(bytes)) => bytes,
-            Some(Answer::Absent) => {
+            Some(CacheAnswer::Whole(bytes)) => part.cut(bytes),
+            Some(CacheAnswer::Part(bytes)) => bytes,
+            Some(CacheAnswer::Absent) => {
                 self.hit(0);
                 out.clear();
                 return Ok(false);
             }
             None => {
                 let found = self.inner.read(key, range, out)?;
-                self.learn(key, part, found.then_some(out), seen);
+                self.record_answer(key, part, found.then_some(out), seen);
                 return Ok(found);
             }
         };
@@ -87,7 +87,7 @@ impl ZMap for Cached {
         match self.find(key, None).0 {
             Some(answer) => {
                 self.hit(0);
-                Ok(!matches!(answer, Answer::Absent))
+                Ok(!matches!(answer, CacheAnswer::Absent))
             }
             None => self.inner.exists(key),
         }
@@ -114,24 +114,24 @@ impl ZMap for Cached {
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
-        let _writing = self.begin_every()?;
+        let _writing = self.begin_all()?;
         self.inner.rename(from, to)
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
-        let part = Part::of(ByteRange::new(offset, out.capacity() as u64));
+        let part = ObjectPart::of(ByteRange::new(offset, out.capacity() as u64));
         let (answer, seen) = self.find(key, Some(part));
         let bytes = match &answer {
-            Some(Answer::Whole(bytes)) => part.cut(bytes),
-            Some(Answer::Part(bytes)) => bytes,
-            Some(Answer::Absent) => {
+            Some(CacheAnswer::Whole(bytes)) => part.cut(bytes),
+            Some(CacheAnswer::Part(bytes)) => bytes,
+            Some(CacheAnswer::Absent) => {
                 self.hit(0);
                 out.clear();
                 return Ok(false);
             }
             None => {
                 let found = self.inner.read_into(key, offset, out)?;
-                self.learn(key, part, found.then_some(out.filled()), seen);
+                self.record_answer(key, part, found.then_some(out.filled()), seen);
                 return Ok(found);
             }
         };
@@ -164,6 +164,6 @@ impl ZMap for Cached {
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {
-        self.inner.write_batch(&WatchedWrites::new(self, job));
+        self.inner.write_batch(&TrackedWrites::new(self, job));
     }
 }

@@ -1,53 +1,53 @@
-//! [`Memory`]: what is kept, in memory, the longest unused given up first.
+//! [`MemoryStore`]: cached answers in memory, evicted by last use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nczarr_dispatch::Key;
 
-use super::part::Part;
-use super::shelf::Kept;
+use super::answer_store::CachedAnswer;
+use super::part::ObjectPart;
 
-/// What an entry costs beside its bytes and its key, about.
+/// The approximate cost of an entry beyond its bytes and key.
 const OVERHEAD: u64 = 200;
 
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct MemoryStore {
     budget: u64,
-    state: Mutex<State>,
+    state: Mutex<LruState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    objects: HashMap<Key, HashMap<Part, Entry>>,
-    /// Entries by when they were used.
-    used: BTreeMap<u64, (Key, Part)>,
+struct LruState {
+    objects: HashMap<Key, HashMap<ObjectPart, LruEntry>>,
+    /// Entries by last use.
+    used: BTreeMap<u64, (Key, ObjectPart)>,
     clock: u64,
     bytes: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
-    kept: Kept,
+struct LruEntry {
+    kept: CachedAnswer,
     used: u64,
     cost: u64,
 }
 
-impl Memory {
+impl MemoryStore {
     pub(super) fn new(budget: u64) -> Self {
         Self { budget, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LruState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate memory in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.state().bytes
     }
 
-    pub(super) fn get(&self, key: &Key, part: Part) -> Option<Kept> {
+    pub(super) fn get(&self, key: &Key, part: ObjectPart) -> Option<CachedAnswer> {
         let mut state = self.state();
         let state = &mut *state;
         let entry = state.objects.get_mut(key)?.get_mut(&part)?;
@@ -59,7 +59,7 @@ impl Memory {
         Some(entry.kept.clone())
     }
 
-    pub(super) fn put(&self, key: &Key, part: Part, kept: Kept) {
+    pub(super) fn put(&self, key: &Key, part: ObjectPart, kept: CachedAnswer) {
         let cost = OVERHEAD + 2 * key.as_str().len() as u64 + kept.as_ref().map_or(0, |bytes| bytes.len() as u64);
         if cost > self.budget {
             return;
@@ -67,14 +67,14 @@ impl Memory {
         let mut state = self.state();
         let state = &mut *state;
         state.drop_part(key, part);
-        if part == Part::All {
-            // All else can be cut out of it.
+        if part == ObjectPart::All {
+            // All parts can be cut out of the whole object.
             state.drop_key(key);
         }
         state.clock += 1;
         let used = state.clock;
         state.used.insert(used, (key.clone(), part));
-        state.objects.entry(key.clone()).or_default().insert(part, Entry { kept, used, cost });
+        state.objects.entry(key.clone()).or_default().insert(part, LruEntry { kept, used, cost });
         state.bytes += cost;
         while state.bytes > self.budget
             && let Some((_, (key, part))) = state.used.first_key_value()
@@ -96,8 +96,8 @@ impl Memory {
     }
 }
 
-impl State {
-    fn drop_part(&mut self, key: &Key, part: Part) {
+impl LruState {
+    fn drop_part(&mut self, key: &Key, part: ObjectPart) {
         let Some(parts) = self.objects.get_mut(key) else { return };
         if let Some(entry) = parts.remove(&part) {
             self.used.remove(&entry.used);
@@ -124,33 +124,33 @@ mod tests {
     fn the_longest_unused_goes_first() {
         let key = |i: usize| Key::new(&format!("{i}")).unwrap();
         let cost = OVERHEAD + 2 + 1000;
-        let memory = Memory::new(3 * cost);
-        let put = |i| memory.put(&key(i), Part::All, Some(vec![i as u8; 1000].into()));
+        let memory = MemoryStore::new(3 * cost);
+        let put = |i| memory.put(&key(i), ObjectPart::All, Some(vec![i as u8; 1000].into()));
         (0..3).for_each(put);
         assert_eq!(memory.bytes(), 3 * cost);
-        assert!(memory.get(&key(0), Part::All).is_some());
+        assert!(memory.get(&key(0), ObjectPart::All).is_some());
         put(3);
-        let there: Vec<bool> = (0..4).map(|i| memory.get(&key(i), Part::All).is_some()).collect();
+        let there: Vec<bool> = (0..4).map(|i| memory.get(&key(i), ObjectPart::All).is_some()).collect();
         assert_eq!(there, [true, false, true, true]);
         // What is put again counts once; what is too big is not kept and drives nothing out.
         put(3);
-        memory.put(&key(9), Part::All, Some(vec![0; 4000].into()));
+        memory.put(&key(9), ObjectPart::All, Some(vec![0; 4000].into()));
         assert_eq!(memory.bytes(), 3 * cost);
         memory.forget(&key(3));
         assert_eq!(memory.bytes(), 2 * cost);
         memory.clear();
-        assert_eq!((memory.bytes(), memory.get(&key(0), Part::All)), (0, None));
+        assert_eq!((memory.bytes(), memory.get(&key(0), ObjectPart::All)), (0, None));
     }
 
     #[test]
     fn a_whole_object_takes_the_place_of_its_parts() {
-        let (memory, key) = (Memory::new(10_000), Key::new("a").unwrap());
-        memory.put(&key, Part::Range(0, 2), Some([1, 2].into()));
-        memory.put(&key, Part::Last(1), Some([3].into()));
-        memory.put(&key, Part::All, Some([1, 2, 3].into()));
+        let (memory, key) = (MemoryStore::new(10_000), Key::new("a").unwrap());
+        memory.put(&key, ObjectPart::Range(0, 2), Some([1, 2].into()));
+        memory.put(&key, ObjectPart::Last(1), Some([3].into()));
+        memory.put(&key, ObjectPart::All, Some([1, 2, 3].into()));
         assert_eq!(memory.bytes(), OVERHEAD + 2 + 3);
-        assert_eq!(memory.get(&key, Part::Last(1)), None);
-        memory.put(&key, Part::All, None);
-        assert_eq!(memory.get(&key, Part::All), Some(None));
+        assert_eq!(memory.get(&key, ObjectPart::Last(1)), None);
+        memory.put(&key, ObjectPart::All, None);
+        assert_eq!(memory.get(&key, ObjectPart::All), Some(None));
     }
 }

@@ -1,15 +1,17 @@
-//! [`Cached`]: a map that keeps what was read.
+//! [`Cached`]: a map that caches reads of another map.
 //!
-//! `part` says what an answer is, `gate` lets in what is still true, `shelf` keeps it: in `memory` or on `disk`. `map` has
-//! the map's methods, `job` its batches.
+//! * `part` describes the part of an object that an answer has.
+//! * `in_flight` rejects answers that a write may have made stale.
+//! * `answer_store` stores answers in `memory` or on `disk`.
+//! * `map` has the map's methods, `job` its batches.
 
+mod answer_store;
 mod disk;
-mod gate;
+mod in_flight;
 mod job;
 mod map;
 mod memory;
 mod part;
-mod shelf;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,108 +20,109 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use nczarr_dispatch::{Key, ZMap};
 use nczarr_model::Result;
 
-use disk::Disk;
-use gate::{Gate, Seen, Writing};
-use memory::Memory;
-use part::Part;
-use shelf::{Kept, Shelf};
+use answer_store::{AnswerStore, CachedAnswer};
+use disk::DiskStore;
+use in_flight::{InFlightReads, SlotState, WriterGuard};
+use memory::MemoryStore;
+use part::ObjectPart;
 
-/// How much is kept, and what.
+/// The limits of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
-    /// Bytes in all. On disk: of all maps that share the directory.
+    /// Total bytes. On disk: of all maps that share the directory.
     pub budget: u64,
-    /// Objects and ranges up to this many bytes.
+    /// The largest object or range that is cached, in bytes.
     pub largest: usize,
-    /// Whether it is kept that there is no object. Chunks that were never written are then asked for once; an object that
-    /// somebody else makes is not seen until [`Cached::refresh`].
+    /// Whether absent objects are cached. Then chunks that were never written take one request; an object
+    /// that another process makes is invisible until [`Cached::refresh`].
     pub absent: bool,
 }
 
 impl Keep {
-    /// So many bytes in all, each answer at most a quarter of them; absence is not kept.
+    /// Limits with this many bytes in total and a quarter of them per answer; absence is not cached.
     pub const fn bytes(budget: u64) -> Self {
         let largest = budget / 4;
         Self { budget, largest: if largest > usize::MAX as u64 { usize::MAX } else { largest as usize }, absent: false }
     }
 }
 
-/// How a cache does.
+/// Counters of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheStats {
-    /// Reads that were answered without the map inside.
+    /// Reads answered from the cache.
     pub hits: u64,
-    /// Reads that it was asked for.
+    /// Reads that went to the inner map.
     pub misses: u64,
-    /// Bytes that were answered without it.
+    /// Bytes answered from the cache.
     pub hit_bytes: u64,
-    /// Bytes that are kept now, about.
+    /// Approximate bytes in the cache.
     pub kept: u64,
 }
 
-/// A map that keeps the objects and ranges that were read, up to a number of bytes.
+/// A map that caches objects and ranges, up to a number of bytes.
 ///
-/// It is true as long as nobody writes the storage but through this map: writing, deleting and moving here are seen at
-/// once, by all threads. What others write is seen after [`Cached::refresh`], which `sync` calls too (a dataset's `sync`
-/// does): until then a reader may get old objects beside new ones. So it is for data that nobody changes, or for a
-/// single process that does.
+/// *Invariant:* the cache is correct while all writes go through this map: writes, deletions and renames here
+/// are visible at once to all threads. Writes of other processes become visible at [`Cached::refresh`], which
+/// `sync` calls too. Until then a reader may see old objects beside new ones. So use it for data that do not
+/// change, or that only this process changes.
 ///
-/// Conditional writes and versions go to the map inside, and so do names and lists, and requests for several ranges of an
-/// object that is not kept as a whole.
+/// Conditional writes and versions go to the inner map. So do listings, and requests for several ranges of an
+/// object that is not cached as a whole.
 ///
-/// On disk ([`Cached::on_disk`]) the answers outlive the process. Whoever opens the same directory with the same identity gets
-/// them, so the identity has to tell of everything that makes another dataset or another state of it: its URL, and a
-/// number or a date if it is replaced now and then. Files appear whole, and each is checked when it is read.
+/// On disk ([`Cached::on_disk`]) the answers outlive the process. A cache with the same directory and
+/// identity uses them. So the identity must distinguish datasets and their states: use the URL, and a number
+/// or date if the dataset is replaced now and then. Files appear complete, and each is verified when read.
 #[derive(Debug)]
 pub struct Cached {
     inner: Arc<dyn ZMap>,
     keep: Keep,
-    gate: Gate,
-    shelf: Shelf,
+    gate: InFlightReads,
+    shelf: AnswerStore,
     hits: AtomicU64,
     misses: AtomicU64,
     hit_bytes: AtomicU64,
 }
 
-/// What is known of a part of an object.
-enum Answer {
-    /// There is no object.
+/// A cached answer for a part of an object.
+enum CacheAnswer {
+    /// The object does not exist.
     Absent,
-    /// The object as a whole.
+    /// The whole object.
     Whole(Arc<[u8]>),
     /// The part.
     Part(Arc<[u8]>),
 }
 
 impl Cached {
-    /// Keeps answers in memory.
+    /// Makes a cache in memory.
     pub fn in_memory(inner: Arc<dyn ZMap>, keep: Keep) -> Self {
-        Self::over(inner, keep, Shelf::Memory(Memory::new(keep.budget)))
+        Self::over(inner, keep, AnswerStore::Memory(MemoryStore::new(keep.budget)))
     }
 
-    /// Keeps answers in `directory`, which is made if need be; other maps may use it too. `identity` names the dataset.
+    /// Makes a cache in `directory`, which is created if necessary and may be shared with other maps.
+    /// `identity` identifies the dataset.
     ///
     /// # Errors
-    /// What the system says of the directory.
+    /// Errors of the file system.
     pub fn on_disk(inner: Arc<dyn ZMap>, directory: &Path, identity: &str, keep: Keep) -> Result<Self> {
-        let disk = Disk::open(directory, identity, keep.budget, keep.largest)?;
-        Ok(Self::over(inner, keep, Shelf::Disk(disk)))
+        let disk = DiskStore::open(directory, identity, keep.budget, keep.largest)?;
+        Ok(Self::over(inner, keep, AnswerStore::Disk(disk)))
     }
 
-    fn over(inner: Arc<dyn ZMap>, keep: Keep, shelf: Shelf) -> Self {
+    fn over(inner: Arc<dyn ZMap>, keep: Keep, shelf: AnswerStore) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { inner, keep, gate: Gate::new(), shelf, hits: zero(), misses: zero(), hit_bytes: zero() }
+        Self { inner, keep, gate: InFlightReads::new(), shelf, hits: zero(), misses: zero(), hit_bytes: zero() }
     }
 
-    /// Forgets everything that is kept of this map: what others wrote is seen from now on.
+    /// Drops all cached answers of this map, so that writes of other processes become visible.
     ///
     /// # Errors
-    /// What the system says if files cannot be taken away.
+    /// Errors of the file system if files cannot be removed.
     pub fn refresh(&self) -> Result<()> {
-        self.gate.begin_every(|| self.shelf.clear()).map(drop)
+        self.gate.begin_all(|| self.shelf.clear()).map(drop)
     }
 
-    /// How it does.
+    /// Returns the counters.
     pub fn stats(&self) -> CacheStats {
         CacheStats {
             hits: self.hits.load(Relaxed),
@@ -134,31 +137,34 @@ impl Cached {
         self.hit_bytes.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// What is known of an object (`part`: of this part of it), and the state in which it was looked for; none while
-    /// somebody writes.
-    fn find(&self, key: &Key, part: Option<Part>) -> (Option<Answer>, Option<Seen>) {
+    /// Looks up an object (`part`: a part of it), and returns the state of its slot; no state during a write.
+    fn find(&self, key: &Key, part: Option<ObjectPart>) -> (Option<CacheAnswer>, Option<SlotState>) {
         let Some(seen) = self.gate.look(key) else { return (None, None) };
-        let exact = part.filter(|&part| part != Part::All).and_then(|part| self.shelf.get(key, part)).flatten();
+        let exact = part.filter(|&part| part != ObjectPart::All).and_then(|part| self.shelf.get(key, part)).flatten();
         let answer = match exact {
-            Some(bytes) => Some(Answer::Part(bytes)),
-            None => self.shelf.get(key, Part::All).map(|kept: Kept| kept.map_or(Answer::Absent, Answer::Whole)),
+            Some(bytes) => Some(CacheAnswer::Part(bytes)),
+            None => self
+                .shelf
+                .get(key, ObjectPart::All)
+                .map(|kept: CachedAnswer| kept.map_or(CacheAnswer::Absent, CacheAnswer::Whole)),
         };
-        // A file may be of a time after a writer came; what is in memory is not.
+        // A file may have been replaced after a writer began.
         let still = self.gate.look(key) == Some(seen);
         (answer.filter(|_| still), Some(seen))
     }
 
-    /// Keeps what the map inside answered, if nobody wrote meanwhile; `bytes`: `None` if there is no object.
-    fn learn(&self, key: &Key, part: Part, bytes: Option<&[u8]>, seen: Option<Seen>) {
+    /// Caches the inner map's answer, unless a writer interfered. `bytes` is `None` if the object does not
+    /// exist.
+    fn record_answer(&self, key: &Key, part: ObjectPart, bytes: Option<&[u8]>, seen: Option<SlotState>) {
         self.misses.fetch_add(1, Relaxed);
         let Some(seen) = seen else { return };
         let part = match bytes {
             Some(bytes) if bytes.len() > self.keep.largest => return,
             None if !self.keep.absent => return,
-            // No bytes were asked for.
-            _ if matches!(part, Part::Range(_, 0) | Part::Last(0)) => return,
+            // The request was for zero bytes.
+            _ if matches!(part, ObjectPart::Range(_, 0) | ObjectPart::Last(0)) => return,
             Some(bytes) => part.answered(bytes.len()),
-            None => Part::All,
+            None => ObjectPart::All,
         };
         if let Some(staged) = self.shelf.stage(key, part, bytes) {
             self.gate.if_unchanged(key, seen, || self.shelf.settle(key, staged));
@@ -166,18 +172,18 @@ impl Cached {
         }
     }
 
-    /// Somebody is about to change an object.
-    fn begin(&self, key: &Key) -> Result<Writing<'_>> {
+    /// Begins a change of an object.
+    fn begin(&self, key: &Key) -> Result<WriterGuard<'_>> {
         let mut keys = vec![key.clone()];
         if self.keep.absent {
-            // A key that is a prefix now is no longer just absent.
+            // A key that becomes a prefix is no longer absent.
             keys.extend(std::iter::successors(key.parent(), Key::parent));
         }
         self.gate.begin(keys.iter(), || keys.iter().try_for_each(|key| self.shelf.forget(key)))
     }
 
-    /// Somebody is about to move objects.
-    fn begin_every(&self) -> Result<Writing<'_>> {
-        self.gate.begin_every(|| self.shelf.clear())
+    /// Begins a change of many objects.
+    fn begin_all(&self) -> Result<WriterGuard<'_>> {
+        self.gate.begin_all(|| self.shelf.clear())
     }
 }

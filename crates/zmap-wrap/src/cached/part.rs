@@ -1,23 +1,23 @@
-//! [`Part`]: what of an object is kept, and what an answer tells of the whole.
+//! [`ObjectPart`]: the part of an object that is cached.
 
 use std::fmt;
 
 use nczarr_dispatch::{ByteRange, Ranges};
 
-/// What of an object was asked for in one piece.
+/// A contiguous part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Part {
-    /// All of it.
+pub(super) enum ObjectPart {
+    /// The whole object.
     All,
     /// From this byte on.
     From(u64),
     /// The last bytes.
     Last(u64),
-    /// A place and a length.
+    /// Offset and length.
     Range(u64, u64),
 }
 
-impl Part {
+impl ObjectPart {
     pub(super) fn of(range: ByteRange) -> Self {
         match range {
             ByteRange { offset: 0, len: None } => Self::All,
@@ -26,7 +26,7 @@ impl Part {
         }
     }
 
-    /// `None` for what is not one piece.
+    /// Converts ranges; `None` if they are not one contiguous part.
     pub(super) fn of_ranges(ranges: &Ranges) -> Option<Self> {
         match ranges {
             Ranges::All => Some(Self::All),
@@ -36,7 +36,7 @@ impl Part {
         }
     }
 
-    /// What the answer to this question is: all of the object, if it came to its end from its start.
+    /// Returns the part that the answer contains: the whole object, if it was read from start to end.
     pub(super) fn answered(self, bytes: usize) -> Self {
         match self {
             Self::Range(0, len) | Self::Last(len) if (bytes as u64) < len => Self::All,
@@ -44,7 +44,7 @@ impl Part {
         }
     }
 
-    /// These bytes of an object that is there as a whole.
+    /// Cuts this part out of a whole object.
     pub(super) fn cut(self, whole: &[u8]) -> &[u8] {
         match self {
             Self::All => whole,
@@ -58,8 +58,8 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
-    /// A name for a file.
+impl fmt::Display for ObjectPart {
+    /// The file name of the part.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("all"),
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn a_short_answer_from_the_start_is_the_whole() {
         for (part, bytes, expected) in [
-            (Part::Range(0, 10), 9, Part::All),
-            (Part::Range(0, 10), 10, Part::Range(0, 10)),
-            (Part::Range(1, 10), 9, Part::Range(1, 10)),
-            (Part::Last(10), 9, Part::All),
-            (Part::Last(10), 10, Part::Last(10)),
-            (Part::From(3), 0, Part::From(3)),
-            (Part::All, 0, Part::All),
+            (ObjectPart::Range(0, 10), 9, ObjectPart::All),
+            (ObjectPart::Range(0, 10), 10, ObjectPart::Range(0, 10)),
+            (ObjectPart::Range(1, 10), 9, ObjectPart::Range(1, 10)),
+            (ObjectPart::Last(10), 9, ObjectPart::All),
+            (ObjectPart::Last(10), 10, ObjectPart::Last(10)),
+            (ObjectPart::From(3), 0, ObjectPart::From(3)),
+            (ObjectPart::All, 0, ObjectPart::All),
         ] {
             assert_eq!(part.answered(bytes), expected, "{part:?}, {bytes}");
         }
@@ -92,14 +92,14 @@ mod tests {
     #[test]
     fn parts_are_cut_out_of_the_whole() {
         for (part, expected) in [
-            (Part::All, "abcdef"),
-            (Part::From(4), "ef"),
-            (Part::From(9), ""),
-            (Part::Last(2), "ef"),
-            (Part::Last(20), "abcdef"),
-            (Part::Range(1, 2), "bc"),
-            (Part::Range(5, 2), "f"),
-            (Part::Range(u64::MAX, u64::MAX), ""),
+            (ObjectPart::All, "abcdef"),
+            (ObjectPart::From(4), "ef"),
+            (ObjectPart::From(9), ""),
+            (ObjectPart::Last(2), "ef"),
+            (ObjectPart::Last(20), "abcdef"),
+            (ObjectPart::Range(1, 2), "bc"),
+            (ObjectPart::Range(5, 2), "f"),
+            (ObjectPart::Range(u64::MAX, u64::MAX), ""),
         ] {
             assert_eq!(part.cut(b"abcdef"), expected.as_bytes(), "{part:?}");
         }

@@ -1,4 +1,4 @@
-//! [`Faults`]: which requests go wrong, and how. The same plan and seed make the same requests fail.
+//! [`Faults`]: a plan of faults. The same plan and seed make the same requests fail.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -6,38 +6,39 @@ use nczarr_model::ErrorKind;
 
 use crate::Op;
 
-/// How a request goes wrong.
+/// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing happens, and this error is told.
+    /// The request does not happen, and returns this error.
     Fail(ErrorKind),
-    /// It happens, and this error is told all the same: the answer was lost on its way.
+    /// The request happens, but returns this error: its answer was lost.
     Late(ErrorKind),
-    /// Of a write the first half of the bytes is stored, and this error is told. A map must never do that; a reader
-    /// has to survive storage that does. Of everything else as [`Fault::Fail`].
+    /// A write stores the first half of its bytes and returns this error. A map must never do that; a reader
+    /// must survive storage that does. Other requests: as [`Fault::Fail`].
     Torn(ErrorKind),
-    /// Of a read of bytes only the first half comes, and no error is told. Of everything else it is no fault.
+    /// A read returns the first half of its bytes without an error. No effect on other requests.
     Short,
-    /// Nothing happens, and the map panics.
+    /// The request does not happen, and the map panics.
     Panic,
-    /// It happens, and then the map panics.
+    /// The request happens, and then the map panics.
     LatePanic,
 }
 
-/// Which of the requests that a rule is for go wrong.
+/// Selects the failing requests of a rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
-    /// The one of this number; the first is 1.
+    /// The request with this number; the first is 1.
     Nth(u64),
-    /// This one and all that follow.
+    /// This request and all that follow.
     From(u64),
-    /// Every so many: of `Every(3)` the third, the sixth …
+    /// Every n-th request: for `Every(3)` the third, the sixth …
     Every(u64),
-    /// Each with this probability, 0 to 1, by the seed and its number.
+    /// Each request with this probability, 0 to 1, determined by the seed and its number.
     Chance(f64),
 }
 
-/// A plan of faults: rules, each with its own count of requests. The first rule that has a fault for a request decides.
+/// A plan of faults: rules, each with its own request counter. The first rule with a fault for a request
+/// decides.
 #[derive(Debug, Default)]
 pub struct Faults {
     seed: u64,
@@ -53,20 +54,20 @@ struct Rule {
 }
 
 impl Faults {
-    /// No faults yet; `seed` is for [`When::Chance`].
+    /// Makes a plan without faults; `seed` is for [`When::Chance`].
     pub fn new(seed: u64) -> Self {
         Self { seed, rules: Vec::new() }
     }
 
-    /// With one more rule, for requests of these methods: [`Op::WRITES`], or a list of one's own. Each ticket of a batch is
-    /// a request.
+    /// Adds a rule for requests of these methods, such as [`Op::WRITES`]. Each ticket of a batch is a
+    /// request.
     #[must_use]
     pub fn with(mut self, ops: &[Op], when: When, fault: Fault) -> Self {
         self.rules.push(Rule { ops: ops.to_vec(), when, fault, count: AtomicU64::new(0) });
         self
     }
 
-    /// Counts a request and says whether it goes wrong.
+    /// Counts a request and returns its fault.
     pub(super) fn next(&self, op: Op) -> Option<Fault> {
         let mut found = None;
         for (i, rule) in self.rules.iter().enumerate().filter(|(_, rule)| rule.ops.contains(&op)) {
@@ -85,7 +86,7 @@ impl Faults {
     }
 }
 
-/// A number from 0 up to, not including, 1 for a request: the output function of SplitMix64.
+/// Returns a number in [0, 1) for a request: the output function of SplitMix64.
 fn chosen(seed: u64, rule: u64, number: u64) -> f64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut mix = seed.wrapping_add(rule.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(number.wrapping_mul(STEP));

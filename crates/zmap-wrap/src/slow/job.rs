@@ -1,4 +1,4 @@
-//! Batches of a slow map. A ticket that fails is given back at once; the others go on to the map inside.
+//! Batches of a slow map. A failing ticket is returned at once; the others go to the inner map.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,8 +11,8 @@ use nczarr_model::{Error, Result};
 use super::{Fault, Slow, injected, panic_at};
 use crate::Op;
 
-/// What comes of a ticket that is on its way.
-enum Later {
+/// The planned result of a ticket.
+enum PlannedResult {
     /// This error.
     Error(Error),
     /// Half of the bytes.
@@ -21,16 +21,16 @@ enum Later {
     Panic,
 }
 
-/// The tickets that are on their way and will not come back as they should.
+/// Tickets in the inner map with a planned result.
 #[derive(Default)]
-struct Marked(Mutex<HashMap<usize, Later>>);
+struct PlannedResults(Mutex<HashMap<usize, PlannedResult>>);
 
-impl Marked {
-    fn add(&self, index: usize, later: Later) {
+impl PlannedResults {
+    fn add(&self, index: usize, later: PlannedResult) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(index, later);
     }
 
-    fn take(&self, index: usize) -> Option<Later> {
+    fn take(&self, index: usize) -> Option<PlannedResult> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&index)
     }
 }
@@ -38,12 +38,12 @@ impl Marked {
 pub(super) struct SlowReads<'a> {
     slow: &'a Slow,
     inner: &'a dyn ReadJob,
-    marked: Marked,
+    planned: PlannedResults,
 }
 
 impl<'a> SlowReads<'a> {
     pub(super) fn new(slow: &'a Slow, inner: &'a dyn ReadJob) -> Self {
-        Self { slow, inner, marked: Marked::default() }
+        Self { slow, inner, planned: PlannedResults::default() }
     }
 }
 
@@ -66,17 +66,17 @@ impl ReadJob for SlowReads<'_> {
                     continue;
                 }
                 Some(Fault::Late(kind)) => {
-                    self.marked.add(ticket.index, Later::Error(injected(kind, Op::ReadBatch, key)));
+                    self.planned.add(ticket.index, PlannedResult::Error(injected(kind, Op::ReadBatch, key)));
                 }
-                Some(Fault::Short) => self.marked.add(ticket.index, Later::Short),
-                Some(Fault::LatePanic) => self.marked.add(ticket.index, Later::Panic),
+                Some(Fault::Short) => self.planned.add(ticket.index, PlannedResult::Short),
+                Some(Fault::LatePanic) => self.planned.add(ticket.index, PlannedResult::Panic),
                 Some(Fault::Panic) | None => {}
             }
             return Some(ticket);
         }
     }
 
-    /// What takes its time, or is torn, is a whole object.
+    /// Delays and faults apply to whole objects.
     fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn ObjectSink + 'j>> {
         None
     }
@@ -88,10 +88,10 @@ impl ReadJob for SlowReads<'_> {
             Ok(Some((ReadOutcome::InPlace, _))) => self.slow.carry(filled(&ticket)),
             Ok(None) | Err(_) => {}
         }
-        match (self.marked.take(ticket.index), found) {
-            (Some(Later::Panic), Ok(_)) => panic_at(Op::ReadBatch, &Key::root()),
-            (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
-            (Some(Later::Short), Ok(Some((found, version)))) => {
+        match (self.planned.take(ticket.index), found) {
+            (Some(PlannedResult::Panic), Ok(_)) => panic_at(Op::ReadBatch, &Key::root()),
+            (Some(PlannedResult::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
+            (Some(PlannedResult::Short), Ok(Some((found, version)))) => {
                 let bytes = match found {
                     ReadOutcome::Bytes(bytes) => bytes[..bytes.len() / 2].to_vec(),
                     ReadOutcome::InPlace => {
@@ -112,15 +112,15 @@ impl ReadJob for SlowReads<'_> {
 pub(super) struct SlowWrites<'a> {
     slow: &'a Slow,
     inner: &'a dyn WriteJob,
-    marked: Marked,
+    planned: PlannedResults,
 }
 
 impl<'a> SlowWrites<'a> {
     pub(super) fn new(slow: &'a Slow, inner: &'a dyn WriteJob) -> Self {
-        Self { slow, inner, marked: Marked::default() }
+        Self { slow, inner, planned: PlannedResults::default() }
     }
 
-    /// Stores half of what a ticket is to write.
+    /// Stores half of a ticket's value.
     fn tear(&self, ticket: &WriteTicket, key: &Key) -> Result<()> {
         let mut scratch = Vec::new();
         let value = match self.inner.value(ticket.index, &mut scratch)? {
@@ -153,11 +153,11 @@ impl WriteJob for SlowWrites<'_> {
                     Err(other) => other,
                 },
                 Some(Fault::Late(kind)) => {
-                    self.marked.add(ticket.index, Later::Error(error(kind)));
+                    self.planned.add(ticket.index, PlannedResult::Error(error(kind)));
                     return Some(ticket);
                 }
                 Some(Fault::LatePanic) => {
-                    self.marked.add(ticket.index, Later::Panic);
+                    self.planned.add(ticket.index, PlannedResult::Panic);
                     return Some(ticket);
                 }
                 Some(Fault::Short | Fault::Panic) | None => return Some(ticket),
@@ -187,9 +187,9 @@ impl WriteJob for SlowWrites<'_> {
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
-        match (self.marked.take(ticket.index), outcome) {
-            (Some(Later::Panic), Ok(_)) => panic_at(Op::WriteBatch, &Key::root()),
-            (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
+        match (self.planned.take(ticket.index), outcome) {
+            (Some(PlannedResult::Panic), Ok(_)) => panic_at(Op::WriteBatch, &Key::root()),
+            (Some(PlannedResult::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
             (_, outcome) => self.inner.done(ticket, outcome),
         }
     }

@@ -1,6 +1,6 @@
-//! [`Slow`]: a map that takes time and fails, as a network does. For tests and for trying things out.
+//! [`Slow`]: a map with the delays and errors of a network, for tests and experiments.
 //!
-//! Time is added up and nobody waits ([`Slow::elapsed`]), unless [`Slow::sleeping`] says so.
+//! Delays are only added up ([`Slow::elapsed`]), unless [`Slow::sleeping`] makes threads wait.
 
 mod faults;
 mod job;
@@ -19,20 +19,20 @@ use job::{SlowReads, SlowWrites};
 
 pub use faults::{Fault, Faults, When};
 
-/// A map that takes time for each request and each byte, and fails by a plan.
+/// A map with a delay for each request and byte, and planned faults.
 #[derive(Debug)]
 pub struct Slow {
     inner: Arc<dyn ZMap>,
     per_request: Duration,
     per_byte: Duration,
     sleeps: bool,
-    /// Nanoseconds.
+    /// In nanoseconds.
     elapsed: AtomicU64,
     faults: Faults,
 }
 
 impl Slow {
-    /// Wraps a map; it takes no time yet and does not fail.
+    /// Wraps a map, without delays or faults.
     pub fn new(inner: Arc<dyn ZMap>) -> Self {
         Self {
             inner,
@@ -44,35 +44,35 @@ impl Slow {
         }
     }
 
-    /// How long each request takes; each ticket of a batch is one.
+    /// Sets the time of each request; each ticket of a batch is one.
     #[must_use]
     pub fn per_request(mut self, time: Duration) -> Self {
         self.per_request = time;
         self
     }
 
-    /// How long each byte that is read or written takes.
+    /// Sets the time of each byte that is read or written.
     #[must_use]
     pub fn per_byte(mut self, time: Duration) -> Self {
         self.per_byte = time;
         self
     }
 
-    /// Lets the calling thread really wait. Without it time is only added up.
+    /// Makes the calling thread sleep. Otherwise time is only added up.
     #[must_use]
     pub fn sleeping(mut self) -> Self {
         self.sleeps = true;
         self
     }
 
-    /// Which requests fail.
+    /// Sets the plan of faults.
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
         self
     }
 
-    /// The time that all requests took together, as if one had come after the other.
+    /// Returns the total time of all requests, as if they were sequential.
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.elapsed.load(Relaxed))
     }
@@ -89,12 +89,12 @@ impl Slow {
         }
     }
 
-    /// The time of the bytes of a request.
+    /// Spends the time of a request's bytes.
     fn carry(&self, bytes: usize) {
         self.spend(self.per_byte.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX)));
     }
 
-    /// The time of a request, and its fault.
+    /// Spends the time of a request, and returns its fault.
     ///
     /// # Panics
     /// If that is the fault.
@@ -107,7 +107,7 @@ impl Slow {
         fault
     }
 
-    /// Runs a request that cannot be torn.
+    /// Runs a request that has no bytes.
     fn run<T>(&self, op: Op, key: &Key, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let fault = self.begin(op, key);
         if let Some(Fault::Fail(kind) | Fault::Torn(kind)) = fault {
@@ -117,7 +117,7 @@ impl Slow {
         self.end(op, key, fault).map(|()| outcome)
     }
 
-    /// Reads into `out`, or half of it.
+    /// Reads into `out`, perhaps only half.
     fn fetch<T>(
         &self,
         op: Op,
@@ -137,7 +137,7 @@ impl Slow {
         self.end(op, key, fault).map(|()| found)
     }
 
-    /// Stores `value`, or half of it.
+    /// Stores `value`, perhaps only half.
     fn store<T>(&self, op: Op, key: &Key, value: &[u8], write: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         let fault = self.begin(op, key);
         let value = match fault {
@@ -150,7 +150,7 @@ impl Slow {
         self.end(op, key, fault).map(|()| outcome)
     }
 
-    /// The outcome of a request after it happened.
+    /// Returns the planned result of a request that happened.
     ///
     /// # Panics
     /// If that is the fault.
@@ -163,12 +163,12 @@ impl Slow {
     }
 }
 
-/// Panics, as is planned.
+/// Panics, as planned.
 fn panic_at(op: Op, key: &Key) -> ! {
     panic!("key {:?}: {op} was made to panic", key.as_str())
 }
 
-/// The error of a fault.
+/// Returns the error of a fault.
 fn injected(kind: ErrorKind, op: Op, key: &Key) -> Error {
     kind.context(format!("key {:?}: {op} was made to fail", key.as_str()))
 }

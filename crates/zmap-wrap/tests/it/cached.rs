@@ -1,4 +1,4 @@
-//! What a cache answers itself, and that it is never what was true before.
+//! Answers from the cache, and that they are never outdated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -287,7 +287,7 @@ fn what_cannot_be_forgotten_is_not_written() {
     assert_eq!(read(&cached, "a").unwrap(), b"old");
 }
 
-/// Who reads after a write was done sees it, or a later one, however many threads read and write.
+/// A read after a write sees it or a later one, with any number of threads.
 #[test]
 fn no_reader_sees_what_was_before_a_write_that_was_done() {
     let world = World::new();
@@ -364,7 +364,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever is done, a cached map answers what the map inside would.
+    /// A cached map always answers like the inner map.
     #[test]
     fn it_answers_as_the_map_inside(steps in prop::collection::vec(step(), 1..60), absent: bool, little: bool) {
         const KEYS: [&str; 6] = ["a", "a/b", "a/b/c", "d", "e/f", "e"];

@@ -13,7 +13,7 @@ use crate::{Batch, World, key};
 
 /// Calls one method and checks that the answer is that of the recorder, or the error.
 fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
-    // Each another key: what is kept of one says nothing of the others.
+    // Different keys, so that no cached answer serves another.
     let at = key(op.name());
     let mut out = Vec::new();
     match op {

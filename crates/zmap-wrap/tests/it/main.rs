@@ -128,10 +128,10 @@ fn what_is_asked_for_is_counted() {
     assert_eq!(map.counts(), nczarr_zmap_wrap::Counts::default());
 }
 
-/// What became of a ticket of a read.
+/// The result of a ticket of a read.
 type Fetched = (usize, Result<Option<Vec<u8>>>);
 
-/// A batch that keeps what it is told. Each write is its key as text.
+/// A batch that records its results. Each write stores its key as text.
 struct Batch {
     wanted: Vec<(Key, Ranges)>,
     next: AtomicUsize,

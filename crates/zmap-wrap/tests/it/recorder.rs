@@ -18,7 +18,7 @@ impl Recorder {
         *self.0.lock().unwrap().entry(op).or_default() += 1;
     }
 
-    /// What was called since the last time.
+    /// The calls since the last query.
     pub fn take(&self) -> BTreeMap<Op, usize> {
         std::mem::take(&mut self.0.lock().unwrap())
     }

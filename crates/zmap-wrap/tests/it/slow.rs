@@ -139,7 +139,7 @@ fn time_adds_up_and_nobody_waits() {
     })
     .unwrap();
     assert_eq!(map.elapsed(), hour * 6 + second * (107 + 3 + 101));
-    // Who wants to waits.
+    // A caller may choose to wait.
     let map = Slow::new(Arc::new(MemMap::new())).per_request(Duration::from_nanos(1)).sleeping();
     map.sync().unwrap();
     assert_eq!(map.elapsed(), Duration::from_nanos(1));

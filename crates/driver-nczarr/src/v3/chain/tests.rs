@@ -1,5 +1,5 @@
 use super::*;
-use crate::dtype::Kind;
+use crate::dtype::DTypeKind;
 use crate::json::parse;
 use crate::v3::tests::registry;
 
@@ -7,11 +7,11 @@ fn json(text: &str) -> Json {
     parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap()
 }
 
-fn chain(data_type: &str, codecs: &str, chunks: &[u64]) -> (DataType, Chain) {
+fn chain(data_type: &str, codecs: &str, chunks: &[u64]) -> (DataType, CodecChain) {
     read(&Json::string(data_type), &json(codecs), chunks, &registry()).unwrap()
 }
 
-/// What stands in front of what a problem says.
+/// Returns kind and text of the chain's first problem.
 fn problem(data_type: &str, codecs: &str, chunks: &[u64]) -> (ErrorKind, String) {
     let (_, chain) = chain(data_type, codecs, chunks);
     let error = chain.first_problem().unwrap_or_else(|| panic!("{codecs}: no problem"));
@@ -69,7 +69,7 @@ fn filters_are_those_of_the_registry() {
         assert!(chain.problem.is_none(), "{codec}: {:?}", chain.problem);
         let [spec] = &chain.specs[..] else { panic!("{codec}: {chain:?}") };
         assert_eq!((spec.name.as_str(), spec.hdf5_id, &spec.params[..]), (name, id, params), "{codec}");
-        // The model has V2's description of it, which means the same.
+        // The model has V2's description, which means the same.
         let v2 = crate::var::filter(&json(spec.codec.as_ref().unwrap()), &registry()).unwrap();
         assert_eq!(v2.params(), chain.filters[0].params());
     }
@@ -116,7 +116,7 @@ fn transpositions() {
         (&["\"F\""], vec![2, 1, 0]),
         (&["\"C\""], vec![0, 1, 2]),
         (&["[1,2,0]"], vec![1, 2, 0]),
-        // Axis i is axis order[i] of what it gets.
+        // Axis i of the result is axis order[i] of the input.
         (&["[1,2,0]", "[1,2,0]"], vec![2, 0, 1]),
         (&["[1,2,0]", "[2,0,1]"], vec![0, 1, 2]),
         (&["[2,1,0]", "[1,0,2]"], vec![1, 2, 0]),
@@ -145,7 +145,7 @@ fn elements_of_variable_length() {
     ] {
         let (data, chain) = chain(data_type, &format!(r#"[{codec},{{"name":"gzip"}}]"#), &[4]);
         assert!(chain.problem.is_none() && chain.element.is_some(), "{codec}: {:?}", chain.problem);
-        assert_eq!((data.dtype.kind, chain.list, chain.filters.len()), (Kind::Object, list, 1));
+        assert_eq!((data.dtype.kind, chain.list, chain.filters.len()), (DTypeKind::Object, list, 1));
         let written = write(&chain, &data, 1).unwrap();
         let (_, again) = read(&Json::string(data_type), &written, &[4], &registry()).unwrap();
         assert!(again.problem.is_none() && again.element.is_some());
@@ -175,7 +175,7 @@ fn shards() {
     assert_eq!(data.dtype.text, ">i2");
     assert_eq!((chain.order.axes(3), chain.filters.len()), (vec![1, 2, 0], 1));
     let shards = chain.shards.as_ref().unwrap();
-    // Axis 0 of the shard is the array's 1, and so on.
+    // Axis 0 of the shard is axis 1 of the array, and so on.
     assert_eq!(shards.chunk_shape, [1, 3, 2]);
     assert_eq!(shards.chain.order.axes(3), [0, 2, 1]);
     assert!(shards.index.at_start && !shards.index.big_endian && shards.index.extra == 4);
@@ -184,7 +184,7 @@ fn shards() {
     let (_, again) = read(&Json::string("int16"), &written, &[4, 6, 8], &registry()).unwrap();
     assert_eq!(write(&again, &data, 3).unwrap(), written);
     assert_eq!(format!("{:?}", again.shards), format!("{:?}", chain.shards));
-    // In one another.
+    // Nested shards.
     let nested = format!(
         r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":
             [{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2],"codecs":[{LITTLE}],"index_codecs":["bytes"]}}}}],
@@ -227,13 +227,13 @@ fn chains_that_are_none() {
     let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}}"#;
     let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
     for (codecs, kind, says) in [
-        (String::new(), ErrorKind::NcZarr, "makes bytes"),
+        (String::new(), ErrorKind::NcZarr, "encodes an array"),
         (gzip.to_owned(), ErrorKind::NcZarr, "gets an array"),
         (format!("{gzip},{LITTLE}"), ErrorKind::NcZarr, "gets an array"),
         (format!("{LITTLE},{LITTLE}"), ErrorKind::NcZarr, "gets bytes"),
         (format!("{LITTLE},{transpose}"), ErrorKind::NcZarr, "gets bytes"),
         (format!("{LITTLE},{delta}"), ErrorKind::NcZarr, "gets bytes"),
-        (format!("{delta},{transpose},{LITTLE}"), ErrorKind::Filter, "in a row"),
+        (format!("{delta},{transpose},{LITTLE}"), ErrorKind::Filter, "order of elements"),
         (format!("{LITTLE},{{\"name\":\"x\"}}"), ErrorKind::NoFilter, "\"x\""),
         (format!("{LITTLE},{{\"name\":\"packbits\"}}"), ErrorKind::NoFilter, "packbits"),
         (
@@ -283,7 +283,7 @@ fn what_is_written_says_the_order_of_bytes_of_what_has_one() {
         let (data, chain) = chain(data_type, codecs, &[2]);
         assert_eq!(write(&chain, &data, 1).unwrap().to_serde(), json(expected).to_serde());
     }
-    // V3 allows no codec of elements after those of bytes.
+    // V3 allows no array codec after codecs of bytes.
     let (data, mut chain) = chain(
         "int32",
         &format!(r#"[{{"name":"numcodecs.bitround","configuration":{{"keepbits":3}}}},{LITTLE},{{"name":"gzip"}}]"#),

@@ -2,7 +2,7 @@ use nczarr_model::{ErrorKind, GroupId, Values};
 
 use super::*;
 use crate::json::{Json, Object, parse, text};
-use crate::lists::{self, References};
+use crate::nczarr_lists::{self, ArrayReferences};
 
 fn object(text: &str) -> Object {
     parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap().into_object().unwrap()
@@ -19,7 +19,7 @@ fn every_spelling_of_a_group() {
         r#"{"_nczarr_group": {"dimensions": {"x": {"size": 2, "unlimited": 0}, "t": {"size": 5, "unlimited": 1}}, "arrays": ["a"], "groups": ["g","h"]}}"#,
         r#"{"_nczarr_group": {"dimensions": {"x": 2, "t": {"size": 5, "unlimited": 1}}, "arrays": ["a"], "groups": ["g","h"]}}"#,
     ] {
-        let lists = lists::read(&group(&object(stored)).unwrap(), None).unwrap().unwrap();
+        let lists = nczarr_lists::read(&group(&object(stored)).unwrap(), None).unwrap().unwrap();
         let dims: Vec<_> = lists.dims.iter().map(|dim| (dim.name.as_str(), dim.len, dim.unlimited)).collect();
         assert_eq!(dims, [("x", 2, false), ("t", 5, true)], "{stored}");
         assert_eq!((lists.arrays, lists.groups), (vec!["a".to_owned()], vec!["g".to_owned(), "h".to_owned()]));
@@ -37,7 +37,7 @@ fn every_spelling_of_a_group() {
         assert!(error.kind() == ErrorKind::NcZarr && error.what().contains(member), "{wrong}: {error}");
     }
     let wrong = group(&object(r#"{"_nczarr_group": {"dimensions": [{"name": "x", "size": -1}]}}"#)).unwrap();
-    assert_eq!(lists::read(&wrong, None).unwrap_err().kind(), ErrorKind::NcZarr);
+    assert_eq!(nczarr_lists::read(&wrong, None).unwrap_err().kind(), ErrorKind::NcZarr);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn every_spelling_of_recorded_types() {
         r#"{"u": "K", "_nczarr_default_separator": "/", "_nczarr_attrs": {"attribute_types": {"u": "char", "f": "float32", "j": "json", "x": "later", "y": 3}}}"#,
     ] {
         let today = group(&object(stored)).unwrap();
-        let recorded = |name| lists::recorded(&today, name);
+        let recorded = |name| nczarr_lists::recorded_type(&today, name);
         assert_eq!(
             [recorded("u"), recorded("f"), recorded("j"), recorded("x")],
             [Some(">S1"), Some("<f4"), Some("|J0"), None]
@@ -56,7 +56,7 @@ fn every_spelling_of_recorded_types() {
     }
     for ty in NcType::ATOMIC {
         let (v2, values) = (v2_type(type_name(ty)).unwrap(), Values::empty(ty).unwrap());
-        let expected = if ty == NcType::String { STRING.to_owned() } else { crate::attrs::recorded(&values) };
+        let expected = if ty == NcType::String { STRING.to_owned() } else { crate::attrs::recorded_type(&values) };
         assert_eq!(v2, expected, "{ty:?}");
     }
 }
@@ -73,21 +73,21 @@ fn every_spelling_of_an_array() {
     ] {
         let (today, extra) = array(&object(stored)).unwrap();
         assert_eq!(
-            lists::references(&today, None).unwrap(),
-            Some(References { dims: vec!["/n".into()], ..References::default() })
+            nczarr_lists::references(&today, None).unwrap(),
+            Some(ArrayReferences { dims: vec!["/n".into()], ..ArrayReferences::default() })
         );
-        let is_first = alias == Some("char");
-        assert_eq!(extra, Extra { alias: alias.map(str::to_owned), is_first, ..Extra::default() });
+        let first_writer = alias == Some("char");
+        assert_eq!(extra, ArrayKeys { alias: alias.map(str::to_owned), first_writer, ..ArrayKeys::default() });
     }
     for (alias, name, kind) in [
-        ("char", "uint8", Kind::Char),
-        ("string", "r64", Kind::Text(8)),
-        ("string", "uint8", Kind::Number(NcType::UByte)),
-        ("char", "int8", Kind::Number(NcType::Byte)),
-        ("other", "uint8", Kind::Number(NcType::UByte)),
+        ("char", "uint8", DTypeKind::Char),
+        ("string", "r64", DTypeKind::Text(8)),
+        ("string", "uint8", DTypeKind::Number(NcType::UByte)),
+        ("char", "int8", DTypeKind::Number(NcType::Byte)),
+        ("other", "uint8", DTypeKind::Number(NcType::UByte)),
     ] {
         let mut data = data(name);
-        Extra { alias: Some(alias.to_owned()), ..Extra::default() }.apply(&mut data);
+        ArrayKeys { alias: Some(alias.to_owned()), ..ArrayKeys::default() }.apply(&mut data);
         assert_eq!(data.dtype.kind, kind, "{alias} {name}");
     }
 }
@@ -107,7 +107,7 @@ fn fill_values_of_floats() {
         (r#""""#, "string", r#""""#),
     ] {
         let mut attrs = object(&format!(r#"{{"_FillValue": {stored}}}"#));
-        plain_fill(&mut attrs, &data(name), &Extra::default());
+        plain_fill(&mut attrs, &data(name), &ArrayKeys::default());
         assert_eq!(text(attrs.get(FILL_VALUE).unwrap()), expected, "{stored}");
     }
     assert_eq!((coded(f64::NAN), coded(-1.5)), ("AAAAAAAA+H8=".to_owned(), "AAAAAAAA+L8=".to_owned()));
@@ -121,19 +121,19 @@ fn what_is_written_is_read() {
         FilterSpec { codec: Some(r#"{"id": "gzip", "level": 5}"#.to_owned()), ..FilterSpec::default() },
         FilterSpec { name: "lzma".to_owned(), ..FilterSpec::default() },
     ];
-    let extra = Extra {
+    let extra = ArrayKeys {
         alias: Some("char".to_owned()),
         no_fill: true,
         filters: Some(filters),
-        is_first: false,
-        ..Extra::default()
+        first_writer: false,
+        ..ArrayKeys::default()
     };
     let mut out = r#"{"_nczarr_array": "#.to_owned();
     write_array(&["/g/x".to_owned(), "/y".to_owned()], &extra, ("v", &Key::new("v").unwrap()), &mut out);
     out.push('}');
     let (today, found) = array(&object(&out)).unwrap();
     assert_eq!(found, extra);
-    assert_eq!(lists::references(&today, None).unwrap().unwrap().dims, ["/g/x", "/y"]);
+    assert_eq!(nczarr_lists::references(&today, None).unwrap().unwrap().dims, ["/g/x", "/y"]);
     for wrong in [r#"[3]"#, r#"[{}]"#, r#"[{"id": -1}]"#, r#"[{"id": 1, "params": ["5"]}]"#, r#"[{"name": 3}]"#, "1"] {
         let stored = object(&format!(r#"{{"_nczarr_array": {{"dimension_references": [], "filters": {wrong}}}}}"#));
         assert_eq!(array(&stored).unwrap().1.filters, None, "{wrong}");
@@ -144,7 +144,7 @@ fn what_is_written_is_read() {
     model.add_dim(GroupId::ROOT, "t", 5, true).unwrap();
     model.add_group(GroupId::ROOT, "g").unwrap();
     let mut out = r#"{"_nczarr_group": "#.to_owned();
-    let mut state = State::default();
+    let mut state = NodeStates::default();
     state.extend(&model).unwrap();
     write_group(&model, model.root(), &state, &Key::root(), &mut out).unwrap();
     out.push_str(r#", "_nczarr_superblock": "#);
@@ -156,8 +156,11 @@ fn what_is_written_is_read() {
     let stored = object(&out);
     assert!(stored.iter().all(|(_, value)| value.is_strict()));
     let today = group(&stored).unwrap();
-    let lists = lists::read(&today, None).unwrap().unwrap();
+    let lists = nczarr_lists::read(&today, None).unwrap().unwrap();
     let dims: Vec<_> = lists.dims.iter().map(|dim| (dim.name.as_str(), dim.len, dim.unlimited)).collect();
     assert_eq!((dims, lists.groups), (vec![("x", 2, false), ("t", 5, true)], vec!["g".to_owned()]));
-    assert_eq!((lists::recorded(&today, "a"), lists::recorded(&today, "b")), (Some(">S1"), Some("<i2")));
+    assert_eq!(
+        (nczarr_lists::recorded_type(&today, "a"), nczarr_lists::recorded_type(&today, "b")),
+        (Some(">S1"), Some("<i2"))
+    );
 }
