@@ -22,7 +22,7 @@ fn read(path: &str) -> Result<()> {
     // The first month at the surface, every fourth latitude, the longitudes from 10 to 11.
     let every_fourth = Extent::Strided { start: 0, count: None, stride: 4 };
     let packed =
-        temp.get::<i16, _>((Extent::Index(0), Extent::Index(0), every_fourth, Extent::Range { start: 10, end: 12 }))?;
+        temp.get::<i16>((Extent::Index(0), Extent::Index(0), every_fourth, Extent::Range { start: 10, end: 12 }))?;
     let number = |name| temp.attribute(name).and_then(|attribute| attribute.number());
     let (scale, offset) = (number("scale_factor").unwrap_or(1.0), number("add_offset").unwrap_or(0.0));
     for row in packed.chunks(2) {
@@ -50,6 +50,6 @@ fn append(path: &str) -> Result<()> {
     let t = file.variable("t")?;
     // Two more records; doubles become the variable's floats on the way.
     t.put(&[284.5f64, 285.5, 286.5, 287.5, 288.5, 289.5, 290.5, 291.5], (1.., ..))?;
-    println!("{:?} {:?}", t.shape()?, t.get::<f64, _>((.., 3))?.as_slice());
+    println!("{:?} {:?}", t.shape()?, t.get::<f64>((.., 3))?.as_slice());
     file.close()
 }

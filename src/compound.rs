@@ -200,7 +200,7 @@ impl<T: Part> Part for Vec<T> {
 /// let stations = file.add_variable_with_type("stations", ty.nc_type(), &["station"])?;
 /// let oslo = Station { id: 1, place: [59.9, 10.7], name: "Oslo".into(), heights: vec![2.0, 10.0] };
 /// stations.put_compounds(&[oslo.clone()], 0)?;
-/// assert_eq!(stations.get_compounds::<Station, _>(0)?, [oslo]);
+/// assert_eq!(stations.get_compounds::<Station>(0)?, [oslo]);
 /// # file.close()
 /// # }
 /// ```
@@ -299,7 +299,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is no compound or a field is of another type, `NC_EBADFIELD` if it lacks
     /// a field, `NC_ERANGE` for an integer that does not fit.
-    pub fn get_compounds<C: Compound, E: Extents>(&self, extents: E) -> Result<Vec<C>> {
+    pub fn get_compounds<C: Compound>(&self, extents: impl Extents) -> Result<Vec<C>> {
         let places = self.places::<C>()?;
         let items = self.get_items(extents)?.into_iter().map(|item| match item {
             Item::Compound(parts) => C::from_parts(places.iter().map(|&place| parts[place].clone()).collect()),
@@ -313,7 +313,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::put`]; as [`Variable::get_compounds`] for what does not fit, and `NC_EBADFIELD` if the type has a
     /// field that the struct lacks.
-    pub fn put_compounds<C: Compound, E: Extents>(&self, elements: &[C], extents: E) -> Result<()> {
+    pub fn put_compounds<C: Compound>(&self, elements: &[C], extents: impl Extents) -> Result<()> {
         let places = self.places::<C>()?;
         let lacking = |len: usize| {
             let what = format!("the type has {len} fields, {} has {}", C::NAME, places.len());

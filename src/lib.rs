@@ -24,7 +24,7 @@
 //! let file = nczarr::open(&path)?;
 //! let t = file.variable("t")?;
 //! assert_eq!(t.shape()?, [2, 3]);
-//! let row = t.get::<f64, _>((1, ..))?;
+//! let row = t.get::<f64>((1, ..))?;
 //! assert_eq!(row.as_slice(), [4.0, 5.0, 6.0]);
 //! # Ok(())
 //! # }

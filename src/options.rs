@@ -44,7 +44,7 @@ pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
 /// let bytes: Vec<u8> = file.close_to_bytes()?;
 ///
 /// let file = nczarr::open_bytes(bytes)?;
-/// assert_eq!(file.variable("t")?.get_values::<f32, _>(..)?, [1.0, 2.0, 3.0]);
+/// assert_eq!(file.variable("t")?.get_values::<f32>(..)?, [1.0, 2.0, 3.0]);
 /// # Ok(())
 /// # }
 /// ```

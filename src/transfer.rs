@@ -21,7 +21,7 @@ impl Variable {
     /// # Errors
     /// `NC_ERANGE` if a value does not fit `T`, `NC_ECHAR` if the variable is text, `NC_EEDGE` and kin for extents beyond the
     /// shape; what storage and filters say.
-    pub fn get<T: Number, E: Extents>(&self, extents: E) -> Result<Array<T>> {
+    pub fn get<T: Number>(&self, extents: impl Extents) -> Result<Array<T>> {
         let part = self.part(extents)?;
         Ok(Array::new(part.selection.shape(), part.fetch::<T>(T::TYPE)?))
     }
@@ -30,7 +30,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`].
-    pub fn get_values<T: Number, E: Extents>(&self, extents: E) -> Result<Vec<T>> {
+    pub fn get_values<T: Number>(&self, extents: impl Extents) -> Result<Vec<T>> {
         Ok(self.part(extents)?.fetch::<T>(T::TYPE)?.into_vec())
     }
 
@@ -38,7 +38,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the extents are not one element.
-    pub fn get_value<T: Number, E: Extents>(&self, extents: E) -> Result<T> {
+    pub fn get_value<T: Number>(&self, extents: impl Extents) -> Result<T> {
         let (access, mut value, mut at) = (self.access()?, [T::zeroed()], [0; PEEKED]);
         if let Some(at) = extents.single(&mut at)
             && at.len() == access.rank()
@@ -59,7 +59,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs.
-    pub fn get_into<T: Number, E: Extents>(&self, out: &mut [T], extents: E) -> Result<()> {
+    pub fn get_into<T: Number>(&self, out: &mut [T], extents: impl Extents) -> Result<()> {
         let part = self.part(extents)?;
         part.expect(out.len())?;
         part.fill(T::TYPE, bytemuck::must_cast_slice_mut(out))
@@ -69,7 +69,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type char.
-    pub fn get_chars<E: Extents>(&self, extents: E) -> Result<Array<u8>> {
+    pub fn get_chars(&self, extents: impl Extents) -> Result<Array<u8>> {
         let part = self.part(extents)?;
         Ok(Array::new(part.selection.shape(), part.fetch(NcType::Char)?))
     }
@@ -78,7 +78,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string, or one of them is not UTF-8.
-    pub fn get_strings<E: Extents>(&self, extents: E) -> Result<Array<String>> {
+    pub fn get_strings(&self, extents: impl Extents) -> Result<Array<String>> {
         let strings = self.get_nc_strings(extents)?;
         let shape = DimVec::from(strings.shape());
         let texts = strings.into_vec().into_iter().enumerate().map(|(index, string)| {
@@ -94,7 +94,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get_strings`]; `NC_EINVAL` if the extents are not one element.
-    pub fn get_string<E: Extents>(&self, extents: E) -> Result<String> {
+    pub fn get_string(&self, extents: impl Extents) -> Result<String> {
         let strings = self.get_strings(extents)?.into_vec();
         let found = strings.len();
         match <[String; 1]>::try_from(strings) {
@@ -107,7 +107,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
-    pub fn get_nc_strings<E: Extents>(&self, extents: E) -> Result<Array<NcString>> {
+    pub fn get_nc_strings(&self, extents: impl Extents) -> Result<Array<NcString>> {
         let part = self.part(extents)?;
         let mut strings = part.empty_strings()?;
         part.access.get(&part.selection.slab(), MemMut::Strings(&mut strings))?;
@@ -118,7 +118,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs, `NC_EBADTYPE` for strings and vlens.
-    pub fn get_raw<E: Extents>(&self, out: &mut [u8], extents: E) -> Result<()> {
+    pub fn get_raw(&self, out: &mut [u8], extents: impl Extents) -> Result<()> {
         let part = self.part(extents)?;
         let (ty, size) = self.fixed_type()?;
         part.check()?;
@@ -132,7 +132,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or leaves `out`.
-    pub fn get_mapped<T: Number, E: Extents>(&self, extents: E, imap: &[i64], out: &mut [T]) -> Result<()> {
+    pub fn get_mapped<T: Number>(&self, extents: impl Extents, imap: &[i64], out: &mut [T]) -> Result<()> {
         let part = self.part(extents)?;
         part.check()?;
         let count = part.selection.slab().count;
@@ -154,7 +154,7 @@ impl Variable {
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_ERANGE` if a value does not fit the variable's type, `NC_ECHAR` if it is
     /// text, `NC_EEDGE` and kin for extents beyond the shape, `NC_EINVAL` if the number of values differs.
-    pub fn put<T: Number, E: Extents>(&self, values: &[T], extents: E) -> Result<()> {
+    pub fn put<T: Number>(&self, values: &[T], extents: impl Extents) -> Result<()> {
         let data = MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(values) };
         if let Some(written) = self.put_plain(&extents, values.len(), &data) {
             return written;
@@ -180,7 +180,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EINVAL` if the extents are not one element.
-    pub fn put_value<T: Number, E: Extents>(&self, value: T, extents: E) -> Result<()> {
+    pub fn put_value<T: Number>(&self, value: T, extents: impl Extents) -> Result<()> {
         self.put(&[value], extents)
     }
 
@@ -188,7 +188,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type char.
-    pub fn put_chars<E: Extents>(&self, text: &[u8], extents: E) -> Result<()> {
+    pub fn put_chars(&self, text: &[u8], extents: impl Extents) -> Result<()> {
         let selection = self.select_for_write(extents, text.len())?;
         self.write(&selection.slab(), MemRef::Fixed { ty: NcType::Char, bytes: text })
     }
@@ -198,7 +198,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type string; an error naming index and lengths for a
     /// string longer than a variable of fixed length holds.
-    pub fn put_strings<S: AsRef<[u8]>, E: Extents>(&self, strings: &[S], extents: E) -> Result<()> {
+    pub fn put_strings<S: AsRef<[u8]>>(&self, strings: &[S], extents: impl Extents) -> Result<()> {
         let selection = self.select_for_write(extents, strings.len())?;
         let strings: Vec<NcString> = strings.iter().map(|string| string.as_ref().into()).collect();
         self.write(&selection.slab(), MemRef::Strings(&strings))
@@ -208,7 +208,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put_strings`].
-    pub fn put_string<E: Extents>(&self, string: &str, extents: E) -> Result<()> {
+    pub fn put_string(&self, string: &str, extents: impl Extents) -> Result<()> {
         self.put_strings(&[string], extents)
     }
 
@@ -216,7 +216,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EBADTYPE` for strings and vlens.
-    pub fn put_raw<E: Extents>(&self, bytes: &[u8], extents: E) -> Result<()> {
+    pub fn put_raw(&self, bytes: &[u8], extents: impl Extents) -> Result<()> {
         let (ty, size) = self.fixed_type()?;
         if !bytes.len().is_multiple_of(size) {
             let whole = (bytes.len() / size * size) as u64;
@@ -231,7 +231,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or leaves `values`.
-    pub fn put_mapped<T: Number, E: Extents>(&self, values: &[T], imap: &[i64], extents: E) -> Result<()> {
+    pub fn put_mapped<T: Number>(&self, values: &[T], imap: &[i64], extents: impl Extents) -> Result<()> {
         let model = self.open.model();
         self.want_sound(&model)?;
         let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);

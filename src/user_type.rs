@@ -221,7 +221,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EBADTYPE` if what is stored is none of the type's elements.
-    pub fn get_items<E: Extents>(&self, extents: E) -> Result<Vec<Item>> {
+    pub fn get_items(&self, extents: impl Extents) -> Result<Vec<Item>> {
         let values = self.get_elements(extents)?;
         self.open.model().items(&values).map_err(|error| self.named(error))
     }
@@ -230,7 +230,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EBADTYPE` if an item is none of the type's.
-    pub fn put_items<E: Extents>(&self, items: &[Item], extents: E) -> Result<()> {
+    pub fn put_items(&self, items: &[Item], extents: impl Extents) -> Result<()> {
         let model = self.open.model();
         let values = model.values(self.nc_type(), items).map_err(|error| self.named(error))?;
         let selection = self.select_for_write(extents, items.len())?;
@@ -245,7 +245,7 @@ impl Variable {
     }
 
     /// The elements of a part in the variable's own type.
-    fn get_elements<E: Extents>(&self, extents: E) -> Result<Values> {
+    fn get_elements(&self, extents: impl Extents) -> Result<Values> {
         let (model, ty) = (self.open.model(), self.nc_type());
         let part = self.part(extents)?;
         part.check()?;

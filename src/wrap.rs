@@ -27,7 +27,7 @@
 //! // No chunks are kept by the dataset, so the second read asks the map again; the cache answers it.
 //! for _ in 0..2 {
 //!     let file = OpenOptions::new().map(map.clone()).cache_bytes(0).open(&path)?;
-//!     assert_eq!(file.variable("t")?.get_values::<f32, _>(..)?, [1.0, 2.0, 3.0, 4.0]);
+//!     assert_eq!(file.variable("t")?.get_values::<f32>(..)?, [1.0, 2.0, 3.0, 4.0]);
 //! }
 //! let chunks = cached.stats();
 //! assert!(chunks.hits > 0);
@@ -61,7 +61,7 @@
 //!     let storage = OpenOptions::new().open_map(&path)?;
 //!     let cached = Arc::new(Cached::on_disk(storage, &directory, &path, Keep::bytes(1 << 30))?);
 //!     let file = OpenOptions::new().map(cached.clone()).open(&path)?;
-//!     assert_eq!(file.variable("t")?.get_value::<f32, _>((2,))?, 3.0);
+//!     assert_eq!(file.variable("t")?.get_value::<f32>((2,))?, 3.0);
 //!     assert_eq!(cached.stats().hits > 0, expected);
 //! }
 //! # Ok(())

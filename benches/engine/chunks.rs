@@ -41,9 +41,9 @@ pub fn bench(criterion: &mut Criterion) {
             write();
             let file = nczarr::open(&url).expect("opened");
             let var = file.variable("v").expect("a variable");
-            assert_eq!(var.get_values::<f32, _>(..).expect("read"), values);
+            assert_eq!(var.get_values::<f32>(..).expect("read"), values);
             // Into fresh memory, as most callers read.
-            group.bench_function(id("read"), |bencher| bencher.iter(|| var.get::<f32, _>(..).expect("read")));
+            group.bench_function(id("read"), |bencher| bencher.iter(|| var.get::<f32>(..).expect("read")));
         }
     }
     group.finish();

@@ -43,14 +43,14 @@ pub fn write(op: &Op) -> Result<Outcome> {
 pub fn read(op: &Op) -> Result<Outcome> {
     typed!(op, T => {
         let clock = Clock::start();
-        let array = variable(op, 0)?.get::<T, _>(..)?;
+        let array = variable(op, 0)?.get::<T>(..)?;
         Ok(clock.stop().saw([cast_slice(array.as_slice())]))
     })
 }
 
 pub fn convert(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
-    let array = variable(op, 0)?.get_linear::<f64, _>(.., 0.005, 273.0)?;
+    let array = variable(op, 0)?.get_linear::<f64>(.., 0.005, 273.0)?;
     Ok(clock.stop().saw([cast_slice(array.as_slice())]))
 }
 
@@ -59,7 +59,7 @@ pub fn strided(op: &Op) -> Result<Outcome> {
         op.stride.iter().map(|&step| Extent::Strided { start: 0, count: None, stride: step }).collect();
     typed!(op, T => {
         let clock = Clock::start();
-        let array = variable(op, 0)?.get::<T, _>(&extents[..])?;
+        let array = variable(op, 0)?.get::<T>(&extents[..])?;
         Ok(clock.stop().saw([cast_slice(array.as_slice())]))
     })
 }
@@ -73,10 +73,10 @@ fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Resu
         return access_into::<T>(op);
     }
     if op.op == "elem" {
-        let (done, values) = each(op, |var, place| var.get_value::<T, _>(place))?;
+        let (done, values) = each(op, |var, place| var.get_value::<T>(place))?;
         return Ok(done.saw([cast_slice(&values)]));
     }
-    let (done, parts) = each(op, |var, place| var.get::<T, _>(place))?;
+    let (done, parts) = each(op, |var, place| var.get::<T>(place))?;
     Ok(done.saw(parts.iter().map(|part: &Array<T>| cast_slice(part.as_slice()))))
 }
 

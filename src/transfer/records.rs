@@ -79,7 +79,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is no compound, `NC_EBADFIELD` if it has no such field.
-    pub fn get_field<T: Number, E: Extents>(&self, field: &str, extents: E) -> Result<Array<T>> {
+    pub fn get_field<T: Number>(&self, field: &str, extents: impl Extents) -> Result<Array<T>> {
         let named = |error: nczarr_model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
         let model = self.open.model();
         let (own, size) = self.fixed_type()?;
@@ -111,7 +111,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EBADTYPE` if the elements of the variable are no lists.
-    pub fn get_lists<T: Number, E: Extents>(&self, extents: E) -> Result<Vec<Vec<T>>> {
+    pub fn get_lists<T: Number>(&self, extents: impl Extents) -> Result<Vec<Vec<T>>> {
         let base = self.list_base()?;
         let part = self.part(extents)?;
         part.check()?;
@@ -130,7 +130,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EBADTYPE` if the elements of the variable are no lists.
-    pub fn put_lists<T: Number, L: AsRef<[T]>, E: Extents>(&self, lists: &[L], extents: E) -> Result<()> {
+    pub fn put_lists<T: Number, L: AsRef<[T]>>(&self, lists: &[L], extents: impl Extents) -> Result<()> {
         let base = self.list_base()?;
         let named = |error: nczarr_model::Error| error.at(self.full_name());
         let selection = self.select_for_write(extents, lists.len())?;

@@ -25,7 +25,7 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ERANGE` if a result is beyond the floats.
-    pub fn get_linear<T: Real, E: Extents>(&self, extents: E, scale: f64, offset: f64) -> Result<Array<T>> {
+    pub fn get_linear<T: Real>(&self, extents: impl Extents, scale: f64, offset: f64) -> Result<Array<T>> {
         let part = self.part(extents)?;
         let values = part.fetch_linear(&Linear::new(scale, offset))?;
         Ok(Array::new(part.selection.shape(), values))
@@ -54,13 +54,13 @@ impl Variable {
     /// t.put_attribute("add_offset", 270.0)?;
     /// t.put_attribute("_FillValue", -1i16)?;
     /// t.put(&[0i16, 7], 0..2)?;
-    /// let values = t.get_unpacked::<f64, _>(..)?;
+    /// let values = t.get_unpacked::<f64>(..)?;
     /// assert_eq!(values[..2], [270.0, 273.5]);
     /// assert!(values[2].is_nan());
     /// # Ok(())
     /// # }
     /// ```
-    pub fn get_unpacked<T: Real, E: Extents>(&self, extents: E) -> Result<Array<T>> {
+    pub fn get_unpacked<T: Real>(&self, extents: impl Extents) -> Result<Array<T>> {
         let part = self.part(extents)?;
         let packing = self
             .open

@@ -67,7 +67,7 @@ fn data(file: &File, id: nczarr::model::VarId) -> Result<Vec<u8>> {
     let variable = file.variable_by_id(id)?;
     macro_rules! read {
         ($type:ty) => {
-            variable.get_values::<$type, _>(..)?.iter().flat_map(|value| value.to_ne_bytes()).collect()
+            variable.get_values::<$type>(..)?.iter().flat_map(|value| value.to_ne_bytes()).collect()
         };
     }
     Ok(match variable.nc_type() {

@@ -164,9 +164,9 @@ fn what_a_short_file_lacks_is_told_before_memory_is_taken() {
             let (outcome, peak) = alloc::peak(|| {
                 let file = OpenOptions::new().memory_map(mapped).open(&text(&path))?;
                 let variable = file.variable(name)?;
-                let plain = variable.get::<i32, _>(..).map(drop);
-                let other = variable.get::<f64, _>(..).map(drop);
-                Ok::<_, nczarr::Error>((plain, other, variable.get_unpacked::<f64, _>(..).map(drop)))
+                let plain = variable.get::<i32>(..).map(drop);
+                let other = variable.get::<f64>(..).map(drop);
+                Ok::<_, nczarr::Error>((plain, other, variable.get_unpacked::<f64>(..).map(drop)))
             });
             let (plain, other, unpacked) = outcome.expect("it opens");
             for outcome in [plain, other, unpacked] {

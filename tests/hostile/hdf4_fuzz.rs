@@ -29,7 +29,7 @@ fn content(file: &File) -> Result<Seen> {
         let variable = file.variable_by_id(id)?;
         let data = match variable.nc_type() {
             NcType::Char => variable.get_chars(..).map(|chars| chars.iter().map(|&byte| f64::from(byte)).collect()),
-            _ => variable.get::<f64, _>(..).map(|values| values.to_vec()),
+            _ => variable.get::<f64>(..).map(|values| values.to_vec()),
         };
         let data = data.map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok();
         seen.insert(var.name.clone(), (var.xtype, model.shape(id)?, data));

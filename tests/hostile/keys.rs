@@ -228,7 +228,7 @@ fn nothing_in_a_directory_leads_out_of_it() {
             make(&at, &sandbox.secret());
             let mut wrong = |why: String| failed.push(format!("{what} at {place}: {why}"));
             // Reading, then writing, then a new one in its place, then deleting.
-            let read = nczarr::open(&path).and_then(|file| file.variable("v")?.get_values::<i32, _>(..));
+            let read = nczarr::open(&path).and_then(|file| file.variable("v")?.get_values::<i32>(..));
             match read {
                 Ok(values) if values == [1, 2, 3, 4] => {}
                 // A folder in the place of a chunk holds nothing, which is the fill value.

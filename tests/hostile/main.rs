@@ -32,7 +32,7 @@ fn read_all(path: &str) -> Result<()> {
         match variable.nc_type() {
             NcType::String => drop(variable.get_nc_strings(..)?),
             NcType::Char => drop(variable.get_chars(..)?),
-            _ => drop(variable.get::<f64, _>(..)?),
+            _ => drop(variable.get::<f64>(..)?),
         }
     }
     Ok(())

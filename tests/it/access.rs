@@ -92,7 +92,7 @@ proptest! {
         let v = numbered(&shape, &chunks);
         let positions = positions(&dims);
         let expected: Vec<i32> = positions.iter().map(|&at| at as i32).collect();
-        let found = v.get::<i32, _>(&extents[..]).unwrap();
+        let found = v.get::<i32>(&extents[..]).unwrap();
         prop_assert_eq!(found.as_slice(), &expected[..]);
         let kept: Vec<u64> = dims.iter().filter(|dim| !matches!(dim.2, Extent::Index(_)))
             .map(|dim| indices(dim.2, dim.0).len() as u64).collect();
@@ -112,13 +112,13 @@ proptest! {
         // Written, the part changes and nothing else does.
         let changed: Vec<i32> = expected.iter().map(|value| -1 - value).collect();
         v.put(&changed, &extents[..]).unwrap();
-        let all = v.get_values::<i32, _>(..).unwrap();
+        let all = v.get_values::<i32>(..).unwrap();
         for (at, &value) in all.iter().enumerate() {
             let inside = positions.contains(&(at as u64));
             prop_assert_eq!(value, if inside { -1 - at as i32 } else { at as i32 });
         }
         v.put_mapped(&mapped, &imap, &extents[..]).unwrap();
-        prop_assert_eq!(v.get_values::<i32, _>(..).unwrap(), (0..all.len() as i32).collect::<Vec<_>>());
+        prop_assert_eq!(v.get_values::<i32>(..).unwrap(), (0..all.len() as i32).collect::<Vec<_>>());
     }
 }
 
@@ -135,12 +135,12 @@ fn what_is_out_of_place_is_refused_by_its_code() {
     assert_eq!(kind(v.get_values((stride(u64::MAX), stride(1)))), ErrorKind::Edge);
     assert_eq!(v.put(&[1], ..).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(v.put(&[1, 2], (3..5, 0)).unwrap_err().kind(), ErrorKind::Edge);
-    assert_eq!(v.get_value::<i32, _>(..).unwrap_err().kind(), ErrorKind::Inval);
+    assert_eq!(v.get_value::<i32>(..).unwrap_err().kind(), ErrorKind::Inval);
     // One element, whether its chunk is in memory or not.
     for _ in 0..3 {
         let one = |result: nczarr::Result<i8>| result.unwrap_err().kind();
-        assert_eq!(v.get_value::<i32, _>((3, 5)).unwrap(), 23);
-        assert_eq!((v.get_value::<i8, _>([3, 5]).unwrap(), v.get_value::<i32, _>((0..1, 1)).unwrap()), (23, 1));
+        assert_eq!(v.get_value::<i32>((3, 5)).unwrap(), 23);
+        assert_eq!((v.get_value::<i8>([3, 5]).unwrap(), v.get_value::<i32>((0..1, 1)).unwrap()), (23, 1));
         assert_eq!(one(v.get_value((4, 0))), ErrorKind::InvalCoords);
         assert_eq!(one(v.get_value((0, 6u64))), ErrorKind::InvalCoords);
         assert_eq!(one(v.get_value((0, 5..7))), ErrorKind::Edge);
@@ -170,13 +170,13 @@ fn threads_read_and_write_one_variable_at_once() {
                 for round in 1..=4i32 {
                     let values: Vec<i32> = (0..LEN / 8).map(|i| round * 1_000_000 + (i * 8 + thread) as i32).collect();
                     v.put(&values, mine).unwrap();
-                    assert_eq!(v.get_values::<i32, _>(mine).unwrap(), values, "thread {thread}, round {round}");
+                    assert_eq!(v.get_values::<i32>(mine).unwrap(), values, "thread {thread}, round {round}");
                 }
             });
         }
     });
     let expected: Vec<i32> = (0..LEN as i32).map(|i| 4_000_000 + i).collect();
-    assert_eq!(v.get_values::<i32, _>(..).unwrap(), expected);
+    assert_eq!(v.get_values::<i32>(..).unwrap(), expected);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn threads_define_and_append_at_once() {
                     v.put(&[thread * 100 + record], record..=record).unwrap();
                 }
                 v.put_attribute("thread", thread).unwrap();
-                *seen.lock().unwrap() += v.get_values::<i32, _>(0..20).unwrap().len();
+                *seen.lock().unwrap() += v.get_values::<i32>(0..20).unwrap().len();
             });
         }
     });
@@ -203,7 +203,7 @@ fn threads_define_and_append_at_once() {
     let file = nczarr::open(&path).unwrap();
     for thread in 0..8i32 {
         let v = file.variable(&format!("v{thread}")).unwrap();
-        assert_eq!(v.get_values::<i32, _>(..).unwrap(), (0..20).map(|i| thread * 100 + i).collect::<Vec<_>>());
+        assert_eq!(v.get_values::<i32>(..).unwrap(), (0..20).map(|i| thread * 100 + i).collect::<Vec<_>>());
         assert_eq!(v.attribute("thread").unwrap().number(), Some(f64::from(thread)));
     }
 }
@@ -224,8 +224,8 @@ fn one_thread_or_many_give_the_same() {
         for cache in [0, 10_000, 64 << 20] {
             let file = OpenOptions::new().threads(threads).cache_bytes(cache).open(&path).unwrap();
             let v = file.variable("v").unwrap();
-            assert_eq!(v.get_values::<f32, _>(..).unwrap(), values, "{threads} threads, cache of {cache}");
-            assert_eq!(v.get_values::<f32, _>(500..1_500).unwrap(), values[500..1_500]);
+            assert_eq!(v.get_values::<f32>(..).unwrap(), values, "{threads} threads, cache of {cache}");
+            assert_eq!(v.get_values::<f32>(500..1_500).unwrap(), values[500..1_500]);
         }
     }
 }
@@ -250,7 +250,7 @@ fn a_transfer_is_watched_and_stopped() {
     v.put(&vec![1; 50_000], ..).unwrap();
     file.close().unwrap();
     let file = OpenOptions::new().threads(1).progress(Stop(AtomicU64::new(0))).open(&path).unwrap();
-    let error = file.variable("v").unwrap().get::<i32, _>(..).unwrap_err();
+    let error = file.variable("v").unwrap().get::<i32>(..).unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Cancelled, -3001), "{error}");
 }
 
@@ -281,7 +281,7 @@ fn a_write_is_watched_and_stopped() {
             if write {
                 v.put(&vec![1; 50_000], ..).unwrap();
             } else {
-                v.get::<f64, _>(..).unwrap();
+                v.get::<f64>(..).unwrap();
             }
             let seen = seen.lock().unwrap();
             let last = seen.iter().max().copied();
@@ -318,7 +318,7 @@ fn limits_hold_for_what_is_opened_and_what_is_made() {
     };
     make(CreateOptions::new(), &path).unwrap();
     let file = OpenOptions::new().limits(limits.clone()).open(&path).unwrap();
-    let error = file.variable("v").unwrap().get::<i32, _>(..).unwrap_err();
+    let error = file.variable("v").unwrap().get::<i32>(..).unwrap_err();
     assert!(error.to_string().contains("1000") && error.to_string().contains('v'), "{error}");
     let error = make(CreateOptions::new().limits(limits.clone()), &format!("{path}-2.zarr")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadChunk, "{error}");
@@ -337,7 +337,7 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     file.close().unwrap();
     let read = |missing| {
         let file = OpenOptions::new().missing_chunks(missing).open(&path).unwrap();
-        file.variable("v").unwrap().get_values::<i32, _>(..)
+        file.variable("v").unwrap().get_values::<i32>(..)
     };
     assert_eq!(read(MissingChunks::Fill).unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
     assert_eq!(read(MissingChunks::Warn).unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
@@ -347,7 +347,7 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     let read = |word: &str| {
         let file =
             OpenOptions::new().missing_chunks(MissingChunks::Warn).open(&format!("{path}#missing_chunks={word}"))?;
-        file.variable("v")?.get_values::<i32, _>(..)
+        file.variable("v")?.get_values::<i32>(..)
     };
     assert_eq!(read("fill").unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
     assert_eq!(read("warn").unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
@@ -375,19 +375,19 @@ fn absent_chunks_are_asked_for_in_every_way() {
     file.close().unwrap();
     let file = OpenOptions::new().missing_chunks(MissingChunks::Error).open(&path).unwrap();
     let v = file.variable("v").unwrap();
-    assert_eq!(v.get_values::<f32, _>(0..2).unwrap(), [1.0, 2.0], "what is there is there");
+    assert_eq!(v.get_values::<f32>(0..2).unwrap(), [1.0, 2.0], "what is there is there");
     for outcome in [
-        v.get_values::<f64, _>(..).map(drop),
-        v.get_values::<f32, _>([3]).map(drop),
-        v.get_values::<f32, _>(Extent::Strided { start: 0, count: None, stride: 3 }).map(drop),
-        v.get_unpacked::<f64, _>(..).map(drop),
-        file.variable("scalar").unwrap().get_values::<i32, _>(()).map(drop),
+        v.get_values::<f64>(..).map(drop),
+        v.get_values::<f32>([3]).map(drop),
+        v.get_values::<f32>(Extent::Strided { start: 0, count: None, stride: 3 }).map(drop),
+        v.get_unpacked::<f64>(..).map(drop),
+        file.variable("scalar").unwrap().get_values::<i32>(()).map(drop),
         file.variable("text").unwrap().get_strings(..).map(drop),
-        file.variable("bare").unwrap().get_values::<i32, _>(..).map(drop),
+        file.variable("bare").unwrap().get_values::<i32>(..).map(drop),
     ] {
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NoObject);
     }
     let file = nczarr::open(&path).unwrap();
-    assert_eq!(file.variable("bare").unwrap().get_values::<i32, _>(..).unwrap(), [0; 4], "nothing better is known");
-    assert_eq!(file.variable("scalar").unwrap().get_values::<i32, _>(()).unwrap(), [-2_147_483_647]);
+    assert_eq!(file.variable("bare").unwrap().get_values::<i32>(..).unwrap(), [0; 4], "nothing better is known");
+    assert_eq!(file.variable("scalar").unwrap().get_values::<i32>(()).unwrap(), [-2_147_483_647]);
 }

@@ -6,7 +6,7 @@ use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 
 fn values(file: &nczarr::File) -> Vec<i32> {
-    file.variable("v").unwrap().get_values::<i32, _>(..).unwrap()
+    file.variable("v").unwrap().get_values::<i32>(..).unwrap()
 }
 
 #[test]

@@ -9,7 +9,7 @@ const CASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/reports/cast-val
 #[test]
 fn a_scaled_product_is_read() {
     let file = nczarr::open(CASE).unwrap();
-    let found = file.variable("b02").unwrap().get_values::<f32, _>(..).unwrap();
+    let found = file.variable("b02").unwrap().get_values::<f32>(..).unwrap();
     // round(linspace(0, 1, 20), 4)
     let right: Vec<f32> = (0..20).map(|i| (f64::from(i) / 19.0 * 1e4).round() as f32 / 1e4).collect();
     assert_eq!(found.len(), right.len());
@@ -45,7 +45,7 @@ fn what_is_written_is_read() {
             file.variable("v").unwrap().put(&[1, 2, 3, 4, 5], 2..7).unwrap();
             file.close().unwrap();
             let file = nczarr::open(&url).unwrap();
-            let found = file.variable("v").unwrap().get_values::<f64, _>(..).unwrap();
+            let found = file.variable("v").unwrap().get_values::<f64>(..).unwrap();
             assert_eq!(found, [7.0, 7.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 7.0, 7.0], "{endian} {data_type}");
             // (5 - 1) * 2, the third of its chunk.
             let bytes = fs::read(store.join("v/c/1")).unwrap();

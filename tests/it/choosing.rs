@@ -52,7 +52,7 @@ fn a_root_without_documents_opens_by_its_children_and_is_not_deleted() {
     file.close().unwrap();
     std::fs::write(folder.join("notes.txt"), "no dataset").unwrap();
     let file = nczarr::open(path).unwrap();
-    assert_eq!(file.variable("/lonely.zarr/v").unwrap().get_values::<i32, _>(..).unwrap(), [7, 8]);
+    assert_eq!(file.variable("/lonely.zarr/v").unwrap().get_values::<i32>(..).unwrap(), [7, 8]);
     drop(file);
     // Deleting goes by the root alone.
     assert_eq!(nczarr::delete(path).unwrap_err().kind(), ErrorKind::NotNc);

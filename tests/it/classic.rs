@@ -225,13 +225,13 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     let file = nczarr::open(&path).unwrap();
     let t = file.variable("t").unwrap();
     assert_eq!(t.shape().unwrap(), [3, 3]);
-    assert_eq!(t.get_values::<f64, _>((1.., ..)).unwrap(), [4.0, 5.0, 6.0, 0.5, 0.5, 0.5]);
-    assert_eq!(file.variable("n").unwrap().get_values::<i32, _>(..).unwrap(), [7, 8, 9]);
+    assert_eq!(t.get_values::<f64>((1.., ..)).unwrap(), [4.0, 5.0, 6.0, 0.5, 0.5, 0.5]);
+    assert_eq!(file.variable("n").unwrap().get_values::<i32>(..).unwrap(), [7, 8, 9]);
     drop((t, file));
 
     let bytes = fs::read(&path).unwrap();
     let file = nczarr::open_bytes(bytes.clone()).unwrap();
-    assert_eq!(file.variable("t").unwrap().get_value::<f32, _>((0, 2)).unwrap(), 3.0);
+    assert_eq!(file.variable("t").unwrap().get_value::<f32>((0, 2)).unwrap(), 3.0);
     assert_eq!(file.close_to_bytes().unwrap(), bytes);
     nczarr::delete(&path).unwrap();
     let file = nczarr::CreateOptions::new().create_in_memory(&format!("{path}#mode=classic"), true).unwrap();
@@ -240,7 +240,7 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     file.add_variable::<i8>("v", &["x"]).unwrap().put(&[1i8, 2], ..).unwrap();
     assert!(!Path::new(&path).exists());
     file.close().unwrap();
-    let values = || nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<i8, _>(..).unwrap();
+    let values = || nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<i8>(..).unwrap();
     assert_eq!(values(), [1, 2]);
     for (persist, expected) in [(false, [1, 2]), (true, [1, 3])] {
         let file = OpenOptions::new().writable(true).open_in_memory(&path, persist).unwrap();
@@ -249,7 +249,7 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
         let bytes = file.close_to_bytes().unwrap();
         assert_eq!(values(), expected);
         let copy = nczarr::open_bytes(bytes).unwrap();
-        assert_eq!(copy.variable("v").unwrap().get_values::<i8, _>(..).unwrap(), [1, 3]);
+        assert_eq!(copy.variable("v").unwrap().get_values::<i8>(..).unwrap(), [1, 3]);
     }
     let store = folder.path().join("store").display().to_string();
     nczarr::create(&format!("{store}#mode=nczarr,file")).unwrap().close().unwrap();

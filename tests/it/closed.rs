@@ -32,7 +32,7 @@ fn a_map_that_is_closed_holds_no_files_and_no_locks() {
         let file = OpenOptions::new().writable(true).map(map.clone()).open(&url).unwrap();
         let v = file.variable("v").unwrap();
         v.put(&[4, 5], 3..5).unwrap();
-        assert_eq!(v.get_value::<i32, _>(0).unwrap(), 1);
+        assert_eq!(v.get_value::<i32>(0).unwrap(), 1);
         file.close().unwrap();
         #[cfg(target_os = "linux")]
         if path.is_dir() {
@@ -42,7 +42,7 @@ fn a_map_that_is_closed_holds_no_files_and_no_locks() {
         let other = nczarr::append(&url).unwrap();
         other.variable("v").unwrap().put(&[6], 5..6).unwrap();
         other.close().unwrap();
-        let values = nczarr::open(&url).unwrap().variable("v").unwrap().get_values::<i32, _>(..).unwrap();
+        let values = nczarr::open(&url).unwrap().variable("v").unwrap().get_values::<i32>(..).unwrap();
         assert_eq!(values, [1, 2, 3, 4, 5, 6], "{name}");
         nczarr::delete(&url).unwrap();
         assert!(!path.exists(), "{name}");
@@ -63,7 +63,7 @@ fn a_map_that_was_closed_is_used_again() {
         file.close().unwrap();
         map.close().unwrap();
     }
-    let values = nczarr::open(&url).unwrap().variable("v").unwrap().get_values::<i32, _>(..).unwrap();
+    let values = nczarr::open(&url).unwrap().variable("v").unwrap().get_values::<i32>(..).unwrap();
     assert_eq!(values, [0, 1, 2]);
 }
 

@@ -59,7 +59,7 @@ fn structs_are_elements() -> Result<()> {
         file.close()?;
         let file = nczarr::open(&url)?;
         let notes = file.variable("notes")?;
-        assert_eq!(notes.get_compounds::<Note, _>(1..)?, [note(3), note(0)]);
+        assert_eq!(notes.get_compounds::<Note>(1..)?, [note(3), note(0)]);
         let nothing = Note {
             id: 0,
             text: String::new(),
@@ -69,9 +69,9 @@ fn structs_are_elements() -> Result<()> {
             path: vec![],
             table: vec![],
         };
-        assert_eq!(notes.get_compounds::<Note, _>(0)?, [nothing]);
-        assert_eq!(notes.get_compounds::<Part, _>(1)?, [Part { text: "some text".into(), id: 3 }]);
-        assert_eq!(notes.get_compounds::<Point, _>(..).unwrap_err().kind(), ErrorKind::BadField);
+        assert_eq!(notes.get_compounds::<Note>(0)?, [nothing]);
+        assert_eq!(notes.get_compounds::<Part>(1)?, [Part { text: "some text".into(), id: 3 }]);
+        assert_eq!(notes.get_compounds::<Point>(..).unwrap_err().kind(), ErrorKind::BadField);
         assert_eq!(notes.get_raw(&mut [0; 8], 0).unwrap_err().kind(), ErrorKind::BadType);
         let ty = file.user_type("note")?;
         assert_eq!(

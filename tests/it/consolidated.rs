@@ -143,8 +143,8 @@ fn a_damaged_node_is_its_own_problem_there_too() {
     root["consolidated_metadata"]["metadata"]["g2/own"]["codecs"] = json!([{"name": "no such codec"}]);
     store.replace("zarr.json", &root);
     let (file, _) = store.open("zarr,consolidated");
-    assert!(file.variable("g2/own").unwrap().get::<i32, _>(..).is_err());
-    assert_eq!(file.variable("own").unwrap().get::<i32, _>(..).unwrap().as_slice(), [0, 1, 2]);
+    assert!(file.variable("g2/own").unwrap().get::<i32>(..).is_err());
+    assert_eq!(file.variable("own").unwrap().get::<i32>(..).unwrap().as_slice(), [0, 1, 2]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn who_writes_believes_the_documents_and_no_older_copy_of_them() {
         file.variable("v").unwrap().put(&[5], 4..5).unwrap();
         file.close().unwrap();
         let file = nczarr::open(&path).unwrap();
-        assert_eq!(file.variable("v").unwrap().get::<i32, _>(..).unwrap().to_vec(), [1, 2, 3, 4, 5], "{format}");
+        assert_eq!(file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(), [1, 2, 3, 4, 5], "{format}");
     }
 }
 

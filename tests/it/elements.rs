@@ -31,11 +31,11 @@ fn open(url: &str, missing: MissingChunks) -> Variable {
 }
 
 fn element(v: &Variable, y: u64, x: u64) -> i32 {
-    let value = v.get_value::<i32, _>([y, x]).unwrap();
+    let value = v.get_value::<i32>([y, x]).unwrap();
     // Other ways to the same element.
     let mut into = [0];
     v.get_into(&mut into, [y, x]).unwrap();
-    assert_eq!((into, v.get_value::<f64, _>([y, x]).unwrap()), ([value], f64::from(value)), "{y} {x}");
+    assert_eq!((into, v.get_value::<f64>([y, x]).unwrap()), ([value], f64::from(value)), "{y} {x}");
     value
 }
 
@@ -58,7 +58,7 @@ fn an_element_is_what_lies_at_its_place() {
                 }
             }
             for outside in [[5, 0], [0, 7], [u64::MAX, 0]] {
-                let error = v.get_value::<i32, _>(outside).unwrap_err();
+                let error = v.get_value::<i32>(outside).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::InvalCoords, "{error}");
             }
         }
@@ -85,26 +85,26 @@ fn an_element_is_of_the_chunk_that_is_there_now() {
         replace(&chunk, &bytes[..26]);
         assert_eq!(element(&v, 3, 1), written(5), "all of it is there");
         for v in [&v, &strict] {
-            let error = v.get_value::<i32, _>([3, 2]).unwrap_err().to_string();
+            let error = v.get_value::<i32>([3, 2]).unwrap_err().to_string();
             assert!(error.contains("v/1.0") && error.contains("range of the chunk"), "{error}");
         }
         fs::remove_file(&chunk).unwrap();
         assert_eq!(element(&v, 3, 3), -7);
-        let error = strict.get_value::<i32, _>([3, 3]).unwrap_err();
+        let error = strict.get_value::<i32>([3, 3]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NoObject, "{error}");
         assert!(error.to_string().contains("v/1.0"), "{error}");
         // Something else in its place.
         fs::create_dir_all(chunk.join("deeper")).unwrap();
         fs::write(chunk.join("deeper/x"), b"x").unwrap();
         for v in [&v, &strict] {
-            let error = v.get_value::<i32, _>([3, 3]).unwrap_err();
+            let error = v.get_value::<i32>([3, 3]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Empty, "{error}");
         }
         fs::remove_dir_all(&chunk).unwrap();
     }
     let root = chunks.parent().unwrap();
     fs::remove_dir_all(root).unwrap();
-    let error = v.get_value::<i32, _>([3, 3]).unwrap_err();
+    let error = v.get_value::<i32>([3, 3]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "nothing is absent from what is gone: {error}");
 }
 
@@ -115,7 +115,7 @@ fn all_there_is_of_a_chunk_comes_of_a_whole_one() {
     let v = open(&url, MissingChunks::Fill);
     assert_eq!(element(&v, 4, 6), 34);
     fs::write(chunks.join("2.2"), 34_i32.to_le_bytes()).unwrap();
-    let error = v.get_value::<i32, _>([4, 6]).unwrap_err().to_string();
+    let error = v.get_value::<i32>([4, 6]).unwrap_err().to_string();
     assert!(error.contains("v/2.2"), "{error}");
 }
 

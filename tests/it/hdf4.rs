@@ -47,8 +47,8 @@ fn every_type_and_coding_is_read_from_a_file_and_from_memory() {
 #[test]
 fn data_in_another_file_are_told_and_the_others_are_read() {
     let file = nczarr::open(&here("external.hdf").display().to_string()).unwrap();
-    assert_eq!(*file.variable("here").unwrap().get::<i32, _>(..).unwrap(), [1, 2, 3, 4]);
-    let error = file.variable("there").unwrap().get::<i32, _>(..).unwrap_err();
+    assert_eq!(*file.variable("here").unwrap().get::<i32>(..).unwrap(), [1, 2, 3, 4]);
+    let error = file.variable("there").unwrap().get::<i32>(..).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::HdfErr);
     assert!(error.to_string().contains("\"external.dat\""), "{error}");
 }
@@ -62,12 +62,12 @@ fn parts_of_chunks_and_of_blocks_are_parts_of_the_whole() {
         for var in vars {
             let var = file.variable(var).unwrap();
             let shape = var.shape().unwrap();
-            let all = var.get::<f64, _>(..).unwrap();
+            let all = var.get::<f64>(..).unwrap();
             let row: usize = shape.iter().skip(1).product::<u64>() as usize;
             let (half, inner) = (shape[0] as usize / 2, row / 2);
             let part = match shape.len() {
-                1 => var.get::<f64, _>((half..,)).unwrap(),
-                _ => var.get::<f64, _>((half.., inner..)).unwrap(),
+                1 => var.get::<f64>((half..,)).unwrap(),
+                _ => var.get::<f64>((half.., inner..)).unwrap(),
             };
             let rows = all.chunks(row).skip(half);
             let expected: Vec<f64> = rows.flat_map(|row| row[inner..].to_vec()).collect();
@@ -84,9 +84,9 @@ fn chunks_are_read_as_often_as_one_likes() {
     let open = OpenOptions::new().limits(limits).cache_bytes(0);
     let file = open.open(&here("codings.hdf").display().to_string()).unwrap();
     let var = file.variable("gz_ch_i32").unwrap();
-    let first = var.get::<i32, _>(..).unwrap();
+    let first = var.get::<i32>(..).unwrap();
     for time in 0..3000 {
-        assert_eq!(*var.get::<i32, _>(..).unwrap(), *first, "{time}");
+        assert_eq!(*var.get::<i32>(..).unwrap(), *first, "{time}");
     }
 }
 

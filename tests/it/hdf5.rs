@@ -91,7 +91,7 @@ fn written_to(path: &Path) -> Result<(), String> {
             let is_number =
                 variable.nc_type().is_numeric() && variable.shape().map_err(said)?.iter().all(|&len| len > 0);
             if is_number {
-                let values = variable.get_values::<f64, _>(..).map_err(said)?;
+                let values = variable.get_values::<f64>(..).map_err(said)?;
                 if values.iter().all(|value| value.is_finite() && value.abs() < 1e9) {
                     variable.put(&values, ..).map_err(said)?;
                 }
@@ -144,7 +144,7 @@ fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
     std::fs::copy(report("copy-nofill-records-garbage/in.nc"), &path).unwrap();
     let path = path.display().to_string();
     let default = [2.0, 2.0, 2.0, 9.969_21e36, 9.969_21e36, 9.969_21e36];
-    let read = |file: &nczarr::File| file.variable("B").unwrap().get_values::<f32, _>(..).unwrap();
+    let read = |file: &nczarr::File| file.variable("B").unwrap().get_values::<f32>(..).unwrap();
     assert_eq!(read(&nczarr::open(&path).unwrap()), default);
     let file = nczarr::OpenOptions::new().writable(true).open(&path).unwrap();
     assert_eq!(read(&file), default);
@@ -153,7 +153,7 @@ fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
     file.close().unwrap();
     let file = nczarr::open(&path).unwrap();
     assert_eq!(read(&file)[..6], default);
-    assert_eq!(file.variable("t").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2, 3]);
+    assert_eq!(file.variable("t").unwrap().get_values::<i32>(..).unwrap(), [1, 2, 3]);
 }
 
 /// HDF5 1.10 reads no absent chunk of strings beside others.

@@ -15,7 +15,7 @@ fn here(name: &str) -> PathBuf {
 }
 
 fn numbers(file: &File, name: &str) -> nczarr::Result<Vec<i32>> {
-    Ok(file.variable(name)?.get::<i32, _>(..)?.to_vec())
+    Ok(file.variable(name)?.get::<i32>(..)?.to_vec())
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn damage_of_shared_messages_is_told() {
 fn data_in_files_beside_it_are_read() {
     let file = nczarr::open(here("external.h5").to_str().unwrap()).unwrap();
     assert_eq!(numbers(&file, "two").unwrap(), (0..12).collect::<Vec<_>>());
-    assert_eq!(file.variable("two").unwrap().get::<i32, _>((1.., 1..3)).unwrap().to_vec(), [5, 6, 9, 10]);
+    assert_eq!(file.variable("two").unwrap().get::<i32>((1.., 1..3)).unwrap().to_vec(), [5, 6, 9, 10]);
     assert_eq!(numbers(&file, "here").unwrap(), [0, 1, 2]);
     assert_eq!(numbers(&file, "virtual").unwrap(), [-1, -1, -1, 0, 1, 2]);
     let vars = vec![file.variable("record").unwrap().id()];

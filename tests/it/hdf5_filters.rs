@@ -29,10 +29,10 @@ fn values(file: &File, name: &str) -> nczarr::Result<Vec<String>> {
     let variable = file.variable(name)?;
     Ok(match variable.nc_type() {
         NcType::Float | NcType::Double => {
-            variable.get::<f64, _>(..)?.iter().map(|value| format!("{:016x}", value.to_bits())).collect()
+            variable.get::<f64>(..)?.iter().map(|value| format!("{:016x}", value.to_bits())).collect()
         }
-        NcType::UInt64 => variable.get::<u64, _>(..)?.iter().map(u64::to_string).collect(),
-        _ => variable.get::<i64, _>(..)?.iter().map(i64::to_string).collect(),
+        NcType::UInt64 => variable.get::<u64>(..)?.iter().map(u64::to_string).collect(),
+        _ => variable.get::<i64>(..)?.iter().map(i64::to_string).collect(),
     })
 }
 
@@ -74,13 +74,13 @@ fn lz4_is_written_as_hdf5_has_it() {
     assert!(u32::from_be_bytes(*stream.first_chunk().unwrap()) < 200, "{:?}", &stream[..4]);
     let file = nczarr::open(&path).unwrap();
     assert_eq!(file.model().vars().next().unwrap().1.filters[0].params, [1024]);
-    assert_eq!(file.variable("v").unwrap().get::<i32, _>(..).unwrap().to_vec(), values);
+    assert_eq!(file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(), values);
     drop(file);
     // The file is written further in that form, and a part of a chunk is put into it.
     let file = nczarr::append(&path).unwrap();
     file.variable("v").unwrap().put(&[-5, -6], 500..502).unwrap();
     file.close().unwrap();
-    let found = nczarr::open(&path).unwrap().variable("v").unwrap().get::<i32, _>(498..504).unwrap().to_vec();
+    let found = nczarr::open(&path).unwrap().variable("v").unwrap().get::<i32>(498..504).unwrap().to_vec();
     assert_eq!(found, [71, 71, -5, -6, 71, 71]);
 }
 
@@ -124,16 +124,16 @@ fn integers_of_which_some_bits_count_have_a_type() {
     assert!(seen >= 24, "{seen}");
     // Parts, with a stride, as another type, and what that type cannot hold.
     let variable = file.variable("raw_i4_p20_o5_be").or_else(|_| file.variable("raw_i4_p20_o5_le")).unwrap();
-    let all = variable.get::<i32, _>(..).unwrap().to_vec();
+    let all = variable.get::<i32>(..).unwrap().to_vec();
     let part = variable
-        .get::<f32, _>((
+        .get::<f32>((
             Extent::Strided { start: 1, count: None, stride: 2 },
             Extent::Strided { start: 0, count: None, stride: 2 },
         ))
         .unwrap();
     let expected: Vec<f32> = [5, 7, 9, 15, 17, 19].iter().map(|&at| all[at] as f32).collect();
     assert_eq!(part.to_vec(), expected);
-    assert_eq!(variable.get::<i8, _>(..).unwrap_err().kind(), ErrorKind::Range);
+    assert_eq!(variable.get::<i8>(..).unwrap_err().kind(), ErrorKind::Range);
     assert_eq!(variable.get_strings(..).unwrap_err().kind(), ErrorKind::Char);
     // A fill value where nothing was written.
     let model = file.model();
@@ -180,7 +180,7 @@ fn what_is_only_read_is_not_written() {
             variable.put(&values, ..).unwrap();
             file.close().unwrap();
             let file = nczarr::open(&url).unwrap();
-            assert_eq!(file.variable("v").unwrap().get::<i32, _>(..).unwrap().to_vec(), values, "{name} {target}");
+            assert_eq!(file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(), values, "{name} {target}");
         }
     }
     // What has LZF is written to.
@@ -188,6 +188,6 @@ fn what_is_only_read_is_not_written() {
     let file = nczarr::append(&url).unwrap();
     file.variable("v").unwrap().put(&[5, 6], 10..12).unwrap();
     file.close().unwrap();
-    let found = nczarr::open(&url).unwrap().variable("v").unwrap().get::<i32, _>(8..14).unwrap().to_vec();
+    let found = nczarr::open(&url).unwrap().variable("v").unwrap().get::<i32>(8..14).unwrap().to_vec();
     assert_eq!(found, [1, 1, 5, 6, 1, 1]);
 }

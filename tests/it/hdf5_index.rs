@@ -19,7 +19,7 @@ fn chunks_are_found_whatever_their_index_is() {
         let model = file.model();
         let mut seen = 0;
         for (id, var) in model.vars().filter(|(_, var)| !var.dims.is_empty() && var.group.index() == 0) {
-            let found = file.variable_by_id(id).unwrap().get_values::<i64, _>(..);
+            let found = file.variable_by_id(id).unwrap().get_values::<i64>(..);
             let found = found.unwrap_or_else(|error| panic!("{name}: {}: {error}", var.name));
             let written = match var.atts.get("written") {
                 Some(Values::Int(ranges)) => ranges.chunks(2).map(|pair| pair[0] as usize..pair[1] as usize).collect(),
@@ -81,15 +81,15 @@ fn what_netcdf_has_no_word_for_is_told() {
     }
     let reference = file.variable("odd/ref").unwrap();
     assert_eq!(file.model().var(reference.id()).unwrap().stored_type.as_deref(), Some("reference"));
-    assert_eq!(reference.get_values::<i8, _>(..).unwrap_err().kind(), ErrorKind::BadTypId);
+    assert_eq!(reference.get_values::<i8>(..).unwrap_err().kind(), ErrorKind::BadTypId);
     let half = file.variable("odd/half").unwrap();
     assert_eq!(file.model().var(half.id()).unwrap().stored_type.as_deref(), Some("float16"));
     assert_eq!(half.nc_type(), NcType::Float);
-    half.get_values::<f32, _>(..).unwrap();
+    half.get_values::<f32>(..).unwrap();
     // A link to a dataset is the dataset once more.
     assert_eq!(
-        file.variable("odd/soft").unwrap().get_values::<i16, _>(..).unwrap(),
-        file.variable("compact").unwrap().get_values::<i16, _>(..).unwrap()
+        file.variable("odd/soft").unwrap().get_values::<i16>(..).unwrap(),
+        file.variable("compact").unwrap().get_values::<i16>(..).unwrap()
     );
     let text = file.variable("odd/text").unwrap().get_nc_strings(..).unwrap();
     assert_eq!(text.iter().map(|text| text.as_bytes()).collect::<Vec<_>>(), [&b"ab"[..], b"cdefg"]);

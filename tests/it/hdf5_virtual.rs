@@ -35,7 +35,7 @@ fn answers() -> Vec<(String, Vec<f64>)> {
 }
 
 fn values(file: &File, name: &str) -> nczarr::Result<Vec<f64>> {
-    Ok(file.variable(name)?.get::<f64, _>(..)?.to_vec())
+    Ok(file.variable(name)?.get::<f64>(..)?.to_vec())
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn types_shapes_and_what_is_no_number() {
         let text = nczarr_tests::dump::dump(&file, &options).unwrap();
         assert!(text.contains("record = {0, 0.5}, {2, -1}, {1, 0.5}, {2, -1}, {2, 0.5}, {2, -1} ;"), "{text}");
         // As another type, and what that cannot hold.
-        assert_eq!(file.variable("rows").unwrap().get::<i8, _>((2.., ..)).unwrap_err().kind(), ErrorKind::Range);
+        assert_eq!(file.variable("rows").unwrap().get::<i8>((2.., ..)).unwrap_err().kind(), ErrorKind::Range);
         let extents = (Extent::Strided { start: 0, count: None, stride: 2 }, 1..3);
-        assert_eq!(file.variable("rows").unwrap().get::<i16, _>(extents).unwrap().to_vec(), [1, 2, 213, 214]);
+        assert_eq!(file.variable("rows").unwrap().get::<i16>(extents).unwrap().to_vec(), [1, 2, 213, 214]);
     }
 }
 

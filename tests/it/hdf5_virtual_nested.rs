@@ -21,7 +21,7 @@ fn open(name: &str) -> File {
 
 fn read(file: &File, name: &str) -> Result<(Vec<u64>, Vec<i32>)> {
     let variable = file.variable(name)?;
-    Ok((variable.shape()?, variable.get::<i32, _>(..)?.to_vec()))
+    Ok((variable.shape()?, variable.get::<i32>(..)?.to_vec()))
 }
 
 /// That each virtual dataset of a file is what HDF5 reads in it, also if only one is asked for; those are `wrong` that are not

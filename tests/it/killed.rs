@@ -97,10 +97,10 @@ fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
         if there < records {
             return Ok(Err(format!("{there} records of {records}")));
         }
-        if file.variable("fixed")?.get_values::<f64, _>(..)? != [0.5; WIDTH] {
+        if file.variable("fixed")?.get_values::<f64>(..)? != [0.5; WIDTH] {
             return Ok(Err("fixed values are others".to_owned()));
         }
-        let (found, small) = (v.get_values::<i32, _>(..)?, file.variable("n")?.get_values::<i8, _>(..)?);
+        let (found, small) = (v.get_values::<i32>(..)?, file.variable("n")?.get_values::<i8>(..)?);
         for record in 0..records {
             if found[record * WIDTH..][..WIDTH] != row(record) || small[record] != record as i8 {
                 return Ok(Err(format!("record {record} is another one")));
@@ -113,13 +113,13 @@ fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
                 return Ok(Err(format!("record {record}, not synced: {there:?}")));
             }
         }
-        let other = file.variable("m")?.get_values::<i16, _>(..)?;
+        let other = file.variable("m")?.get_values::<i16>(..)?;
         if other.iter().any(|&value| value != 7 && value != nczarr::model::fill::SHORT) {
             return Ok(Err(format!("values of the other thread: {other:?}")));
         }
         for round in 1..=rounds {
             let later = file.variable(&format!("later{round}"))?;
-            let values = later.get_values::<i16, _>(..)?;
+            let values = later.get_values::<i16>(..)?;
             let fill = nczarr::model::fill::SHORT;
             if values.iter().any(|&value| value != fill) || values.len() != there {
                 return Ok(Err(format!("values of round {round}: {values:?}")));

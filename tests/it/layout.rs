@@ -12,8 +12,8 @@ fn reading_fixes_no_layout() {
     let v = file.add_variable::<i32>("v", &["t", "x"]).unwrap();
     let other = file.variable("v").unwrap();
     for _ in 0..2 {
-        assert!(v.get_values::<i32, _>(..).unwrap().is_empty());
-        assert!(other.get_values::<i32, _>(..).unwrap().is_empty());
+        assert!(v.get_values::<i32>(..).unwrap().is_empty());
+        assert!(other.get_values::<i32>(..).unwrap().is_empty());
         v.set_chunking(&[2, 2]).unwrap();
         assert_eq!(v.chunk_shape().unwrap().unwrap(), [2, 2]);
         v.set_chunking(&[5, 1]).unwrap();
@@ -28,9 +28,9 @@ fn reading_fixes_no_layout() {
     assert_eq!(v.set_fill(1).unwrap_err().kind(), ErrorKind::LateFill);
     file.close().unwrap();
     assert_eq!(v.put(&[1], (0, 0)).unwrap_err().kind(), ErrorKind::BadId);
-    assert_eq!(other.get_values::<i32, _>(..).unwrap_err().kind(), ErrorKind::BadId);
+    assert_eq!(other.get_values::<i32>(..).unwrap_err().kind(), ErrorKind::BadId);
     let v = nczarr::open(&path).unwrap().variable("v").unwrap();
-    assert_eq!(v.get_values::<i32, _>(..).unwrap(), [1, 2, 3, -7, -7, -7, -7, 4, -7]);
+    assert_eq!(v.get_values::<i32>(..).unwrap(), [1, 2, 3, -7, -7, -7, -7, 4, -7]);
     assert_eq!(v.chunk_shape().unwrap().unwrap(), [5, 1]);
     assert_eq!(v.fill_value(), Some(Values::Int(vec![-7])));
     assert_eq!(v.filters().len(), 2);

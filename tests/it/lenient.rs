@@ -59,14 +59,14 @@ fn fill_values_of_another_json_type_are_read() {
             v3(&folder.path().join(format!("{at}.v3")), v3_type, fill, ""),
         ];
         for file in files {
-            let found = file.variable("v").unwrap().get_values::<f64, _>(..);
+            let found = file.variable("v").unwrap().get_values::<f64>(..);
             let found = found.unwrap_or_else(|error| panic!("{v2_type} {fill}: {error}"));
             assert_eq!(found, [expected; 2], "{v2_type} {fill}");
         }
     }
     for fill in ["\"abc\"", "\"1.5\"", "{}", "[1, 2]", "\"0x10\""] {
         let file = v2(&folder.path().join("bad.v2"), "<i4", fill);
-        assert!(file.variable("v").unwrap().get_values::<f64, _>(..).is_err(), "{fill}");
+        assert!(file.variable("v").unwrap().get_values::<f64>(..).is_err(), "{fill}");
     }
 }
 
@@ -86,7 +86,7 @@ fn optional_members_that_are_null_are_none() {
         let text = text.trim_end().strip_suffix('}').unwrap();
         fs::write(&path, if group.is_empty() { format!("{text}, {more}}}") } else { format!("{text}}}") }).unwrap();
         let file = nczarr::open(store.to_str().unwrap()).unwrap();
-        assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [7, 7], "{more}");
+        assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [7, 7], "{more}");
     }
     // The whole document of attributes.
     let store = folder.path().join("v2");
@@ -95,7 +95,7 @@ fn optional_members_that_are_null_are_none() {
         fs::write(store.join(key), "null").unwrap();
     }
     let file = nczarr::open(store.to_str().unwrap()).unwrap();
-    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [7, 7]);
+    assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [7, 7]);
 }
 
 #[test]

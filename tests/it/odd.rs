@@ -32,7 +32,7 @@ fn one_bad_variable_does_not_close_the_file() {
         put(&store, &format!("{name}/0"), [0; 8]);
     }
     let file = nczarr::open(&store.display().to_string()).unwrap();
-    assert_eq!(file.variable("good").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2]);
+    assert_eq!(file.variable("good").unwrap().get_values::<i32>(..).unwrap(), [1, 2]);
     assert_eq!(file.variables().len(), 5);
     for (name, kind, named) in [
         ("codec", ErrorKind::NoFilter, "nosuch"),
@@ -43,7 +43,7 @@ fn one_bad_variable_does_not_close_the_file() {
         let variable = file.variable(name).unwrap();
         assert_eq!(variable.shape().unwrap(), [2], "{name}");
         assert_eq!(variable.attribute("units").unwrap().text(), Some("m"), "{name}");
-        let error = variable.get::<f64, _>(..).unwrap_err();
+        let error = variable.get::<f64>(..).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(&format!("{name}/.zarray")) && error.to_string().contains(named), "{error}");
     }
@@ -110,7 +110,7 @@ fn an_array_at_the_root_is_the_one_variable() {
     let file = nczarr::open(&store.display().to_string()).unwrap();
     let variable = file.variable("some\\ data").unwrap();
     assert_eq!(variable.nc_type(), NcType::Int);
-    assert_eq!(variable.get_values::<i64, _>(..).unwrap(), [1, 2]);
+    assert_eq!(variable.get_values::<i64>(..).unwrap(), [1, 2]);
 }
 
 /// Text in another encoding than UTF-8 comes back byte for byte, or is refused; it is never another text.
@@ -135,7 +135,7 @@ fn text_that_is_not_utf_8_is_kept_or_refused() {
         match c.nc_type() {
             NcType::Char => bytes.copy_from_slice(c.get_chars(..).unwrap().as_slice()),
             // Zarr has no word for char.
-            NcType::UByte => bytes.copy_from_slice(&c.get_values::<u8, _>(..).unwrap()),
+            NcType::UByte => bytes.copy_from_slice(&c.get_values::<u8>(..).unwrap()),
             _ => {
                 let texts = c.get_nc_strings(..).unwrap();
                 bytes = std::array::from_fn(|at| texts.as_slice()[at].as_bytes()[0]);

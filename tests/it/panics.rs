@@ -176,7 +176,7 @@ fn lost(file: &File, told: &[(&str, Came)]) -> std::result::Result<(), String> {
     if done("note again") && file.attribute("note").and_then(|note| note.number()) != Some(2.0) {
         return Err("the attribute is lost".to_owned());
     }
-    let a = file.variable("a").and_then(|a| a.get_values::<i32, _>(..)).map_err(text)?;
+    let a = file.variable("a").and_then(|a| a.get_values::<i32>(..)).map_err(text)?;
     if done("put whole") && a != values(3, 0, WIDTH) {
         return Err(format!("a is {a:?}"));
     }
@@ -193,7 +193,7 @@ fn lost(file: &File, told: &[(&str, Came)]) -> std::result::Result<(), String> {
         if at >= count {
             return Err(format!("record {at} of {count} is not counted"));
         }
-        let found = b.get_values::<f64, _>((at, ..)).map_err(text)?;
+        let found = b.get_values::<f64>((at, ..)).map_err(text)?;
         if found != expected {
             return Err(format!("record {at} is {found:?}"));
         }

@@ -66,7 +66,7 @@ fn parts_of_a_chunk_are_not_lost() {
             v.put(&values, (round as u64 % 2, from as u64..(from + PART) as u64)).unwrap();
             file.sync().unwrap();
             // What this one wrote nobody else took away, and what others write there is theirs.
-            let seen = v.get_values::<i32, _>((round as u64 % 2, ..)).unwrap();
+            let seen = v.get_values::<i32>((round as u64 % 2, ..)).unwrap();
             assert_eq!(&seen[from..from + PART], values, "round {round} of {turn}");
         }
         return file.close().unwrap();
@@ -89,7 +89,7 @@ fn parts_of_a_chunk_are_not_lost() {
             let last = (0..rounds()).filter(|round| round % 2 == row).max().expect("two rounds");
             let expected: Vec<i32> =
                 (0..PROCESSES).flat_map(|turn| (0..PART).map(move |at| value(turn, last, at))).collect();
-            assert_eq!(v.get_values::<i32, _>((row as u64, ..)).unwrap(), expected, "{name}, row {row}");
+            assert_eq!(v.get_values::<i32>((row as u64, ..)).unwrap(), expected, "{name}, row {row}");
         }
     }
 }
@@ -162,6 +162,6 @@ fn records_are_appended(test: &str, mode: &str) -> (tempfile::TempDir, String) {
     let expected: Vec<i32> = (0..records)
         .flat_map(|record| [value(record % PROCESSES, record, 0), value(record % PROCESSES, record, 1)])
         .collect();
-    assert_eq!(v.get_values::<i32, _>(..).unwrap(), expected);
+    assert_eq!(v.get_values::<i32>(..).unwrap(), expected);
     (dir, place)
 }

@@ -104,13 +104,13 @@ proptest! {
             all
         };
         let whole = oracle((0, shape[0], 1), (0, shape[1], 1));
-        prop_assert_eq!(v.get_values::<i32, _>(..).unwrap(), whole);
+        prop_assert_eq!(v.get_values::<i32>(..).unwrap(), whole);
         for [y0, x0, height, width, down, right] in parts {
             let (rows, columns) = (part(shape[0], y0, height, down), part(shape[1], x0, width, right));
             let extent = |(start, count, stride)| Extent::Strided { start, count: Some(count), stride };
-            let found = v.get_values::<i32, _>(&[extent(rows), extent(columns)][..]).unwrap();
+            let found = v.get_values::<i32>(&[extent(rows), extent(columns)][..]).unwrap();
             let right = oracle(rows, columns);
-            let doubles = v.get_values::<f64, _>(&[extent(rows), extent(columns)][..]).unwrap();
+            let doubles = v.get_values::<f64>(&[extent(rows), extent(columns)][..]).unwrap();
             prop_assert!(doubles.iter().zip(&right).all(|(a, b)| *a == f64::from(*b)));
             prop_assert_eq!(found, right);
         }
@@ -122,10 +122,10 @@ fn an_array_of_zarr_python_is_read() {
     let file = nczarr::open(CASE).unwrap();
     let v = file.variable("t2m").unwrap();
     let right: Vec<f32> = (0..60u8).map(f32::from).collect();
-    assert_eq!(v.get_values::<f32, _>(..).unwrap(), right);
-    assert_eq!(v.get_values::<f32, _>((2..3, 3..9)).unwrap(), right[23..29]);
-    assert!(v.get_values::<f32, _>((3..3, 3..9)).unwrap().is_empty());
-    assert_eq!(v.get_values::<f32, _>((0..7, 0..1)).unwrap_err().kind(), ErrorKind::Edge);
+    assert_eq!(v.get_values::<f32>(..).unwrap(), right);
+    assert_eq!(v.get_values::<f32>((2..3, 3..9)).unwrap(), right[23..29]);
+    assert!(v.get_values::<f32>((3..3, 3..9)).unwrap().is_empty());
+    assert_eq!(v.get_values::<f32>((0..7, 0..1)).unwrap_err().kind(), ErrorKind::Edge);
     // All elements that fit are there.
     let mut bytes = [99i8; 60];
     let file = nczarr::open(CASE).unwrap();
@@ -168,14 +168,14 @@ fn shards_may_differ_in_shape() {
         v.put(&elements.collect::<Vec<_>>(), ..).unwrap();
     });
     let file = nczarr::open(&url).unwrap();
-    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), (0..72).collect::<Vec<_>>());
+    assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), (0..72).collect::<Vec<_>>());
     // A shard is a whole number of chunks.
     let path = Path::new(&url).join("v/zarr.json");
     let mut document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     document["chunk_grid"] = grid(&json!([[2, 4, 2], [6, 2, 1]]));
     fs::write(&path, document.to_string()).unwrap();
     let file = nczarr::open(&url).unwrap();
-    let error = file.variable("v").unwrap().get_values::<i32, _>(..).unwrap_err();
+    let error = file.variable("v").unwrap().get_values::<i32>(..).unwrap_err();
     assert!(error.to_string().contains("chunk_grid"), "{error}");
 }
 
@@ -219,8 +219,8 @@ fn a_grid_that_makes_no_sense_is_the_problem_of_its_variable() {
         fs::create_dir_all(folder.path().join("w")).unwrap();
         fs::write(folder.path().join("w/zarr.json"), document(&[3], &json!([[2, 1]])).to_string()).unwrap();
         let file = nczarr::open(folder.path().to_str().unwrap()).unwrap();
-        assert_eq!(file.variable("w").unwrap().get_values::<i32, _>(..).unwrap(), [-7; 3]);
-        let error = file.variable("v").unwrap().get_values::<i32, _>(..).unwrap_err();
+        assert_eq!(file.variable("w").unwrap().get_values::<i32>(..).unwrap(), [-7; 3]);
+        let error = file.variable("v").unwrap().get_values::<i32>(..).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NcZarr, "{chunk_shapes}");
         let text = error.to_string();
         assert!(text.contains("v/zarr.json") && text.contains("chunk_grid"), "{text}");
@@ -229,7 +229,7 @@ fn a_grid_that_makes_no_sense_is_the_problem_of_its_variable() {
     for (chunk_shapes, readable) in [(json!([[[1, huge / 2]], 4]), true), (json!([huge, huge]), false)] {
         place(folder.path(), &document(&[4, 4], &chunk_shapes));
         let file = nczarr::open(folder.path().to_str().unwrap()).unwrap();
-        let found = file.variable("v").unwrap().get_values::<i32, _>(..);
+        let found = file.variable("v").unwrap().get_values::<i32>(..);
         assert_eq!(found.is_ok(), readable, "{found:?}");
     }
 }
@@ -243,8 +243,8 @@ fn a_damaged_chunk_is_named() {
     fs::copy(folder.path().join("v/c/1/0"), folder.path().join("v/c/2/0")).unwrap();
     let file = nczarr::open(folder.path().to_str().unwrap()).unwrap();
     let v = file.variable("v").unwrap();
-    assert_eq!(v.get_values::<i32, _>((0..3, ..)).unwrap(), (0..12).collect::<Vec<_>>());
-    let error = v.get_values::<i32, _>(..).unwrap_err().to_string();
+    assert_eq!(v.get_values::<i32>((0..3, ..)).unwrap(), (0..12).collect::<Vec<_>>());
+    let error = v.get_values::<i32>(..).unwrap_err().to_string();
     assert!(error.contains("v/c/2/0"), "{error}");
 }
 
@@ -276,10 +276,10 @@ fn the_layout_stays_and_nothing_is_written() {
     let file = nczarr::append(&url).unwrap();
     let v = file.variable("v").unwrap();
     let right: Vec<i32> = (0..24).map(|at| if (4..12).contains(&at) { -7 } else { at }).collect();
-    assert_eq!(v.get_values::<i32, _>(..).unwrap(), right);
+    assert_eq!(v.get_values::<i32>(..).unwrap(), right);
     v.rename("elsewhere").unwrap();
-    assert_eq!(v.get_values::<i32, _>(..).unwrap(), right);
+    assert_eq!(v.get_values::<i32>(..).unwrap(), right);
     file.close().unwrap();
     let file = nczarr::open(&url).unwrap();
-    assert_eq!(file.variable("elsewhere").unwrap().get_values::<i32, _>(..).unwrap(), right);
+    assert_eq!(file.variable("elsewhere").unwrap().get_values::<i32>(..).unwrap(), right);
 }

@@ -17,7 +17,7 @@ fn more_elements_than_there_is_memory() {
         );
         fs::write(path.join("v/.zarray"), zarray).unwrap();
         let variable = nczarr::open(&path.display().to_string()).unwrap().variable("v").unwrap();
-        let numbers = variable.get::<f64, _>(..).map(drop).unwrap_err();
+        let numbers = variable.get::<f64>(..).map(drop).unwrap_err();
         let strings = variable.get_nc_strings(..).map(drop).unwrap_err();
         // Of the wrong kind: no memory is even asked for.
         let (own, other) = match variable.nc_type() {

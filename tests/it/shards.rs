@@ -54,8 +54,8 @@ fn chunks_lie_in_the_shards_that_were_asked_for() {
         let file = nczarr::open(&path.display().to_string()).unwrap();
         let v = file.variable("v").unwrap();
         assert_eq!((v.shard_shape(), v.chunk_shape().unwrap()), (Some(vec![4, 6]), Some(vec![2, 3])));
-        assert_eq!(v.get::<i32, _>(..).unwrap().as_slice(), values);
-        assert_eq!(v.get::<i32, _>((3..9, 2..5)).unwrap().as_slice(), {
+        assert_eq!(v.get::<i32>(..).unwrap().as_slice(), values);
+        assert_eq!(v.get::<i32>((3..9, 2..5)).unwrap().as_slice(), {
             let rows = (3..9).flat_map(|y| (2..5).map(move |x| (y, x)));
             rows.map(|(y, x)| values[y * 7 + x]).collect::<Vec<_>>()
         });
@@ -82,7 +82,7 @@ fn parts_are_written_and_grow() {
     file.close().unwrap();
     assert_eq!(objects(&path).len(), 2, "{:?}", objects(&path));
     let file = nczarr::open(&path.display().to_string()).unwrap();
-    let found = file.variable("v").unwrap().get::<f64, _>(..).unwrap();
+    let found = file.variable("v").unwrap().get::<f64>(..).unwrap();
     let mut expected: Vec<f64> = (0..6).flat_map(|t| [f64::from(t); 5]).collect();
     expected[13] = 9.5;
     assert_eq!(found.as_slice(), expected);

@@ -65,7 +65,7 @@ fn reported(file: &File) -> Vec<String> {
 fn readable(file: &File) -> Vec<String> {
     let model = file.model();
     let good = model.vars().filter(|(id, _)| {
-        let values = file.variable_by_id(*id).and_then(|variable| variable.get_values::<i32, _>(..));
+        let values = file.variable_by_id(*id).and_then(|variable| variable.get_values::<i32>(..));
         values.is_ok_and(|values| values == [1, 2, 3])
     });
     good.map(|(id, _)| model.var_path(id).unwrap()).collect()

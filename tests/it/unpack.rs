@@ -46,7 +46,7 @@ fn shorts(values: &[i16], attributes: &[(&str, Values)]) -> Variable {
 }
 
 fn unpacked(v: &Variable) -> Vec<f64> {
-    v.get_unpacked::<f64, _>(..).unwrap().into_vec()
+    v.get_unpacked::<f64>(..).unwrap().into_vec()
 }
 
 /// Equal, to the bit save that one NaN is as good as another.
@@ -126,15 +126,15 @@ proptest! {
                 expected.push(if is_missing { f64::NAN } else { scaled });
             }
         }
-        let found = v.get_unpacked::<f64, _>(&extents[..]).unwrap();
+        let found = v.get_unpacked::<f64>(&extents[..]).unwrap();
         prop_assert!(same(&found, &expected), "{:?}\n{:?}", found.as_slice(), expected);
-        let found = v.get_unpacked::<f32, _>(&extents[..]).unwrap();
+        let found = v.get_unpacked::<f32>(&extents[..]).unwrap();
         let found: Vec<f64> = found.iter().map(|&value| value.into()).collect();
         let expected: Vec<f64> = expected.iter().map(|&value| f64::from(value as f32)).collect();
         prop_assert!(same(&found, &expected), "{found:?}\n{expected:?}");
 
-        let plain = v.get::<f64, _>(&extents[..]).unwrap();
-        let linear = v.get_linear::<f64, _>(&extents[..], 0.5, -1.25).unwrap();
+        let plain = v.get::<f64>(&extents[..]).unwrap();
+        let linear = v.get_linear::<f64>(&extents[..], 0.5, -1.25).unwrap();
         prop_assert_eq!(linear.shape(), plain.shape());
         let expected: Vec<f64> = plain.iter().map(|value| value * 0.5 + -1.25).collect();
         prop_assert!(same(&linear, &expected));
@@ -190,18 +190,18 @@ fn integers_are_taken_as_the_attribute_says() {
     let v = shorts(&[-2, 4, -1], &attributes("false"));
     assert!(same(&unpacked(&v), &[-1.0, 2.0, f64::NAN]));
     let v = shorts(&[-2], &attributes("perhaps"));
-    assert_eq!(v.get_unpacked::<f32, _>(..).unwrap_err().kind(), ErrorKind::BadType);
+    assert_eq!(v.get_unpacked::<f32>(..).unwrap_err().kind(), ErrorKind::BadType);
     let v = variable(NcType::UByte, &[2], &[2]);
     v.put_attribute("_Unsigned", "false").unwrap();
     v.put(&[255u8, 1], ..).unwrap();
     assert_eq!(unpacked(&v), [-1.0, 1.0]);
-    let float = v.get_unpacked::<f32, _>(1).unwrap();
+    let float = v.get_unpacked::<f32>(1).unwrap();
     assert_eq!((float.shape(), float[0]), (&[][..], 1.0));
 }
 
 #[test]
 fn what_is_no_packing_is_refused() {
-    let kind = |v: &Variable| v.get_unpacked::<f64, _>(..).unwrap_err();
+    let kind = |v: &Variable| v.get_unpacked::<f64>(..).unwrap_err();
     for (name, value) in [
         ("scale_factor", Values::text("0.1")),
         ("scale_factor", vec![0.1, 0.2].into_values()),
@@ -214,12 +214,12 @@ fn what_is_no_packing_is_refused() {
     }
     let text = variable(NcType::Char, &[1], &[1]);
     assert_eq!(kind(&text).kind(), ErrorKind::Char);
-    assert_eq!(text.get_linear::<f32, _>(.., 1.0, 0.0).unwrap_err().kind(), ErrorKind::Char);
+    assert_eq!(text.get_linear::<f32>(.., 1.0, 0.0).unwrap_err().kind(), ErrorKind::Char);
     let text = variable(NcType::String, &[1], &[1]);
     assert_eq!(kind(&text).kind(), ErrorKind::Char);
     let v = shorts(&[1], &[]);
-    assert_eq!(v.get_linear::<f32, _>(1.., 1.0, 0.0).unwrap().len(), 0);
-    assert_eq!(v.get_linear::<f32, _>(2, 1.0, 0.0).unwrap_err().kind(), ErrorKind::InvalCoords);
-    assert_eq!(v.get_linear::<f32, _>(.., 1e300, 0.0).unwrap_err().kind(), ErrorKind::Range);
-    assert_eq!(v.get_linear::<f64, _>(.., 1e300, 0.0).unwrap()[0], 1e300);
+    assert_eq!(v.get_linear::<f32>(1.., 1.0, 0.0).unwrap().len(), 0);
+    assert_eq!(v.get_linear::<f32>(2, 1.0, 0.0).unwrap_err().kind(), ErrorKind::InvalCoords);
+    assert_eq!(v.get_linear::<f32>(.., 1e300, 0.0).unwrap_err().kind(), ErrorKind::Range);
+    assert_eq!(v.get_linear::<f64>(.., 1e300, 0.0).unwrap()[0], 1e300);
 }

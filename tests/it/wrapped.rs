@@ -28,11 +28,11 @@ fn what_others_write_is_seen_through_a_cache_after_a_sync() {
         });
         let open = || OpenOptions::new().map(cached.clone()).cache_bytes(0).open(&path).unwrap();
         let reader = open();
-        let values = || reader.variable("v").unwrap().get_values::<i32, _>(..).unwrap();
+        let values = || reader.variable("v").unwrap().get_values::<i32>(..).unwrap();
         assert_eq!(values(), [1; 8]);
         counting.take();
         assert_eq!(values(), [1; 8]);
-        assert_eq!(open().variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [1; 8]);
+        assert_eq!(open().variable("v").unwrap().get_values::<i32>(..).unwrap(), [1; 8]);
         assert_eq!(counting.take().read().bytes, 0, "all of it was kept");
         v.put(&[2; 8], ..).unwrap();
         writer.sync().unwrap();
@@ -52,7 +52,7 @@ fn a_dataset_in_a_view_is_not_written() {
     let map = OpenOptions::new().writable(true).open_map(&path).unwrap();
     let view = Arc::new(ReadOnly::new(map));
     let file = OpenOptions::new().map(view.clone()).open(&path).unwrap();
-    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2]);
+    assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [1, 2]);
     let error = OpenOptions::new().writable(true).map(view.clone()).open(&path).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
     let error = CreateOptions::new().clobber(true).map(view).create(&path).map(drop).unwrap_err();
@@ -85,7 +85,7 @@ fn faults_are_told_and_nothing_is_lost_by_trying_again() {
             file.close().unwrap();
             let requests = counting.counts().written().requests;
             let file = nczarr::open(&url).unwrap();
-            assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), values, "{fault:?} {nth}");
+            assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), values, "{fault:?} {nth}");
             told += failed;
             if requests < nth {
                 assert_eq!(failed, 0);
@@ -126,7 +126,7 @@ fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
             };
             for at in 0..70 {
                 insist(&|| v.put(&record(at), (at, .., ..)));
-                assert_eq!(v.get_value::<i32, _>((at, 63, 63)).unwrap(), at as i32 + 1, "before it is stored");
+                assert_eq!(v.get_value::<i32>((at, 63, 63)).unwrap(), at as i32 + 1, "before it is stored");
             }
             insist(&|| file.sync());
             file.close().unwrap();
@@ -134,7 +134,7 @@ fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
             let file = nczarr::open(&url).unwrap();
             let v = file.variable("v").unwrap();
             for at in 0..70 {
-                assert_eq!(v.get_values::<i32, _>((at, .., ..)).unwrap(), record(at), "{fault:?} {nth}");
+                assert_eq!(v.get_values::<i32>((at, .., ..)).unwrap(), record(at), "{fault:?} {nth}");
             }
             told += failed;
             if requests < nth {
@@ -161,7 +161,7 @@ fn a_short_answer_is_no_data() {
         let counting =
             Arc::new(Counting::new(Arc::new(Slow::new(OpenOptions::new().open_map(url).unwrap()).faults(faults))));
         let outcome = OpenOptions::new().map(counting.clone()).open(url).and_then(|file| {
-            let values = file.variable("v")?.get_values::<i32, _>(..)?;
+            let values = file.variable("v")?.get_values::<i32>(..)?;
             Ok((values, counting.counts().read().requests))
         });
         match outcome {

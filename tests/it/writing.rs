@@ -36,10 +36,10 @@ fn records_are_appended_session_by_session() {
     let t = file.variable("t").unwrap();
     let expected: Vec<i32> = (0..15).flat_map(|record| [record, record + 100, record + 200]).collect();
     assert_eq!(t.shape().unwrap(), [15, 3]);
-    assert_eq!(t.get_values::<i32, _>(..).unwrap(), expected);
+    assert_eq!(t.get_values::<i32>(..).unwrap(), expected);
     // It grew with the dimension, and nobody wrote it.
     let other = file.variable("other").unwrap();
-    assert_eq!(other.get_values::<f32, _>(..).unwrap(), [nczarr::model::fill::FLOAT; 15]);
+    assert_eq!(other.get_values::<f32>(..).unwrap(), [nczarr::model::fill::FLOAT; 15]);
 }
 
 #[test]
@@ -56,8 +56,8 @@ fn a_write_beyond_the_end_leaves_fill_values_between() {
     assert_eq!(v.shape().unwrap(), [3, 4]);
     file.close().unwrap();
     let v = nczarr::open(&path).unwrap().variable("v").unwrap();
-    assert_eq!(v.get_values::<i16, _>(..).unwrap(), [1, 2, -1, -1, -1, -1, -1, -1, -1, -1, -1, 7]);
-    assert_eq!(v.get_value::<i16, _>((3, 0)).unwrap_err().kind(), ErrorKind::InvalCoords);
+    assert_eq!(v.get_values::<i16>(..).unwrap(), [1, 2, -1, -1, -1, -1, -1, -1, -1, -1, -1, 7]);
+    assert_eq!(v.get_value::<i16>((3, 0)).unwrap_err().kind(), ErrorKind::InvalCoords);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn renames_keep_what_is_below_them() {
     assert_eq!(file.attribute("new").unwrap().text(), Some("kept"));
     assert!(file.attribute("old").is_none());
     let w = file.variable("/größe/inner/w").unwrap();
-    assert_eq!(w.get_values::<i32, _>(..).unwrap(), [1, 2, 3, 40]);
+    assert_eq!(w.get_values::<i32>(..).unwrap(), [1, 2, 3, 40]);
     assert_eq!(w.attribute("Einheit").unwrap().text(), Some("m"));
     assert_eq!(w.dimensions()[0].name(), "y");
     assert_eq!(file.groups().len(), 1);
@@ -123,7 +123,7 @@ fn a_rename_to_a_name_that_is_taken_changes_nothing() {
     file.close().unwrap();
     let file = nczarr::open(&path).unwrap();
     assert_eq!(file.variables().iter().map(nczarr::Variable::name).collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(file.variable("a").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2]);
+    assert_eq!(file.variable("a").unwrap().get_values::<i32>(..).unwrap(), [1, 2]);
     assert_eq!(kind(file.variable("a").unwrap().rename("c")), ErrorKind::Perm);
 }
 
@@ -162,7 +162,7 @@ fn a_closed_dataset_says_so_to_all_its_handles() {
     let clone = file.clone();
     file.close().unwrap();
     assert_eq!(v.put_value(1, ()).unwrap_err().kind(), ErrorKind::BadId);
-    assert_eq!(v.get_value::<i32, _>(()).unwrap_err().kind(), ErrorKind::BadId);
+    assert_eq!(v.get_value::<i32>(()).unwrap_err().kind(), ErrorKind::BadId);
     assert_eq!(clone.put_attribute("a", 1).unwrap_err().kind(), ErrorKind::BadId);
     assert_eq!(clone.sync().unwrap_err().kind(), ErrorKind::BadId);
     clone.close().unwrap();
@@ -178,7 +178,7 @@ fn the_last_handle_closes() {
     };
     v.put(&[1u8, 2], ..).unwrap();
     drop(v);
-    assert_eq!(nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<u8, _>(..).unwrap(), [1, 2]);
+    assert_eq!(nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<u8>(..).unwrap(), [1, 2]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_variable_is_copied_from_one_dataset_to_another() {
     assert_eq!(to.copy_variable(&v).unwrap_err().kind(), ErrorKind::BadDim);
     to.add_unlimited_dimension("t").unwrap();
     let copy = to.copy_variable(&v).unwrap();
-    assert_eq!(copy.get_values::<f64, _>(..2).unwrap(), [1.5, 2.5]);
+    assert_eq!(copy.get_values::<f64>(..2).unwrap(), [1.5, 2.5]);
     assert_eq!(copy.attribute("units").unwrap().text(), Some("m"));
     assert_eq!(copy.filters().iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>(), ["shuffle", "deflate"]);
 }

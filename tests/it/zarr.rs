@@ -93,7 +93,7 @@ fn must_fail(folder: &Path, row: &Row) -> Result<(), String> {
     let Ok(variable) = variable(&file, &row.store, &row.array) else { return Ok(()) };
     let read = match variable.nc_type() {
         NcType::String => variable.get_nc_strings(..).map(|strings| format!("{:?}", strings.as_slice())),
-        _ => variable.get::<f64, _>(..).map(|values| format!("{:?}", values.as_slice())),
+        _ => variable.get::<f64>(..).map(|values| format!("{:?}", values.as_slice())),
     };
     match read {
         Err(_) => Ok(()),
@@ -197,7 +197,7 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
     let big = order == '>';
     macro_rules! numbers {
         ($t:ty) => {{
-            let values = variable.get_values::<$t, _>(..).map_err(|error| error.to_string())?;
+            let values = variable.get_values::<$t>(..).map_err(|error| error.to_string())?;
             let stored = expected.data.as_chunks().0.iter();
             let stored: Vec<$t> =
                 stored.map(|item| if big { <$t>::from_be_bytes(*item) } else { <$t>::from_le_bytes(*item) }).collect();
@@ -209,13 +209,13 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
     match (kind, size) {
         // What is compared bit by bit.
         ('u', 4) if variable.nc_type() == NcType::Float => {
-            let found = variable.get_values::<f32, _>(..).map_err(|error| error.to_string())?;
+            let found = variable.get_values::<f32>(..).map_err(|error| error.to_string())?;
             let stored: Vec<u32> = expected.data.as_chunks().0.iter().map(|item| u32::from_le_bytes(*item)).collect();
             let found: Vec<u32> = found.iter().map(|value| value.to_bits()).collect();
             same(&found, &stored, |a, b| a == b)
         }
         ('u', 8) if variable.nc_type() == NcType::Double => {
-            let found = variable.get_values::<f64, _>(..).map_err(|error| error.to_string())?;
+            let found = variable.get_values::<f64>(..).map_err(|error| error.to_string())?;
             let stored: Vec<u64> = expected.data.as_chunks().0.iter().map(|item| u64::from_le_bytes(*item)).collect();
             let found: Vec<u64> = found.iter().map(|value| value.to_bits()).collect();
             same(&found, &stored, |a, b| a == b)
@@ -228,7 +228,7 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
         ('u', 4) => numbers!(u32),
         ('u', 8) => numbers!(u64),
         ('u', 2) if variable.nc_type() == NcType::Float => {
-            let found = variable.get_values::<f32, _>(..).map_err(|error| error.to_string())?;
+            let found = variable.get_values::<f32>(..).map_err(|error| error.to_string())?;
             let stored = expected.data.as_chunks().0.iter();
             let stored: Vec<f32> =
                 stored.map(|item| half::bf16::from_bits(u16::from_le_bytes(*item)).to_f32()).collect();
@@ -236,7 +236,7 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
         }
         ('u', 2) => numbers!(u16),
         ('f', 2) => {
-            let found = variable.get_values::<f32, _>(..).map_err(|error| error.to_string())?;
+            let found = variable.get_values::<f32>(..).map_err(|error| error.to_string())?;
             let stored = expected.data.as_chunks().0.iter();
             let stored: Vec<f32> =
                 stored.map(|item| half::f16::from_bits(u16::from_le_bytes(*item)).to_f32()).collect();
@@ -278,7 +278,7 @@ fn same_times(folder: &Path, row: &Row, variable: &Variable, expected: &Npy) -> 
     }
     let file = open(folder, &format!("{}#datetime=cf", row.store))?;
     let counted = self::variable(&file, &row.store, &row.array)?;
-    let found = counted.get_values::<i64, _>(..).map_err(|error| error.to_string())?;
+    let found = counted.get_values::<i64>(..).map_err(|error| error.to_string())?;
     let units = counted.attribute("units").map(nczarr::Attribute::into_values);
     if units.as_ref().and_then(Values::as_text) != unit.cf_units().as_deref() {
         return Err(format!("units {units:?}"));
@@ -290,7 +290,7 @@ fn readable(variable: &Variable) -> Result<(), String> {
     let read = match variable.nc_type() {
         NcType::User(_) => Ok(()),
         NcType::String => variable.get_nc_strings(..).map(drop),
-        _ => variable.get::<f64, _>(..).map(drop),
+        _ => variable.get::<f64>(..).map(drop),
     };
     read.map_err(|error| error.to_string())
 }
@@ -316,7 +316,7 @@ fn compare_json(expected: &[u8], variable: &Variable) -> Result<(), String> {
 
 /// Lists of numbers: all of these are exact as doubles.
 fn same_lists(variable: &Variable, expected: &[Value]) -> Result<(), String> {
-    let found = variable.get_lists::<f64, _>(..).map_err(|error| error.to_string())?;
+    let found = variable.get_lists::<f64>(..).map_err(|error| error.to_string())?;
     let expected = expected.iter().map(|value| match (value["base64"].as_str(), value["values"].as_array()) {
         (Some(text), _) => Ok(base64(text).into_iter().map(f64::from).collect()),
         (_, Some(items)) => Ok(items.iter().map(|item| item.as_f64().unwrap_or(f64::NAN)).collect()),

@@ -101,10 +101,10 @@ fn hits_allocate_their_result(url: &str) {
     let v = OpenOptions::new().threads(1).cache_bytes(64 << 20).open(url).unwrap().variable("v").unwrap();
     let mut some = [0; 20];
     let mut each = |at: u64| {
-        let value = counted(|| v.get_value::<i32, _>((at,)).map(drop).unwrap());
+        let value = counted(|| v.get_value::<i32>((at,)).map(drop).unwrap());
         let into = counted(|| v.get_into(&mut some, at..at + 20).unwrap());
-        let wider = counted(|| v.get_value::<f64, _>(std::slice::from_ref(&(at..at + 1))).map(drop).unwrap());
-        let fresh = counted(|| v.get::<i32, _>(at..at + 20).map(drop).unwrap());
+        let wider = counted(|| v.get_value::<f64>(std::slice::from_ref(&(at..at + 1))).map(drop).unwrap());
+        let fresh = counted(|| v.get::<i32>(at..at + 20).map(drop).unwrap());
         [value, into, wider, fresh]
     };
     each(7);
@@ -114,8 +114,8 @@ fn hits_allocate_their_result(url: &str) {
 fn read(v: &Variable, ty: &str, chunks: u64) {
     let end = chunks * CHUNK;
     match ty {
-        "int" => drop(v.get::<i32, _>(0..end).unwrap()),
-        "double" => drop(v.get::<f64, _>(0..end).unwrap()),
-        _ => drop(v.get::<i32, _>(Extent::Strided { start: 0, count: Some(end / 3), stride: 3 }).unwrap()),
+        "int" => drop(v.get::<i32>(0..end).unwrap()),
+        "double" => drop(v.get::<f64>(0..end).unwrap()),
+        _ => drop(v.get::<i32>(Extent::Strided { start: 0, count: Some(end / 3), stride: 3 }).unwrap()),
     }
 }

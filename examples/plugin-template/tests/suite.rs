@@ -51,7 +51,7 @@ fn a_dataset_uses_both() {
     file.close().unwrap();
 
     let file = nczarr::open(path).unwrap();
-    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), values);
+    assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), values);
     assert_eq!(file.put_attribute("a", 1).unwrap_err().kind(), ErrorKind::Perm);
     file.close().unwrap();
     let writable = OpenOptions::new().writable(true).open(path).unwrap();

@@ -44,7 +44,7 @@ fn at_run_time_they_are_in_the_registry_they_were_added_to() {
 
 fn use_all(registry: &Arc<Registry>, name: &str) {
     let ramp = OpenOptions::new().registry(Arc::clone(registry)).open("5#mode=ramp").unwrap();
-    assert_eq!(ramp.variable("x").unwrap().get_values::<f32, _>(1..4).unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(ramp.variable("x").unwrap().get_values::<f32>(1..4).unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(ramp.put_attribute("a", 1).unwrap_err().kind(), ErrorKind::Perm);
 
     let path = format!("veil://{name}#mode=nczarr");
@@ -58,7 +58,7 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
 
     let file = OpenOptions::new().registry(Arc::clone(registry)).open(&path).unwrap();
     let variable = file.variable("v").unwrap();
-    assert_eq!(variable.get_values::<i16, _>(..).unwrap(), values);
+    assert_eq!(variable.get_values::<i16>(..).unwrap(), values);
     assert_eq!((variable.filters()[0].name.as_str(), &variable.filters()[0].params[..]), ("xor", &[85][..]));
     // The map inverts, the filter changes every other bit: what lies in memory is neither.
     let stored = file.info().map;

@@ -122,7 +122,7 @@ fn read(path: &str) -> Result<(), Failure> {
     }
     let file = nczarr::open(path).map_err(Failure::Refused)?;
     for name in ["v", "w"] {
-        let values = file.variable(name).and_then(|variable| variable.get_values::<i32, _>(..));
+        let values = file.variable(name).and_then(|variable| variable.get_values::<i32>(..));
         let values = values.map_err(Failure::Refused)?;
         if values == VALUES {
             continue;

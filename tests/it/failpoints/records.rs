@@ -79,7 +79,7 @@ fn check(path: &str) -> std::result::Result<u64, String> {
             let count = v.shape()?[0];
             counts.push(count);
             for at in 0..count {
-                let found = v.get_values::<i32, _>((at, ..))?;
+                let found = v.get_values::<i32>((at, ..))?;
                 if found != record(at) {
                     return Ok(Err(format!("record {at} of {count} of {name} is {found:?}")));
                 }

@@ -313,7 +313,7 @@ impl Found {
 
     /// Elements that are put together are all of one step.
     fn whole(&self, variable: &Variable, puts: &[usize], from: u64, to: u64) -> std::result::Result<(), String> {
-        let there = variable.get_values::<i32, _>(from..to).map_err(|error| error.to_string())?;
+        let there = variable.get_values::<i32>(from..to).map_err(|error| error.to_string())?;
         let (steps, none) = self.allowed(puts);
         let is_fill = there.iter().all(|&value| value == nczarr::model::fill::INT);
         if none && is_fill || steps.iter().any(|&&step| there == values(step, from, to - from)) {
@@ -332,7 +332,7 @@ impl Found {
             return Err(format!("{count} records, between {least} and {most} expected"));
         }
         for at in 0..count {
-            let there = b.get_values::<f64, _>((at, ..)).map_err(text)?;
+            let there = b.get_values::<f64>((at, ..)).map_err(text)?;
             let puts: Vec<usize> = match at {
                 1 => vec![1, 3],
                 _ => RECORDS.iter().filter(|(_, count)| *count > at).take(1).map(|&(step, _)| step).collect(),

@@ -139,7 +139,7 @@ fn edit_one(path: &str, put: &mut serde_json::Map<String, Value>) -> nczarr::Res
             let is_number = !matches!(values.nc_type(), NcType::Char | NcType::String | NcType::User(_));
             if is_number && !values.is_empty() {
                 // Whatever the type is, it holds one of these.
-                let one = if variable.get_values::<f64, _>(..)?.last() == Some(&1.0) { 0.0 } else { 1.0 };
+                let one = if variable.get_values::<f64>(..)?.last() == Some(&1.0) { 0.0 } else { 1.0 };
                 let ones = vec![1; last.len()];
                 let bytes = f64::to_ne_bytes(one);
                 variable.write(&Slab::new(&last, &ones), MemRef::Fixed { ty: NcType::Double, bytes: &bytes })?;

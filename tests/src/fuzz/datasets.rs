@@ -53,7 +53,7 @@ fn read(file: &File) -> Outcome {
                     Some(bytes) if bytes as u64 <= CHUNK => variable.get_raw(&mut vec![0; bytes], extents)?,
                     _ => {}
                 },
-                _ => drop(variable.get::<f64, _>(extents)?),
+                _ => drop(variable.get::<f64>(extents)?),
             }
             Ok(())
         };

@@ -116,13 +116,13 @@ fn use_it(store: Vec<(String, Vec<u8>)>, writes: bool) -> Outcome {
     }
     let Ok(file) = opened else { return Ok(false) };
     let Some(variable) = file.variables().pop() else { return Ok(false) };
-    let mut all = judged(variable.get::<u32, _>(..))?;
-    all &= judged(variable.get::<u32, _>((5,)))?;
+    let mut all = judged(variable.get::<u32>(..))?;
+    all &= judged(variable.get::<u32>((5,)))?;
     if writes {
         let written = || -> Result<bool, Error> {
             variable.put(&[1u32, 2, 3], (3..6,))?;
             file.sync()?;
-            Ok(variable.get::<u32, _>((3..6,))?.as_slice() == [1, 2, 3])
+            Ok(variable.get::<u32>((3..6,))?.as_slice() == [1, 2, 3])
         };
         match written() {
             Ok(false) => return Err("what was written is not what is read".to_owned()),
@@ -224,7 +224,7 @@ mod tests {
             let store = vec![("zarr.json".to_owned(), form.document().into_bytes()), ("c/0".to_owned(), shard)];
             let map = Arc::new(MemMap::from_objects(store.clone()).unwrap());
             let file = OpenOptions::new().map(map).open("memory://fuzz#mode=zarr").unwrap();
-            let found = file.variables()[0].get::<u32, _>(..).unwrap();
+            let found = file.variables()[0].get::<u32>(..).unwrap();
             assert_eq!(found.as_slice(), (0..16).collect::<Vec<u32>>());
             assert_eq!(use_it(store, true), Ok(true));
         }

@@ -70,7 +70,7 @@ impl Field {
         {
             return Err(ErrorKind::BadDim.context(format!("--at {name}: it is no dimension that takes one index here")));
         }
-        let read = var.get_unpacked::<f64, _>(&extents[..])?;
+        let read = var.get_unpacked::<f64>(&extents[..])?;
         let found: Vec<usize> = read.shape().iter().map(|&len| len as usize).collect();
         let (rows, columns) = if shown == 2 { (found[0], found[1]) } else { (1, found[0]) };
         let (to_rows, to_columns) = (rows.min(if shown == 2 { most[0] } else { 1 }), columns.min(most[1]));
@@ -123,7 +123,7 @@ fn axis(file: &File, var: &Variable, name: &str, len: u64) -> Axis {
     else {
         return axis;
     };
-    let end = |at: u64| found.get_unpacked::<f64, _>(&[Extent::count(at, 1)][..]).ok()?.as_slice().first().copied();
+    let end = |at: u64| found.get_unpacked::<f64>(&[Extent::count(at, 1)][..]).ok()?.as_slice().first().copied();
     if let (Some(first), Some(last)) = (end(0), end(len - 1)) {
         axis.ends = [first, last];
         let says = |name: &str, what: &[&str]| {

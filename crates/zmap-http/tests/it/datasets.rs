@@ -41,10 +41,10 @@ fn upload(server: &Server, path: &Path, key: &str) {
 fn check(url: &str) -> Result<()> {
     let file = nczarr::open(url)?;
     let v = file.variable("v")?;
-    assert_eq!(v.get_values::<i32, _>(..)?, values());
+    assert_eq!(v.get_values::<i32>(..)?, values());
     let box_of = [2003, 2004, 2043, 2044].map(|at: i32| at * at - 7);
-    assert_eq!(v.get_values::<i32, _>((50..52, 3..5))?, box_of);
-    assert_eq!(file.variable("w")?.get_values::<f64, _>(..)?, [0.5; 40]);
+    assert_eq!(v.get_values::<i32>((50..52, 3..5))?, box_of);
+    assert_eq!(file.variable("w")?.get_values::<f64>(..)?, [0.5; 40]);
     assert!(file.attribute("title").is_some() && file.attribute("other").is_none());
     file.close()
 }
@@ -110,7 +110,7 @@ fn hdf4_files_are_read_by_ranges() {
     for asked in ["#mode=bytes", "#mode=hdf4,bytes"] {
         let file = nczarr::open(&format!("{}/web/x.hdf{asked}", server.url())).unwrap();
         for (id, var) in local.model().vars() {
-            let read = |file: &nczarr::File| file.variable_by_id(id).unwrap().get_values::<f64, _>(..).unwrap();
+            let read = |file: &nczarr::File| file.variable_by_id(id).unwrap().get_values::<f64>(..).unwrap();
             assert_eq!(read(&file), read(&local), "{}", var.name);
         }
     }
@@ -135,7 +135,7 @@ fn few_requests_open_and_read() {
         let file = nczarr::open(&format!("{}/web/{name}{asked}", server.url())).unwrap();
         assert!(server.counts().total() <= open, "{name}: {:?}", server.counts());
         server.clear_log();
-        assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), values());
+        assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), values());
         assert!(server.counts().total() <= read, "{name}: {:?}", server.counts());
         file.close().unwrap();
     }
@@ -175,7 +175,7 @@ fn a_file_that_is_replaced_while_it_is_open_is_an_error() {
     upload(&server, Path::new(&path), "c.nc");
     let file = nczarr::open(&format!("{}/web/c.nc#mode=bytes", server.url())).unwrap();
     server.fault(Rule::new(Fault::Replaced).after(2).times(1));
-    let error = file.variable("v").unwrap().get_values::<i32, _>(..).unwrap_err();
+    let error = file.variable("v").unwrap().get_values::<i32>(..).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
 }
 
@@ -318,11 +318,11 @@ fn an_array_opens_by_its_own_url_where_its_group_does() {
                         let url = format!("http://{keys}{}/{bucket}/{name}/{array}{mode}", server.host());
                         let file = nczarr::open(&url).unwrap_or_else(|error| panic!("{url}: {error:#}"));
                         let name = array.rsplit('/').next().unwrap();
-                        let read = file.variable(name).unwrap().get_values::<f64, _>(..).unwrap();
+                        let read = file.variable(name).unwrap().get_values::<f64>(..).unwrap();
                         assert_eq!(read, values, "{url}");
                         let alone =
                             nczarr::open_variable(&url, name).unwrap_or_else(|error| panic!("{url}: {error:#}"));
-                        assert_eq!(alone.get_values::<f64, _>(1..2).unwrap(), values[1..2], "{url}");
+                        assert_eq!(alone.get_values::<f64>(1..2).unwrap(), values[1..2], "{url}");
                     }
                 }
             }
@@ -349,8 +349,8 @@ fn a_child_that_is_listed_and_not_there_is_the_only_one_that_is_missing() {
                 server.remove("web", key);
             }
             let file = nczarr::open(&format!("{}/web/{name}", server.url())).unwrap();
-            assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2, 3]);
-            let gone = file.variable("gone").and_then(|gone| gone.get_values::<i32, _>(..)).unwrap_err();
+            assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [1, 2, 3]);
+            let gone = file.variable("gone").and_then(|gone| gone.get_values::<i32>(..)).unwrap_err();
             assert!(gone.to_string().contains("gone"), "{gone}");
         }
     }

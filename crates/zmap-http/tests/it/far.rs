@@ -61,19 +61,19 @@ fn a_box_takes_as_many_requests_as_its_index_is_deep_and_a_few() {
         server.put("web", "x.nc", bytes);
         for at in [0, count / 2 + 7, count - 1] {
             let file = open(&server, "x.nc");
-            let found = file.variable("v").unwrap().get_values::<u8, _>((at, .., ..)).unwrap();
+            let found = file.variable("v").unwrap().get_values::<u8>((at, .., ..)).unwrap();
             assert_eq!(found, (at * 100..at * 100 + 100).map(value).collect::<Vec<_>>());
             let counts = asked(&server);
             assert!(counts.total() <= depth(count) + 4, "{count} chunks: {counts:?}");
             assert!(counts.sent <= 2 << 20, "{count} chunks: {counts:?}");
             // Where it is, is known then.
             server.clear_log();
-            file.variable("v").unwrap().get_values::<u8, _>((at, 2..4, 5..7)).unwrap();
+            file.variable("v").unwrap().get_values::<u8>((at, 2..4, 5..7)).unwrap();
             assert!(asked(&server).total() <= 1);
         }
         // Chunks that lie one behind another come together.
         let file = open(&server, "x.nc");
-        let found = file.variable("v").unwrap().get_values::<u8, _>((count - 300..count, .., ..)).unwrap();
+        let found = file.variable("v").unwrap().get_values::<u8>((count - 300..count, .., ..)).unwrap();
         assert_eq!(found, ((count - 300) * 100..count * 100).map(value).collect::<Vec<_>>());
         let counts = asked(&server);
         assert!(counts.total() <= depth(count) + 4 && counts.sent <= 2 << 20, "{count} chunks: {counts:?}");
@@ -98,7 +98,7 @@ fn no_byte_is_asked_for_twice_where_a_box_cuts_across_chunks() {
         file.close().unwrap();
         server.put("web", "x.nc", std::fs::read(path).unwrap());
         let file = open(&server, "x.nc");
-        let found = file.variable("v").unwrap().get_values::<f32, _>((1000..1010, 395..405)).unwrap();
+        let found = file.variable("v").unwrap().get_values::<f32>((1000..1010, 395..405)).unwrap();
         let expected = (1000..1010).flat_map(|y| (395..405).map(move |x| (y * 800 + x) as f32));
         assert!(found == expected.collect::<Vec<_>>(), "{kind}");
         let mut ranges: Vec<(u64, u64)> = server.log().iter().map(|entry| span(entry.range.as_deref())).collect();
@@ -137,12 +137,12 @@ fn of_each_kind_of_index_only_what_is_needed_is_read() {
     ] {
         let bytes = packed(name);
         let local = nczarr::open_bytes(bytes.clone()).unwrap();
-        let all = local.variable("v").unwrap().get_values::<u8, _>(..).unwrap();
+        let all = local.variable("v").unwrap().get_values::<u8>(..).unwrap();
         assert_eq!(all.iter().filter(|&&value| value != 0).count(), 347, "{name}");
         server.put("web", "x.nc", bytes);
         for rows in [0..10u64, 700..710, 1019..1029, 4090..4100, 65_530..65_540, 123_455..123_465, 199_990..200_000] {
             let file = open(&server, "x.nc");
-            let found = file.variable("v").unwrap().get_values::<u8, _>((rows.clone(), ..)).unwrap();
+            let found = file.variable("v").unwrap().get_values::<u8>((rows.clone(), ..)).unwrap();
             assert_eq!(found, all[rows.start as usize * 4..rows.end as usize * 4], "{name}: {rows:?}");
             let counts = asked(&server);
             assert!(counts.total() <= depth + 4, "{name}: {rows:?}: {counts:?}");
@@ -152,14 +152,14 @@ fn of_each_kind_of_index_only_what_is_needed_is_read() {
         let file = open(&server, "x.nc");
         let v = file.variable("v").unwrap();
         for at in (0..200_000).step_by(997).chain(0..50) {
-            assert_eq!(v.get_values::<u8, _>((at, 1..2)).unwrap(), [all[at as usize * 4 + 1]], "{name}: {at}");
+            assert_eq!(v.get_values::<u8>((at, 1..2)).unwrap(), [all[at as usize * 4 + 1]], "{name}: {at}");
         }
         let strided = nczarr::Extent::Strided { start: 500, count: Some(300), stride: 3 };
-        let every = v.get_values::<u8, _>((strided, ..)).unwrap();
+        let every = v.get_values::<u8>((strided, ..)).unwrap();
         let expected = all[2000..].chunks(4).step_by(3).take(300).flatten().copied().collect::<Vec<u8>>();
         assert_eq!(every, expected, "{name}");
-        assert!(v.get_values::<u8, _>((..5000, ..)).unwrap() == all[..20_000], "{name}");
-        let whole = name.starts_with("tree2").then(|| v.get_values::<u8, _>(..).unwrap());
+        assert!(v.get_values::<u8>((..5000, ..)).unwrap() == all[..20_000], "{name}");
+        let whole = name.starts_with("tree2").then(|| v.get_values::<u8>(..).unwrap());
         assert!(whole.is_none_or(|whole| whole == all), "{name}");
     }
 }
@@ -184,7 +184,7 @@ fn files_hold_the_same_far_away() {
         for (id, var) in local.model().vars() {
             let read = |file: &File| {
                 let var = file.variable_by_id(id)?;
-                Ok::<_, nczarr::Error>(match var.get::<f64, _>(..) {
+                Ok::<_, nczarr::Error>(match var.get::<f64>(..) {
                     Ok(values) => format!("{:?}", values.to_vec()),
                     Err(_) => format!("{:?}", var.get_strings(..).map_err(|error| error.kind())),
                 })
@@ -220,13 +220,13 @@ fn records_are_read_without_those_of_others() {
         file.close().unwrap();
         server.put("web", "x.nc", std::fs::read(&path).unwrap());
         let file = open(&server, "x.nc");
-        assert!(file.variable("c").unwrap().get_values::<f32, _>(..).unwrap() == values);
+        assert!(file.variable("c").unwrap().get_values::<f32>(..).unwrap() == values);
         let (counts, wanted) = (asked(&server), 4 * values.len() as u64);
         assert!(counts.sent <= wanted + wanted / 2, "{mode}: {counts:?}");
         assert!(counts.total() <= 42, "{mode}: {counts:?}");
         // A box of some records.
         let file = open(&server, "x.nc");
-        let found = file.variable("d").unwrap().get_values::<f32, _>((7..9, 10..20, 30..40)).unwrap();
+        let found = file.variable("d").unwrap().get_values::<f32>((7..9, 10..20, 30..40)).unwrap();
         assert_eq!(found[..2], [((7 * 90 + 10) * 120 + 30) as f32, ((7 * 90 + 10) * 120 + 31) as f32]);
         let counts = asked(&server);
         assert!(counts.sent <= 256 << 10 && counts.total() <= 3, "{mode}: {counts:?}");
@@ -304,7 +304,7 @@ fn of_hdf4_files_only_what_is_needed_is_read() {
         let opened = asked(&server);
         assert!(opened.sent <= len / 8, "{name}: {opened:?} of {len}");
         for (id, var) in local.model().vars() {
-            let read = |file: &File| file.variable_by_id(id).unwrap().get_values::<f64, _>(..);
+            let read = |file: &File| file.variable_by_id(id).unwrap().get_values::<f64>(..);
             match (read(&far), read(&local)) {
                 (Ok(far), Ok(local)) => assert_eq!(far, local, "{name}: {}", var.name),
                 (far, local) => assert_eq!(far.is_err(), local.is_err(), "{name}: {}", var.name),
@@ -329,7 +329,7 @@ fn of_a_large_chunk_only_parts_are_read() {
     file.close().unwrap();
     server.put("web", "x.nc", std::fs::read(&path).unwrap());
     let file = open(&server, "x.nc");
-    let found = file.variable("v").unwrap().get_values::<f32, _>((.., 10..20, 30..40)).unwrap();
+    let found = file.variable("v").unwrap().get_values::<f32>((.., 10..20, 30..40)).unwrap();
     let expected = (0..400).map(|at| (at / 100 * 360_000 + (10 + at / 10 % 10) * 600 + 30 + at % 10) as f32);
     assert_eq!(found, expected.collect::<Vec<_>>());
     let counts = asked(&server);

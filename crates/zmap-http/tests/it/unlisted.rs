@@ -54,7 +54,7 @@ fn url(server: &Server, bucket: &str, name: &str, modes: &str) -> String {
 }
 
 fn check(file: &File, is_array: bool) {
-    let read = |path: &str| file.variable(path).unwrap().get_values::<f64, _>(..).unwrap();
+    let read = |path: &str| file.variable(path).unwrap().get_values::<f64>(..).unwrap();
     if is_array {
         let (_, var) = file.model().vars().next().map(|(id, var)| (id, var.name.clone())).unwrap();
         assert_eq!(read(&var), (0..40).map(f64::from).collect::<Vec<_>>());
@@ -112,9 +112,9 @@ fn one_variable_opens_too() {
             for modes in ["", modes] {
                 let url = url(&server, bucket, name, modes);
                 let w = nczarr::open_variable(&url, "g/w").unwrap_or_else(|error| panic!("{url}: {error:#}"));
-                assert_eq!(w.get_values::<i32, _>(3..5).unwrap(), [7, 7], "{url}");
+                assert_eq!(w.get_values::<i32>(3..5).unwrap(), [7, 7], "{url}");
                 let v = OpenOptions::new().open_data(&url, "v").unwrap_or_else(|error| panic!("{url}: {error:#}"));
-                assert_eq!(v.get_values::<i32, _>(3..5).unwrap(), [3, 4], "{url}");
+                assert_eq!(v.get_values::<i32>(3..5).unwrap(), [3, 4], "{url}");
             }
         }
     }
@@ -137,7 +137,7 @@ fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
             let faults = file.info().faults;
             assert_eq!(faults.iter().any(|fault| fault.path == "/bare/.zattrs"), told, "{n2}: {faults:?}");
             assert!(faults.iter().all(|fault| fault.kind == FaultKind::LeftOut), "{n2}: {faults:?}");
-            assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(3..5).unwrap(), [3, 4]);
+            assert_eq!(file.variable("v").unwrap().get_values::<i32>(3..5).unwrap(), [3, 4]);
             server.no_faults();
             // The root's own attributes, where an array of the store is opened.
             server.fault(Rule::new(Fault::Status(403, "AccessDenied")).key("v/.zattrs"));
@@ -159,7 +159,7 @@ fn credentials_that_are_no_longer_good_are_an_error() {
     for code in ["ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidObjectState"] {
         server.fault(Rule::new(Fault::Status(403, code)).key("bare/.zattrs"));
         let file = nczarr::open(&url).unwrap();
-        let problem = file.variable("bare").unwrap().get_values::<f64, _>(..).err().map(|error| error.to_string());
+        let problem = file.variable("bare").unwrap().get_values::<f64>(..).err().map(|error| error.to_string());
         let faults = file.info().faults;
         let mut told = problem.into_iter().chain(faults.iter().map(ToString::to_string));
         assert!(told.any(|text| text.contains(code)), "{code}");
@@ -176,8 +176,8 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
         for bucket in BUCKETS {
             assert!(server.remove(bucket, &key), "{:?}", server.keys(bucket));
             let url = url(&server, bucket, name, "");
-            let read = |file: &File, at: usize| file.variable("v").unwrap().get_values::<i32, _>(at..at + 2);
-            let all = |file: &File| file.variable("v").unwrap().get_values::<i32, _>(..);
+            let read = |file: &File, at: usize| file.variable("v").unwrap().get_values::<i32>(at..at + 2);
+            let all = |file: &File| file.variable("v").unwrap().get_values::<i32>(..);
             let file = nczarr::open(&url).unwrap();
             for error in [read(&file, 3).unwrap_err(), all(&file).unwrap_err()] {
                 assert_eq!(error.kind(), ErrorKind::Auth, "{url}: {error}");
@@ -185,7 +185,7 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
                 assert!(text.contains("forbidden=absent") && text.contains(&key) && text.contains("403"), "{text}");
             }
             let fill = file.variable("bare").unwrap();
-            assert_eq!(fill.get_values::<f64, _>(1..2).unwrap(), [0.5]);
+            assert_eq!(fill.get_values::<f64>(1..2).unwrap(), [0.5]);
             let separator = if url.contains('#') { '&' } else { '#' };
             for file in [
                 OpenOptions::new().forbidden(ForbiddenKeys::Absent).open(&url).unwrap(),

@@ -89,10 +89,10 @@ fn one_who_is_alone_writes_every_kind_of_store() {
         file.close().unwrap();
         let file = nczarr::open(&at).unwrap();
         let expected: Vec<i32> = (0..40).map(|at| if (8..11).contains(&at) { -1 } else { at }).collect();
-        assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), expected, "{kind}");
+        assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), expected, "{kind}");
         let mut expected = vec![0.0, 1.0, 2.0, 7.0];
         expected.drain(records - 1..3);
-        assert_eq!(file.variable("r").unwrap().get_values::<f64, _>(..).unwrap(), expected, "{kind}");
+        assert_eq!(file.variable("r").unwrap().get_values::<f64>(..).unwrap(), expected, "{kind}");
         assert_eq!(file.attribute("more").unwrap().number(), Some(1.0), "{kind}");
         nczarr::delete(&at).unwrap();
         assert!(is_empty(&at), "{kind}");

@@ -29,7 +29,7 @@ fn written_read_changed_and_deleted() {
         let at = url(&server, &format!("dir/{}", modes.replace(',', "-")), modes);
         let mut values = write(&at, 20);
         let file = nczarr::open(&at).unwrap();
-        assert_eq!(&file.variable("v").unwrap().get::<f32, _>(..).unwrap()[..], values, "{modes}");
+        assert_eq!(&file.variable("v").unwrap().get::<f32>(..).unwrap()[..], values, "{modes}");
         drop(file);
 
         let file = nczarr::append(&at).unwrap();
@@ -38,7 +38,7 @@ fn written_read_changed_and_deleted() {
         file.close().unwrap();
         values[30..180].fill(7.0);
         let file = nczarr::open(&at).unwrap();
-        assert_eq!(&file.variable("v").unwrap().get::<f32, _>(..).unwrap()[..], values, "{modes}");
+        assert_eq!(&file.variable("v").unwrap().get::<f32>(..).unwrap()[..], values, "{modes}");
         assert_eq!(file.attribute("more").unwrap().number(), Some(5.0));
 
         let refused = nczarr::create(&at).unwrap_err();
@@ -60,7 +60,7 @@ fn all_chunks_by_one_request_each() {
     let file = nczarr::open(&at).unwrap();
     let v = file.variable("v").unwrap();
     server.clear_log();
-    assert_eq!(&v.get::<f32, _>(..).unwrap()[..], values);
+    assert_eq!(&v.get::<f32>(..).unwrap()[..], values);
     let counts = server.counts();
     assert_eq!((counts.total(), counts.of(Op::Get)), (128, 128));
     assert!(counts.at_once > 8, "{} at once", counts.at_once);
@@ -73,7 +73,7 @@ fn one_element_of_a_dataset_nobody_has_open() {
     let values = write(&at, 8);
     let v = nczarr::open_variable(&at, "v").unwrap();
     server.clear_log();
-    assert_eq!(v.get::<f32, _>(333).unwrap()[0], values[333]);
+    assert_eq!(v.get::<f32>(333).unwrap()[0], values[333]);
     let counts = server.counts();
     assert_eq!((counts.total(), counts.of(Op::Get)), (1, 1));
 }
@@ -214,12 +214,12 @@ fn one_element_cold() {
         let opened_at = url(&server, "cold", opened);
         server.clear_log();
         let v = nczarr::OpenOptions::new().open_data(&opened_at, "v").unwrap();
-        assert_eq!(v.get::<f32, _>(333).unwrap()[0], values[333], "{written} opened as {opened}");
+        assert_eq!(v.get::<f32>(333).unwrap()[0], values[333], "{written} opened as {opened}");
         let counts = server.counts();
         println!("{written} opened as {opened}: {} requests", counts.total());
         assert_eq!((counts.total(), counts.of(Op::Get)), (requests, requests), "{written} opened as {opened}");
         // What was left out is there when it is asked for.
-        assert_eq!(v.get_unpacked::<f64, _>(333).unwrap()[0], 2.0 * f64::from(values[333]));
+        assert_eq!(v.get_unpacked::<f64>(333).unwrap()[0], 2.0 * f64::from(values[333]));
         let whole = v.complete().unwrap();
         assert_eq!(whole.attribute("scale_factor").unwrap().number(), Some(2.0));
         assert_eq!(whole.dimensions()[0].name(), "x");
@@ -230,7 +230,7 @@ fn one_element_cold() {
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::Get).key("v/.zarray"));
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::Get).key("v/zarr.json"));
         if !opened.contains("consolidated") {
-            let v = nczarr::OpenOptions::new().open_data(&opened_at, "v").and_then(|v| v.get::<f32, _>(333));
+            let v = nczarr::OpenOptions::new().open_data(&opened_at, "v").and_then(|v| v.get::<f32>(333));
             let error = v.expect_err("an error");
             assert!(error.to_string().contains("403"), "{error}");
         }
@@ -256,7 +256,7 @@ fn one_variable_far_away() {
             assert_eq!(alone.attributes().len(), whole.attributes().len());
             assert_eq!(alone.attribute("number").unwrap().number(), whole.attribute("number").unwrap().number());
             assert_eq!(alone.full_name(), whole.full_name());
-            assert_eq!(&alone.get::<f32, _>(..).unwrap()[..], &whole.get::<f32, _>(..).unwrap()[..]);
+            assert_eq!(&alone.get::<f32>(..).unwrap()[..], &whole.get::<f32>(..).unwrap()[..]);
         }
         drop(all);
         nczarr::delete(&at).unwrap();
@@ -290,6 +290,6 @@ fn names_too_long_for_a_key_are_refused_when_they_are_defined() {
     file.close().unwrap();
     let file = nczarr::open(&at).unwrap();
     let inner = file.group("oo".repeat(125).as_str()).unwrap().groups()[0].groups()[0].clone();
-    assert_eq!(&inner.variables()[0].get::<f32, _>(..).unwrap()[..], [1.5; 4]);
+    assert_eq!(&inner.variables()[0].get::<f32>(..).unwrap()[..], [1.5; 4]);
     assert!(server.keys("bucket").iter().all(|key| key.len() <= 1024));
 }

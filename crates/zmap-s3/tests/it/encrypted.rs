@@ -72,9 +72,9 @@ fn read(at: &str) -> nczarr::Result<()> {
     for (name, len, _) in SHAPES {
         let v = file.variable(name)?;
         for at in [0, 77_777, len - 1] {
-            assert_eq!(v.get_value::<f64, _>(at as usize)?, value(at), "{name} {at}");
+            assert_eq!(v.get_value::<f64>(at as usize)?, value(at), "{name} {at}");
         }
-        let all = v.get::<f64, _>(..)?;
+        let all = v.get::<f64>(..)?;
         assert!(all.iter().copied().eq((0..len).map(value)), "{name}");
     }
     Ok(())

@@ -96,7 +96,7 @@ fn requests(path: &Path, name: &str, form: fn(&Server, &str) -> String, values: 
     let file = nczarr::open(&url).unwrap_or_else(|error| panic!("{name}: {error}"));
     let opened = server.counts().total();
     server.clear_log();
-    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), values, "{name}");
+    assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), values, "{name}");
     let counts = server.counts();
     assert_eq!(counts.of(Op::Get), counts.total(), "{name}: {counts:?}");
     let error = nczarr::OpenOptions::new().writable(true).open(&url).unwrap_err();

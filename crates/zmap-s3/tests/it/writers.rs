@@ -42,7 +42,7 @@ fn parts_of_one_chunk_by_many_processes() {
         assert!(child.wait().unwrap().success());
     }
     let file = nczarr::open(&at).unwrap();
-    let values = file.variable("v").unwrap().get::<i64, _>(..).unwrap();
+    let values = file.variable("v").unwrap().get::<i64>(..).unwrap();
     let expected: Vec<i64> = (0..(rounds() * PROCESSES) as i64).map(|i| i + 1).collect();
     assert_eq!(&values[..], expected);
     assert!(!server.keys("bucket").iter().any(|key| key.contains("probe")));
