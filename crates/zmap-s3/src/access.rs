@@ -1,7 +1,7 @@
-//! [`Access`]: everything that is settled before the first request: place, region, endpoint, credentials, patience.
+//! [`Access`]: the settings of a dataset in S3: location, region, endpoint, credentials, retries.
 //!
-//! Each is looked for in the URL's fragment, the rc files, the active profile and the environment, in this order; the
-//! first that says something counts. Nothing is sent.
+//! Each setting is taken from the first of these that has it: URL fragment, rc files, active profile,
+//! environment. No request is sent.
 //!
 //! Source: netCDF-C's order for region and profile; Amazon's names of variables and members.
 
@@ -13,32 +13,32 @@ use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::place::{Host, Place};
+use crate::credential_sources::{CredentialSources, switch};
+use crate::location::{BucketLocation, EndpointHost};
 use crate::profiles::Profiles;
 use crate::proxies::Proxies;
 use crate::secret::Credentials;
-use crate::sources::{Sources, switch};
 
-/// The environment, by the names of its variables.
+/// Looks up an environment variable by name.
 pub(crate) type Variables<'v> = dyn Fn(&str) -> Option<String> + 'v;
 
-/// How long and how often it is tried.
+/// Deadline and retries of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// For one operation with all its requests, tries and pauses. Default 2 minutes.
+pub struct RetryPolicy {
+    /// Time for one operation with all its requests, retries and pauses. Default 2 minutes.
     pub deadline: Duration,
-    /// Whether bytes extend the deadline: by a second for each 128 KiB that came or that are sent. Default yes; no where
-    /// rc files set the deadline.
+    /// Whether transferred bytes extend the deadline: by a second for each 128 KiB received or to be sent.
+    /// Default yes; no if an rc file sets the deadline.
     pub stretch: bool,
-    /// A connection, an answer, or the next piece of one that takes longer counts as failed. Default 20 seconds.
+    /// Longest wait for a connection, a response, or the next piece of one. Default 20 seconds.
     pub stall: Duration,
-    /// Tries of one request. Default 8.
+    /// Attempts for one request. Default 8.
     pub tries: u32,
-    /// The pause before the second try is at most this long, and each further one up to twice as long. Default 50 ms.
+    /// Longest pause before the second attempt. It doubles with each further attempt. Default 50 ms.
     pub pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(120),
@@ -50,47 +50,48 @@ impl Default for Patience {
     }
 }
 
-/// How a dataset in S3 is reached.
+/// The settings for a dataset in S3.
 #[derive(Clone)]
 pub struct Access {
     pub(crate) bucket: String,
     pub(crate) key: String,
     pub(crate) region: String,
-    /// `None`: Amazon's own for the region.
+    /// `None`: Amazon's endpoint for the region.
     pub(crate) endpoint: Option<String>,
     pub(crate) credentials: Credentials,
-    /// The files that profiles are read from: `config` and `credentials`.
+    /// The profile files: `config` and `credentials`.
     pub(crate) profile_files: [Option<PathBuf>; 2],
-    /// Certificates to trust in place of the system's.
+    /// Certificates to trust instead of the system's.
     pub(crate) ca_bundle: Option<PathBuf>,
     pub(crate) proxies: Proxies,
     /// The URL, for messages.
     pub(crate) shown: String,
     pub(crate) connect: Option<Duration>,
-    /// The bucket is a part of the host's name, not of the path, at an endpoint that is not Amazon's.
+    /// At an endpoint other than Amazon's: the bucket is part of the host name, not of the path.
     pub virtual_host: bool,
     /// The requester pays for requests and transfers.
     pub requester_pays: bool,
-    /// How long and how often it is tried.
-    pub patience: Patience,
-    /// Requests in flight at once. Default 256.
+    /// Deadline and retries.
+    pub retries: RetryPolicy,
+    /// Most requests in flight. Default 256.
     pub in_flight: usize,
-    /// Bytes in flight and not yet decoded, or encoded and not yet sent, before another object is begun. Default 256 MiB.
+    /// Most bytes in flight and not yet decoded, or encoded and not yet sent, before another object is begun.
+    /// Default 256 MiB.
     pub memory: usize,
-    /// Objects of more bytes are sent in parts. Default, and most that can be sent at once: 5 GiB.
+    /// Objects larger than this, in bytes, are uploaded in parts. Default and maximum: 5 GiB.
     pub multipart_above: u64,
-    /// Bytes of a part. Default 64 MiB; larger for what would be more than 10,000 parts.
+    /// Size of a part in bytes. Default 64 MiB; larger if there would be more than 10,000 parts.
     pub part: u64,
-    /// Who runs the requests; default: a small runtime of the process's own.
+    /// The runtime for requests. Default: a small one shared by the process.
     pub runtime: Option<tokio::runtime::Handle>,
 }
 
 impl Access {
-    /// What `target`, the rc files, the profiles and the environment of the process say.
+    /// Collects the settings from `target`, the rc files, the profiles and the process environment.
     ///
     /// # Errors
-    /// `NC_EURL` for a URL that names no bucket; `NC_EAUTH` for a profile that is not there or says half; `NC_ERCFILE` and
-    /// `NC_ES3` for files that cannot be read.
+    /// `NC_EURL` if the URL has no bucket; `NC_EAUTH` if a profile is missing or incomplete; `NC_ERCFILE` or
+    /// `NC_ES3` if a file cannot be read.
     pub fn of(target: &Target) -> Result<Self> {
         Self::with_variables(target, &|name| std::env::var(name).ok())
     }
@@ -122,14 +123,14 @@ impl Access {
             .or_else(|| variables("AWS_ENDPOINT_URL_S3"))
             .or_else(|| variables("AWS_ENDPOINT_URL"));
         let configured = configured.map(|text| endpoint(target, &text)).transpose()?;
-        let place = Place::of(target, configured.is_some())?;
+        let place = BucketLocation::of(target, configured.is_some())?;
         let endpoint = match (&place.host, configured) {
             (_, Some(endpoint)) if of_fragment.is_some() => Some(endpoint),
-            // The same host, of which the configuration knows by which protocol.
-            (Host::Endpoint(own), Some(endpoint)) if host_of(own) == host_of(&endpoint) => Some(endpoint),
-            (Host::Endpoint(own), _) => Some(own.clone()),
-            (Host::Google, _) => Some("https://storage.googleapis.com".to_owned()),
-            (Host::Amazon, configured) => configured.filter(|_| !names_amazon(target)),
+            // The same host. Only the configuration has its protocol.
+            (EndpointHost::Endpoint(own), Some(endpoint)) if host_of(own) == host_of(&endpoint) => Some(endpoint),
+            (EndpointHost::Endpoint(own), _) => Some(own.clone()),
+            (EndpointHost::Google, _) => Some("https://storage.googleapis.com".to_owned()),
+            (EndpointHost::Amazon, configured) => configured.filter(|_| !names_amazon(target)),
         };
         let region = fragment("aws.region")
             .or_else(|| place.region.clone())
@@ -141,8 +142,13 @@ impl Access {
         if !region.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
             return Err(ErrorKind::Url.context(format!("{target}: {region:?} is not the name of a region")));
         }
-        let sources =
-            Sources { target, named: named.as_deref(), profiles: &profiles, said: &said, variables: &variables };
+        let sources = CredentialSources {
+            target,
+            named: named.as_deref(),
+            profiles: &profiles,
+            said: &said,
+            variables: &variables,
+        };
         let credentials = sources.credentials()?;
         let payer = fragment("aws.request_payer").or_else(|| said("AWS.REQUEST_PAYER"));
         let requester_pays = match payer.or_else(|| variables("AWS_REQUEST_PAYER")).as_deref() {
@@ -159,7 +165,7 @@ impl Access {
             Some("auto" | "path") => false,
             Some("virtual") => true,
             Some(_) => {
-                let what = "the addressing style is none of \"path\", \"virtual\" and \"auto\"";
+                let what = "unknown addressing style (expected \"path\", \"virtual\" or \"auto\")";
                 return Err(ErrorKind::Url.context(format!("{target}: {what}")));
             }
         };
@@ -167,7 +173,7 @@ impl Access {
             .or_else(|| profiles.get(&profile, "ca_bundle").map(str::to_owned))
             .or_else(|| variables("AWS_CA_BUNDLE"))
             .map(PathBuf::from);
-        let mut patience = Patience::default();
+        let mut patience = RetryPolicy::default();
         if let Some(seconds) = seconds(&said, "HTTP.TIMEOUT")? {
             patience.deadline = seconds;
             patience.stretch = false;
@@ -186,7 +192,7 @@ impl Access {
             requester_pays,
             shown: nczarr_url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
             connect: seconds(&said, "HTTP.CONNECTTIMEOUT")?,
-            patience,
+            retries: patience,
             in_flight: 256,
             memory: 256 << 20,
             multipart_above: 5 << 30,
@@ -196,7 +202,7 @@ impl Access {
     }
 }
 
-/// Without credentials.
+/// Hides the credentials.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let who = match &self.credentials {
@@ -215,17 +221,17 @@ impl fmt::Debug for Access {
             .field("credentials", &who)
             .field("virtual_host", &self.virtual_host)
             .field("requester_pays", &self.requester_pays)
-            .field("patience", &self.patience)
+            .field("patience", &self.retries)
             .field("in_flight", &self.in_flight)
             .finish_non_exhaustive()
     }
 }
 
-/// An endpoint that was configured: scheme and host, perhaps with a path. A host alone is reached by https.
+/// Parses a configured endpoint: scheme and host, perhaps with a path. The default scheme is https.
 fn endpoint(target: &Target, text: &str) -> Result<String> {
-    // What stands there is not repeated: it may be a secret.
+    // The text is not repeated, because it may contain a secret.
     let bad =
-        || ErrorKind::Url.context(format!("{target}: the endpoint configured is no http: or https: URL of a host"));
+        || ErrorKind::Url.context(format!("{target}: invalid endpoint (expected an http: or https: URL with a host)"));
     let text = text.trim().trim_end_matches('/');
     let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
     let scheme = scheme.to_ascii_lowercase();
@@ -244,7 +250,7 @@ fn host_of(endpoint: &str) -> String {
     rest.split('/').next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Whether the URL itself names a host of Amazon's.
+/// Whether the URL itself names a host of Amazon.
 fn names_amazon(target: &Target) -> bool {
     let host = target.host.as_deref().unwrap_or_default().to_ascii_lowercase();
     host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn")
@@ -253,7 +259,7 @@ fn names_amazon(target: &Target) -> bool {
 fn seconds(said: &dyn Fn(&str) -> Option<String>, key: &str) -> Result<Option<Duration>> {
     let Some(text) = said(key) else { return Ok(None) };
     match text.parse::<u32>() {
-        // Zero is curl's word for no limit.
+        // For curl, zero means no limit.
         Ok(0) => Ok(None),
         Ok(seconds) => Ok(Some(Duration::from_secs(seconds.into()))),
         Err(_) => Err(ErrorKind::RcFile.context(format!("{key} is not a number of seconds"))),

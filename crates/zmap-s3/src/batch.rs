@@ -1,8 +1,9 @@
-//! Many objects at once: requests in flight on the runtime, decoding and encoding on the pool, this thread in between.
+//! Batches: requests run on the runtime, decoding and encoding on the pool; the calling thread coordinates.
 //!
-//! What is in flight or waits to be decoded is bounded, by number and by bytes. Network threads only move bytes; what came
-//! is handed to the pool (`nczarr_dispatch::with_executor`), and the next request is begun when a body is done with. A body that is
-//! not long is left in the system until a thread of the pool takes it, which decodes it while it is near the processor.
+//! Number and bytes of objects in flight or waiting to be decoded are limited. Network threads only move
+//! bytes. Each response is handed to the pool (`nczarr_dispatch::with_executor`). A finished body starts the next
+//! request. A short body stays in the system until a pool thread takes it, so it is decoded while still in
+//! the processor's cache.
 
 use std::sync::Arc;
 
@@ -13,69 +14,70 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::body::Held;
-use crate::failure::Failure;
-use crate::get::{Found, Missed, Want};
-use crate::load::{GUESS, Load};
-use crate::map::{S3Map, only_of, too_long};
-use crate::put::{Only, Put};
-use crate::remote::Remote;
-use crate::runtime::{self, Queue};
+use crate::body::PendingBody;
+use crate::failure::RequestFailure;
+use crate::get::{FetchedObject, GetRange, ReadMiss};
+use crate::in_flight::{GUESS, InFlightLoad};
+use crate::map::{S3Map, condition_of, too_long};
+use crate::put::{PutOutcome, WriteCondition};
+use crate::remote::RemoteBucket;
+use crate::runtime::{self, EventQueue};
 
-/// Ranges of one object that lie nearer are fetched together: in the time of one more request so much more comes.
+/// Ranges of an object at most this many bytes apart are fetched together, because one more request takes as
+/// long.
 const GAP: u64 = 512 << 10;
 
-/// What came of one object: of a stretch each, or that there is none.
-type Came = Result<Option<Vec<Found>>>;
+/// The result for one object: one entry for each range, or `None` if the object is absent.
+type FetchResult = Result<Option<Vec<FetchedObject>>>;
 
-enum Event {
-    Came(usize, Came),
-    /// It was decoded.
+enum BatchEvent {
+    Came(usize, FetchResult),
+    /// The object was decoded.
     Done(usize),
-    /// It was encoded, or could not be.
+    /// The object was encoded, or encoding failed.
     Encoded(usize, WriteTicket, Key, Result<Bytes>),
-    Stored(usize, Result<Put>),
+    Stored(usize, Result<PutOutcome>),
 }
 
-/// Events of a batch; `None`: the runtime is gone.
-type Events = Queue<Option<Event>>;
+/// The events of a batch; `None`: the runtime has ended.
+type BatchEvents = EventQueue<Option<BatchEvent>>;
 
-/// Says that a piece of work is over, also when it panicked.
-struct Over<'q>(&'q Events, usize);
+/// Reports the end of a task, even after a panic.
+struct CompletionGuard<'q>(&'q BatchEvents, usize);
 
-impl Drop for Over<'_> {
+impl Drop for CompletionGuard<'_> {
     fn drop(&mut self) {
-        self.0.push(Some(Event::Done(self.1)));
+        self.0.push(Some(BatchEvent::Done(self.1)));
     }
 }
 
-/// A ticket whose bytes are on their way.
-struct Under<'j> {
+/// A ticket whose requests are under way.
+struct PendingRead<'j> {
     ticket: ReadTicket<'j>,
     key: Key,
-    plan: Plan,
+    plan: ReadPlan,
     cost: usize,
 }
 
-/// What is asked for one ticket.
+/// The requests for one ticket.
 #[derive(Debug, Clone)]
-struct Plan {
-    wants: Vec<Want>,
+struct ReadPlan {
+    wants: Vec<GetRange>,
     limit: u64,
-    /// The ranges asked for, if there are several.
+    /// The requested ranges, if there are several.
     parts: Option<Vec<ByteRange>>,
-    /// Nothing is wanted but whether there is an object.
+    /// Only the existence of the object is requested.
     nothing: bool,
-    /// Its version is wanted too.
+    /// The version is requested too.
     versioned: bool,
 }
 
 pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
-    let events = Arc::new(Events::default());
+    let events = Arc::new(BatchEvents::default());
     let gone = with_executor(job.threads(), |hands| {
-        let (mut under, mut free) = (Vec::<Option<Under<'j>>>::new(), Vec::new());
+        let (mut under, mut free) = (Vec::<Option<PendingRead<'j>>>::new(), Vec::new());
         let (mut load, mut more, mut key) =
-            (Load::of_reads(&map.remote.access, job.threads(), job.remaining()), true, Key::root());
+            (InFlightLoad::of_reads(&map.remote.access, job.threads(), job.remaining()), true, Key::root());
         loop {
             while more && load.has_room() {
                 let Some(ticket) = job.next(&mut key) else {
@@ -100,23 +102,23 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                 let cost = ticket.hint.min(ticket.limit).max(GUESS);
                 load.add(cost);
                 begin(&map.remote, &events, place, &key, &plan);
-                under[place] = Some(Under { ticket, key: key.clone(), plan, cost });
+                under[place] = Some(PendingRead { ticket, key: key.clone(), plan, cost });
             }
             if load.is_none() {
                 return Vec::new();
             }
             match events.pop() {
-                Some(Event::Came(place, came)) => {
-                    let Some(Under { ticket, key, plan, cost }) = under[place].take() else { continue };
+                Some(BatchEvent::Came(place, came)) => {
+                    let Some(PendingRead { ticket, key, plan, cost }) = under[place].take() else { continue };
                     free.push(place);
                     load.came(cost);
                     let events = Arc::clone(&events);
                     hands.run(move || {
-                        let _over = Over(&events, cost);
+                        let _over = CompletionGuard(&events, cost);
                         deliver(map, job, ticket, &key, &plan, taken(&map.remote, &key, &plan, came));
                     });
                 }
-                Some(Event::Done(cost)) => {
+                Some(BatchEvent::Done(cost)) => {
                     load.decoded();
                     load.take(cost);
                 }
@@ -131,28 +133,29 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
     }
 }
 
-/// What to ask for; `None`: nothing can be there.
-fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Plan>> {
+/// Plans the requests for a ticket; `None`: the object cannot exist.
+fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<ReadPlan>> {
     if key.is_root() {
         return Ok(None);
     }
     map.check_key(key)?;
     let versioned = ticket.versioned;
-    let plain = |want, limit| Ok(Some(Plan { wants: vec![want], limit, parts: None, nothing: false, versioned }));
+    let plain = |want, limit| Ok(Some(ReadPlan { wants: vec![want], limit, parts: None, nothing: false, versioned }));
     let most = ticket.limit as u64;
-    let presence = || Ok(Some(Plan { wants: vec![Want::PRESENCE], limit: 2, parts: None, nothing: true, versioned }));
+    let presence =
+        || Ok(Some(ReadPlan { wants: vec![GetRange::PRESENCE], limit: 2, parts: None, nothing: true, versioned }));
     match &ticket.ranges {
-        Ranges::All => plain(Want::All, most),
-        Ranges::One(ByteRange { offset: 0, len: None }) => plain(Want::All, most),
-        Ranges::One(ByteRange { offset, len: None }) => plain(Want::From(*offset), most),
+        Ranges::All => plain(GetRange::All, most),
+        Ranges::One(ByteRange { offset: 0, len: None }) => plain(GetRange::All, most),
+        Ranges::One(ByteRange { offset, len: None }) => plain(GetRange::From(*offset), most),
         Ranges::One(ByteRange { len: Some(0), .. }) | Ranges::Suffix(0) => presence(),
-        // Beyond the limit is an error only if there is so much.
+        // Exceeding the limit is an error only if the object has that many bytes.
         Ranges::One(ByteRange { offset, len: Some(len) }) => {
-            plain(Want::Span(*offset, (*len).min(most.saturating_add(1))), most)
+            plain(GetRange::Span(*offset, (*len).min(most.saturating_add(1))), most)
         }
         Ranges::Suffix(len) => {
             ticket.check_len(key, *len)?;
-            plain(Want::Last(*len), most)
+            plain(GetRange::Last(*len), most)
         }
         _ => {
             let parts = ticket.parts(key)?.unwrap_or_default();
@@ -160,72 +163,76 @@ fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Plan>>
                 return presence();
             }
             let wants = coalesce(&parts, GAP).into_iter();
-            let wants = wants.map(|part| Want::Span(part.offset, part.len.unwrap_or(1))).collect();
-            Ok(Some(Plan { wants, limit: u64::MAX, parts: Some(parts), nothing: false, versioned }))
+            let wants = wants.map(|part| GetRange::Span(part.offset, part.len.unwrap_or(1))).collect();
+            Ok(Some(ReadPlan { wants, limit: u64::MAX, parts: Some(parts), nothing: false, versioned }))
         }
     }
 }
 
 /// Sends the requests of one ticket.
-fn begin(remote: &Arc<Remote>, events: &Arc<Events>, place: usize, key: &Key, plan: &Plan) {
+fn begin(remote: &Arc<RemoteBucket>, events: &Arc<BatchEvents>, place: usize, key: &Key, plan: &ReadPlan) {
     let (object, plan) = (remote.object(key), plan.clone());
     let remote = Arc::clone(remote);
     let handle = remote.handle.clone();
     spawn(&handle, events, async move {
         let came = fetch(&remote, &object, &plan, true).await;
-        Event::Came(place, came)
+        BatchEvent::Came(place, came)
     });
 }
 
-fn spawn(handle: &tokio::runtime::Handle, events: &Arc<Events>, work: impl Future<Output = Event> + Send + 'static) {
+fn spawn(
+    handle: &tokio::runtime::Handle,
+    events: &Arc<BatchEvents>,
+    work: impl Future<Output = BatchEvent> + Send + 'static,
+) {
     runtime::spawn(handle, events, work);
 }
 
-/// All stretches of one object, in one state of it.
-async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Came {
+/// Fetches all ranges of one object, in one state of it.
+async fn fetch(remote: &RemoteBucket, object: &str, plan: &ReadPlan, may_hold: bool) -> FetchResult {
     let limit = plan.limit;
     let what = || remote.what("read", object);
-    let failed = |(failure, tries): (Failure, u32)| Forbidden::with_advice(failure.into_error(&what(), tries));
+    let failed = |(failure, tries): (RequestFailure, u32)| Forbidden::with_advice(failure.into_error(&what(), tries));
     let mut deadline = remote.deadline(0);
-    for _ in 0..remote.access.patience.tries.max(1) {
-        let mut found: Vec<Found> = Vec::with_capacity(plan.wants.len());
+    for _ in 0..remote.access.retries.tries.max(1) {
+        let mut found: Vec<FetchedObject> = Vec::with_capacity(plan.wants.len());
         for want in &plan.wants {
-            // One piece is taken by who decodes it.
+            // A single body is taken by the thread that decodes it.
             let got = match plan.wants.len() {
                 1 if may_hold => remote.get_held(object, *want, limit, &mut deadline).await,
                 _ => remote.get(object, *want, limit, &mut deadline).await,
             };
             match got.map_err(failed)? {
                 Ok(piece) => found.push(piece),
-                Err(Missed::Absent) if found.is_empty() => return Ok(None),
-                Err(Missed::Absent | Missed::Changed) => {
-                    return Err(ErrorKind::Io.context(format!("{}: vanished while it was read", what())));
+                Err(ReadMiss::Absent) if found.is_empty() => return Ok(None),
+                Err(ReadMiss::Absent | ReadMiss::Changed) => {
+                    return Err(ErrorKind::Io.context(format!("{}: the object was removed while it was read", what())));
                 }
-                Err(Missed::TooLong(len)) => return Err(too_long(&what(), len, limit)),
-                Err(Missed::Failed(failure)) => return Err(failed((failure, 1))),
+                Err(ReadMiss::TooLong(len)) => return Err(too_long(&what(), len, limit)),
+                Err(ReadMiss::Failed(failure)) => return Err(failed((failure, 1))),
             }
         }
-        // A range beyond the end brings no version: then the whole does, if it is wanted.
+        // A range beyond the end has no version. If it is wanted, fetch the whole object.
         if plan.versioned && found.iter().all(|found| found.etag.is_empty()) {
-            match remote.get(object, Want::All, u64::MAX, &mut deadline).await.map_err(failed)? {
+            match remote.get(object, GetRange::All, u64::MAX, &mut deadline).await.map_err(failed)? {
                 Ok(whole) => found.iter_mut().for_each(|found| found.etag = Arc::clone(&whole.etag)),
                 Err(_) => continue,
             }
         }
-        // Parts of two states of an object are no object.
+        // Ranges from two states of an object do not fit together.
         if found.windows(2).all(|pair| pair[0].etag == pair[1].etag) {
             return Ok(Some(found));
         }
     }
-    Err(ErrorKind::Io.context(format!("{}: it changed again and again while it was read", what())))
+    Err(ErrorKind::Io.context(format!("{}: the object changed repeatedly while it was read", what())))
 }
 
-/// What came, with all its bytes: those that were left for this thread are taken. Should they be gone, they are asked for
-/// once more.
-fn taken(remote: &Arc<Remote>, key: &Key, plan: &Plan, came: Came) -> Came {
+/// Returns the fetched bytes, after taking bodies that were left for this thread. A body that is gone is
+/// requested once more.
+fn taken(remote: &Arc<RemoteBucket>, key: &Key, plan: &ReadPlan, came: FetchResult) -> FetchResult {
     let Some(mut found) = came? else { return Ok(None) };
     for piece in &mut found {
-        match piece.held.take().map(Held::take) {
+        match piece.held.take().map(PendingBody::take) {
             None => {}
             Some(Some(bytes)) => piece.bytes = bytes,
             Some(None) => {
@@ -237,8 +244,8 @@ fn taken(remote: &Arc<Remote>, key: &Key, plan: &Plan, came: Came) -> Came {
     Ok(Some(found))
 }
 
-/// Gives a ticket back with what came.
-fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key, plan: &Plan, came: Came) {
+/// Returns a ticket with its result.
+fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key, plan: &ReadPlan, came: FetchResult) {
     let found = match came {
         Ok(Some(found)) => found,
         Ok(None) => return job.done(ticket, Ok(None)),
@@ -250,7 +257,7 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
     }
     if let Some(parts) = &plan.parts {
         let pieces = found.iter().zip(&plan.wants).map(|(found, want)| {
-            let from = if let Want::Span(from, _) = want { *from } else { 0 };
+            let from = if let GetRange::Span(from, _) = want { *from } else { 0 };
             (from, &found.bytes[..])
         });
         let bytes = gather(key, parts, &pieces.collect::<Vec<_>>());
@@ -261,7 +268,7 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
         };
     }
     let Some(whole) = found.first() else {
-        let error = ErrorKind::Internal.context(format!("{key}: nothing was asked for"));
+        let error = ErrorKind::Internal.context(format!("{key}: internal: no range was requested"));
         return job.done(ticket, Err(error));
     };
     let len = whole.bytes.len() as u64;
@@ -284,16 +291,16 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
     job.done(ticket, Ok(Some((Value::Bytes(&whole.bytes), version))));
 }
 
-fn version(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>, found: &[Found]) -> Option<Version> {
+fn version(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>, found: &[FetchedObject]) -> Option<Version> {
     let first = found.first().filter(|found| ticket.versioned && !found.etag.is_empty())?;
     Some(map.version(key, &first.etag))
 }
 
 pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
-    let events = Arc::new(Events::default());
+    let events = Arc::new(BatchEvents::default());
     with_executor(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<(WriteTicket, Key, usize)>>::new(), Vec::new());
-        let (mut load, mut more, mut key) = (Load::of_writes(&map.remote.access), true, Key::root());
+        let (mut load, mut more, mut key) = (InFlightLoad::of_writes(&map.remote.access), true, Key::root());
         loop {
             while more && load.has_room() {
                 let Some(ticket) = job.next(&mut key) else {
@@ -307,10 +314,10 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                 load.add(GUESS);
                 let (key, events) = (key.clone(), Arc::clone(&events));
                 hands.run(move || {
-                    let mut over = Encoding { events: &events, what: Some((place, ticket, key)) };
+                    let mut over = EncodingGuard { events: &events, what: Some((place, ticket, key)) };
                     let bytes = over.what.as_ref().map(|(_, ticket, _)| encode(job, ticket.index));
                     if let (Some((place, ticket, key)), Some(bytes)) = (over.what.take(), bytes) {
-                        events.push(Some(Event::Encoded(place, ticket, key, bytes)));
+                        events.push(Some(BatchEvent::Encoded(place, ticket, key, bytes)));
                     }
                 });
             }
@@ -318,15 +325,15 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                 return;
             }
             match events.pop() {
-                Some(Event::Encoded(place, ticket, key, bytes)) => {
+                Some(BatchEvent::Encoded(place, ticket, key, bytes)) => {
                     let ready = bytes.and_then(|bytes| {
                         map.check_put(&key, bytes.len() as u64, map.deadline())?;
-                        Ok((bytes, only_of(map, &key, ticket.precondition.as_ref())?))
+                        Ok((bytes, condition_of(map, &key, ticket.precondition.as_ref())?))
                     });
                     match ready {
                         Ok((bytes, only)) => {
                             let cost = bytes.len();
-                            // The guess is now known.
+                            // The real size is known now.
                             load.take(GUESS);
                             load.add(cost);
                             send(&map.remote, &events, place, &key, bytes, only);
@@ -339,18 +346,18 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                         }
                     }
                 }
-                Some(Event::Stored(place, stored)) => {
+                Some(BatchEvent::Stored(place, stored)) => {
                     let Some((ticket, key, cost)) = under[place].take() else { continue };
                     free.push(place);
                     load.take(cost);
                     let outcome = stored.map(|stored| match stored {
-                        Put::Done(etag) => WriteOutcome::Done(Some(map.version(&key, &etag))),
-                        Put::Lost => WriteOutcome::Conflict,
+                        PutOutcome::Done(etag) => WriteOutcome::Done(Some(map.version(&key, &etag))),
+                        PutOutcome::Lost => WriteOutcome::Conflict,
                     });
                     job.done(ticket, outcome);
                 }
-                Some(Event::Done(cost)) => load.take(cost),
-                Some(Event::Came(..)) => {}
+                Some(BatchEvent::Done(cost)) => load.take(cost),
+                Some(BatchEvent::Came(..)) => {}
                 None => {
                     for (ticket, key, _) in under.into_iter().flatten() {
                         let what = map.remote.what("write", &map.remote.object(&key));
@@ -363,16 +370,16 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
     });
 }
 
-/// A piece that is being encoded; should that panic, nobody waits for it.
-struct Encoding<'q> {
-    events: &'q Events,
+/// An object that is being encoded. After a panic the batch must not wait for it.
+struct EncodingGuard<'q> {
+    events: &'q BatchEvents,
     what: Option<(usize, WriteTicket, Key)>,
 }
 
-impl Drop for Encoding<'_> {
+impl Drop for EncodingGuard<'_> {
     fn drop(&mut self) {
         if self.what.take().is_some() {
-            self.events.push(Some(Event::Done(GUESS)));
+            self.events.push(Some(BatchEvent::Done(GUESS)));
         }
     }
 }
@@ -385,25 +392,33 @@ fn encode(job: &dyn WriteJob, index: usize) -> Result<Bytes> {
     }
 }
 
-fn send(remote: &Arc<Remote>, events: &Arc<Events>, place: usize, key: &Key, bytes: Bytes, only: Only) {
+fn send(
+    remote: &Arc<RemoteBucket>,
+    events: &Arc<BatchEvents>,
+    place: usize,
+    key: &Key,
+    bytes: Bytes,
+    only: WriteCondition,
+) {
     let object = remote.object(key);
     let remote = Arc::clone(remote);
     let handle = remote.handle.clone();
     spawn(&handle, events, async move {
         let deadline = remote.deadline(bytes.len() as u64);
         let stored = remote.put(&object, bytes, &only, deadline).await;
-        let failed = |(failure, tries): (Failure, u32)| failure.into_error(&remote.what("write", &object), tries);
-        Event::Stored(place, stored.map_err(failed))
+        let failed =
+            |(failure, tries): (RequestFailure, u32)| failure.into_error(&remote.what("write", &object), tries);
+        BatchEvent::Stored(place, stored.map_err(failed))
     });
 }
 
-/// Does the same to each of many objects, many at once; the first failure is told when all are done.
+/// Does the same to many objects concurrently. Returns the first error when all are done.
 fn each<T: Send + 'static, W: Future<Output = Result<(), Error>> + Send + 'static>(
-    remote: &Arc<Remote>,
+    remote: &Arc<RemoteBucket>,
     items: impl IntoIterator<Item = T>,
-    work: impl Fn(Arc<Remote>, T) -> W,
+    work: impl Fn(Arc<RemoteBucket>, T) -> W,
 ) -> Result<()> {
-    let queue = Arc::new(Queue::default());
+    let queue = Arc::new(EventQueue::default());
     let (mut under, mut failure) = (0, None);
     let mut items = items.into_iter().fuse();
     loop {
@@ -427,7 +442,7 @@ fn each<T: Send + 'static, W: Future<Output = Result<(), Error>> + Send + 'stati
 }
 
 /// Removes objects.
-pub(crate) fn delete(remote: &Arc<Remote>, keys: &[Key]) -> Result<()> {
+pub(crate) fn delete(remote: &Arc<RemoteBucket>, keys: &[Key]) -> Result<()> {
     let objects: Vec<String> = keys.iter().map(|key| remote.object(key)).collect();
     each(remote, objects, |remote, object| async move {
         let done = remote.delete(&object, remote.deadline(0)).await;
@@ -435,17 +450,17 @@ pub(crate) fn delete(remote: &Arc<Remote>, keys: &[Key]) -> Result<()> {
     })
 }
 
-/// Moves what is at or below `from`: copies in the server, then removes.
+/// Moves the objects at or below `from`: copies on the server, then removes.
 pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
     let shown = &map.remote.access.shown;
     if !map.caps().write {
-        return Err(ErrorKind::Perm.context(format!("{shown}: key {from}: opened for reading")));
+        return Err(ErrorKind::Perm.context(format!("{shown}: key {from}: the map is read-only")));
     }
     map.check_shared(from, map.deadline())?;
     if from.is_root() || to.is_root() {
-        return Err(ErrorKind::Inval.context(format!("{shown}: key {from}: cannot be moved to {:?}", to.as_str())));
+        return Err(ErrorKind::Inval.context(format!("{shown}: key {from}: it cannot be moved to {:?}", to.as_str())));
     }
-    let taken = || ErrorKind::Object.context(format!("{shown}: key {to}: is taken"));
+    let taken = || ErrorKind::Object.context(format!("{shown}: key {to}: it exists already"));
     if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
         return Err(taken());
     }
@@ -475,7 +490,7 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
     });
     if let Err(error) = copied {
         let new: Vec<Key> = pairs.into_iter().map(|(_, new)| new).collect();
-        // What is left there is no worse than the failure, which is told.
+        // Objects left behind are no worse than the failure, which is reported.
         drop(delete(&map.remote, &new));
         return Err(error);
     }

@@ -1,7 +1,8 @@
-//! Bodies of objects: from the connection straight into the memory they stay in.
+//! Reads bodies of objects from the connection directly into their final memory.
 //!
-//! One that is not long waits in the system until all of it came, and is [`Held`]: whoever decodes it takes it then, into
-//! memory that was used just before, and nobody was woken for its parts. Others are read as they come.
+//! A short body waits in the system until it is complete, as a [`PendingBody`]. The decoding thread then
+//! takes it into recently used memory, and no thread is woken for its parts. Other bodies are read as they
+//! arrive.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,67 +11,75 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 
-use crate::ask::Answer;
+use crate::buffer_pool::{BufferPool, HELD, PooledBuffer};
+use crate::connection::{Connection, GatherOutcome};
+use crate::connection_pool::ConnectionPool;
 use crate::deadline::Deadline;
-use crate::failure::Failure;
-use crate::line::{Gathered, Line};
-use crate::remote::Remote;
-use crate::spare::{HELD, Room, Spare};
-use crate::wire::Wire;
+use crate::failure::RequestFailure;
+use crate::remote::RemoteBucket;
+use crate::signed_request::Response;
 
-/// Where a body may be put.
+/// The memory for a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// In memory that is not asked back.
+pub(crate) enum BodyMemory {
+    /// Memory for the caller to keep.
     Own,
-    /// In memory that was used before, and will be again.
+    /// Memory of the pool.
     Lent,
-    /// As before, or nowhere yet.
+    /// Memory of the pool, or left in the system.
     Held,
 }
 
 pub(crate) enum Body {
     Here(Bytes),
-    Held(Held),
+    Held(PendingBody),
 }
 
-/// Room is made ahead for a body of any length, but for no more than so many bytes, or as many as came: it may never come.
+/// Most bytes allocated before they arrive, or as many as have arrived. An announced body may never arrive.
 const AHEAD: usize = 16 << 20;
 
-impl Remote {
-    /// All bytes of a body, `length` of them, before the deadline.
+impl RemoteBucket {
+    /// Reads a body of `length` bytes before the deadline.
     pub(crate) async fn body(
         &self,
-        answer: Answer,
+        answer: Response,
         length: u64,
-        way: Way,
+        way: BodyMemory,
         deadline: &mut Deadline,
-    ) -> Result<Body, Failure> {
-        let Answer { head, mut line, .. } = answer;
-        let stall = self.access.patience.stall;
+    ) -> Result<Body, RequestFailure> {
+        let Response { head, mut line, .. } = answer;
+        let stall = self.access.retries.stall;
         let wire = head.stays().then(|| self.wire.clone());
-        if way == Way::Held && HELD.contains(&length) {
+        if way == BodyMemory::Held && HELD.contains(&length) {
             match line.gather(length as usize, stall, deadline).await {
-                Gathered::All => return Ok(Body::Held(Held { line, length, spare: Arc::clone(&self.spare), wire })),
-                Gathered::Some => {}
-                Gathered::Stalled(there) => return Err(stalled(there, length, stall)),
-                Gathered::Late(there) => return Err(late(there, length, deadline)),
+                GatherOutcome::All => {
+                    return Ok(Body::Held(PendingBody { line, length, spare: Arc::clone(&self.spare), wire }));
+                }
+                GatherOutcome::Some => {}
+                GatherOutcome::Stalled(there) => return Err(stalled(there, length, stall)),
+                GatherOutcome::Late(there) => return Err(late(there, length, deadline)),
             }
         }
-        let mut all = All::new(length, (way != Way::Own).then_some(&self.spare))?;
+        let mut all = PartialBody::new(length, (way != BodyMemory::Own).then_some(&self.spare))?;
         while (all.len() as u64) < length {
             let sum = all.len();
             let left = deadline.left();
             match timeout(stall.min(left), line.read(all.rest(length)?)).await {
                 Err(_) if left <= stall => return Err(late(sum, length, deadline)),
                 Err(_) => return Err(stalled(sum, length, stall)),
-                Ok(Ok(0)) => return Err(Failure::damaged(format!("{sum} of {length} bytes came"))),
+                Ok(Ok(0)) => {
+                    return Err(RequestFailure::damaged(format!(
+                        "the response ended early (expected {length} bytes, found {sum})"
+                    )));
+                }
                 Ok(Ok(some)) => {
                     all.came(some);
                     deadline.moves(some as u64);
                 }
                 Ok(Err(error)) => {
-                    return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
+                    return Err(RequestFailure::damaged(format!(
+                        "the response broke off after {sum} of {length} bytes: {error}"
+                    )));
                 }
             }
         }
@@ -79,31 +88,34 @@ impl Remote {
     }
 }
 
-fn stalled(sum: usize, length: u64, stall: Duration) -> Failure {
-    Failure::stalled(format!("{sum} of {length} bytes came, then none for {} s", stall.as_secs_f32()))
+fn stalled(sum: usize, length: u64, stall: Duration) -> RequestFailure {
+    RequestFailure::stalled(format!(
+        "the response stalled after {sum} of {length} bytes: none for {} s",
+        stall.as_secs_f32()
+    ))
 }
 
-fn late(sum: usize, length: u64, deadline: &Deadline) -> Failure {
-    Failure::stalled(format!("not done within {} s: {sum} of {length} bytes came", deadline.seconds()))
+fn late(sum: usize, length: u64, deadline: &Deadline) -> RequestFailure {
+    RequestFailure::stalled(format!("timed out after {} s ({sum} of {length} bytes arrived)", deadline.seconds()))
 }
 
-/// A connection whose body was read is for the next, unless there is more in it that nobody asked for.
-fn give_back(line: Line, wire: Option<Wire>) {
+/// Keeps a connection whose body was read, unless it has unexpected bytes.
+fn give_back(line: Connection, wire: Option<ConnectionPool>) {
     if let Some(wire) = wire.filter(|_| line.is_at_end()) {
         wire.keep(line);
     }
 }
 
-/// A body that came, and is to be taken.
-pub(crate) struct Held {
-    line: Line,
+/// A complete body that was not read yet.
+pub(crate) struct PendingBody {
+    line: Connection,
     length: u64,
-    spare: Arc<Spare>,
-    wire: Option<Wire>,
+    spare: Arc<BufferPool>,
+    wire: Option<ConnectionPool>,
 }
 
-impl Held {
-    /// Takes it; nothing is waited for. `None`: it is not all there, against what the system said.
+impl PendingBody {
+    /// Takes it without waiting. `None`: it is incomplete, contrary to the system's report.
     pub(crate) fn take(mut self) -> Option<Bytes> {
         let mut room = self.spare.room(self.length)?;
         let taken = self.line.take(room.rest(self.length));
@@ -116,25 +128,25 @@ impl Held {
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for PendingBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Held").field("length", &self.length).finish_non_exhaustive()
     }
 }
 
-/// A body, as far as it came.
-enum All {
-    Room(Room),
-    /// So many bytes of these came.
+/// A body under construction.
+enum PartialBody {
+    Room(PooledBuffer),
+    /// Memory, and the number of bytes received.
     Own(Vec<u8>, usize),
 }
 
-impl All {
-    fn new(length: u64, spare: Option<&Arc<Spare>>) -> Result<Self, Failure> {
+impl PartialBody {
+    fn new(length: u64, spare: Option<&Arc<BufferPool>>) -> Result<Self, RequestFailure> {
         let room = match spare.and_then(|spare| spare.room(length)) {
             Some(room) => Some(room),
             None if length > *HELD.end() && length <= AHEAD as u64 => {
-                Some(Room::alone(length).ok_or_else(|| no_memory(length))?)
+                Some(PooledBuffer::alone(length).ok_or_else(|| no_memory(length))?)
             }
             None => None,
         };
@@ -148,8 +160,8 @@ impl All {
         }
     }
 
-    /// Room for what comes next of a body of `length` bytes, which is not complete.
-    fn rest(&mut self, length: u64) -> Result<&mut [u8], Failure> {
+    /// Returns memory for the next bytes of an incomplete body of `length` bytes.
+    fn rest(&mut self, length: u64) -> Result<&mut [u8], RequestFailure> {
         match self {
             Self::Room(room) => Ok(room.rest(length)),
             Self::Own(bytes, len) => {
@@ -182,6 +194,6 @@ impl All {
     }
 }
 
-fn no_memory(length: u64) -> Failure {
-    Failure::refused(format!("no memory for {length} bytes"))
+fn no_memory(length: u64) -> RequestFailure {
+    RequestFailure::refused(format!("no memory for {length} bytes"))
 }

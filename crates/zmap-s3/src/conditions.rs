@@ -1,8 +1,8 @@
-//! Whether a server's conditional writes keep writers from losing one another's data: [`Remote::probe`].
+//! Tests whether a server's conditional writes prevent lost updates: [`RemoteBucket::probe`].
 //!
-//! Some servers leave `If-None-Match` and `If-Match` aside. Others look first and write then, so that several of those who
-//! write at once win. So several writers write a few objects at once, first objects that are not there, then objects as
-//! they are by then. Of each object exactly one writer may win each time.
+//! Some servers ignore `If-None-Match` and `If-Match`. Others check first and write later, so several
+//! concurrent writers succeed. The probe writes a few objects from several writers at once: first as new
+//! objects, then as changes of the current ones. Each time exactly one writer of each object may succeed.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
 use crate::deadline::Deadline;
-use crate::failure::Failure;
+use crate::failure::RequestFailure;
 use crate::list::OWN;
-use crate::put::{Only, Put};
-use crate::remote::{Remote, random};
+use crate::put::{PutOutcome, WriteCondition};
+use crate::remote::{RemoteBucket, random};
 
-/// The objects that are written.
+/// Number of objects.
 const OBJECTS: usize = 3;
-/// The writers of each, at once.
+/// Concurrent writers of each object.
 const WRITERS: usize = 4;
-/// The length of an object, in bytes: what takes a moment to store shows a race.
+/// Size of an object in bytes. An object that takes a moment to store shows a race.
 const LENGTH: usize = 4096;
 
-/// The outcome of a probe: `None` if conditions hold, or the reason why they do not.
-pub(crate) type Verdict = Option<&'static str>;
+/// The result of a probe: `None` if conditions hold, or the reason why they do not.
+pub(crate) type ProbeVerdict = Option<&'static str>;
 
-const ASIDE: &str = "the server leaves If-None-Match or If-Match aside";
-const NOT_ATOMIC: &str = "the server's conditional writes are not atomic: several of those who write at once win";
+const ASIDE: &str = "the server ignores If-None-Match or If-Match";
+const NOT_ATOMIC: &str = "the server's conditional writes are not atomic: several concurrent writers succeed";
 const NOT_BUILT: &str = "the server has no conditional writes";
 
-impl Remote {
-    /// Finds out whether conditional writes keep writers apart, by objects that are removed again. The removal goes on
-    /// beside where writing may begin.
+impl RemoteBucket {
+    /// Tests whether conditional writes separate writers, with temporary objects. Their removal may continue
+    /// after the return.
     pub(crate) async fn probe(
         self: Arc<Self>,
         deadline: Deadline,
-    ) -> Result<(Verdict, Option<JoinHandle<()>>), (Failure, u32)> {
+    ) -> Result<(ProbeVerdict, Option<JoinHandle<()>>), (RequestFailure, u32)> {
         let names: Vec<String> = (0..OBJECTS)
             .map(|_| {
                 let name = format!("{OWN}{:016x}", random());
@@ -55,8 +55,12 @@ impl Remote {
         }
     }
 
-    async fn race_twice(self: &Arc<Self>, names: &[String], deadline: Deadline) -> Result<Verdict, (Failure, u32)> {
-        let mut expected = vec![Only::Absent; names.len()];
+    async fn race_twice(
+        self: &Arc<Self>,
+        names: &[String],
+        deadline: Deadline,
+    ) -> Result<ProbeVerdict, (RequestFailure, u32)> {
+        let mut expected = vec![WriteCondition::Absent; names.len()];
         for round in 0..2u8 {
             let winners = match self.race(names, &expected, (round, deadline)).await {
                 Ok(winners) => winners,
@@ -71,18 +75,18 @@ impl Remote {
             if winners.iter().any(|winners| winners.len() != 1) {
                 return Ok(Some(NOT_ATOMIC));
             }
-            expected = winners.into_iter().flatten().map(Only::Is).collect();
+            expected = winners.into_iter().flatten().map(WriteCondition::Is).collect();
         }
         Ok(None)
     }
 
-    /// Several writers of each object at once; the ETags of those who won.
+    /// Lets several writers of each object race, and returns the ETags of the winners.
     async fn race(
         self: &Arc<Self>,
         names: &[String],
-        expected: &[Only],
+        expected: &[WriteCondition],
         (round, deadline): (u8, Deadline),
-    ) -> Result<Vec<Vec<Arc<str>>>, (Failure, u32)> {
+    ) -> Result<Vec<Vec<Arc<str>>>, (RequestFailure, u32)> {
         let mut writers = JoinSet::new();
         for (number, (name, only)) in names.iter().zip(expected).enumerate() {
             for writer in 0..WRITERS {
@@ -98,16 +102,16 @@ impl Remote {
         let mut failed = None;
         while let Some(done) = writers.join_next().await {
             match done {
-                Ok((number, Ok(Put::Done(etag)))) => winners[number].push(etag),
-                Ok((_, Ok(Put::Lost))) => {}
+                Ok((number, Ok(PutOutcome::Done(etag)))) => winners[number].push(etag),
+                Ok((_, Ok(PutOutcome::Lost))) => {}
                 Ok((_, Err(failure))) => failed = Some(failure),
-                Err(error) => failed = Some((Failure::unsent(error.to_string()), 1)),
+                Err(error) => failed = Some((RequestFailure::unsent(error.to_string()), 1)),
             }
         }
         failed.map_or(Ok(winners), Err)
     }
 
-    /// Removes objects, as far as it can be done.
+    /// Removes objects, as far as possible.
     async fn remove_all(self: Arc<Self>, names: Vec<String>) {
         let mut removals = JoinSet::new();
         for name in names {

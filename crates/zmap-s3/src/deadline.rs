@@ -1,15 +1,15 @@
-//! [`Deadline`]: when an operation must have ended, with all its requests, tries and pauses.
+//! [`Deadline`]: the end of an operation with all its requests, retries and pauses.
 //!
-//! An operation has the configured time. Unless that time was configured explicitly, bytes extend it: those that are sent,
-//! and those that came. The size that a server announces extends nothing, so a server that falls silent gains no time.
+//! An operation has the configured time. Unless that was set explicitly, bytes extend it when they are sent
+//! or received. An announced size does not, so a server that falls silent gains no time.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::access::Patience;
+use crate::access::RetryPolicy;
 
-/// Bytes that a slow network moves in a second.
+/// Bytes per second of a slow network.
 pub(crate) const SLOW: u64 = 128 << 10;
 
 /// The end of an operation.
@@ -21,29 +21,29 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Of an operation that begins now and sends so many bytes.
-    pub(crate) fn new(patience: &Patience, sends: u64) -> Self {
+    /// Makes the deadline of an operation that starts now and sends `sends` bytes.
+    pub(crate) fn new(patience: &RetryPolicy, sends: u64) -> Self {
         let mut deadline = Self { start: Instant::now(), time: patience.deadline, grows: patience.stretch };
         deadline.moves(sends);
         deadline
     }
 
-    /// Extends the time for bytes that arrived, or that are to be sent.
+    /// Extends the time for bytes received or to be sent.
     pub(crate) fn moves(&mut self, bytes: u64) {
         self.time = self.time_with(bytes);
     }
 
-    /// How much time is left.
+    /// Returns the time left.
     pub(crate) fn left(&self) -> Duration {
         self.left_with(0)
     }
 
-    /// How much time is left where so many bytes came that are not counted yet.
+    /// Returns the time left, with `bytes` more received.
     pub(crate) fn left_with(&self, bytes: u64) -> Duration {
         self.time_with(bytes).saturating_sub(self.start.elapsed())
     }
 
-    /// The time of the whole operation, in seconds.
+    /// Returns the time of the whole operation in seconds.
     pub(crate) fn seconds(&self) -> f32 {
         self.time.as_secs_f32()
     }
@@ -65,7 +65,7 @@ mod tests {
             for (stretch, sends, came, seconds) in
                 [(true, 0, 0, 120), (true, 10 * SLOW, SLOW, 131), (false, 0, 0, 120), (false, u64::MAX, SLOW, 120)]
             {
-                let mut deadline = Deadline::new(&Patience { stretch, ..Patience::default() }, sends);
+                let mut deadline = Deadline::new(&RetryPolicy { stretch, ..RetryPolicy::default() }, sends);
                 let more = deadline.left_with(came);
                 deadline.moves(came);
                 assert_eq!((more, deadline.left().as_secs()), (deadline.left(), seconds), "{stretch} {sends} {came}");

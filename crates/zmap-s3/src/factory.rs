@@ -10,11 +10,12 @@ use nczarr_url_infer::Target;
 
 use crate::{Access, S3Map, S3Source};
 
-/// What the factory is called.
+/// The name and schemes of the factory.
 pub static INFO: MapInfo =
-    MapInfo { name: "s3", schemes: &["s3", "gs3"], magic: &[], about: "objects in S3, or what speaks its protocol" };
+    MapInfo { name: "s3", schemes: &["s3", "gs3"], magic: &[], about: "objects in S3 and compatible servers" };
 
-/// The factory of [`S3Map`]s and [`S3Source`]s: `s3:` and `gs3:`, Amazon's and Google's hosts, and any other with `mode=s3`.
+/// The factory of [`S3Map`]s and [`S3Source`]s: `s3:` and `gs3:`, hosts of Amazon and Google, and any other
+/// with `mode=s3`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct S3Maps;
 
@@ -27,14 +28,14 @@ impl MapFactory for S3Maps {
         &INFO
     }
 
-    /// Nothing is asked: whether something is there its driver finds out by the first thing it reads.
+    /// Opens a map without a request. The driver finds out by its first read whether a dataset exists.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
         Ok(Arc::new(open(request.target, request.writable, request.options)?))
     }
 
     fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
         if request.writable {
-            let what = format!("{}: one object in S3 that is a whole dataset is only read", request.target);
+            let what = format!("{}: a dataset that is a single object in S3 is read-only", request.target);
             return Err(ErrorKind::Perm.context(what));
         }
         Ok(Arc::new(S3Source::open(Access::of(request.target)?, part)?))
@@ -44,7 +45,7 @@ impl MapFactory for S3Maps {
         let (target, map) = (request.target, open(request.target, true, request.options)?);
         if !map.is_empty()? {
             if request.clobber == Clobber::Refuse {
-                return Err(ErrorKind::Object.context(format!("{target}: it exists and is not empty")));
+                return Err(ErrorKind::Object.context(format!("{target}: the dataset exists and is not empty")));
             }
             let mut is_dataset = false;
             for marker in request.markers {
@@ -52,15 +53,15 @@ impl MapFactory for S3Maps {
             }
             if !is_dataset {
                 return Err(ErrorKind::Object.context(format!(
-                    "{target}: it is not empty and not recognisably a dataset: it holds none of {}",
+                    "{target}: not a dataset, so it is not replaced (expected one of {})",
                     request.markers.join(", ")
                 )));
             }
             map.check_shared(&Key::root(), map.deadline())?;
-            // Should it fail half-way, what is left can be told for what it is.
+            // The markers go last. After a failure the remaining objects are still recognized.
             map.clear(request.markers)?;
         }
-        // Before anything is replaced, and before the first object is written.
+        // Check before anything is replaced or written.
         map.check_shared(&Key::root(), map.deadline())?;
         Ok(Arc::new(map))
     }

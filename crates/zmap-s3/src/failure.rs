@@ -1,7 +1,7 @@
-//! [`Failure`]: what went wrong with one request, and whether another try may help.
+//! [`RequestFailure`]: the failure of a request, and whether a retry may help.
 //!
-//! Only a 404 that says `NoSuchKey` is absence. What breaks below HTTP, 408, 429, 5xx and Amazon's words for "later" are
-//! worth another try; everything else is final.
+//! Only a 404 with `NoSuchKey` means absence. A retry may help after failures below HTTP, 408, 429, 5xx and
+//! Amazon's codes for "later". Everything else is final.
 
 use std::fmt;
 
@@ -11,45 +11,45 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use nczarr_dispatch::Forbidden;
 use nczarr_model::{Error, ErrorKind};
 
-use crate::lasting::lasting;
+use crate::permanent::permanent_reason;
 
-/// The code of a failure to come by keys.
+/// The code of a failure to get credentials.
 const NO_KEYS: &str = "NoKeys";
-/// So much of what a server says is repeated.
+/// Most characters quoted from a server.
 const TEXT: usize = 300;
 
-/// What went wrong with one request.
+/// The failure of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
-    /// 0: there was no answer.
+pub(crate) struct RequestFailure {
+    /// HTTP status; 0: there was no response.
     pub(crate) status: u16,
-    /// The server's word for it, perhaps empty.
+    /// The server's error code, perhaps empty.
     pub(crate) code: String,
-    /// For people.
+    /// A description for people.
     pub(crate) text: String,
-    /// Another try may help.
+    /// A retry may help.
     pub(crate) transient: bool,
-    /// The request may have done its work all the same.
+    /// The request may have had its effect.
     pub(crate) unsure: bool,
-    /// How long the object is, where a range beyond its end was refused.
+    /// The length of the object in bytes, if a range beyond its end was refused.
     pub(crate) total: Option<u64>,
-    /// A remark for the message, perhaps empty.
+    /// A hint for the message, perhaps empty.
     pub(crate) note: &'static str,
 }
 
-/// What a server says that is not what was asked for.
-pub(crate) struct Said<'h> {
+/// The content of an error response.
+pub(crate) struct ErrorResponse<'h> {
     pub(crate) status: u16,
     pub(crate) code: String,
     pub(crate) text: String,
-    /// Where the bucket is.
+    /// The region of the bucket.
     pub(crate) region: Option<&'h str>,
     /// `Content-Range`.
     pub(crate) range: Option<&'h str>,
 }
 
-impl Failure {
-    /// An answer that is not what was asked for, as if it had been damaged on its way.
+impl RequestFailure {
+    /// Makes the failure for an invalid response, as if damaged in transit.
     pub(crate) fn damaged(text: impl Into<String>) -> Self {
         Self {
             status: 200,
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// Something no other try mends.
+    /// Makes a failure that no retry can help.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self {
             status: 200,
@@ -75,52 +75,54 @@ impl Failure {
         }
     }
 
-    /// No answer, or no more of it, in time.
+    /// Makes the failure for a timeout.
     pub(crate) fn stalled(text: impl Into<String>) -> Self {
         Self { status: 0, code: String::new(), text: text.into(), transient: true, unsure: true, total: None, note: "" }
     }
 
-    /// The way there broke, or who signs could not be asked.
+    /// Makes the failure for a broken connection, or for unreachable credentials.
     pub(crate) fn unsent(text: String) -> Self {
         Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None, note: "" }
     }
 
-    /// The signer has no keys. The SDK retried already, and its first failure explains most.
+    /// Makes the failure for missing credentials. The SDK retried already, and its first failure explains
+    /// most.
     pub(crate) fn no_keys(text: String) -> Self {
         Self { code: NO_KEYS.to_owned(), transient: false, unsure: false, ..Self::unsent(text) }
     }
 
-    /// There was no connection.
+    /// Makes the failure to connect.
     pub(crate) fn unconnected(error: &(dyn std::error::Error + 'static)) -> Self {
-        match lasting(error) {
+        match permanent_reason(error) {
             Some(reason) => Self::refused(format!("{reason}: {}", chain(error))),
             None => Self::unsent(chain(error)),
         }
     }
 
-    /// An answer that broke off before its end, or could not be read. Whether it would have told an absence is open.
+    /// Makes the failure for an incomplete or unreadable response. It may or may not have stated an absence.
     pub(crate) fn unreadable(status: u16, text: String) -> Self {
         let transient = matches!(status, 200..=299 | 404 | 408 | 429 | 500..=599);
         Self { status, code: String::new(), text, transient, unsure: true, total: None, note: "" }
     }
 
-    /// What a server says.
-    pub(crate) fn said(said: Said<'_>) -> Self {
-        let Said { status, code, mut text, region, range } = said;
-        // Whoever asked in another region is told, and not sent there: the signature is for this one.
+    /// Makes the failure for an error response.
+    pub(crate) fn said(said: ErrorResponse<'_>) -> Self {
+        let ErrorResponse { status, code, mut text, region, range } = said;
+        // For another region the error states it. There is no redirect, because the signature is for this
+        // region.
         let region = region.filter(|_| matches!(status, 300..=400));
         if let Some(region) = region.filter(|name| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')) {
             text.push_str(&format!(" (the bucket is in region {region}: #aws.region={region})"));
         }
         let later = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling"];
-        // Success with an error inside is no success, and whether it will be is open.
+        // A success with an error inside is not a success, and may or may not become one.
         let transient =
             matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
         let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
         Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total, note: "" }
     }
 
-    /// What the SDK says.
+    /// Makes the failure for an error of the SDK.
     pub(crate) fn of<E>(error: SdkError<E, HttpResponse>) -> Self
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -132,7 +134,7 @@ impl Failure {
                 let text = service.err().message().unwrap_or_default().to_owned();
                 let field = |name: &str| service.raw().headers().get(name);
                 let (region, range) = (field("x-amz-bucket-region"), field("content-range"));
-                Self::said(Said { status, code, text, region, range })
+                Self::said(ErrorResponse { status, code, text, region, range })
             }
             SdkError::ResponseError(answer) => Self::unreadable(answer.raw().status().as_u16(), chain(&error)),
             SdkError::ConstructionFailure(_) => Self {
@@ -146,7 +148,7 @@ impl Failure {
             },
             SdkError::DispatchFailure(_) if has_credentials_error(&error) => Self::no_keys(chain(&error)),
             SdkError::DispatchFailure(dispatch) => {
-                if let Some(reason) = lasting(&error) {
+                if let Some(reason) = permanent_reason(&error) {
                     return Self::refused(format!("{reason}: {}", chain(&error)));
                 }
                 let transient = dispatch.is_io() || dispatch.is_timeout() || dispatch.is_other();
@@ -164,18 +166,18 @@ impl Failure {
         }
     }
 
-    /// Whether it says that there is no such object, and nothing else.
+    /// Whether it states only that the object does not exist.
     pub(crate) fn is_absence(&self) -> bool {
         self.status == 404 && self.code == "NoSuchKey"
     }
 
-    /// Whether it refuses an object without saying whether there is one. Other words of a 403 speak of the credentials, or
-    /// of an object that is there.
+    /// Whether it refuses an object without stating its existence. Other codes of a 403 concern credentials,
+    /// or an existing object.
     fn is_refusal(&self) -> bool {
         self.status == 403 && matches!(self.code.as_str(), "" | "AccessDenied" | "Forbidden")
     }
 
-    /// The project's error, for `what` (an operation and where).
+    /// Makes the project's error. `what` is an operation and a location.
     pub(crate) fn into_error(self, what: &str, tries: u32) -> Error {
         let kind = match (self.status, self.code.as_str()) {
             (401 | 403, _) | (_, NO_KEYS | "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
@@ -183,13 +185,13 @@ impl Failure {
             }
             _ => ErrorKind::S3,
         };
-        let tried = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
+        let tried = if tries > 1 { format!(" ({tries} attempts)") } else { String::new() };
         let error = kind.context(format!("{what}: {self}{tried}"));
         if self.is_refusal() { error.caused_by(Forbidden) } else { error }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RequestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text: String = self.text.chars().filter(|c| !c.is_control()).take(TEXT).collect();
         match (self.status, self.code.is_empty()) {
@@ -201,7 +203,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Whether an error says, or one that caused it, that credentials cannot be had.
+/// Whether an error, or one of its causes, states that credentials are unavailable.
 fn has_credentials_error(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -213,7 +215,7 @@ fn has_credentials_error(error: &(dyn std::error::Error + 'static)) -> bool {
     false
 }
 
-/// The text of an error and of what caused it.
+/// Returns the text of an error and of its causes.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,49 +1,51 @@
-//! Objects in S3, and in what speaks its protocol, as a key → bytes map.
+//! A storage map for S3 and compatible servers.
 //!
-//! [`S3Maps`] is its factory; [`S3Map`] one dataset's objects below a prefix of a bucket; [`S3Source`] one object that is a
-//! whole dataset (an archive, a classic file); [`Access`] what URL, rc files, profiles and environment say of place and credentials. Everything is synchronous outside: requests run on a small
-//! runtime of the process's own, whose threads move bytes and never decode. Credentials never print.
+//! [`S3Maps`] is the factory. [`S3Map`] has the objects below a prefix of a bucket. [`S3Source`] is one
+//! object that is a whole dataset (an archive or a classic file). [`Access`] collects location and
+//! credentials from URL, rc files, profiles and environment. The interface is synchronous: requests run on a
+//! small runtime, whose threads move bytes and never decode. Credentials never appear in output.
 //!
-//! It knows no Zarr, chunks or JSON. Source of its rules: Amazon S3's REST reference, netCDF-C for URLs and rc files.
+//! This crate knows no Zarr, chunks or JSON. Sources: Amazon S3's REST reference; netCDF-C for URLs and rc
+//! files.
 #![forbid(unsafe_code)]
 
 mod access;
-mod ask;
 mod batch;
 mod body;
-mod chunks;
+mod buffer_pool;
+mod chunked;
 mod conditions;
+mod connect_throttle;
+mod connection;
+mod connection_pool;
+mod credential_cache;
+mod credential_sources;
 mod deadline;
 mod factory;
 mod failure;
 mod get;
-mod head;
-mod keyring;
-mod lasting;
-mod line;
+mod in_flight;
 mod list;
-mod load;
-mod low;
+mod location;
 mod map;
-mod pace;
 mod parts;
 mod payer;
-mod place;
+mod permanent;
 mod profiles;
 mod providers;
 mod proxies;
 mod put;
 mod remote;
+mod response_head;
 mod route;
 mod runtime;
 mod secret;
+mod signed_request;
+mod socket_options;
 mod source;
-mod sources;
-mod spare;
 mod trust;
-mod wire;
 
-pub use access::{Access, Patience};
+pub use access::{Access, RetryPolicy};
 pub use factory::{INFO, S3Maps};
 pub use map::S3Map;
 pub use source::S3Source;

@@ -1,7 +1,7 @@
 //! [`S3Map`]: the objects below one prefix of a bucket.
 //!
-//! One request per operation: existence, length and value come from one GET, and no HEAD is ever sent (what it answers to
-//! an absent key and to an absent bucket is the same). Keys that are only prefixes are keys without an object.
+//! Each operation is one request. Existence, length and value come from one GET. HEAD is never used, because
+//! its response does not tell an absent key from an absent bucket. A key that is only a prefix has no object.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,89 +18,90 @@ use tokio::task::JoinHandle;
 
 use crate::access::Access;
 use crate::batch;
-use crate::conditions::Verdict;
+use crate::conditions::ProbeVerdict;
 use crate::deadline::Deadline;
-use crate::failure::Failure;
-use crate::get::{Found, Missed, Want};
-use crate::list::{How, OWN};
+use crate::failure::RequestFailure;
+use crate::get::{FetchedObject, GetRange, ReadMiss};
+use crate::list::{ListDepth, OWN};
 use crate::parts::is_part;
-use crate::put::{MOST, Only, Put};
-use crate::remote::{Remote, pause};
+use crate::put::{MOST, PutOutcome, WriteCondition};
+use crate::remote::{RemoteBucket, pause};
 use crate::runtime;
 
-/// The longest key an object may have, in bytes.
+/// The longest object key in bytes.
 const LONGEST: usize = 1024;
-/// Lost races before giving up.
+/// Most lost races before an update fails.
 const TRIES: u32 = 64;
-/// The first pause after one is at most this long.
+/// Longest pause after the first lost race.
 const RACE: Duration = Duration::from_millis(5);
 
-/// What a version holds.
+/// The content of a version.
 #[derive(PartialEq)]
-struct Mark {
+struct ObjectVersion {
     etag: Arc<str>,
     /// Bucket and key.
     object: String,
 }
 
-/// A dataset's objects in S3.
+/// The objects of a dataset in S3.
 pub struct S3Map {
-    pub(crate) remote: Arc<Remote>,
+    pub(crate) remote: Arc<RemoteBucket>,
     writable: bool,
-    /// No other process writes: nothing is written conditionally.
+    /// No other process writes, so writes are unconditional.
     exclusive: bool,
-    /// Whether conditional writes keep writers apart, once that is known.
-    heeds: OnceLock<Verdict>,
-    /// Held while that is found out.
+    /// Whether conditional writes separate writers, once known.
+    probe_verdict: OnceLock<ProbeVerdict>,
+    /// Locked during the probe.
     finding: Mutex<()>,
-    /// The removal of what that took, while it goes on.
+    /// The running removal of the probe's objects.
     removal: Mutex<Option<JoinHandle<()>>>,
-    /// Held by updates of this process that lose again and again.
+    /// Locked by updates of this process that lost several races.
     turn: Mutex<()>,
 }
 
 impl S3Map {
-    /// The map of what lies at `access`; nothing is sent.
+    /// Opens the map at `access` without a request.
     ///
     /// # Errors
-    /// `NC_ES3` if the system gives no threads for requests, `NC_EINVAL` for parts smaller than 5 MiB where Amazon's own
-    /// endpoint is used.
+    /// `NC_ES3` if the system provides no threads; `NC_EINVAL` for parts smaller than 5 MiB at Amazon's
+    /// endpoint.
     pub fn open(access: Access, writable: bool) -> Result<Self> {
         if access.endpoint.is_none() && !is_part(access.part) {
-            return Err(ErrorKind::Inval.context(format!("{}: parts of less than 5 MiB", access.shown)));
+            return Err(ErrorKind::Inval.context(format!("{}: parts must have at least 5 MiB", access.shown)));
         }
         Ok(Self {
-            remote: Remote::new(access)?,
+            remote: RemoteBucket::new(access)?,
             writable,
             exclusive: false,
-            heeds: OnceLock::new(),
+            probe_verdict: OnceLock::new(),
             finding: Mutex::default(),
             removal: Mutex::default(),
             turn: Mutex::default(),
         })
     }
 
-    /// Promises that no other process writes the dataset. Nothing is written conditionally, so the server
-    /// need not be able to. Without it nothing is written to a server whose conditional writes do not keep writers apart.
+    /// Promises that no other process writes the dataset. Then writes are unconditional, and the server need
+    /// not support conditions. Without the promise, writing to a server whose conditional writes do not
+    /// separate writers is refused.
     #[must_use]
     pub fn exclusive(mut self, exclusive: bool) -> Self {
         self.exclusive = exclusive;
         self
     }
 
-    /// Whether nothing lies in the map.
+    /// Whether the map has no objects.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.below(&Key::root(), How::Any, self.deadline())?.is_empty())
+        Ok(self.below(&Key::root(), ListDepth::Any, self.deadline())?.is_empty())
     }
 
     fn wait<T: Send + 'static>(
         &self,
         verb: &str,
         object: &str,
-        work: impl Future<Output = Result<T, (Failure, u32)>> + Send + 'static,
+        work: impl Future<Output = Result<T, (RequestFailure, u32)>> + Send + 'static,
     ) -> Result<T> {
         let done = runtime::wait(&self.remote.handle, work)?;
         done.map_err(|(failure, tries)| failure.into_error(&self.remote.what(verb, object), tries))
@@ -110,7 +111,7 @@ impl S3Map {
         self.remote.deadline(0)
     }
 
-    fn get(&self, key: &Key, want: Want, limit: u64, mut deadline: Deadline) -> Result<Option<Found>> {
+    fn get(&self, key: &Key, want: GetRange, limit: u64, mut deadline: Deadline) -> Result<Option<FetchedObject>> {
         if key.is_root() {
             return Ok(None);
         }
@@ -120,118 +121,124 @@ impl S3Map {
         let got = self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await });
         match got.map_err(Forbidden::with_advice)? {
             Ok(found) => Ok(Some(found)),
-            Err(Missed::Absent) => Ok(None),
-            Err(Missed::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
-            Err(Missed::Changed) => Err(changed(&self.remote.what("read", &object))),
-            Err(Missed::Failed(failure)) => {
+            Err(ReadMiss::Absent) => Ok(None),
+            Err(ReadMiss::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
+            Err(ReadMiss::Changed) => Err(changed(&self.remote.what("read", &object))),
+            Err(ReadMiss::Failed(failure)) => {
                 Err(Forbidden::with_advice(failure.into_error(&self.remote.what("read", &object), 1)))
             }
         }
     }
 
-    fn put(&self, key: &Key, value: Bytes, only: Only, deadline: Deadline) -> Result<Put> {
+    fn put(&self, key: &Key, value: Bytes, condition: WriteCondition, deadline: Deadline) -> Result<PutOutcome> {
         self.check_put(key, value.len() as u64, deadline)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        self.wait("write", &object, async move { remote.put(&name, value, &only, deadline).await })
+        self.wait("write", &object, async move { remote.put(&name, value, &condition, deadline).await })
     }
 
-    /// Whether an object of this size may be written here.
+    /// Checks the size of an object to be written.
     pub(crate) fn check_put(&self, key: &Key, size: u64, deadline: Deadline) -> Result<()> {
         if !self.writable {
-            return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
+            return Err(
+                ErrorKind::Perm.context(format!("{}: key {key}: the map is read-only", self.remote.access.shown))
+            );
         }
         if key.is_root() {
-            return Err(ErrorKind::Object.context(format!("{}: the root holds no object", self.remote.access.shown)));
+            return Err(
+                ErrorKind::Object.context(format!("{}: the root key cannot have an object", self.remote.access.shown))
+            );
         }
         self.check_key(key)?;
         if size > MOST {
             let what = self.remote.what("write", &self.remote.object(key));
-            return Err(ErrorKind::VarSize.context(format!("{what}: {size} bytes, an object has at most {MOST}")));
+            return Err(
+                ErrorKind::VarSize.context(format!("{what}: too large (expected at most {MOST} bytes, found {size})"))
+            );
         }
         self.check_shared(key, deadline)
     }
 
-    /// Whether S3 takes the key.
+    /// Checks the length of a key.
     pub(crate) fn check_key(&self, key: &Key) -> Result<()> {
         let len = self.remote.object(key).len();
         if len > LONGEST {
             return Err(ErrorKind::MaxName.context(format!(
-                "{}: key {key}: {len} bytes with the dataset's own, S3 allows {LONGEST}",
+                "{}: key {key}: too long with the dataset's prefix (expected at most {LONGEST} bytes, found {len})",
                 self.remote.access.shown
             )));
         }
         Ok(())
     }
 
-    /// What the keys of all objects below a prefix begin with.
+    /// Returns the common prefix of all object keys below a prefix.
     fn start(&self, prefix: &Key) -> String {
         let object = self.remote.object(prefix);
         if object.is_empty() { object } else { format!("{object}/") }
     }
 
-    fn below(&self, prefix: &Key, how: How, deadline: Deadline) -> Result<BTreeSet<String>> {
+    fn below(&self, prefix: &Key, how: ListDepth, deadline: Deadline) -> Result<BTreeSet<String>> {
         let start = self.start(prefix);
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
         self.wait("list", &start, async move { remote.list(&name, how, deadline).await })
     }
 
-    /// What a conditional write means here.
-    pub(crate) fn only(&self, key: &Key, expect: Precondition<'_>, deadline: Deadline) -> Result<Only> {
+    /// Converts an expected version to the condition of a write.
+    pub(crate) fn only(&self, key: &Key, expect: Precondition<'_>, deadline: Deadline) -> Result<WriteCondition> {
         self.want_conditions(key, deadline)?;
         match expect {
-            Precondition::Absent => Ok(Only::Absent),
-            Precondition::Unchanged(version) => match version.get::<Mark>() {
-                Some(mark) if mark.object == self.named(key) => Ok(Only::Is(Arc::clone(&mark.etag))),
+            Precondition::Absent => Ok(WriteCondition::Absent),
+            Precondition::Unchanged(version) => match version.get::<ObjectVersion>() {
+                Some(mark) if mark.object == self.named(key) => Ok(WriteCondition::Is(Arc::clone(&mark.etag))),
                 _ => Err(ErrorKind::Inval
-                    .context(format!("{}: key {key}: a version of another object", self.remote.access.shown))),
+                    .context(format!("{}: key {key}: the version is of another object", self.remote.access.shown))),
             },
         }
     }
 
-    /// The object among all of the endpoint's.
+    /// Returns the name of the object at its endpoint.
     fn named(&self, key: &Key) -> String {
         format!("{}/{}", self.remote.access.bucket, self.remote.object(key))
     }
 
     pub(crate) fn version(&self, key: &Key, etag: &Arc<str>) -> Version {
-        Version::comparable(Mark { etag: Arc::clone(etag), object: self.named(key) })
+        Version::comparable(ObjectVersion { etag: Arc::clone(etag), object: self.named(key) })
     }
 
-    /// Refuses to write conditionally where conditions do not hold, or are not wanted.
+    /// Refuses conditional writes where conditions do not hold, or in exclusive mode.
     fn want_conditions(&self, key: &Key, deadline: Deadline) -> Result<()> {
         if self.exclusive {
-            let what = "opened as exclusive, so nothing is written conditionally";
+            let what = "the map is exclusive, so conditional writes are not allowed";
             return Err(ErrorKind::Perm.context(format!("{}: key {key}: {what}", self.remote.access.shown)));
         }
         self.check_shared(key, deadline)
     }
 
-    /// Finds out, once, whether writers can be kept apart here, unless there is only one: before anything is written, so
-    /// that nothing is left half.
+    /// Probes once whether writers can be separated, unless there is only one. It runs before anything is
+    /// written, so no half-written dataset is left.
     ///
     /// # Errors
-    /// `NC_EPERM` if they cannot, or if the map is opened for reading; what the server says.
+    /// `NC_EPERM` if they cannot, or if the map is read-only; errors of the server.
     pub(crate) fn check_shared(&self, key: &Key, deadline: Deadline) -> Result<()> {
         let shown = &self.remote.access.shown;
         if !self.writable {
-            return Err(ErrorKind::Perm.context(format!("{shown}: key {key}: opened for reading")));
+            return Err(ErrorKind::Perm.context(format!("{shown}: key {key}: the map is read-only")));
         }
         if self.exclusive {
             return Ok(());
         }
-        if self.heeds.get().is_none() {
+        if self.probe_verdict.get().is_none() {
             let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.heeds.get().is_none() {
+            if self.probe_verdict.get().is_none() {
                 let object = self.remote.object(&Key::new(OWN)?);
                 let probe = Arc::clone(&self.remote).probe(deadline);
                 let (verdict, removal) = self.wait("write", &object, probe)?;
                 *self.removal.lock().unwrap_or_else(PoisonError::into_inner) = removal;
-                // Under the lock this is the first.
-                let _ = self.heeds.set(verdict);
+                // The lock makes this the first.
+                let _ = self.probe_verdict.set(verdict);
             }
         }
-        match self.heeds.get().copied().flatten() {
+        match self.probe_verdict.get().copied().flatten() {
             None => Ok(()),
             Some(why) => Err(ErrorKind::Perm.context(format!(
                 "{shown}: key {key}: {why}, so what others write could be lost; nothing was written; if nobody else \
@@ -241,22 +248,22 @@ impl S3Map {
         }
     }
 
-    /// Waits until what finding out took is removed.
+    /// Waits until the probe's objects are removed.
     fn await_removal(&self) -> Result<()> {
         let removal = self.removal.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // An object that could not be removed is no part of the dataset.
+        // An object that could not be removed is not part of the dataset.
         removal.map_or(Ok(()), |removal| runtime::wait(&self.remote.handle, async { drop(removal.await) }))
     }
 
-    /// Reads an object, as far as the limit, and its version.
+    /// Reads an object up to a limit, and its version.
     fn read_until(&self, key: &Key, limit: usize, out: &mut Vec<u8>, deadline: Deadline) -> Result<Option<Version>> {
         out.clear();
         self.want_conditions(key, deadline)?;
         let limit = limit as u64;
-        // What is longer is read as far as was asked for; both parts of that are rare.
-        let found = match self.get(key, Want::All, limit, deadline) {
+        // A longer object is read up to the requested length, in a second request. Both are rare.
+        let found = match self.get(key, GetRange::All, limit, deadline) {
             Err(error) if error.kind() == ErrorKind::Io => {
-                self.get(key, Want::Span(0, limit.max(1)), limit.max(1), deadline)?
+                self.get(key, GetRange::Span(0, limit.max(1)), limit.max(1), deadline)?
             }
             found => found?,
         };
@@ -275,8 +282,8 @@ impl S3Map {
         self.check_put(key, value.len() as u64, deadline)?;
         let only = self.only(key, expect, deadline)?;
         Ok(match self.put(key, Bytes::copy_from_slice(value), only, deadline)? {
-            Put::Done(etag) => WriteOutcome::Done(Some(self.version(key, &etag))),
-            Put::Lost => WriteOutcome::Conflict,
+            PutOutcome::Done(etag) => WriteOutcome::Done(Some(self.version(key, &etag))),
+            PutOutcome::Lost => WriteOutcome::Conflict,
         })
     }
 
@@ -286,7 +293,7 @@ impl S3Map {
         self.wait("delete", &object, async move { remote.delete(&name, deadline).await })
     }
 
-    /// Removes everything, `last` at the end.
+    /// Removes everything, and `last` at the end.
     pub(crate) fn clear(&self, last: &[&str]) -> Result<()> {
         let keys = self.list(&Key::root())?;
         let (last, first): (Vec<_>, Vec<_>) = keys.into_iter().partition(|key| last.contains(&key.as_str()));
@@ -297,22 +304,22 @@ impl S3Map {
     }
 }
 
-/// A key below a prefix.
+/// Returns a key below a prefix.
 fn below(prefix: &Key, name: &str) -> Result<Key> {
     if prefix.is_root() { Key::new(name) } else { Key::new(&format!("{prefix}/{name}")) }
 }
 
-/// An object is longer than may be read of it.
+/// Makes the error for an object that exceeds a limit.
 pub(crate) fn too_long(what: &str, len: u64, limit: u64) -> Error {
-    ErrorKind::Io.context(format!("{what}: {len} bytes, longer than the {limit} it may have"))
+    ErrorKind::Io.context(format!("{what}: too long (expected at most {limit} bytes, found {len})"))
 }
 
-/// An object is another one than it was.
+/// Makes the error for an object that changed.
 pub(crate) fn changed(what: &str) -> Error {
-    ErrorKind::Io.context(format!("{what}: it was changed since it was opened"))
+    ErrorKind::Io.context(format!("{what}: the object changed since it was opened"))
 }
 
-/// The place, and nothing of who asks.
+/// Shows the location, without credentials.
 impl fmt::Debug for S3Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("S3Map").field("access", &self.remote.access).field("writable", &self.writable).finish()
@@ -327,23 +334,23 @@ impl ZMap for S3Map {
             delete: self.writable,
             list: true,
             range_read: true,
-            conditional_write: self.writable && !self.exclusive && self.heeds.get().is_none_or(Option::is_none),
+            conditional_write: self.writable && !self.exclusive && self.probe_verdict.get().is_none_or(Option::is_none),
             versioned_parts: true,
             remote: true,
         }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        Ok(self.get(key, Want::PRESENCE, 2, self.deadline())?.map(|found| found.total))
+        Ok(self.get(key, GetRange::PRESENCE, 2, self.deadline())?.map(|found| found.total))
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let nothing = range.len == Some(0);
         let want = match range {
-            ByteRange { offset: 0, len: None } => Want::All,
-            ByteRange { offset, len: None } => Want::From(offset),
-            ByteRange { offset, len: Some(len) } => Want::Span(offset, len.max(1)),
+            ByteRange { offset: 0, len: None } => GetRange::All,
+            ByteRange { offset, len: None } => GetRange::From(offset),
+            ByteRange { offset, len: Some(len) } => GetRange::Span(offset, len.max(1)),
         };
         let limit = range.len.map_or(u64::MAX, |len| len.max(1));
         let Some(found) = self.get(key, want, limit, self.deadline())? else { return Ok(false) };
@@ -356,7 +363,7 @@ impl ZMap for S3Map {
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
         let room = out.capacity() as u64;
-        let want = Want::Span(offset, room.max(1));
+        let want = GetRange::Span(offset, room.max(1));
         let Some(found) = self.get(key, want, room.max(1), self.deadline())? else { return Ok(false) };
         if room > 0 {
             out.put(&found.bytes)?;
@@ -369,14 +376,14 @@ impl ZMap for S3Map {
     }
 
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        Ok(self.below(prefix, How::Flat, self.deadline())?.into_iter().collect())
+        Ok(self.below(prefix, ListDepth::Flat, self.deadline())?.into_iter().collect())
     }
 
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         let deadline = self.deadline();
-        let names = self.below(prefix, How::Deep, deadline)?;
+        let names = self.below(prefix, ListDepth::Deep, deadline)?;
         let mut keys: Vec<Key> = names.iter().map(|name| below(prefix, name)).collect::<Result<_>>()?;
-        if !prefix.is_root() && self.get(prefix, Want::PRESENCE, 2, deadline)?.is_some() {
+        if !prefix.is_root() && self.get(prefix, GetRange::PRESENCE, 2, deadline)?.is_some() {
             keys.insert(0, prefix.clone());
         }
         Ok(keys)
@@ -385,7 +392,7 @@ impl ZMap for S3Map {
     fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
         let start = self.start(prefix);
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
-        let names = self.wait("list", &start, async move { remote.list_once(&name).await })?;
+        let names = self.wait("list", &start, async move { remote.list_in_one_request(&name).await })?;
         names.map(|names| names.iter().map(|name| below(prefix, name)).collect()).transpose()
     }
 
@@ -396,7 +403,7 @@ impl ZMap for S3Map {
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         let deadline = self.remote.deadline(value.len() as u64);
         self.check_put(key, value.len() as u64, deadline)?;
-        self.put(key, Bytes::copy_from_slice(value), Only::Always, deadline).map(drop)
+        self.put(key, Bytes::copy_from_slice(value), WriteCondition::Always, deadline).map(drop)
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
@@ -420,23 +427,25 @@ impl ZMap for S3Map {
                 return Ok(());
             }
             if turn.is_none() {
-                // Threads of this process need not race one another.
+                // Threads of this process take turns instead of racing.
                 turn = Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner));
             }
             std::thread::sleep(pause(RACE, lost + 1));
         }
         drop(turn);
         let what = self.remote.what("update", &self.remote.object(key));
-        Err(ErrorKind::CantWrite.context(format!("{what}: others wrote it in between {TRIES} times")))
+        Err(ErrorKind::CantWrite.context(format!("{what}: other writers changed it during {TRIES} attempts")))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
         if !self.writable {
-            return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
+            return Err(
+                ErrorKind::Perm.context(format!("{}: key {key}: the map is read-only", self.remote.access.shown))
+            );
         }
-        // S3 does not tell whether there was one.
+        // S3 does not report whether the object existed.
         let deadline = self.deadline();
-        if self.get(key, Want::PRESENCE, 2, deadline)?.is_none() {
+        if self.get(key, GetRange::PRESENCE, 2, deadline)?.is_none() {
             return Ok(false);
         }
         self.remove(key, deadline)?;
@@ -464,9 +473,9 @@ impl ZMap for S3Map {
     }
 }
 
-/// What a ticket expects, as this map means it.
-pub(crate) fn only_of(map: &S3Map, key: &Key, expect: Option<&OwnedPrecondition>) -> Result<Only> {
-    expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_precondition(), map.deadline()))
+/// Converts the expectation of a ticket to a condition.
+pub(crate) fn condition_of(map: &S3Map, key: &Key, expect: Option<&OwnedPrecondition>) -> Result<WriteCondition> {
+    expect.map_or(Ok(WriteCondition::Always), |expect| map.only(key, expect.as_precondition(), map.deadline()))
 }
 
 #[cfg(test)]

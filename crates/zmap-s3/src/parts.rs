@@ -1,7 +1,8 @@
-//! Writing one large object in parts: several at once, each tried again by itself; what fails is taken back.
+//! Uploads a large object in parts, several at once, each with its own retries. A failed upload is aborted.
 //!
-//! The object appears when the upload is ended, and that step carries the condition of a conditional write. If its answer
-//! is lost, the upload is gone when it is ended again: then the object is read, as after any other lost answer.
+//! The object appears when the upload is completed. That request carries the condition of a conditional
+//! write. If its response is lost, a retry finds no upload. Then the object is read, as after any lost
+//! response.
 
 use std::sync::Arc;
 
@@ -14,40 +15,40 @@ use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
 use crate::deadline::Deadline;
-use crate::failure::Failure;
+use crate::failure::RequestFailure;
 use crate::list::OWN;
-use crate::put::{Only, Put, stored};
-use crate::remote::{Remote, patiently, pause, random};
+use crate::put::{PutOutcome, WriteCondition, stored};
+use crate::remote::{RemoteBucket, pause, random, with_retries};
 
-/// Parts of one upload, at most.
+/// Most parts of an upload.
 const PARTS: u64 = 10_000;
-/// The least that a part but the last may hold, by Amazon's rules.
+/// Smallest part except the last in bytes, by Amazon's rules.
 const LEAST_PART: u64 = 5 << 20;
-/// Parts of one object that are on their way at once.
+/// Most parts of an object in flight.
 const AT_ONCE: usize = 4;
-/// How often it is tried to take an upload back.
+/// Attempts to abort an upload.
 const TAKING_BACK: u32 = 4;
-/// To end an upload takes the server longer the larger it is: so much less than to send it.
+/// Completing an upload takes longer for large objects, but this many times less than sending.
 const FASTER: u64 = 64;
 
-/// Whether parts of this size are ones that Amazon takes.
+/// Whether Amazon accepts parts of this size.
 pub(crate) fn is_part(bytes: u64) -> bool {
     bytes >= LEAST_PART
 }
 
-impl Remote {
+impl RemoteBucket {
     /// Stores an object in parts.
     pub(crate) async fn put_parts(
         self: &Arc<Self>,
         object: &str,
         value: Bytes,
-        only: &Only,
+        only: &WriteCondition,
         deadline: Deadline,
-    ) -> Result<Put, (Failure, u32)> {
-        if !matches!(only, Only::Always) && !self.parts_heed(deadline).await? {
+    ) -> Result<PutOutcome, (RequestFailure, u32)> {
+        if !matches!(only, WriteCondition::Always) && !self.parts_conditional(deadline).await? {
             let what = "the server leaves conditions aside where an object is sent in parts, so what others write could \
                         be lost; if nobody else writes, open the dataset as exclusive";
-            return Err((Failure::refused(what), 1));
+            return Err((RequestFailure::refused(what), 1));
         }
         let size = value.len() as u64;
         let part = self.access.part.max(1).max(size.div_ceil(PARTS));
@@ -57,22 +58,22 @@ impl Remote {
             self.end_upload(object, &upload, &value, parts, (only, deadline)).await
         };
         let done = done.await;
-        if !matches!(done, Ok(Put::Done(_))) {
+        if !matches!(done, Ok(PutOutcome::Done(_))) {
             self.take_back(object, &upload, deadline).await;
         }
         done
     }
 
-    async fn begin_upload(&self, object: &str, deadline: Deadline) -> Result<String, (Failure, u32)> {
-        patiently!(self, deadline, |_| {
+    async fn begin_upload(&self, object: &str, deadline: Deadline) -> Result<String, (RequestFailure, u32)> {
+        with_retries!(self, deadline, |_| {
             let request = self.client.create_multipart_upload().bucket(&self.access.bucket).key(object);
-            let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
+            let answer = self.answer(0, async { request.send().await.map_err(RequestFailure::of) }).await?;
             let id = answer.upload_id().filter(|id| !id.is_empty()).map(str::to_owned);
-            id.ok_or_else(|| Failure::damaged("the answer names no upload"))
+            id.ok_or_else(|| RequestFailure::damaged("the response has no upload id"))
         })
     }
 
-    /// All parts, in their order.
+    /// Sends all parts in order.
     async fn send_parts(
         self: &Arc<Self>,
         object: &str,
@@ -80,7 +81,7 @@ impl Remote {
         value: &Bytes,
         part: u64,
         deadline: Deadline,
-    ) -> Result<Vec<CompletedPart>, (Failure, u32)> {
+    ) -> Result<Vec<CompletedPart>, (RequestFailure, u32)> {
         let step = usize::try_from(part.max(1)).unwrap_or(usize::MAX);
         let count = value.len().div_ceil(step);
         let mut parts: Vec<Option<CompletedPart>> = vec![None; count];
@@ -100,11 +101,11 @@ impl Remote {
             match sent {
                 Ok(Ok((index, part))) => parts[index] = Some(part),
                 Ok(Err(failure)) => {
-                    // Nothing of it is under way when it is taken back.
+                    // No part may be in flight when the upload is aborted.
                     under.shutdown().await;
                     return Err(failure);
                 }
-                Err(lost) => return Err((Failure::refused(format!("a part was given up: {lost}")), 1)),
+                Err(lost) => return Err((RequestFailure::refused(format!("a part failed: {lost}")), 1)),
             }
         }
         Ok(parts.into_iter().flatten().collect())
@@ -117,9 +118,9 @@ impl Remote {
         index: usize,
         bytes: Bytes,
         deadline: Deadline,
-    ) -> Result<CompletedPart, (Failure, u32)> {
+    ) -> Result<CompletedPart, (RequestFailure, u32)> {
         let (number, size) = (index as i32 + 1, bytes.len() as u64);
-        let etag = patiently!(self, deadline, |_| {
+        let etag = with_retries!(self, deadline, |_| {
             let request = self
                 .client
                 .upload_part()
@@ -128,7 +129,7 @@ impl Remote {
                 .upload_id(upload)
                 .part_number(number)
                 .body(ByteStream::from(bytes.clone()));
-            let answer = self.answer(size, async { request.send().await.map_err(Failure::of) }).await?;
+            let answer = self.answer(size, async { request.send().await.map_err(RequestFailure::of) }).await?;
             stored(answer.e_tag())
         })?;
         Ok(CompletedPart::builder().part_number(number).e_tag(&*etag).build())
@@ -140,11 +141,11 @@ impl Remote {
         upload: &str,
         value: &Bytes,
         parts: Vec<CompletedPart>,
-        (only, deadline): (&Only, Deadline),
-    ) -> Result<Put, (Failure, u32)> {
+        (only, deadline): (&WriteCondition, Deadline),
+    ) -> Result<PutOutcome, (RequestFailure, u32)> {
         let all = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
         let size = value.len() as u64;
-        patiently!(self, deadline, |unsure| {
+        with_retries!(self, deadline, |unsure| {
             let request = self
                 .client
                 .complete_multipart_upload()
@@ -154,13 +155,13 @@ impl Remote {
                 .set_if_match(only.is_match())
                 .set_if_none_match(only.none_match())
                 .multipart_upload(all.clone());
-            let answer = self.answer(size / FASTER, async { request.send().await.map_err(Failure::of) }).await;
+            let answer = self.answer(size / FASTER, async { request.send().await.map_err(RequestFailure::of) }).await;
             match answer {
-                Ok(answer) => stored(answer.e_tag()).map(Put::Done),
-                // An upload that is gone after a lost answer was ended by it.
+                Ok(answer) => stored(answer.e_tag()).map(PutOutcome::Done),
+                // After a lost response a missing upload was completed by it.
                 Err(failure) if unsure && failure.code == "NoSuchUpload" => {
                     match self.is_ours(object, value, deadline).await? {
-                        Put::Lost => Err(failure),
+                        PutOutcome::Lost => Err(failure),
                         done => Ok(done),
                     }
                 }
@@ -169,10 +170,10 @@ impl Remote {
         })
     }
 
-    /// Takes an upload back: what is left of it costs money. That it could not be hides no failure. Once the deadline has
-    /// passed there is as much time for it as for a connection.
+    /// Aborts an upload, because its parts cost money. A failure to abort does not replace the error. After
+    /// the deadline it has as much time as a connection.
     async fn take_back(&self, object: &str, upload: &str, deadline: Deadline) {
-        let time = deadline.left().max(self.access.connect.unwrap_or(self.access.patience.stall));
+        let time = deadline.left().max(self.access.connect.unwrap_or(self.access.retries.stall));
         drop(timeout(time, self.abort(object, upload)).await);
     }
 
@@ -180,36 +181,33 @@ impl Remote {
         for tries in 1..=TAKING_BACK {
             let request =
                 self.client.abort_multipart_upload().bucket(&self.access.bucket).key(object).upload_id(upload);
-            match self.answer(0, async { request.send().await.map_err(Failure::of) }).await {
-                Err(failure) if failure.transient => sleep(pause(self.access.patience.pause, tries)).await,
+            match self.answer(0, async { request.send().await.map_err(RequestFailure::of) }).await {
+                Err(failure) if failure.transient => sleep(pause(self.access.retries.pause, tries)).await,
                 _ => return,
             }
         }
     }
 
-    /// Whether the server heeds conditions where an upload is ended; found out once.
-    async fn parts_heed(self: &Arc<Self>, deadline: Deadline) -> Result<bool, (Failure, u32)> {
-        let heed = self.parts_heed.get_or_try_init(|| async {
+    /// Tests once whether the server checks conditions when an upload is completed.
+    async fn parts_conditional(self: &Arc<Self>, deadline: Deadline) -> Result<bool, (RequestFailure, u32)> {
+        let heed = self.parts_conditional.get_or_try_init(|| async {
             let name = format!("{OWN}{:016x}", random());
-            let object = match self.access.key.is_empty() {
-                true => name,
-                false => format!("{}/{name}", self.access.key),
-            };
+            let object = if self.access.key.is_empty() { name } else { format!("{}/{name}", self.access.key) };
             let (first, second) = (Bytes::from_static(b"1"), Bytes::from_static(b"2"));
-            patiently!(self, deadline, |_| {
+            with_retries!(self, deadline, |_| {
                 let body = ByteStream::from(first.clone());
                 let request = self.client.put_object().bucket(&self.access.bucket).key(&object).body(body);
-                self.answer(1, async { request.send().await.map_err(Failure::of) }).await.map(drop)
+                self.answer(1, async { request.send().await.map_err(RequestFailure::of) }).await.map(drop)
             })?;
             let upload = self.begin_upload(&object, deadline).await?;
             let ended = async {
                 let parts = self.send_parts(&object, &upload, &second, 1, deadline).await?;
-                self.end_upload(&object, &upload, &second, parts, (&Only::Absent, deadline)).await
+                self.end_upload(&object, &upload, &second, parts, (&WriteCondition::Absent, deadline)).await
             };
             let ended = ended.await;
             self.take_back(&object, &upload, deadline).await;
             self.delete(&object, deadline).await?;
-            Ok(ended? == Put::Lost)
+            Ok(ended? == PutOutcome::Lost)
         });
         heed.await.copied()
     }

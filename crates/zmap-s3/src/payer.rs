@@ -1,10 +1,10 @@
-//! [`Payer`]: marks every request of the SDK as one that the requester pays.
+//! [`Payer`]: marks every request of the SDK as paid by the requester.
 
 use aws_sdk_s3::config::interceptors::BeforeTransmitInterceptorContextMut;
 use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_s3::error::BoxError;
 
-/// Name and value of the field that says so.
+/// Name and value of the header field.
 pub(crate) const REQUESTER_PAYS: (&str, &str) = ("x-amz-request-payer", "requester");
 
 /// Adds the field before requests are signed.

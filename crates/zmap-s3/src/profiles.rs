@@ -1,8 +1,9 @@
 //! [`Profiles`]: the profiles of Amazon's configuration files.
 //!
-//! `AWS_CONFIG_FILE` or `~/.aws/config`, then `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`; what stands later
-//! counts. Only what is plainly written there is known here; roles, programs and single sign-on are the SDK's. A member of
-//! a nested section, `endpoint_url` indented below `s3 =`, is called `s3.endpoint_url` here.
+//! `AWS_CONFIG_FILE` or `~/.aws/config`, then `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`; the
+//! later value counts. Only values written there are known here. The SDK handles roles, programs and single
+//! sign-on. A member of a nested section, `endpoint_url` indented below `s3 =`, is called `s3.endpoint_url`
+//! here.
 //!
 //! Source: Amazon's description of the shared configuration files.
 
@@ -15,31 +16,31 @@ use nczarr_model::{Error, ErrorKind, Result};
 use crate::access::Variables;
 use crate::secret::{Credentials, Secret};
 
-/// A file larger than this is none of these.
+/// Largest configuration file in bytes.
 const MOST: u64 = 4 << 20;
 
-/// Members that say how keys are come by.
+/// Members that refer to a credential provider.
 const INDIRECT: &[&str] =
     &["role_arn", "credential_process", "sso_session", "sso_start_url", "web_identity_token_file", "credential_source"];
 
-/// Members by the names of their sections.
+/// Members by section name.
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
-/// All profiles by name. Values may be secrets: nothing prints them.
+/// All profiles by name. Values may be secret, so nothing prints them.
 #[derive(Default, Clone)]
 pub(crate) struct Profiles {
     profiles: Sections,
     /// The sections `[services …]` that profiles refer to.
     services: Sections,
-    /// The files that were looked for: `config`, then `credentials`.
+    /// The files: `config`, then `credentials`.
     files: [Option<PathBuf>; 2],
 }
 
 impl Profiles {
-    /// Reads the files. Files that are not there are none.
+    /// Reads the files. Missing files are empty.
     ///
     /// # Errors
-    /// `NC_ES3` naming a file that is there and cannot be read.
+    /// `NC_ES3` with the name of a file that cannot be read.
     pub(crate) fn load(variables: &Variables<'_>) -> Result<Self> {
         let mut profiles = Self::default();
         let home = variables("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
@@ -55,13 +56,13 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Adds the sections of a file. `prefixed`: names stand behind `profile`, but for `default`.
+    /// Adds the sections of a file. `prefixed`: profile names follow the word `profile`, except `default`.
     fn add(&mut self, text: &str, prefixed: bool) {
         let mut current: Option<(&mut Sections, String)> = None;
-        // The member without a value below which others may stand.
+        // The last member without a value, which may have nested members.
         let mut above: Option<String> = None;
         for line in text.lines() {
-            // Lines that begin with a blank belong to the member before.
+            // Indented lines belong to the member before.
             let is_nested = line.starts_with([' ', '\t']);
             let line = line.trim();
             if line.is_empty() || line.starts_with(['#', ';']) || is_nested && above.is_none() {
@@ -82,7 +83,7 @@ impl Profiles {
                 }
             } else if let (Some((sections, name)), Some((key, value))) = (&mut current, line.split_once('=')) {
                 let value = value.split([' ', '\t']).collect::<Vec<_>>();
-                // A comment begins behind a blank.
+                // A comment begins after a blank.
                 let end = value.iter().position(|word| word.starts_with(['#', ';'])).unwrap_or(value.len());
                 let value = value[..end].join(" ").trim().to_owned();
                 let mut key = key.trim().to_ascii_lowercase();
@@ -99,42 +100,43 @@ impl Profiles {
         self.profiles.contains_key(name)
     }
 
-    /// The files that were looked for: `config` and `credentials`.
+    /// Returns the files: `config` and `credentials`.
     pub(crate) fn files(&self) -> &[Option<PathBuf>; 2] {
         &self.files
     }
 
-    /// The error for a profile that is not there.
+    /// Makes the error for a missing profile.
     pub(crate) fn missing(&self, name: &str) -> Error {
         let files: Vec<String> = self.files.iter().flatten().map(|path| path.display().to_string()).collect();
         let files = if files.is_empty() { "there is no home directory".to_owned() } else { files.join(" and ") };
-        ErrorKind::Auth.context(format!("there is no profile {name:?}; looked for in: {files}"))
+        ErrorKind::Auth.context(format!("profile {name:?} does not exist in {files}"))
     }
 
-    /// The endpoint that a profile names for S3, or for all services.
+    /// Returns the endpoint of a profile for S3, or for all services.
     ///
     /// # Errors
-    /// `NC_ES3` if it refers to a section of services that is not there.
+    /// `NC_ES3` if it refers to a missing section of services.
     pub(crate) fn endpoint(&self, name: &str) -> Result<Option<&str>> {
         let of_services = match self.get(name, "services") {
             None => None,
             Some(section) => {
-                let missing = || ErrorKind::S3.context(format!("profile {name:?}: there is no [services {section}]"));
+                let missing =
+                    || ErrorKind::S3.context(format!("profile {name:?}: section [services {section}] does not exist"));
                 self.services.get(section).ok_or_else(missing)?.get("s3.endpoint_url").filter(|url| !url.is_empty())
             }
         };
         Ok(of_services.map(String::as_str).or_else(|| self.get(name, "endpoint_url")))
     }
 
-    /// A member of a profile that is not empty.
+    /// Returns a member of a profile that is not empty.
     pub(crate) fn get(&self, name: &str, key: &str) -> Option<&str> {
         self.profiles.get(name)?.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Who signs for a profile; `None` if it says nothing of it.
+    /// Returns the credentials of a profile; `None` if it has none.
     ///
     /// # Errors
-    /// `NC_EAUTH` for half a pair of keys.
+    /// `NC_EAUTH` if one key of the pair is missing.
     pub(crate) fn credentials(&self, name: &str) -> Result<Option<Credentials>> {
         let get = |key| self.get(name, key).map(Secret::new);
         if INDIRECT.iter().any(|key| self.get(name, key).is_some()) {

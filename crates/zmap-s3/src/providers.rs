@@ -1,4 +1,4 @@
-//! [`Signer`]: fixed keys, or a provider of the SDK for roles, programs, single sign-on and services.
+//! [`Signer`]: fixed credentials, or a provider of the SDK for roles, programs, single sign-on and services.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use aws_runtime::env_config::file::{EnvConfigFileKind, EnvConfigFiles};
 use aws_sdk_s3::config::{Credentials as Keys, Region, SharedCredentialsProvider, SharedHttpClient};
 
 use crate::access::Access;
-use crate::keyring::Keyring;
+use crate::credential_cache::CredentialCache;
 use crate::secret::Credentials;
 
-/// A provider of keys, and the keyring around it, if the keys may change.
+/// A credential provider, and its cache if credentials may change.
 pub(crate) struct Signer {
     pub(crate) provider: SharedCredentialsProvider,
-    pub(crate) keyring: Option<Arc<Keyring>>,
+    pub(crate) keyring: Option<Arc<CredentialCache>>,
 }
 
 impl Signer {
-    /// The signer for `access`; `None` if requests are unsigned. Nothing is sent.
+    /// Makes the signer for `access`; `None` if requests are unsigned. Sends no request.
     pub(crate) fn of(access: &Access, http: SharedHttpClient) -> Option<Self> {
         let config = ProviderConfig::without_region()
             .with_http_client(http)
@@ -50,20 +50,20 @@ impl Signer {
             }
             _ => SharedCredentialsProvider::new(EcsCredentialsProvider::builder().configure(&config).build()),
         };
-        let keyring = Arc::new(Keyring::new(what, make));
+        let keyring = Arc::new(CredentialCache::new(what, make));
         let provider: Arc<dyn ProvideCredentials> = keyring.clone();
         let provider = SharedCredentialsProvider::new(provider);
         Some(Self { provider, keyring: Some(keyring) })
     }
 }
 
-/// The files that profiles were looked for in.
+/// Returns the profile files.
 fn files(access: &Access) -> EnvConfigFiles {
     let kinds = [EnvConfigFileKind::Config, EnvConfigFileKind::Credentials];
     let mut builder = EnvConfigFiles::builder();
     for (kind, path) in kinds.into_iter().zip(&access.profile_files) {
         builder = match path {
-            // The SDK takes a file that was named and is not there for an error.
+            // For the SDK a configured but missing file is an error.
             Some(path) if path.exists() => builder.with_file(kind, path),
             _ => builder.with_contents(kind, ""),
         };

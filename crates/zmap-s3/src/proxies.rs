@@ -1,7 +1,9 @@
-//! [`Proxies`]: which requests go through a proxy; [`Way`]: the connections of [`Wire`](crate::wire::Wire) there.
+//! [`Proxies`]: the requests that use a proxy. [`ProxyConnector`]: connections of
+//! [`ConnectionPool`](crate::connection_pool::ConnectionPool) through one.
 //!
-//! The names are those of web servers (docs/cloud.md): `HTTP.PROXY.SERVER`, else `http_proxy`, `https_proxy`, `all_proxy`
-//! and `no_proxy`; as for curl, of `HTTP_PROXY` nothing is taken. The crate `hyper-util` knows what the values mean.
+//! Names as for web servers (docs/cloud.md): `HTTP.PROXY.SERVER`, else `http_proxy`, `https_proxy`,
+//! `all_proxy` and `no_proxy`; `HTTP_PROXY` is ignored, as in curl. The crate `hyper-util` interprets the
+//! values.
 
 use std::fmt;
 use std::pin::Pin;
@@ -21,19 +23,20 @@ use tower_service::Service;
 
 use crate::access::Variables;
 
-/// Which requests go through a proxy.
+/// The requests that use a proxy.
 #[derive(Clone, Default)]
 pub(crate) struct Proxies {
-    /// For `http:`, for `https:`, and hosts for which none is used.
+    /// The proxies for `http:` and `https:`, and the excluded hosts.
     said: [String; 3],
     matcher: Option<Arc<Matcher>>,
 }
 
 impl Proxies {
-    /// The proxies of rc files and the environment.
+    /// Reads the proxies of rc files and environment.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for what is no HTTP proxy, naming the setting: the value may have a password in it.
+    /// `NC_ERCFILE` if one is not an HTTP proxy. The error names the setting only, because the value may have
+    /// a password.
     pub(crate) fn of(said: &dyn Fn(&str) -> Option<String>, variables: &Variables<'_>) -> Result<Self> {
         let first = |names: &[&'static str], from: &dyn Fn(&str) -> Option<String>| {
             names.iter().find_map(|name| Some((*name, from(name)?)))
@@ -43,7 +46,7 @@ impl Proxies {
             [&["http_proxy", "all_proxy", "ALL_PROXY"][..], &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]]
                 .map(|names| server.clone().or_else(|| first(names, variables)));
         let no = first(&["no_proxy", "NO_PROXY"], variables).map_or_else(String::new, |(_, value)| value);
-        // One star means every host; the crate would not take it for addresses.
+        // One star means every host. The crate would not accept it for addresses.
         if no.trim() == "*" || found.iter().all(Option::is_none) {
             return Ok(Self::default());
         }
@@ -51,7 +54,7 @@ impl Proxies {
             let only = Matcher::builder().all(value.as_str()).build();
             let proxy = only.intercept(&Uri::from_static("http://host.invalid/"));
             if proxy.is_none_or(|proxy| proxy.uri().scheme_str() != Some("http")) {
-                return Err(ErrorKind::RcFile.context(format!("{name}: it is no HTTP proxy; others are not spoken to")));
+                return Err(ErrorKind::RcFile.context(format!("{name}: unsupported proxy (expected an HTTP proxy)")));
             }
         }
         let [http, https] = found.map(|found| found.map_or_else(String::new, |(_, value)| value));
@@ -63,16 +66,17 @@ impl Proxies {
         self.matcher.as_ref()?.intercept(uri)
     }
 
-    /// Whether a proxy reads the request for a URL, and what is sent to be let through.
+    /// Whether a proxy reads the request for a URL, and its authorization header.
     pub(crate) fn reads(&self, uri: &Uri) -> Option<Option<HeaderValue>> {
         let proxy = self.intercept(uri).filter(|_| uri.scheme_str() == Some("http"))?;
         Some(proxy.basic_auth().cloned())
     }
 
-    /// The same for the SDK: its clients go by one proxy. That of encrypted connections is taken where there are any.
+    /// Returns the proxy for the SDK, whose clients use only one. It is the proxy of encrypted connections,
+    /// if there are any.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for what the SDK does not take.
+    /// `NC_ERCFILE` if the SDK refuses it.
     pub(crate) fn of_sdk(&self, encrypted: bool) -> Result<ProxyConfig> {
         let [http, https, no] = &self.said;
         let value = if encrypted { https } else { http };
@@ -82,7 +86,8 @@ impl Proxies {
         let url = if value.contains("://") { value.clone() } else { format!("http://{value}") };
         let config = if encrypted { ProxyConfig::https(url.as_str()) } else { ProxyConfig::http(url.as_str()) };
         // The SDK's error may contain a password.
-        let config = config.map_err(|_| ErrorKind::RcFile.context("the proxy is no URL of an HTTP proxy"))?;
+        let config =
+            config.map_err(|_| ErrorKind::RcFile.context("the proxy setting is not the URL of an HTTP proxy"))?;
         Ok(config.no_proxy(no))
     }
 }
@@ -93,28 +98,28 @@ impl PartialEq for Proxies {
     }
 }
 
-/// Without passwords.
+/// Hides passwords.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies").field("used", &self.matcher.is_some()).finish_non_exhaustive()
     }
 }
 
-/// Connects to servers, through a proxy where one is to be used.
+/// Connects to servers, through a proxy where configured.
 #[derive(Clone)]
-pub(crate) struct Way {
+pub(crate) struct ProxyConnector {
     pub(crate) http: HttpConnector,
     pub(crate) proxies: Proxies,
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 
-impl Service<Uri> for Way {
+impl Service<Uri> for ProxyConnector {
     type Response = TokioIo<TcpStream>;
-    type Error = Failure;
-    type Future = Pin<Box<dyn Future<Output = std::result::Result<TokioIo<TcpStream>, Failure>> + Send>>;
+    type Error = ConnectError;
+    type Future = Pin<Box<dyn Future<Output = std::result::Result<TokioIo<TcpStream>, ConnectError>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<std::result::Result<(), Failure>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<std::result::Result<(), ConnectError>> {
         self.http.poll_ready(context).map_err(Into::into)
     }
 

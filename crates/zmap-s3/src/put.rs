@@ -1,8 +1,9 @@
-//! Writing one object: one PUT (above what one may hold in parts: `parts`); conditionally by `If-Match` and
+//! Writes one object by one PUT, or in parts if it is too large (`parts`); conditionally by `If-Match` and
 //! `If-None-Match`.
 //!
-//! After an answer that was lost, the next try may meet what the first one stored: then the object is read once, and bytes
-//! that are equal are ours. A 409 is a race that is not over: the same is sent again.
+//! After a lost response, a retry may meet the object stored by the first attempt. Then the object is read
+//! once. If its bytes are equal, the write has succeeded. A 409 is an undecided race, so the request is
+//! repeated.
 
 use std::sync::Arc;
 
@@ -10,34 +11,34 @@ use aws_sdk_s3::primitives::ByteStream;
 use bytes::Bytes;
 
 use crate::deadline::Deadline;
-use crate::failure::Failure;
-use crate::get::Want;
-use crate::remote::{Remote, patiently};
+use crate::failure::RequestFailure;
+use crate::get::GetRange;
+use crate::remote::{RemoteBucket, with_retries};
 
-/// The most that an object may hold.
+/// Largest object in bytes.
 pub(crate) const MOST: u64 = 5 << 40;
 
-/// What a write expects to find.
+/// The condition of a write.
 #[derive(Debug, Clone)]
-pub(crate) enum Only {
-    /// Anything.
+pub(crate) enum WriteCondition {
+    /// None.
     Always,
-    /// No object.
+    /// No object exists.
     Absent,
-    /// The object with this ETag.
+    /// The object has this ETag.
     Is(Arc<str>),
 }
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Put {
-    /// Done; this is its ETag.
+pub(crate) enum PutOutcome {
+    /// Stored, with this ETag.
     Done(Arc<str>),
-    /// The object is not as expected.
+    /// The condition failed.
     Lost,
 }
 
-impl Only {
+impl WriteCondition {
     pub(crate) fn none_match(&self) -> Option<String> {
         matches!(self, Self::Absent).then(|| "*".to_owned())
     }
@@ -49,8 +50,8 @@ impl Only {
         }
     }
 
-    /// What a failure of the last step means: that the race is lost, or nothing.
-    fn lost(&self, failure: &Failure) -> bool {
+    /// Whether a failure of the last step means a lost race.
+    fn lost(&self, failure: &RequestFailure) -> bool {
         match self {
             Self::Always => false,
             Self::Absent => failure.status == 412,
@@ -59,20 +60,20 @@ impl Only {
     }
 }
 
-impl Remote {
-    /// Stores an object, patiently. The caller has seen that it is no longer than [`MOST`].
+impl RemoteBucket {
+    /// Stores an object with retries. The caller has checked that it is at most [`MOST`] bytes.
     pub(crate) async fn put(
         self: &Arc<Self>,
         object: &str,
         value: Bytes,
-        only: &Only,
+        only: &WriteCondition,
         deadline: Deadline,
-    ) -> Result<Put, (Failure, u32)> {
+    ) -> Result<PutOutcome, (RequestFailure, u32)> {
         let size = value.len() as u64;
         if size > self.access.multipart_above {
             return self.put_parts(object, value, only, deadline).await;
         }
-        patiently!(self, deadline, |unsure| {
+        with_retries!(self, deadline, |unsure| {
             let request = self
                 .client
                 .put_object()
@@ -81,73 +82,78 @@ impl Remote {
                 .set_if_match(only.is_match())
                 .set_if_none_match(only.none_match())
                 .body(ByteStream::from(value.clone()));
-            let answer = self.answer(size, async { request.send().await.map_err(Failure::of) }).await;
+            let answer = self.answer(size, async { request.send().await.map_err(RequestFailure::of) }).await;
             match answer {
-                Ok(answer) => stored(answer.e_tag()).map(Put::Done),
+                Ok(answer) => stored(answer.e_tag()).map(PutOutcome::Done),
                 Err(failure) => self.settle(object, &value, only, failure, unsure.then_some(deadline)).await,
             }
         })
     }
 
-    /// The outcome of a failed write: done after all, lost, or the failure. `unsure`: a try before may have done its work;
-    /// until then it is to be found out.
+    /// Decides a failed write: stored after all, lost, or failed. `unsure`: an earlier attempt may have
+    /// succeeded; then this is checked.
     pub(crate) async fn settle(
         &self,
         object: &str,
         value: &Bytes,
-        only: &Only,
-        failure: Failure,
+        only: &WriteCondition,
+        failure: RequestFailure,
         unsure: Option<Deadline>,
-    ) -> Result<Put, Failure> {
+    ) -> Result<PutOutcome, RequestFailure> {
         if only.lost(&failure) {
-            // What came between may have been this write itself, whose answer was lost.
+            // The stored object may be of this write, whose response was lost.
             return match unsure {
                 Some(deadline) => self.is_ours(object, value, deadline).await,
-                None => Ok(Put::Lost),
+                None => Ok(PutOutcome::Lost),
             };
         }
-        let racing = failure.status == 409 && !matches!(only, Only::Always);
-        Err(Failure { transient: failure.transient || racing, ..failure })
+        let racing = failure.status == 409 && !matches!(only, WriteCondition::Always);
+        Err(RequestFailure { transient: failure.transient || racing, ..failure })
     }
 
-    /// Whether the object holds these bytes: what became of a write whose answer was lost.
-    pub(crate) async fn is_ours(&self, object: &str, value: &Bytes, mut deadline: Deadline) -> Result<Put, Failure> {
-        let found = self.get(object, Want::All, value.len() as u64, &mut deadline).await;
+    /// Whether the object holds these bytes, after a lost response.
+    pub(crate) async fn is_ours(
+        &self,
+        object: &str,
+        value: &Bytes,
+        mut deadline: Deadline,
+    ) -> Result<PutOutcome, RequestFailure> {
+        let found = self.get(object, GetRange::All, value.len() as u64, &mut deadline).await;
         match found.map_err(|(failure, _)| failure)? {
-            Ok(found) => Ok(if found.bytes == *value { Put::Done(found.etag) } else { Put::Lost }),
-            Err(crate::get::Missed::Failed(failure)) => Err(failure),
-            Err(_) => Ok(Put::Lost),
+            Ok(found) => Ok(if found.bytes == *value { PutOutcome::Done(found.etag) } else { PutOutcome::Lost }),
+            Err(crate::get::ReadMiss::Failed(failure)) => Err(failure),
+            Err(_) => Ok(PutOutcome::Lost),
         }
     }
 
-    /// Copies an object in the server.
-    pub(crate) async fn copy(&self, from: &str, to: &str) -> Result<(), (Failure, u32)> {
+    /// Copies an object on the server.
+    pub(crate) async fn copy(&self, from: &str, to: &str) -> Result<(), (RequestFailure, u32)> {
         let source = escaped(&format!("{}/{from}", self.access.bucket));
-        patiently!(self, self.deadline(0), |_| {
+        with_retries!(self, self.deadline(0), |_| {
             let request = self.client.copy_object().bucket(&self.access.bucket).key(to).copy_source(&source);
-            let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
+            let answer = self.answer(0, async { request.send().await.map_err(RequestFailure::of) }).await?;
             stored(answer.copy_object_result().and_then(|result| result.e_tag())).map(drop)
         })
     }
 
-    /// Removes an object, whether it is there or not.
-    pub(crate) async fn delete(&self, object: &str, deadline: Deadline) -> Result<(), (Failure, u32)> {
-        patiently!(self, deadline, |_| {
+    /// Removes an object, whether it exists or not.
+    pub(crate) async fn delete(&self, object: &str, deadline: Deadline) -> Result<(), (RequestFailure, u32)> {
+        with_retries!(self, deadline, |_| {
             let request = self.client.delete_object().bucket(&self.access.bucket).key(object);
-            self.answer(0, async { request.send().await.map_err(Failure::of) }).await.map(drop)
+            self.answer(0, async { request.send().await.map_err(RequestFailure::of) }).await.map(drop)
         })
     }
 }
 
-/// The ETag of what was stored: an answer without one is not S3's.
-pub(crate) fn stored(etag: Option<&str>) -> Result<Arc<str>, Failure> {
+/// Returns the ETag of a stored object. S3 always sends one.
+pub(crate) fn stored(etag: Option<&str>) -> Result<Arc<str>, RequestFailure> {
     match etag {
         Some(etag) if !etag.is_empty() => Ok(etag.into()),
-        _ => Err(Failure::damaged("the answer has no ETag, so whether it was stored is open")),
+        _ => Err(RequestFailure::damaged("the response has no ETag, so the write may or may not have succeeded")),
     }
 }
 
-/// A bucket and key as they stand in a header.
+/// Escapes bucket and key for a header.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/');
     let mut escaped = String::with_capacity(text.len());

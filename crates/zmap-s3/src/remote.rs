@@ -1,7 +1,7 @@
-//! [`Remote`]: a bucket and a prefix in it, and requests that are tried again.
+//! [`RemoteBucket`]: a bucket and a prefix in it, and requests with retries.
 //!
-//! The SDK's own tries are off: it sees neither bodies that break off nor what an answer lacks. Here one operation has a
-//! number of tries, random pauses and a deadline for all of it.
+//! The SDK's retries are off, because it does not see broken bodies and incomplete responses. Here one
+//! operation has a number of attempts, random pauses, and one deadline.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
@@ -22,49 +22,49 @@ use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
 use crate::access::Access;
+use crate::buffer_pool::BufferPool;
+use crate::connection_pool::{self, ConnectionPool};
 use crate::deadline::{Deadline, SLOW};
-use crate::failure::Failure;
+use crate::failure::RequestFailure;
 use crate::payer::Payer;
 use crate::providers::Signer;
-use crate::route::Route;
+use crate::route::BucketRoute;
 use crate::runtime;
 use crate::secret::Credentials;
-use crate::spare::Spare;
 use crate::trust::Trust;
-use crate::wire::{self, Wire};
 
-/// Pauses double this often at most.
+/// Most doublings of the pause.
 const DOUBLINGS: u32 = 7;
 
-/// A bucket, a prefix in it, and who asks.
-pub(crate) struct Remote {
+/// A bucket, a prefix in it, and the client.
+pub(crate) struct RemoteBucket {
     pub(crate) client: Client,
-    /// Who sends what [`Remote::ask`] asks, signed by whom (`None`: nobody), and where.
-    pub(crate) wire: Wire,
+    /// Connections, signer and route for [`RemoteBucket::ask`]. Without a signer, requests are unsigned.
+    pub(crate) wire: ConnectionPool,
     pub(crate) signer: Option<Signer>,
-    pub(crate) route: OnceCell<Route>,
-    /// Memory of bodies.
-    pub(crate) spare: Arc<Spare>,
+    pub(crate) route: OnceCell<BucketRoute>,
+    /// Memory for bodies.
+    pub(crate) spare: Arc<BufferPool>,
     pub(crate) access: Access,
     pub(crate) handle: Handle,
-    /// Whether the server heeds conditions where an upload in parts is ended, once that is known.
-    pub(crate) parts_heed: OnceCell<bool>,
+    /// Whether the server checks conditions when an upload is completed, once known.
+    pub(crate) parts_conditional: OnceCell<bool>,
 }
 
-impl Remote {
-    /// Nothing is sent.
+impl RemoteBucket {
+    /// Makes a client without a request.
     ///
     /// # Errors
-    /// `NC_ES3` if the system gives no threads, or no encryption.
+    /// `NC_ES3` if the system provides no threads, or no encryption.
     pub(crate) fn new(access: Access) -> Result<Arc<Self>> {
         let handle = runtime::handle(access.runtime.as_ref())?;
-        // Who hands out credentials is asked by https.
+        // Credential services use https.
         let known =
             matches!(access.credentials, Credentials::Anonymous | Credentials::Unsigned | Credentials::Keys { .. });
         let plain = known && access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"));
         let trust = Trust::of(&access, !plain)?;
         let http = runtime::http(access.runtime.as_ref(), &trust, &access.proxies)?;
-        let connect = access.connect.unwrap_or(access.patience.stall);
+        let connect = access.connect.unwrap_or(access.retries.stall);
         let mut config = Builder::new()
             .behavior_version(BehaviorVersion::latest())
             .http_client(http.clone())
@@ -88,17 +88,17 @@ impl Remote {
         };
         Ok(Arc::new(Self {
             client: Client::from_conf(config.build()),
-            wire: wire::wire(access.runtime.as_ref(), &trust, connect, &access.proxies)?,
+            wire: connection_pool::wire(access.runtime.as_ref(), &trust, connect, &access.proxies)?,
             signer,
             route: OnceCell::new(),
             spare: Arc::default(),
             access,
             handle,
-            parts_heed: OnceCell::new(),
+            parts_conditional: OnceCell::new(),
         }))
     }
 
-    /// The whole key of an object of the dataset.
+    /// Returns the whole key of an object of the dataset.
     pub(crate) fn object(&self, key: &Key) -> String {
         match (self.access.key.is_empty(), key.is_root()) {
             (true, _) => key.to_string(),
@@ -107,80 +107,80 @@ impl Remote {
         }
     }
 
-    /// An operation and where, for messages.
+    /// Describes an operation and its object for messages.
     pub(crate) fn what(&self, verb: &str, object: &str) -> String {
         let endpoint = self.access.endpoint.as_deref().map_or_else(String::new, |at| format!(" at {at}"));
         format!("{verb} s3://{}/{object}{endpoint}", self.access.bucket)
     }
 
-    /// The deadline of an operation that begins now and sends so many bytes.
+    /// Returns the deadline of an operation that starts now and sends `sends` bytes.
     pub(crate) fn deadline(&self, sends: u64) -> Deadline {
-        Deadline::new(&self.access.patience, sends)
+        Deadline::new(&self.access.retries, sends)
     }
 
-    /// The tries of an operation.
-    pub(crate) fn tries(&self) -> Tries<'_> {
-        Tries { remote: self, tries: 0, unsure: false, last: None }
+    /// Returns the retry state of a new operation.
+    pub(crate) fn tries(&self) -> RetryState<'_> {
+        RetryState { remote: self, tries: 0, unsure: false, last: None }
     }
 
-    /// `future`, unless it takes longer than an answer may.
+    /// Awaits `future`, at most for the time of one response.
     pub(crate) async fn answer<T>(
         &self,
         size: u64,
-        future: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        let most = self.access.patience.stall + Duration::from_secs(size / SLOW);
+        future: impl Future<Output = Result<T, RequestFailure>>,
+    ) -> Result<T, RequestFailure> {
+        let most = self.access.retries.stall + Duration::from_secs(size / SLOW);
         match timeout(most, future).await {
             Ok(done) => done,
-            Err(_) => Err(Failure::stalled(format!("no answer within {} s", most.as_secs_f32()))),
+            Err(_) => Err(RequestFailure::stalled(format!("no response within {} s", most.as_secs_f32()))),
         }
     }
 
-    /// Removes secrets, and says that a request was unsigned.
-    fn explained(&self, mut failure: Failure) -> Failure {
+    /// Removes secrets, and notes that a request was unsigned.
+    fn explained(&self, mut failure: RequestFailure) -> RequestFailure {
         failure.text = self.access.credentials.scrub(failure.text);
         if let Some(keyring) = self.signer.as_ref().and_then(|signer| signer.keyring.as_ref()) {
             failure.text = keyring.scrub(failure.text);
         }
         failure.note = match (failure.status, &self.access.credentials) {
             (401 | 403, Credentials::Anonymous) => "unsigned: no credentials were found",
-            (401 | 403, Credentials::Unsigned) => "unsigned, as was asked for",
+            (401 | 403, Credentials::Unsigned) => "unsigned, as requested",
             _ => "",
         };
         failure
     }
 }
 
-/// How far the tries of one operation have come.
-pub(crate) struct Tries<'r> {
-    remote: &'r Remote,
+/// The attempts of one operation.
+pub(crate) struct RetryState<'r> {
+    remote: &'r RemoteBucket,
     tries: u32,
-    /// A try before may have done its work.
+    /// An earlier attempt may have succeeded.
     pub(crate) unsure: bool,
-    /// The failure of the try before.
-    last: Option<Failure>,
+    /// The failure of the attempt before.
+    last: Option<RequestFailure>,
 }
 
-impl Tries<'_> {
-    /// What came of a try: done, or after a pause it is to be tried again; or patience is at its end.
+impl RetryState<'_> {
+    /// Judges an attempt: success, a final failure, or a pause before a retry.
     pub(crate) async fn settle<T>(
         &mut self,
-        outcome: Result<Result<T, Failure>, Elapsed>,
+        outcome: Result<Result<T, RequestFailure>, Elapsed>,
         deadline: &Deadline,
-    ) -> Result<Option<T>, (Failure, u32)> {
+    ) -> Result<Option<T>, (RequestFailure, u32)> {
         self.tries += 1;
         let failure = match outcome {
             Ok(Ok(done)) => return Ok(Some(done)),
             Ok(Err(failure)) => self.remote.explained(failure),
             Err(_) => {
-                // The failure before says more than that the time is up.
-                let before = self.last.take().map_or_else(String::new, |last| format!("; the try before: {last}"));
-                let text = format!("not done within {} s{before}", deadline.seconds());
-                return Err((Failure::stalled(text), self.tries));
+                // The earlier failure explains more than the timeout.
+                let before = self.last.take().map_or_else(String::new, |last| format!("; the attempt before: {last}"));
+                let text = format!("timed out after {} s{before}", deadline.seconds());
+                return Err((RequestFailure::stalled(text), self.tries));
             }
         };
         self.unsure |= failure.unsure;
-        let patience = self.remote.access.patience;
+        let patience = self.remote.access.retries;
         let pause = pause(patience.pause, self.tries);
         if !failure.transient || self.tries >= patience.tries || pause >= deadline.left() {
             return Err((failure, self.tries));
@@ -191,9 +191,9 @@ impl Tries<'_> {
     }
 }
 
-/// Tries an expression until it succeeds, fails for good, or `$deadline` or the patience of `$remote` is at its end.
-/// `$unsure`: whether a try before may have done its work.
-macro_rules! patiently {
+/// Retries an expression until success, a final failure, `$deadline`, or the last attempt. `$unsure`: whether
+/// an earlier attempt may have succeeded.
+macro_rules! with_retries {
     ($remote:expr, $deadline:expr, |$unsure:pat_param| $once:expr) => {{
         let (mut tries, deadline): (_, crate::deadline::Deadline) = ($remote.tries(), $deadline);
         loop {
@@ -207,16 +207,16 @@ macro_rules! patiently {
         }
     }};
 }
-pub(crate) use patiently;
+pub(crate) use with_retries;
 
-/// A random pause, growing with the number of tries.
+/// Returns a random pause that grows with the number of attempts.
 pub(crate) fn pause(first: Duration, tries: u32) -> Duration {
     let most = first * (1 << tries.saturating_sub(1).min(DOUBLINGS));
-    // Never quite nothing: who is too fast is to slow down.
+    // Never almost zero, because it must slow the client down.
     most.mul_f64(0.25 + 0.75 * (random() as f64 / u64::MAX as f64))
 }
 
-/// A number by chance: every `RandomState` has keys of its own.
+/// Returns a random number: every `RandomState` has its own keys.
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,7 +1,7 @@
-//! [`Route`]: where the objects of a bucket lie, and how what is sent there is signed.
+//! [`BucketRoute`]: the URL of a bucket's objects, and signatures.
 //!
-//! Host, path and the names in signatures are what the SDK's own rules say; they are asked once for a bucket, and not for
-//! each request. Signatures are made by the SDK's signer.
+//! Host, path and signing names follow the SDK's rules. They are computed once for a bucket, not for each
+//! request. The SDK's signer makes the signatures.
 
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -17,23 +17,23 @@ use hyper::Request;
 use hyper::header::{HeaderValue, InvalidHeaderValue};
 
 use crate::access::Access;
-use crate::failure::Failure;
+use crate::failure::RequestFailure;
 
-/// Where a bucket's objects lie.
+/// The URL of a bucket's objects.
 #[derive(Debug)]
-pub(crate) struct Route {
-    /// Scheme, host and perhaps a path, without a slash at its end.
+pub(crate) struct BucketRoute {
+    /// Scheme, host and perhaps a path, without a final slash.
     base: String,
     pub(crate) host: HeaderValue,
-    /// Region and service as signatures have them.
+    /// Region and service in signatures.
     region: String,
     service: String,
 }
 
-impl Route {
-    /// The way to the bucket of `access`; nothing is sent.
-    pub(crate) async fn of(access: &Access) -> Result<Self, Failure> {
-        let bad = |text: String| Failure::refused(format!("the bucket has no place: {text}"));
+impl BucketRoute {
+    /// Computes the route to the bucket of `access`, without a request.
+    pub(crate) async fn of(access: &Access) -> Result<Self, RequestFailure> {
+        let bad = |text: String| RequestFailure::refused(format!("the bucket has no endpoint: {text}"));
         let params = Params::builder()
             .bucket(&access.bucket)
             .region(&access.region)
@@ -50,14 +50,14 @@ impl Route {
         let scheme = found.auth_schemes().iter().find(|scheme| scheme.name() == "sigv4");
         let said = |name: &str| scheme.and_then(|scheme| scheme.get(name)?.as_string()).map(str::to_owned);
         if !found.auth_schemes().is_empty() && scheme.is_none() {
-            return Err(bad(format!("{base} wants signatures of another kind")));
+            return Err(bad(format!("{base}: unsupported kind of signature")));
         }
         let region = said("signingRegion").unwrap_or_else(|| access.region.clone());
         let service = said("signingName").unwrap_or_else(|| "s3".to_owned());
         Ok(Self { base, host, region, service })
     }
 
-    /// The URL of an object.
+    /// Returns the URL of an object.
     pub(crate) fn url(&self, object: &str) -> String {
         let mut url = String::with_capacity(self.base.len() + object.len() + 16);
         url.push_str(&self.base);
@@ -72,9 +72,9 @@ impl Route {
     }
 
     /// Signs a request for `url`.
-    pub(crate) fn sign(&self, request: &mut Request<()>, url: &str, keys: Credentials) -> Result<(), Failure> {
-        // What the signer says of what it cannot sign may have some of it in it.
-        let bad = || Failure::refused("the request cannot be signed");
+    pub(crate) fn sign(&self, request: &mut Request<()>, url: &str, keys: Credentials) -> Result<(), RequestFailure> {
+        // The signer's error may contain secret input.
+        let bad = || RequestFailure::refused("the request cannot be signed");
         let mut settings = SigningSettings::default();
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
@@ -101,11 +101,11 @@ impl Route {
 mod tests {
     use super::*;
 
-    fn route(url: &str) -> Route {
+    fn route(url: &str) -> BucketRoute {
         let target = nczarr_url_infer::parse(url).unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
         let access = Access::with_variables(&target, &ignored).unwrap();
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(Route::of(&access)).unwrap()
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(BucketRoute::of(&access)).unwrap()
     }
 
     #[test]

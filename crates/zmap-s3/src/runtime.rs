@@ -1,7 +1,7 @@
-//! Where requests run: one small runtime of the process's own, or an embedder's.
+//! The runtime of requests: a small one shared by the process, or an embedder's.
 //!
-//! Its threads move bytes and wait; nothing is decoded there. They also say nothing to the log: what passes through them
-//! on the way to the network has signatures and tokens in it.
+//! Its threads move bytes and wait; they decode nothing. They log nothing, because their data include
+//! signatures and tokens.
 
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -16,13 +16,13 @@ use tokio::runtime::{Handle, Runtime};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
-/// Threads that move bytes; each is enough for a fast network.
+/// Threads that move bytes. Each is enough for a fast network.
 const THREADS: usize = 2;
 
-/// Where to run: the embedder's or the process's own.
+/// Returns the embedder's runtime or the shared one.
 ///
 /// # Errors
-/// `NC_ES3` if the system gives no threads.
+/// `NC_ES3` if the system provides no threads.
 pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
     static OWN: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     if let Some(handle) = of {
@@ -33,7 +33,7 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
             .worker_threads(THREADS)
             .thread_name("nczarr-s3")
             .on_thread_start(|| {
-                // For as long as the thread lives.
+                // For the lifetime of the thread.
                 std::mem::forget(tracing::dispatcher::set_default(&Dispatch::none()));
             })
             .enable_all()
@@ -45,7 +45,7 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
     }
 }
 
-/// The HTTP client, shared by all maps of the process's own runtime, so that connections are kept.
+/// Returns the HTTP client. All maps of the shared runtime use one, so connections are reused.
 ///
 /// # Errors
 /// `NC_ES3` if the SDK refuses the certificates.
@@ -58,14 +58,15 @@ pub(crate) fn http(of: Option<&Handle>, trust: &Trust, proxies: &Proxies) -> Res
             let mut builder = Connector::builder().proxy_config(proxy.clone());
             builder.set_connector_settings(settings.cloned());
             builder.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
-            match encrypted {
-                false => builder.build_http(),
-                true => builder.tls_provider(Provider::Rustls(CryptoMode::Ring)).tls_context(context.clone()).build(),
+            if encrypted {
+                builder.tls_provider(Provider::Rustls(CryptoMode::Ring)).tls_context(context.clone()).build()
+            } else {
+                builder.build_http()
             }
         }))
     };
     if of.is_some() {
-        // Connections end with the runtime they were made in.
+        // Connections end with their runtime.
         return new();
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,22 +79,22 @@ pub(crate) fn http(of: Option<&Handle>, trust: &Trust, proxies: &Proxies) -> Res
     Ok(http)
 }
 
-/// Runs `work` and waits for it on this thread, which may be one of somebody's runtime.
+/// Runs `work` and waits on this thread, which may belong to another runtime.
 ///
 /// # Errors
-/// `NC_ES3` if the runtime ends before the work does.
+/// `NC_ES3` if the runtime ends before the work.
 pub(crate) fn wait<T: Send + 'static>(handle: &Handle, work: impl Future<Output = T> + Send + 'static) -> Result<T> {
     let answer = nczarr_dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
     answer.map_err(|_| ErrorKind::S3.context("the runtime ended before the request did"))
 }
 
-/// Runs `work`, whose result goes to the queue; `None` goes there if it never ends.
+/// Runs `work` and puts its result into the queue; `None` if it never ends.
 pub(crate) fn spawn<T: Send + 'static>(
     handle: &Handle,
-    queue: &Arc<Queue<Option<T>>>,
+    queue: &Arc<EventQueue<Option<T>>>,
     work: impl Future<Output = T> + Send + 'static,
 ) {
-    let answer = Answer { queue: Arc::clone(queue), sent: false };
+    let answer = ReplyGuard { queue: Arc::clone(queue), sent: false };
     drop(
         handle.spawn(
             async move {
@@ -107,13 +108,13 @@ pub(crate) fn spawn<T: Send + 'static>(
     );
 }
 
-/// Tells the queue that nothing will come, if nothing came.
-struct Answer<T> {
-    queue: Arc<Queue<Option<T>>>,
+/// Puts `None` into the queue if no result was put.
+struct ReplyGuard<T> {
+    queue: Arc<EventQueue<Option<T>>>,
     sent: bool,
 }
 
-impl<T> Drop for Answer<T> {
+impl<T> Drop for ReplyGuard<T> {
     fn drop(&mut self) {
         if !self.sent {
             self.queue.push(None);
@@ -121,26 +122,26 @@ impl<T> Drop for Answer<T> {
     }
 }
 
-/// What has happened, in order.
+/// A queue of events.
 #[derive(Debug)]
-pub(crate) struct Queue<T> {
+pub(crate) struct EventQueue<T> {
     events: Mutex<std::collections::VecDeque<T>>,
     came: Condvar,
 }
 
-impl<T> Default for Queue<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self { events: Mutex::default(), came: Condvar::new() }
     }
 }
 
-impl<T> Queue<T> {
+impl<T> EventQueue<T> {
     pub(crate) fn push(&self, event: T) {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
         self.came.notify_one();
     }
 
-    /// The next event; waits for it.
+    /// Waits for the next event.
     pub(crate) fn pop(&self) -> T {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         loop {

@@ -1,11 +1,11 @@
-//! [`Secret`]: text that never prints.
+//! [`Secret`]: text that is never printed.
 
 use std::fmt;
 
-/// What stands in place of a secret.
+/// The replacement for a secret.
 const HIDDEN: &str = "(not shown)";
 
-/// A key, password or token. Neither `Debug` nor `Display` shows it; who must have it asks by name.
+/// A key, password or token. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
@@ -14,14 +14,14 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself: for the signer and nobody else.
+    /// Returns the text, for the signer only.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `text` without this secret: what a server says may repeat what it was sent.
+    /// Returns `text` without this secret, because a server may repeat received text.
     pub(crate) fn scrub(&self, text: String) -> String {
-        // So short a text is no secret, and would cut words to pieces.
+        // A text this short is not a secret, and would match parts of words.
         if self.0.len() >= 4 && text.contains(&self.0) { text.replace(&self.0, HIDDEN) } else { text }
     }
 }
@@ -32,25 +32,25 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Who signs requests.
+/// The credentials for signing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
-    /// None were found: requests are not signed.
+    /// None found: requests are unsigned.
     Anonymous,
-    /// None, on request.
+    /// Disabled by the user.
     Unsigned,
     /// Fixed keys.
     Keys { id: Secret, secret: Secret, token: Option<Secret> },
-    /// A profile that says how keys are come by: a role, a program, single sign-on.
+    /// A profile that refers to a role, a program or single sign-on.
     Profile(String),
-    /// A role for which a token lies in a file, as `AWS_WEB_IDENTITY_TOKEN_FILE` says.
+    /// A role with a token file, from `AWS_WEB_IDENTITY_TOKEN_FILE`.
     WebIdentity,
-    /// The service that `AWS_CONTAINER_CREDENTIALS_…_URI` names.
+    /// The service in `AWS_CONTAINER_CREDENTIALS_…_URI`.
     Container,
 }
 
 impl Credentials {
-    /// `text` without any of these.
+    /// Returns `text` without these credentials.
     pub(crate) fn scrub(&self, text: String) -> String {
         match self {
             Self::Keys { id, secret, token } => {

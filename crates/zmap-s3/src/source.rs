@@ -1,7 +1,7 @@
-//! [`S3Source`]: one object that is a whole dataset (an archive, a classic file), read by ranges.
+//! [`S3Source`]: one object that is a whole dataset (an archive or a classic file), read by ranges.
 //!
-//! The first answer tells which state of the object is open, by its ETag; every later one must be of that state, which is
-//! asked for (`If-Match`) and checked. Long stretches are asked for in pieces, many at once.
+//! The ETag of the first response fixes the state of the object. Every later request asks for that state
+//! (`If-Match`), and its response is checked. Long ranges are read in several concurrent requests.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,54 +16,54 @@ use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
 use crate::access::Access;
-use crate::get::{Found, Missed, Want};
+use crate::get::{FetchedObject, GetRange, ReadMiss};
 use crate::map::{changed, too_long};
-use crate::remote::Remote;
+use crate::remote::RemoteBucket;
 use crate::runtime;
 
-/// Bytes of one request; more are asked for at once in several.
+/// Bytes of one request. More are read by several.
 const PIECE: u64 = 8 << 20;
 
 /// One object in S3, for reading.
 #[derive(Clone)]
 pub struct S3Source {
-    remote: Arc<Remote>,
+    remote: Arc<RemoteBucket>,
     object: Arc<str>,
     etag: Arc<str>,
     len: u64,
-    /// What was read when it was opened, and where that begins.
+    /// Offset and bytes read at opening.
     kept: Arc<(u64, Bytes)>,
-    /// One for each request that may be under way.
+    /// One permit for each request that may be in flight.
     turns: Arc<Semaphore>,
 }
 
 impl S3Source {
-    /// Opens the object at `access` and reads a part of it, which is kept: one request.
+    /// Opens the object at `access` and reads a part of it in one request. The part is kept.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_EURL` if the bucket itself is named; what the server says.
+    /// `NC_ENOTFOUND` if it does not exist; `NC_EURL` if the URL names only the bucket; errors of the server.
     pub fn open(access: Access, part: InitialRead) -> Result<Self> {
         if access.key.is_empty() {
-            return Err(ErrorKind::Url.context(format!("{}: it names a bucket, and no object in it", access.shown)));
+            return Err(ErrorKind::Url.context(format!("{}: the URL has a bucket but no object", access.shown)));
         }
         let (want, limit) = match part {
-            InitialRead::Head(len) => (Want::Span(0, len.max(1)), len.max(1)),
-            InitialRead::Tail(len) => (Want::Last(len.max(1)), len.max(1)),
+            InitialRead::Head(len) => (GetRange::Span(0, len.max(1)), len.max(1)),
+            InitialRead::Tail(len) => (GetRange::Last(len.max(1)), len.max(1)),
         };
         let turns = Arc::new(Semaphore::new(access.in_flight.max(1)));
         let object: Arc<str> = access.key.as_str().into();
-        let remote = Remote::new(access)?;
+        let remote = RemoteBucket::new(access)?;
         let asking = (Arc::clone(&remote), Arc::clone(&object));
         let asked = async move { read(&asking.0, &asking.1, want, limit, None).await };
         let found = runtime::wait(&remote.handle, asked)??;
-        let Some(Found { bytes, total, etag, .. }) = found else {
+        let Some(FetchedObject { bytes, total, etag, .. }) = found else {
             return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", remote.what("read", &object))));
         };
-        let start = if let Want::Last(_) = want { total - bytes.len() as u64 } else { 0 };
+        let start = if let GetRange::Last(_) = want { total - bytes.len() as u64 } else { 0 };
         Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, bytes)), turns })
     }
 
-    /// Bytes that were kept.
+    /// Returns bytes that were kept.
     fn stretch_at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
         let (start, bytes) = &*self.kept;
         let from = usize::try_from(from.checked_sub(*start)?).ok()?;
@@ -71,7 +71,7 @@ impl S3Source {
         bytes.get(from..to).map(<[u8]>::to_vec)
     }
 
-    /// Reads a stretch that lies within the object and is not empty.
+    /// Reads a range that lies within the object and is not empty.
     async fn get(self, from: u64, to: u64) -> Result<Vec<u8>> {
         if to - from <= PIECE {
             return Ok(self.piece(from, to).await?.into());
@@ -88,39 +88,46 @@ impl S3Source {
         out.resize((to - from) as usize, 0);
         while let Some(one) = asked.join_next().await {
             let (at, piece) =
-                one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))??;
+                one.map_err(|error| ErrorKind::Internal.context("a request was abandoned").caused_by(error))??;
             let at = (at - from) as usize;
             out[at..at + piece.len()].copy_from_slice(&piece);
         }
         Ok(out)
     }
 
-    /// Exactly these bytes, by one request.
+    /// Reads exactly these bytes in one request.
     async fn piece(&self, from: u64, to: u64) -> Result<Bytes> {
         let _turn = self.turns.acquire().await;
-        let found = read(&self.remote, &self.object, Want::Span(from, to - from), to - from, Some(&self.etag)).await?;
+        let found =
+            read(&self.remote, &self.object, GetRange::Span(from, to - from), to - from, Some(&self.etag)).await?;
         match found {
             Some(found) if found.bytes.len() as u64 == to - from && found.total == self.len => Ok(found.bytes),
-            // Of the same state there would be as many.
+            // In the same state there would be as many bytes.
             _ => Err(changed(&self.remote.what("read", &self.object))),
         }
     }
 }
 
-/// One request; `None`: there is no such object.
-async fn read(remote: &Remote, object: &str, want: Want, limit: u64, etag: Option<&str>) -> Result<Option<Found>> {
+/// Sends one request; `None`: the object does not exist.
+async fn read(
+    remote: &RemoteBucket,
+    object: &str,
+    want: GetRange,
+    limit: u64,
+    etag: Option<&str>,
+) -> Result<Option<FetchedObject>> {
     let what = || remote.what("read", object);
     let got = remote.get_of(object, want, limit, etag, &mut remote.deadline(0)).await;
     match got.map_err(|(failure, tries)| failure.into_error(&what(), tries))? {
         Ok(found) => Ok(Some(found)),
-        Err(Missed::Absent) => Ok(None),
-        Err(Missed::Changed) => Err(changed(&what())),
-        Err(Missed::TooLong(len)) => Err(too_long(&what(), len, limit)),
-        Err(Missed::Failed(failure)) => Err(failure.into_error(&what(), 1)),
+        Err(ReadMiss::Absent) => Ok(None),
+        Err(ReadMiss::Changed) => Err(changed(&what())),
+        Err(ReadMiss::TooLong(len)) => Err(too_long(&what(), len, limit)),
+        Err(ReadMiss::Failed(failure)) => Err(failure.into_error(&what(), 1)),
     }
 }
 
-/// The place, and nothing of who asks.
+/// Shows the location, without credentials.
 impl fmt::Debug for S3Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("S3Source").field("access", &self.remote.access).field("len", &self.len).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! [`Trust`]: whose certificates servers must have, where connections are encrypted.
+//! [`Trust`]: the certificates that servers of encrypted connections must have.
 
 use std::path::Path;
 
@@ -11,19 +11,19 @@ use rustls::pki_types::CertificateDer;
 
 use crate::access::Access;
 
-/// Whom to trust.
+/// The trusted certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// Nothing is encrypted, so the system's certificates are not read.
     Plain,
-    /// Those whom the system trusts.
+    /// Those of the system.
     System,
-    /// These only.
+    /// Only these.
     These(Vec<CertificateDer<'static>>),
 }
 
 impl Trust {
-    /// Whom to trust on the way to `access`.
+    /// Returns the certificates for `access`.
     ///
     /// # Errors
     /// `NC_ES3` if the file of certificates has none.
@@ -35,10 +35,10 @@ impl Trust {
         }
     }
 
-    /// The certificates, as connections want them.
+    /// Returns the certificates for connections.
     pub(crate) fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
-        // A server with another certificate is refused when the connection is made, and the error says so.
+        // A connection to a server with another certificate fails with a clear error.
         match self {
             Self::Plain => {}
             Self::System => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
@@ -47,7 +47,7 @@ impl Trust {
         roots
     }
 
-    /// The certificates, as the SDK wants them.
+    /// Returns the certificates for the SDK.
     ///
     /// # Errors
     /// `NC_ES3` if the SDK refuses them.
@@ -64,17 +64,16 @@ impl Trust {
     }
 }
 
-/// The certificates of a file that can be understood.
+/// Reads the valid certificates of a file.
 fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let found = rustls_native_certs::load_certs_from_paths(Some(path), None);
     let mut roots = RootCertStore::empty();
     let certificates: Vec<_> = found.certs.into_iter().filter(|der| roots.add(der.clone()).is_ok()).collect();
-    match certificates.is_empty() {
-        false => Ok(certificates),
-        true => {
-            let what = format!("{}: the file of certificates to trust has none, or cannot be read", path.display());
-            Err(ErrorKind::S3.context(what))
-        }
+    if certificates.is_empty() {
+        let what = format!("{}: the certificate file is unreadable or has no certificate", path.display());
+        Err(ErrorKind::S3.context(what))
+    } else {
+        Ok(certificates)
     }
 }
 

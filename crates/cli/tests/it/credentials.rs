@@ -249,9 +249,9 @@ fn an_unsigned_request_that_is_refused_is_told_as_such() {
     let unsigned = [keys[0], keys[1], ("AWS_NO_SIGN_REQUEST", "YES")];
     for (bucket, fragment, variables, part) in [
         ("bucket", "", &[][..], "unsigned: no credentials were found"),
-        ("bucket", "&aws.no_sign_request=true", &keys, "unsigned, as was asked for"),
-        ("bucket", "&aws.profile=no", &keys, "unsigned, as was asked for"),
-        ("bucket", "", &unsigned, "unsigned, as was asked for"),
+        ("bucket", "&aws.no_sign_request=true", &keys, "unsigned, as requested"),
+        ("bucket", "&aws.profile=no", &keys, "unsigned, as requested"),
+        ("bucket", "", &unsigned, "unsigned, as requested"),
         ("bucket", "&aws.no_sign_request=false", &unsigned, "InvalidToken"),
         ("public", "", &unsigned, ""),
         ("public", "&aws.no_sign_request=1", &keys, ""),

@@ -1,5 +1,4 @@
-//! Every kind of fault, by chance, in reads, writes and listings: what is answered is right or an error, and there is an
-//! answer in time.
+//! Random faults of every kind in reads, writes and listings. Every result is right or an error, and in time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -67,25 +66,25 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-/// How many rounds the tests make that need many.
+/// Number of rounds of the long tests.
 fn rounds(few: u64) -> u64 {
     std::env::var("NCZ_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(few)
 }
 
-/// Bytes of objects that are read as they come.
+/// Bytes of objects that are read as they arrive.
 const SHORT: usize = 3000;
-/// Of such as wait in the system until all of them came.
+/// Bytes of objects that wait in the system until complete.
 const LONG: usize = 100_000;
 
-/// The longest that one operation may take, however slow the machine.
+/// Longest time of one operation, even on a slow machine.
 const LONGEST: Duration = Duration::from_secs(60);
 
 fn map(server: &Server, fault: &Fault) -> S3Map {
     let mut access = access(server, "set");
-    access.patience.deadline = Duration::from_secs(20);
-    // What keeps a request waiting costs the time until it is given up.
+    access.retries.deadline = Duration::from_secs(20);
+    // A fault that delays a request costs its whole timeout.
     let slow = matches!(fault, Fault::Stall | Fault::StallBody);
-    access.patience.stall = Duration::from_millis(if slow { 50 } else { 5000 });
+    access.retries.stall = Duration::from_millis(if slow { 50 } else { 5000 });
     S3Map::open(access, true).unwrap()
 }
 
@@ -127,7 +126,7 @@ impl ReadJob for Job<'_> {
     }
 }
 
-/// Every state that an object has had.
+/// Returns every state that an object has had.
 fn states(number: usize, len: usize, fault: &Fault, now: &[u8]) -> Vec<Vec<u8>> {
     let mut states = vec![content(number, len)];
     while matches!(fault, Fault::Replaced | Fault::Grown) && states.last().unwrap() != now && states.len() < 100 {
@@ -196,7 +195,7 @@ fn reads_of(len: usize) {
     assert!(right * 2 > all, "{right} of {all}");
 }
 
-/// Whether a read came through; what did must be right.
+/// Whether a read succeeded; then its result must be right.
 fn check(found: &Answer, (number, len): (usize, usize), ranges: &Ranges, fault: &Fault, now: &[u8]) -> bool {
     match found {
         Ok(Some(bytes)) => {
@@ -240,7 +239,7 @@ fn writes() {
                     }
                     Err(_) => assert!(there == new || there == old || meddles, "{fault:?} {seed}: a part was written"),
                 }
-                // Nobody else writes: who is first stays first.
+                // There is no other writer, so the first write stays.
                 let name = key(&format!("q/{number}"));
                 let written = map.write_if(&name, &new, Precondition::Absent);
                 let there = server.get("bucket", &format!("set/{name}"));
@@ -253,7 +252,7 @@ fn writes() {
                             "{fault:?} {seed}: a write is done, and was not"
                         );
                     }
-                    // A server that says so is believed: whoever lost looks again.
+                    // A server that reports a lost race is believed. The loser reads again.
                     Ok(WriteOutcome::Conflict) => {
                         assert!(matches!(fault, Fault::Status(412, _)), "{fault:?} {seed}: lost to nobody");
                         assert!(there.is_none_or(|there| there == new), "{fault:?} {seed}");

@@ -6,15 +6,15 @@ use std::time::Duration;
 use nczarr_zmap_s3::{Access, S3Map};
 use s3_server::Server;
 
-/// What the map is told in place of the process's environment.
+/// The environment variables for the map.
 pub const KEYS: &[(&str, &str)] = &[("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")];
 
-/// The way to a dataset of a server, with quick pauses.
+/// Access to a dataset of a server, with short pauses.
 pub fn access(server: &Server, name: &str) -> Access {
     access_as(&format!("{}/bucket/{name}#mode=s3", server.url()), KEYS)
 }
 
-/// The way to a URL, in an environment of its own.
+/// Access to a URL, with its own environment.
 pub fn access_as(url: &str, variables: &[(&str, &str)]) -> Access {
     let target = nczarr_url_infer::parse(url).unwrap();
     let mut access = Access::with_variables(&target, &|name| {
@@ -25,18 +25,18 @@ pub fn access_as(url: &str, variables: &[(&str, &str)]) -> Access {
         })
     })
     .unwrap();
-    access.patience.pause = Duration::from_millis(1);
+    access.retries.pause = Duration::from_millis(1);
     access
 }
 
-/// A dataset nobody else has.
+/// Makes a new dataset.
 pub fn new(server: &Server) -> S3Map {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("set{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     S3Map::open(access(server, &name), true).unwrap()
 }
 
-/// A URL that says everything, so that the environment of this process does not matter.
+/// A URL with all settings, independent of the environment.
 pub fn url(server: &Server, name: &str, modes: &str) -> String {
     format!("http://key:secret@{}/bucket/{name}#mode={modes},s3", server.host())
 }

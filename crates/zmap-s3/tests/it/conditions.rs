@@ -1,7 +1,7 @@
-//! Servers whose conditional writes do not keep writers apart: refused before anything is written, unless the caller promises
-//! to be alone.
+//! Servers whose conditional writes do not separate writers. Writing is refused unless the caller promises to
+//! be alone.
 //!
-//! `NCZ_S3_UNCONDITIONAL` may name another server without conditional writes, with its keys: `http://id:secret@host:port`.
+//! `NCZ_S3_UNCONDITIONAL` may name another such server with its keys: `http://id:secret@host:port`.
 
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 use s3_server::{Config, Fault, Op, Rule, Server};
@@ -19,7 +19,7 @@ const KINDS: [(&str, &[u64]); 7] = [
     ("zarr,v3", &[20]),
 ];
 
-/// A server that leaves conditions aside.
+/// Makes a server that ignores conditions.
 fn careless() -> Server {
     let server = Server::start(Config::default());
     server.fault(Rule::new(Fault::Unconditional));
@@ -69,11 +69,12 @@ fn one_who_is_alone_writes_every_kind_of_store() {
             assert!(is_empty(&at), "{kind} {by}");
         }
         let by_url = number % 2 == 0;
-        match by_url {
-            true => create(&CreateOptions::new(), &format!("{at}&exclusive=true"), shards).unwrap(),
-            false => create(&CreateOptions::new().exclusive(true), &at, shards).unwrap(),
+        if by_url {
+            create(&CreateOptions::new(), &format!("{at}&exclusive=true"), shards).unwrap()
+        } else {
+            create(&CreateOptions::new().exclusive(true), &at, shards).unwrap()
         }
-        // Changing it is the same.
+        // Changes are refused too.
         let error = nczarr::append(&at).and_then(|file| {
             file.put_attribute("more", 1i32)?;
             file.close()
@@ -101,8 +102,8 @@ fn one_who_is_alone_writes_every_kind_of_store() {
     assert!(elsewhere.is_some() || own.counts().of(Op::PutIf) > 0);
 }
 
-/// One after the other loses as it should. Of several at once more than one wins: the last of the race, of `If-None-Match`
-/// or of `If-Match`.
+/// Sequential writers are refused as they should be. Of concurrent ones several win: with `If-None-Match` or
+/// with `If-Match`.
 #[test]
 fn a_server_whose_conditions_are_not_atomic_is_found_out() {
     for before in [8, 20] {
@@ -123,7 +124,7 @@ fn a_server_whose_conditions_are_not_atomic_is_found_out() {
     }
 }
 
-/// A server that says that it has no such thing is one as well.
+/// A server that reports conditions as unimplemented is detected too.
 #[test]
 fn a_server_that_refuses_conditions_is_found_out() {
     let server = Server::start(Config::default());
@@ -135,7 +136,7 @@ fn a_server_that_refuses_conditions_is_found_out() {
     create(&CreateOptions::new().exclusive(true), &at, &[]).unwrap();
 }
 
-/// The probe is two rounds for all that is written then, and leaves nothing behind.
+/// The probe takes two rounds for all later writes, and leaves nothing behind.
 #[test]
 fn finding_out_takes_two_rounds_and_leaves_nothing() {
     let server = Server::start(Config::default());

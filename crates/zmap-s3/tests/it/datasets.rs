@@ -1,4 +1,4 @@
-//! Datasets through the facade, with their requests counted.
+//! Datasets through the facade, with request counts.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use s3_server::{Config, Fault, Op, Rule, Server};
 
 use crate::common::url;
 
-/// A variable of `chunks` chunks of 100 floats, and what is in it.
+/// Writes a variable of `chunks` chunks of 100 floats, and returns its values.
 fn write(at: &str, chunks: u64) -> Vec<f32> {
     let values: Vec<f32> = (0..chunks * 100).map(|i| i as f32 * 0.5).collect();
     let file = nczarr::create(at).unwrap();
@@ -78,7 +78,7 @@ fn one_element_of_a_dataset_nobody_has_open() {
     assert_eq!((counts.total(), counts.of(Op::Get)), (1, 1));
 }
 
-/// Puts a dataset of `count` variables in ten groups, and a few in the root, into the bucket.
+/// Writes a dataset of `count` variables in ten groups, and a few in the root.
 fn write_many(at: &str, count: usize) {
     let file = nczarr::create(at).unwrap();
     file.add_dimension("x", 4).unwrap();
@@ -96,7 +96,7 @@ fn is_document(key: &str) -> bool {
     [".zarray", ".zattrs", ".zgroup", "zarr.json"].contains(&key.rsplit('/').next().unwrap())
 }
 
-/// Every variable has the attribute it was given.
+/// Checks that every variable has its attribute.
 fn check_many(file: &nczarr::File, count: usize) {
     let model = file.model();
     assert_eq!(model.vars().count(), count);
@@ -113,8 +113,8 @@ fn opening_asks_in_as_few_requests_as_it_can() {
     let server = Server::start(Config::default());
     const MANY: usize = 200;
     let mut before = "";
-    // Of the root five documents (all markers, where no mode tells the format) and the list; then all other documents there
-    // are, at once. A dataset with consolidated metadata is opened with what was asked of the root, or with that alone.
+    // Five documents of the root (all markers, if no mode names the format) and the list; then all other
+    // documents at once. Consolidated metadata need only the first requests.
     for (written, opened, root, others, lists) in [
         ("zarr,consolidated", "zarr,v2,consolidated", 1, false, 0),
         ("zarr,consolidated", "zarr,consolidated", 2, false, 0),
@@ -156,7 +156,7 @@ fn opening_asks_in_as_few_requests_as_it_can() {
     }
 }
 
-/// A dataset of more objects than a page of a listing holds is not listed to its end.
+/// A dataset of more objects than fit in a listing page is not listed completely.
 #[test]
 fn many_chunks_are_not_listed() {
     let server = Server::start(Config::default().page(30));
@@ -174,7 +174,7 @@ fn many_chunks_are_not_listed() {
     }
 }
 
-/// Who may read and not list opens what needs no list.
+/// Opening without the right to list objects.
 #[test]
 fn without_the_right_to_list() {
     let server = Server::start(Config::default());
@@ -193,8 +193,8 @@ fn without_the_right_to_list() {
     }
 }
 
-/// An element of a dataset that nobody has open: the array's document and the chunk, and nothing else, where the fragment
-/// tells which Zarr it is.
+/// Reading one element of a dataset that is not open takes only the array's document and the chunk, if the
+/// fragment names the Zarr format.
 #[test]
 fn one_element_cold() {
     let server = Server::start(Config::default());
@@ -218,13 +218,13 @@ fn one_element_cold() {
         let counts = server.counts();
         println!("{written} opened as {opened}: {} requests", counts.total());
         assert_eq!((counts.total(), counts.of(Op::Get)), (requests, requests), "{written} opened as {opened}");
-        // What was left out is there when it is asked for.
+        // Skipped metadata are read on demand.
         assert_eq!(v.get_unpacked::<f64>(333).unwrap()[0], 2.0 * f64::from(values[333]));
         let whole = v.complete().unwrap();
         assert_eq!(whole.attribute("scale_factor").unwrap().number(), Some(2.0));
         assert_eq!(whole.dimensions()[0].name(), "x");
         assert_eq!(whole.shape().unwrap(), v.shape().unwrap());
-        // What is not there is told as what it is, and what cannot be asked too.
+        // Absence and refusal have their own errors.
         let error = nczarr::OpenOptions::new().open_data(&opened_at, "w").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotVar, "{error}");
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::Get).key("v/.zarray"));
@@ -239,7 +239,7 @@ fn one_element_cold() {
     }
 }
 
-/// A variable alone is opened with what is read of the way to it, all at once.
+/// Opening a single variable reads its documents, and those of its groups, at once.
 #[test]
 fn one_variable_far_away() {
     let server = Server::start(Config::default());
@@ -263,7 +263,7 @@ fn one_variable_far_away() {
     }
 }
 
-/// What S3 has no keys for is refused before anything of it is written.
+/// Names whose keys exceed S3's limit are refused before anything is written.
 #[test]
 fn names_too_long_for_a_key_are_refused_when_they_are_defined() {
     let server = Server::start(Config::default());
@@ -273,7 +273,7 @@ fn names_too_long_for_a_key_are_refused_when_they_are_defined() {
     let outer = file.add_group(&"o".repeat(250)).unwrap();
     let middle = outer.add_group(&"m".repeat(250)).unwrap();
     let inner = middle.add_group(&"i".repeat(250)).unwrap();
-    // In all 1024 bytes: those of `dir/x/` and of the groups above are 759, and 64 are kept for what is below.
+    // Of 1024 bytes, `dir/x/` and the groups above take 759, and 64 are reserved for keys below.
     inner.add_variable::<f32>(&"v".repeat(201), &["x"]).unwrap().put(&[1.5f32; 4], ..).unwrap();
     for refused in [
         inner.add_variable::<f32>(&"w".repeat(202), &["x"]).err(),

@@ -1,4 +1,4 @@
-//! The configured time bounds a whole operation: all its requests, tries and pauses, heads and bodies.
+//! The configured time limits a whole operation: all requests, retries and pauses, heads and bodies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +13,9 @@ use s3_server::{Config, Fault, Rule, Server, content};
 
 use crate::common::{KEYS, access_as, key};
 
-/// The time that the rc file sets.
+/// The time in the rc file.
 const TIME: Duration = Duration::from_secs(2);
-/// An operation that takes longer ignores it, however slow the machine.
+/// An operation that takes longer ignores the time, even on a slow machine.
 const LONGEST: Duration = Duration::from_secs(9);
 
 type Operation = (&'static str, fn(&Access) -> Result<()>);
@@ -34,7 +34,7 @@ fn in_parts(access: &Access) -> S3Map {
     map(&access)
 }
 
-/// Operations of one request, unless a try fails.
+/// Operations of one request, unless an attempt fails.
 const SIMPLE: &[Operation] = &[
     ("read", |access| read(access, ByteRange::ALL)),
     ("read a range", |access| read(access, ByteRange::new(1, 5))),
@@ -98,7 +98,7 @@ impl ReadJob for Job {
     }
 }
 
-/// A server with one object, and the way to the place named, with a short time.
+/// Starts a server with one object, and returns access to a dataset with a short time.
 fn begin(config: Config, len: usize, rc: &str, place: &str) -> (Server, Access) {
     let server = Server::start(config);
     server.put("bucket", "set/k", content(1, len));
@@ -113,8 +113,8 @@ fn no_operation_outlives_the_configured_time() {
     let rc = folder.path().join("rc");
     std::fs::write(&rc, format!("HTTP.TIMEOUT={}\n", TIME.as_secs())).unwrap();
     let rc = rc.to_str().unwrap();
-    // A server that is silent from some request on, one that sends a head and no body, one that stops in the body, and one
-    // that drips. A short body waits in the system, a longer one is read as it comes.
+    // A server that falls silent, one that sends only a head, one that stops in the body, and one that drips.
+    // A short body waits in the system; a longer one is read as it arrives.
     let dripping = || Config::default().pause(TIME * 2 / 3);
     let mut cases: Vec<(Operation, Fault, u64, usize, Config)> = Vec::new();
     for &operation in SIMPLE {
@@ -150,7 +150,7 @@ fn no_operation_outlives_the_configured_time() {
     });
 }
 
-/// Each request is answered in time, and all of them together are not.
+/// Each request is answered in time, but all together are not.
 #[test]
 fn several_slow_requests_have_one_time_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -163,13 +163,13 @@ fn several_slow_requests_have_one_time_together() {
                 let (_server, access) = begin(Config::default().latency(TIME * 3 / 4), 50, rc, "set");
                 let done = operation.1(&access);
                 let error = done.expect_err(operation.0).to_string();
-                assert!(error.contains("not done within 2 s") || error.contains("no answer within"), "{error}");
+                assert!(error.contains("timed out after 2 s") || error.contains("no response within"), "{error}");
             });
         }
     });
 }
 
-/// Without a configured time, one that is large may take longer than the deadline, as long as bytes come.
+/// Without a configured time, a large operation may exceed the deadline while bytes arrive.
 #[test]
 fn bytes_that_come_extend_the_default_deadline() {
     let server = Server::start(Config::default().pause(Duration::from_millis(100)));
@@ -177,12 +177,12 @@ fn bytes_that_come_extend_the_default_deadline() {
     server.put("bucket", "set/k", whole.clone());
     server.fault(Rule::new(Fault::Drip));
     let mut access = crate::common::access(&server, "set");
-    access.patience.deadline = Duration::from_millis(400);
+    access.retries.deadline = Duration::from_millis(400);
     let mut bytes = Vec::new();
     assert!(map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap() && bytes == whole);
-    access.patience.stretch = false;
+    access.retries.stretch = false;
     let error = map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap_err().to_string();
-    assert!(error.contains("not done within 0.4 s") && error.contains("bytes came"), "{error}");
+    assert!(error.contains("timed out after 0.4 s") && error.contains("bytes arrived"), "{error}");
 }
 
 /// The error at the deadline names the last failure.
@@ -192,7 +192,7 @@ fn the_failure_before_the_end_is_told() {
     server.fault(Rule::new(Fault::Status(503, "SlowDown")).times(1));
     server.fault(Rule::new(Fault::Stall));
     let mut access = crate::common::access(&server, "set");
-    access.patience.deadline = Duration::from_millis(500);
+    access.retries.deadline = Duration::from_millis(500);
     let map = Arc::new(map(&access));
     for error in [map.read(&key("k"), ByteRange::ALL, &mut Vec::new()).unwrap_err(), {
         server.no_faults();
@@ -201,6 +201,6 @@ fn the_failure_before_the_end_is_told() {
         map.list(&Key::root()).unwrap_err()
     }] {
         let error = error.to_string();
-        assert!(error.contains("SlowDown") && error.contains("not done within 0.5 s"), "{error}");
+        assert!(error.contains("SlowDown") && error.contains("timed out after 0.5 s"), "{error}");
     }
 }

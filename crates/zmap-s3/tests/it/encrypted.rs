@@ -1,6 +1,7 @@
-//! Over TLS: a server with a certificate of the tests' own (`trust`), which a process trusts that is told of it.
+//! TLS: a server with the tests' own certificate (`trust`), in a process that trusts it.
 //!
-//! Whom a process trusts is read once, from its environment: so each case is this test in another process.
+//! A process reads its trusted certificates once, from the environment. So each case runs this test in
+//! another process.
 
 use std::net::TcpListener as StdListener;
 use std::process::Command;
@@ -19,10 +20,10 @@ const AT: &str = "NCZ_S3_ENCRYPTED_AT";
 const WHAT: &str = "NCZ_S3_ENCRYPTED_WHAT";
 const TRUSTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/trust/certificate.pem");
 const ANOTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/trust/another.pem");
-/// Chunks of 80 kB, which may be kept back until all of them came, and one of 2.4 MB, which may not.
+/// Chunks of 80 kB, which may wait in the system, and one of 2.4 MB, which may not.
 const SHAPES: [(&str, u64, u64); 2] = [("short", 300_000, 10_000), ("long", 300_000, 300_000)];
 
-/// Decrypts what comes for a server, until the test ends; where it listens.
+/// Decrypts connections for a server until the test ends. Returns the address.
 fn in_front_of(host: String) -> String {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("trust/certificate.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("trust/key.pem")).unwrap();
@@ -40,7 +41,7 @@ fn in_front_of(host: String) -> String {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, host) = (acceptor.clone(), host.clone());
                 tokio::spawn(async move {
-                    // Who does not trust us hangs up.
+                    // A client that does not trust the certificate closes the connection.
                     let Ok(mut inside) = acceptor.accept(stream).await else { return };
                     let mut server = TcpStream::connect(host).await.unwrap();
                     let _ = copy_bidirectional(&mut inside, &mut server).await;
@@ -66,7 +67,7 @@ fn write(at: &str) -> nczarr::Result<()> {
     file.close()
 }
 
-/// All of it, and elements.
+/// Reads everything, and single elements.
 fn read(at: &str) -> nczarr::Result<()> {
     let file = nczarr::open(at)?;
     for (name, len, _) in SHAPES {
@@ -80,7 +81,7 @@ fn read(at: &str) -> nczarr::Result<()> {
     Ok(())
 }
 
-/// Does something in a process that trusts the certificates of a file.
+/// Runs a step in a process that trusts the certificates of a file.
 fn in_a_process(what: &str, at: &str, trusted: &str) {
     in_a_process_with(what, at, &[("SSL_CERT_FILE", trusted)]);
 }
@@ -94,7 +95,7 @@ fn in_a_process_with(what: &str, at: &str, variables: &[(&str, &str)]) {
     assert!(done.status.success(), "{what}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// What the other process does.
+/// The step in the other process.
 fn work(what: &str, at: &str) {
     match what {
         "write" => write(at).unwrap(),
@@ -120,10 +121,10 @@ fn what_is_written_comes_back() {
     assert!(server.keys("bucket").is_empty() && server.counts().total() == 0, "not even asked");
     in_a_process("write", &at, TRUSTED);
     in_a_process("read", &at, TRUSTED);
-    // Certificates of the variable count in place of the system's.
+    // The certificates of the variable replace the system's.
     in_a_process_with("read", &at, &[("SSL_CERT_FILE", ANOTHER), ("AWS_CA_BUNDLE", TRUSTED)]);
     in_a_process_with("not trust", &at, &[("SSL_CERT_FILE", TRUSTED), ("AWS_CA_BUNDLE", ANOTHER)]);
-    // What ends early is asked for once more.
+    // A body that ends early is requested once more.
     for fault in [Fault::CutBody, Fault::ResetBody, Fault::Reset, Fault::Close] {
         server.clear_log();
         in_a_process("read", &at, TRUSTED);

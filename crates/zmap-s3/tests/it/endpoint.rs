@@ -1,4 +1,4 @@
-//! A map with whatever server is named: another's, by `NCZ_S3_ENDPOINT`, else the one in this process.
+//! A map of any server: the one in `NCZ_S3_ENDPOINT`, else the one in this process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use s3_server::{Config, Server};
 
 use crate::common::{KEYS, access_as, key};
 
-/// The address of the server.
+/// Returns the address of the server.
 fn endpoint(own: &Server) -> String {
     std::env::var("NCZ_S3_ENDPOINT").unwrap_or_else(|_| own.url())
 }
@@ -38,7 +38,7 @@ fn parts_on_the_server_that_is_named() {
     let mut found = Vec::new();
     map.write(&name, &first).unwrap();
     assert!(map.read(&name, ByteRange::ALL, &mut found).unwrap() && found == first);
-    // Servers that know no conditions here are left alone.
+    // Servers without conditions skip this part.
     match map.write_if(&name, &second, Precondition::Absent) {
         Ok(written) => {
             assert!(matches!(written, WriteOutcome::Conflict));

@@ -1,4 +1,4 @@
-//! The map against the S3 server in this process: the guarantees of a map, requests counted, secrets looked for.
+//! The map with the S3 server in this process: guarantees of a map, request counts, leaked secrets.
 
 mod campaign;
 mod common;

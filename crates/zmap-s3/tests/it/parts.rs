@@ -1,4 +1,4 @@
-//! Large objects, in parts: how many requests, under faults, and against whoever writes too.
+//! Large objects in parts: request counts, faults, and concurrent writers.
 
 use nczarr_dispatch::{Precondition, WriteOutcome, ZMap as _};
 use nczarr_zmap_s3::S3Map;
@@ -6,14 +6,14 @@ use s3_server::{Config, Fault, Op, Rule, Server, content};
 
 use crate::common::{access, key};
 
-/// What is larger than this goes in parts of this size.
+/// Objects larger than this are uploaded in parts of this size.
 const ABOVE: u64 = 10_000;
 const PART: u64 = 4_000;
 
 fn map(server: &Server) -> S3Map {
     let mut access = access(server, "set");
     (access.multipart_above, access.part) = (ABOVE, PART);
-    access.patience.stall = std::time::Duration::from_millis(500);
+    access.retries.stall = std::time::Duration::from_millis(500);
     S3Map::open(access, true).unwrap()
 }
 
@@ -46,12 +46,12 @@ fn conditions_hold_for_parts_too() {
     };
     assert!(matches!(map.write_if(&name, &second, Precondition::Absent).unwrap(), WriteOutcome::Conflict));
     assert!(matches!(map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(), WriteOutcome::Done(_)));
-    // That was the state before.
+    // That version is outdated.
     assert!(matches!(map.write_if(&name, &third, Precondition::Unchanged(&version)).unwrap(), WriteOutcome::Conflict));
     assert!(server.get("bucket", "set/big").unwrap() == second);
     assert_eq!(server.uploads(), 0, "what is lost is taken back");
     assert_eq!(server.keys("bucket"), ["set/big"], "nothing is left of finding out");
-    // A server that leaves the condition aside is found out before anything is lost.
+    // A server that ignores the condition is detected before data are lost.
     let careless = Server::start(Config::default());
     careless.put("bucket", "set/big", first.clone());
     careless.fault(Rule::new(Fault::Unconditional).on(Op::UploadEnd));
@@ -85,17 +85,18 @@ fn a_part_is_tried_again_and_what_fails_is_taken_back() {
             let server = Server::start(Config::default());
             let map = map(&server);
             let name = key("big");
-            // Whether the server heeds conditions is found out before.
+            // The server is probed before the upload.
             assert!(matches!(map.write_if(&key("other"), &new, Precondition::Absent).unwrap(), WriteOutcome::Done(_)));
             map.write(&name, &old).unwrap();
             let mut bytes = Vec::new();
             let version = map.read_versioned(&name, 1000, &mut bytes).unwrap().expect("it is there");
             server.fault(Rule::new(fault.clone()).on(op).times(times));
-            let written = match conditional {
-                true => map.write_if(&name, &new, Precondition::Unchanged(&version)).map(|written| {
+            let written = if conditional {
+                map.write_if(&name, &new, Precondition::Unchanged(&version)).map(|written| {
                     assert!(matches!(written, WriteOutcome::Done(_)), "{op:?} {fault:?}: lost to nobody");
-                }),
-                false => map.write(&name, &new),
+                })
+            } else {
+                map.write(&name, &new)
             };
             assert_eq!(written.is_ok(), done, "{op:?} {fault:?} {conditional}: {written:?}");
             let there = server.get("bucket", "set/big").unwrap();

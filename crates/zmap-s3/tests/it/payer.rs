@@ -1,4 +1,4 @@
-//! Where the requester pays, every request says so.
+//! With requester pays, every request has the header.
 
 use nczarr_dispatch::{ByteRange, Key, Precondition, ZMap as _};
 use nczarr_zmap_s3::{Access, S3Map};
@@ -6,7 +6,7 @@ use s3_server::{Config, Op, Server, content};
 
 use crate::common::{KEYS, access_as, key};
 
-/// All kinds of requests.
+/// Runs all kinds of requests.
 fn everything(mut access: Access) {
     (access.multipart_above, access.part) = (1000, 400);
     let map = S3Map::open(access, true).unwrap();

@@ -1,4 +1,4 @@
-//! Requests go through the proxy that the environment names, also to buckets that are a part of a host's name.
+//! Requests use the proxy of the environment, also for buckets in the host name.
 
 use nczarr_dispatch::{ByteRange, Key, Precondition, ZMap as _};
 use nczarr_zmap_s3::S3Map;
@@ -11,7 +11,7 @@ fn every_request_goes_through_the_proxy() {
     let server = Server::start(Config::default());
     let proxy = Proxy::start(Some(server.host()));
     let at = format!("http://me:HUSH@{}", proxy.host());
-    // No such hosts are asked for: the proxy knows where they are.
+    // These hosts do not exist; only the proxy resolves them.
     for (url, host) in [
         ("http://s3.invalid:81/bucket/set#mode=s3", "s3.invalid:81/bucket/set/"),
         ("http://s3.invalid/bucket/set#mode=s3&aws.addressing_style=virtual", "bucket.s3.invalid/set/"),
@@ -39,9 +39,9 @@ fn every_request_goes_through_the_proxy() {
     let variables = [KEYS, &[("http_proxy", at.as_str()), ("no_proxy", "127.0.0.1")]].concat();
     S3Map::open(access_as(&url, &variables), true).unwrap().write(&key("a"), b"1").unwrap();
     assert_eq!(proxy.log().len(), requests);
-    // Encrypted requests go through a tunnel.
+    // Encrypted requests use a tunnel.
     let mut access = access_as("https://s3.invalid/bucket/set#mode=s3", &[KEYS, &[("https_proxy", &at)]].concat());
-    access.patience.tries = 1;
+    access.retries.tries = 1;
     let map = S3Map::open(access, true).unwrap();
     for error in
         [map.read(&key("a"), ByteRange::ALL, &mut Vec::new()).unwrap_err(), map.write(&key("a"), b"1").unwrap_err()]

@@ -1,4 +1,4 @@
-//! Credentials appear nowhere: in no log at any level, no error, no `Debug`; and go to nobody who was not meant.
+//! Credentials appear in no log at any level, no error, no `Debug` output, and go to no other server.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ impl Write for Log {
     }
 }
 
-/// Each begins so, and is found by that.
+/// The prefix by which planted secrets are found.
 const PLANTED: &str = "HUSHHUSH";
 
 #[test]
@@ -55,7 +55,7 @@ fn planted_secrets_are_nowhere() {
         ("AWS_SESSION_TOKEN", "HUSHHUSHtoken"),
     ];
     let mut said = String::new();
-    // Those who are let in, and those who are not.
+    // Valid and invalid keys.
     for keys in [("HUSHHUSHid", "HUSHHUSHsecret"), ("other", "other")] {
         let token = (keys.0 != "other").then_some("HUSHHUSHtoken");
         let server = Server::start(Config::default().keys(keys.0, keys.1, token));
@@ -106,7 +106,7 @@ fn nobody_is_followed_elsewhere() {
         let map = S3Map::open(crate::common::access(&server, "x"), true).unwrap();
         let key = crate::common::key("k");
         let error = map.read(&key, ByteRange::ALL, &mut Vec::new()).unwrap_err();
-        // Where the bucket is, is told.
+        // The error states the region of the bucket.
         assert!(error.to_string().contains("aws.region=eu-north-1"), "{status}: {error}");
         map.write(&key, b"1").unwrap_err();
         map.list(&nczarr_dispatch::Key::root()).unwrap_err();

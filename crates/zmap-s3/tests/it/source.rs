@@ -1,4 +1,4 @@
-//! One object by ranges, and datasets that are one object, with their requests counted.
+//! One object by ranges, and datasets that are one object, with request counts.
 
 use std::path::Path;
 
@@ -14,11 +14,13 @@ fn an_object_is_read_in_parts() {
     let server = Server::start(Config::default());
     let all = content(1, 20_000_000);
     server.put("bucket", "f", all.clone());
-    for (part, at_hand) in [(InitialRead::Head(1000), 0..1000), (InitialRead::Tail(1000), 19_999_000..20_000_000)] {
+    for (part, prefetched_range) in
+        [(InitialRead::Head(1000), 0..1000), (InitialRead::Tail(1000), 19_999_000..20_000_000)]
+    {
         server.clear_log();
         let source = S3Source::open(access(&server, "f"), part).unwrap();
         assert_eq!(source.len(), 20_000_000);
-        assert_eq!(source.read(ByteRange::new(at_hand.start as u64, 1000)).unwrap(), all[at_hand]);
+        assert_eq!(source.read(ByteRange::new(prefetched_range.start as u64, 1000)).unwrap(), all[prefetched_range]);
         assert_eq!(server.counts().total(), 1);
         for (at, len, requests) in [(5_000u64, 10u64, 1), (999, 19_000_001, 3), (19_999_999, 50, 1), (20_000_000, 5, 0)]
         {
@@ -43,7 +45,7 @@ fn an_object_that_changes_is_an_error() {
         server.put("bucket", "f", content(1, 20_000_000));
         let source = S3Source::open(access(&server, "f"), InitialRead::Head(1000)).unwrap();
         server.fault(Rule::new(fault.clone()).after(1).times(1));
-        // It is another one from the second of three pieces on, and stays it.
+        // The object changes from the second of three requests on.
         for range in [ByteRange::new(2000, 18_000_000), ByteRange::new(50_000, 10)] {
             let error = source.read(range).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{fault:?}: {error}");
@@ -60,7 +62,7 @@ fn one_object_by_every_kind_of_fault() {
         let server = Server::start(Config::default());
         server.put("bucket", "f", all.clone());
         let mut access = access(&server, "f");
-        access.patience.stall = std::time::Duration::from_millis(300);
+        access.retries.stall = std::time::Duration::from_millis(300);
         let source = S3Source::open(access, InitialRead::Tail(1000)).unwrap();
         server.fault(Rule::new(fault.clone()).chance(1, 300));
         for at in (0..39_000).step_by(3_000) {
@@ -88,7 +90,7 @@ fn make(at: &str) -> Result<Vec<i32>> {
     Ok(values)
 }
 
-/// What reading all of `v` of a file of a folder as an object asks for: opening, then reading.
+/// Counts the requests of opening and reading all of `v` of a file, stored as an object.
 fn requests(path: &Path, name: &str, form: fn(&Server, &str) -> String, values: &[i32]) -> (u64, u64) {
     let server = Server::start(Config::default());
     server.put("bucket", &format!("dir/{name}"), std::fs::read(path).unwrap());

@@ -1,4 +1,4 @@
-//! What every map guarantees.
+//! The conformance suite for maps.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::common::{access, new};
 
 #[test]
 fn a_map_like_any_other() {
-    // Small pages: listings have many.
+    // Small pages, so listings have many.
     let server = Server::start(Config::default().page(7));
     nczarr_conformance::check_map(&|| Arc::new(new(&server))).unwrap();
 }

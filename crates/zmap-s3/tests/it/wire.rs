@@ -1,4 +1,4 @@
-//! What servers may say in other words, on connections that stay or do not: word by word.
+//! Unusual responses, on connections that stay open or close.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,10 +11,10 @@ use nczarr_zmap_s3::S3Map;
 
 use crate::common::{KEYS, access_as, key};
 
-/// What is answered to which request of all, and whether the connection ends then.
+/// The response to each request, and whether the connection then closes.
 type Script = dyn Fn(usize) -> (Vec<u8>, bool) + Send + Sync;
 
-/// A server that says what it is told to, and how many connections it has had.
+/// A server with scripted responses that counts its connections.
 struct Scripted {
     map: S3Map,
     connections: Arc<AtomicUsize>,
@@ -22,11 +22,11 @@ struct Scripted {
 
 impl Scripted {
     fn new(script: impl Fn(usize) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
-        // What is not answered at once is not answered.
+        // A response that is late is missing.
         Self::tried(1, script)
     }
 
-    /// As [`Scripted::new`], asked so many times at most.
+    /// As [`Scripted::new`], with a limit of attempts.
     fn tried(tries: u32, script: impl Fn(usize) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/bucket/set#mode=s3", listener.local_addr().unwrap());
@@ -41,7 +41,7 @@ impl Scripted {
             }
         });
         let mut access = access_as(&url, KEYS);
-        access.patience.tries = tries;
+        access.retries.tries = tries;
         Self { map: S3Map::open(access, false).unwrap(), connections }
     }
 
@@ -59,7 +59,7 @@ impl Scripted {
 fn speak(mut stream: &TcpStream, script: &Script, asked: &AtomicUsize) {
     let mut lines = BufReader::new(stream).lines();
     loop {
-        // A request is over with an empty line.
+        // An empty line ends a request.
         let mut some = 0;
         loop {
             match lines.next() {
@@ -87,7 +87,7 @@ fn connections_are_used_as_long_as_they_stay() {
         ("HTTP/1.1 200 OK", "connection: Close\r\nContent-Length: 4", false, 4),
         ("HTTP/1.0 200 OK", length, false, 4),
         ("HTTP/1.0 200 OK", "Connection: keep-alive\r\nContent-Length: 4", false, 1),
-        // It is closed without a word: the request goes out once more.
+        // The connection closes without a response, so the request is repeated.
         ("HTTP/1.1 200 OK", length, true, 4),
     ] {
         let server = Scripted::new(move |_| (answer(start, fields, "body"), ends));
@@ -108,7 +108,7 @@ fn what_comes_before_an_answer_is_none() {
     }
     assert_eq!(server.connections(), 1);
     let server = Scripted::new(|_| (b"HTTP/1.1 100 Continue\r\n\r\n".repeat(1000), false));
-    assert!(server.read().unwrap_err().contains("no answer"));
+    assert!(server.read().unwrap_err().contains("no response"));
 }
 
 #[test]

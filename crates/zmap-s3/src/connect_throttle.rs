@@ -1,32 +1,31 @@
-//! [`Pace`]: connections are made in bursts that the queue of a server can hold.
+//! [`ConnectThrottle`]: makes connections in bursts that fit in a server's accept queue.
 //!
-//! What was connected waits in a queue of the server's system until the server takes it: 128 places with many servers. Is it
-//! full, the system drops what comes, and the one who asks tries again after a second. So after some connections the next
-//! waits a moment, in which the server runs; nobody waits for an answer.
+//! The queue has 128 places on many servers. If it is full, the system drops connection requests, and the
+//! client repeats them after a second. So after some connections the next one waits a moment.
 
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-/// So many connections one after another.
+/// Connections of one burst.
 const BURST: u32 = 64;
-/// So long a server has for them: what a timer can tell apart.
+/// Pause after a burst, which is the shortest that timers can measure.
 const REST: Duration = Duration::from_millis(1);
 
-/// Who may connect next.
+/// The current burst.
 #[derive(Debug, Default)]
-pub(crate) struct Pace(Mutex<Option<Burst>>);
+pub(crate) struct ConnectThrottle(Mutex<Option<Burst>>);
 
-/// Connections between which there was no rest.
+/// Connections made without a pause.
 #[derive(Debug)]
 struct Burst {
     last: Instant,
     made: u32,
 }
 
-impl Pace {
-    /// Waits for its turn to make one connection.
+impl ConnectThrottle {
+    /// Waits until one more connection may be made.
     pub(crate) async fn turn(&self) {
         let mut burst = self.0.lock().await;
         let made = match burst.as_ref() {
@@ -53,7 +52,7 @@ mod tests {
     }
 
     async fn bursts() {
-        let (pace, since) = (Pace::default(), Instant::now());
+        let (pace, since) = (ConnectThrottle::default(), Instant::now());
         let mut rests = Vec::new();
         for made in 1..=4 * BURST {
             let before = Instant::now();
@@ -65,7 +64,7 @@ mod tests {
         }
         assert_eq!(rests, [BURST + 1, 2 * BURST + 1, 3 * BURST + 1]);
         assert!(since.elapsed() < 4 * 2 * REST, "{:?}", since.elapsed());
-        // A pause of its own accord is a rest too.
+        // A voluntary pause also ends a burst.
         sleep(REST).await;
         let before = Instant::now();
         for _ in 0..BURST {

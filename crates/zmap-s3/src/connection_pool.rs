@@ -1,8 +1,8 @@
-//! [`Wire`]: the connections objects are read over, shared by all maps of the process's own runtime.
+//! [`ConnectionPool`]: the connections for reading objects, shared by all maps of the process's runtime.
 //!
-//! HTTP/1.1, with the system's certificates where it is encrypted. Nothing is known here of S3; what else is asked of it
-//! goes through the SDK and its own connections. A connection is kept for the next request to the same place; one that was
-//! closed meanwhile is noticed, at the latest when nothing answers, and the request sent once more over a new one.
+//! HTTP/1.1, optionally encrypted. It knows nothing of S3. Other requests use the SDK's connections. A
+//! connection is kept for the next request to the same server. If the server closed it meanwhile, the request
+//! is repeated once over a new one.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -19,108 +19,108 @@ use tower_service::Service as _;
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
-use crate::failure::Failure;
-use crate::head::Head;
-use crate::line::Line;
-use crate::pace::Pace;
-use crate::proxies::{Proxies, Way};
+use crate::connect_throttle::ConnectThrottle;
+use crate::connection::Connection;
+use crate::failure::RequestFailure;
+use crate::proxies::{Proxies, ProxyConnector};
+use crate::response_head::ResponseHead;
 use crate::runtime;
 use crate::trust::Trust;
 
-/// Connections that nobody uses are closed after so long: servers do so too, and not much later.
+/// Unused connections are closed after this time. Servers close them only slightly later.
 const IDLE: Duration = Duration::from_secs(20);
-/// So many that nobody uses are kept for one place.
+/// Most unused connections kept for one server.
 const MOST: usize = 512;
 
-/// Properties that tell connections apart: trust, time to connect, and proxies.
-type Kind = (Trust, Duration, Proxies);
+/// Properties that distinguish pools: trust, time to connect, proxies.
+type PoolKey = (Trust, Duration, Proxies);
 
-/// Connections that nobody uses, by where they lead, with when they were used last.
+/// Unused connections by server, with the time of their last use.
 #[derive(Default)]
-struct Idle {
-    lines: HashMap<Arc<str>, Vec<(Instant, Line)>>,
-    /// Somebody closes those that are idle for long.
+struct IdleConnections {
+    lines: HashMap<Arc<str>, Vec<(Instant, Connection)>>,
+    /// A task that closes unused connections is running.
     watched: bool,
 }
 
-struct Shared {
-    connector: HttpsConnector<Way>,
-    idle: Mutex<Idle>,
-    pace: Pace,
+struct PoolState {
+    connector: HttpsConnector<ProxyConnector>,
+    idle: Mutex<IdleConnections>,
+    pace: ConnectThrottle,
     handle: Handle,
 }
 
-/// Who makes connections, and keeps them.
+/// Makes and keeps connections.
 #[derive(Clone)]
-pub(crate) struct Wire(Arc<Shared>);
+pub(crate) struct ConnectionPool(Arc<PoolState>);
 
-/// Connections of the process's own runtime, or of that of an embedder.
+/// Returns the pool of the shared runtime, or makes one for an embedder's.
 ///
 /// # Errors
-/// `NC_ES3` if there is no encryption, or the system gives no threads.
-pub(crate) fn wire(of: Option<&Handle>, trust: &Trust, connect: Duration, proxies: &Proxies) -> Result<Wire> {
-    static OWN: Mutex<Vec<(Kind, Wire)>> = Mutex::new(Vec::new());
+/// `NC_ES3` if there is no encryption, or if the system provides no threads.
+pub(crate) fn wire(of: Option<&Handle>, trust: &Trust, connect: Duration, proxies: &Proxies) -> Result<ConnectionPool> {
+    static OWN: Mutex<Vec<(PoolKey, ConnectionPool)>> = Mutex::new(Vec::new());
     if of.is_some() {
-        // Connections end with the runtime they were made in.
-        return Wire::new(of, trust, connect, proxies);
+        // Connections end with their runtime.
+        return ConnectionPool::new(of, trust, connect, proxies);
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     let kind = (trust.clone(), connect, proxies.clone());
     if let Some((_, wire)) = own.iter().find(|(known, _)| *known == kind) {
         return Ok(wire.clone());
     }
-    let wire = Wire::new(None, trust, connect, proxies)?;
+    let wire = ConnectionPool::new(None, trust, connect, proxies)?;
     own.push((kind, wire.clone()));
     Ok(wire)
 }
 
-impl Wire {
+impl ConnectionPool {
     fn new(of: Option<&Handle>, trust: &Trust, connect: Duration, proxies: &Proxies) -> Result<Self> {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(connect));
         let https = HttpsConnectorBuilder::new().with_tls_config(tls(trust)?).https_or_http().enable_http1();
-        let connector = https.wrap_connector(Way { http, proxies: proxies.clone() });
-        Ok(Self(Arc::new(Shared {
+        let connector = https.wrap_connector(ProxyConnector { http, proxies: proxies.clone() });
+        Ok(Self(Arc::new(PoolState {
             connector,
             idle: Mutex::default(),
-            pace: Pace::default(),
+            pace: ConnectThrottle::default(),
             handle: runtime::handle(of)?,
         })))
     }
 
-    /// Sends a request to the server of `uri`, and reads the head of its answer. The request has no body and may be sent
-    /// twice.
+    /// Sends a request to the server of `uri`, and reads the response head. The request has no body and may
+    /// be sent twice.
     ///
     /// # Errors
-    /// The problem, and whether another try may help.
-    pub(crate) async fn get(&self, uri: &Uri, request: &[u8]) -> Result<(Head, Line), Failure> {
+    /// The failure, and whether a retry may help.
+    pub(crate) async fn get(&self, uri: &Uri, request: &[u8]) -> Result<(ResponseHead, Connection), RequestFailure> {
         let host = uri.authority().map_or("", |authority| authority.as_str());
         let to: Arc<str> = format!("{}://{host}", uri.scheme_str().unwrap_or_default()).into();
         if let Some(mut line) = self.take(&to) {
             match line.ask(request).await {
                 Ok(head) => return Ok((head, line)),
-                Err(silent) if !silent.wholly => return Err(Failure::unsent(silent.text)),
+                Err(silent) if !silent.wholly => return Err(RequestFailure::unsent(silent.text)),
                 Err(_) => {}
             }
         }
         self.0.pace.turn().await;
         let mut connector = self.0.connector.clone();
         let ready = poll_fn(|context| connector.poll_ready(context)).await;
-        ready.map_err(|error| Failure::unconnected(&*error))?;
-        let stream = connector.call(uri.clone()).await.map_err(|error| Failure::unconnected(&*error))?;
-        let mut line = Line::new(stream, to);
+        ready.map_err(|error| RequestFailure::unconnected(&*error))?;
+        let stream = connector.call(uri.clone()).await.map_err(|error| RequestFailure::unconnected(&*error))?;
+        let mut line = Connection::new(stream, to);
         match line.ask(request).await {
             Ok(head) => Ok((head, line)),
-            Err(silent) => Err(Failure::unsent(silent.text)),
+            Err(silent) => Err(RequestFailure::unsent(silent.text)),
         }
     }
 
-    /// A connection that nobody uses.
-    fn take(&self, to: &str) -> Option<Line> {
+    /// Returns an unused connection.
+    fn take(&self, to: &str) -> Option<Connection> {
         loop {
-            // What was used last stays open longest.
+            // The connection used last stays open longest.
             let (since, mut line) = self.0.idle().lines.get_mut(to)?.pop()?;
             if since.elapsed() < IDLE && line.is_quiet() {
                 return Some(line);
@@ -128,8 +128,8 @@ impl Wire {
         }
     }
 
-    /// Keeps a connection whose answer was read to its end.
-    pub(crate) fn keep(&self, line: Line) {
+    /// Keeps a connection whose response was read completely.
+    pub(crate) fn keep(&self, line: Connection) {
         let mut idle = self.0.idle();
         let lines = idle.lines.entry(Arc::clone(&line.to)).or_default();
         if lines.len() < MOST {
@@ -141,14 +141,14 @@ impl Wire {
     }
 }
 
-impl Shared {
-    fn idle(&self) -> MutexGuard<'_, Idle> {
+impl PoolState {
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Closes what is idle for long, as long as there is something.
-async fn watch(wire: Weak<Shared>) {
+/// Closes connections that are unused for long, until there are none.
+async fn watch(wire: Weak<PoolState>) {
     loop {
         tokio::time::sleep(IDLE / 2).await;
         let Some(wire) = wire.upgrade() else { return };

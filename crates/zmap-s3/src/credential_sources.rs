@@ -1,30 +1,30 @@
-//! [`Sources`]: the credentials that the URL, rc files, profiles and the environment name. Nothing is sent.
+//! [`CredentialSources`]: the credentials in URL, rc files, profiles and environment. No request is sent.
 //!
-//! Keys that stand there are taken. The SDK gets those of a role, a program or single sign-on later.
+//! Keys written there are used. The SDK later gets those of a role, a program or single sign-on.
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
 use crate::access::Variables;
-use crate::place::percent_decoded;
+use crate::location::percent_decoded;
 use crate::profiles::Profiles;
 use crate::secret::{Credentials, Secret};
 
-/// Where to look, without the URL.
-pub(crate) struct Sources<'s> {
+/// The sources, without the URL.
+pub(crate) struct CredentialSources<'s> {
     pub(crate) target: &'s Target,
-    /// The profile that was named.
+    /// The name of the chosen profile.
     pub(crate) named: Option<&'s str>,
     pub(crate) profiles: &'s Profiles,
     pub(crate) said: &'s dyn Fn(&str) -> Option<String>,
     pub(crate) variables: &'s Variables<'s>,
 }
 
-impl Sources<'_> {
-    /// The credentials of requests.
+impl CredentialSources<'_> {
+    /// Returns the credentials for requests.
     ///
     /// # Errors
-    /// `NC_EAUTH` for half a pair of keys, `NC_EURL` for a switch in the URL that is neither on nor off.
+    /// `NC_EAUTH` if one key of a pair is missing; `NC_EURL` if a switch in the URL is neither on nor off.
     pub(crate) fn credentials(&self) -> Result<Credentials> {
         let by_url = self.target.get("aws.no_sign_request");
         if switch(self.target, "aws.no_sign_request", by_url)? == Some(true) {
@@ -41,7 +41,7 @@ impl Sources<'_> {
         self.configured()
     }
 
-    /// The credentials, where the URL names none.
+    /// Returns the credentials if the URL has none.
     fn configured(&self) -> Result<Credentials> {
         match self.named {
             Some("no") => return Ok(Credentials::Unsigned),
@@ -83,10 +83,10 @@ impl Sources<'_> {
         self.profiles.credentials(name).map_err(|error| error.at(self.target))
     }
 
-    /// Keys that stand in the URL: `id:secret@`.
+    /// Returns the keys in the URL: `id:secret@`.
     fn user_info(&self) -> Result<Option<Credentials>> {
         let Some(text) = &self.target.user_info else { return Ok(None) };
-        let what = "before the host stands no pair of key id and secret key";
+        let what = "the user information is not a pair of key id and secret key";
         let bad = || ErrorKind::Url.context(format!("{}: {what}", self.target));
         let (id, secret) = text.split_once(':').ok_or_else(bad)?;
         let decoded =
@@ -95,7 +95,7 @@ impl Sources<'_> {
     }
 }
 
-/// A setting that is on or off, or not there.
+/// Parses a switch, on or off.
 ///
 /// # Errors
 /// `NC_EURL` if it is neither.

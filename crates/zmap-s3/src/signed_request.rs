@@ -1,51 +1,58 @@
-//! [`Remote::ask`]: one GET of an object, sent without the SDK.
+//! [`RemoteBucket::ask`]: one GET of an object, sent without the SDK.
 //!
-//! What the SDK does around a request costs more than the request, and datasets are read by thousands of them. Here one
-//! is built, signed and sent, and no more; what comes is judged where it is read. Redirects are not followed.
+//! Applies: to reads of objects. Gains: the SDK's work around a request costs more than the request, and
+//! reading a dataset takes thousands. This module only builds, signs and sends the request. The reader judges
+//! the response. Redirects are not followed.
 
 use aws_credential_types::provider::ProvideCredentials as _;
 use aws_smithy_xml::decode::{Document, try_data};
 use hyper::header::{CONTENT_RANGE, HOST, HeaderName, HeaderValue, IF_MATCH, PROXY_AUTHORIZATION, RANGE, USER_AGENT};
 use hyper::{Method, Request, Uri};
 
-use crate::chunks::Chunks;
-use crate::failure::{Failure, Said, chain};
-use crate::head::{Framing, Head};
-use crate::line::Line;
+use crate::chunked::ChunkedDecoder;
+use crate::connection::Connection;
+use crate::failure::{ErrorResponse, RequestFailure, chain};
 use crate::payer::REQUESTER_PAYS;
-use crate::remote::Remote;
-use crate::route::Route;
+use crate::remote::RemoteBucket;
+use crate::response_head::{BodyFraming, ResponseHead};
+use crate::route::BucketRoute;
 
-/// So much is read of what a server says of an error.
+/// Most bytes read of an error document.
 const MOST: usize = 64 << 10;
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("nczarr/", env!("CARGO_PKG_VERSION")));
 
-/// What stands above a body, and the connection it comes over.
-pub(crate) struct Answer {
-    pub(crate) head: Head,
-    pub(crate) framing: Framing,
-    pub(crate) line: Line,
+/// The head of a response, and the connection with its body.
+pub(crate) struct Response {
+    pub(crate) head: ResponseHead,
+    pub(crate) framing: BodyFraming,
+    pub(crate) line: Connection,
 }
 
-impl Answer {
-    /// A field of the head, if there is one.
-    pub(crate) fn field(&self, name: HeaderName) -> Result<Option<&str>, Failure> {
+impl Response {
+    /// Returns a header field, if present.
+    pub(crate) fn field(&self, name: HeaderName) -> Result<Option<&str>, RequestFailure> {
         let mut found = self.head.all(&name);
         let value = found.next().map(std::str::from_utf8);
         match (value, found.next()) {
             (None, _) => Ok(None),
             (Some(Ok(value)), None) => Ok(Some(value.trim())),
-            (Some(Err(_)), _) => Err(Failure::damaged(format!("the answer's {name} cannot be read"))),
-            (Some(Ok(_)), Some(_)) => Err(Failure::damaged(format!("the answer has more than one {name}"))),
+            (Some(Err(_)), _) => Err(RequestFailure::damaged(format!("the response's {name} is unreadable"))),
+            (Some(Ok(_)), Some(_)) => Err(RequestFailure::damaged(format!("the response has more than one {name}"))),
         }
     }
 }
 
-impl Remote {
-    /// Asks for an object: a range of it, and in a certain state, if these are given. An answer that is none is a failure.
-    pub(crate) async fn ask(&self, object: &str, range: Option<&str>, state: Option<&str>) -> Result<Answer, Failure> {
-        let route = self.route.get_or_try_init(|| Route::of(&self.access)).await?;
-        let bad = |what: &str| Failure::refused(format!("{what} cannot be sent"));
+impl RemoteBucket {
+    /// Requests an object: optionally a range of it, and a state given by its ETag. Any other response is a
+    /// failure.
+    pub(crate) async fn ask(
+        &self,
+        object: &str,
+        range: Option<&str>,
+        state: Option<&str>,
+    ) -> Result<Response, RequestFailure> {
+        let route = self.route.get_or_try_init(|| BucketRoute::of(&self.access)).await?;
+        let bad = |what: &str| RequestFailure::refused(format!("{what} cannot be sent"));
         let url = route.url(object);
         let uri: Uri = url.parse().map_err(|_| bad("the object's name"))?;
         let mut request = Request::new(());
@@ -65,7 +72,7 @@ impl Remote {
         }
         if let Some(signer) = &self.signer {
             let keys = signer.provider.provide_credentials().await;
-            let keys = keys.map_err(|error| Failure::no_keys(chain(&error)))?;
+            let keys = keys.map_err(|error| RequestFailure::no_keys(chain(&error)))?;
             route.sign(&mut request, &url, keys)?;
         }
         let proxy = self.access.proxies.reads(request.uri());
@@ -74,13 +81,13 @@ impl Remote {
         }
         let bytes = bytes_of(&request, proxy.is_some());
         let (head, line) = self.wire.get(request.uri(), &bytes).await?;
-        let framing = head.framing().map_err(Failure::unsent)?;
-        let answer = Answer { head, framing, line };
+        let framing = head.framing().map_err(RequestFailure::unsent)?;
+        let answer = Response { head, framing, line };
         if matches!(answer.head.status, 200..=299) { Ok(answer) } else { Err(self.refused(answer).await) }
     }
 
-    /// What an answer says that is not the object.
-    async fn refused(&self, mut answer: Answer) -> Failure {
+    /// Reads an error response.
+    async fn refused(&self, mut answer: Response) -> RequestFailure {
         let status = answer.head.status;
         let bytes = match document(&mut answer).await {
             Ok((bytes, whole)) => {
@@ -89,16 +96,16 @@ impl Remote {
                 }
                 bytes
             }
-            Err(text) => return Failure::unreadable(status, text),
+            Err(text) => return RequestFailure::unreadable(status, text),
         };
         let region = HeaderName::from_static("x-amz-bucket-region");
         let field = |name: &HeaderName| answer.head.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
         let (code, text) = error_in(&bytes).unwrap_or_default();
-        Failure::said(Said { status, code, text, region: field(&region), range: field(&CONTENT_RANGE) })
+        RequestFailure::said(ErrorResponse { status, code, text, region: field(&region), range: field(&CONTENT_RANGE) })
     }
 }
 
-/// A request as it is sent: to a server, or to a proxy, which reads the whole URL.
+/// Returns the bytes of a request. A proxy needs the whole URL.
 fn bytes_of(request: &Request<()>, proxied: bool) -> Vec<u8> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let host = request.uri().authority().map_or("", |host| host.as_str());
@@ -116,22 +123,22 @@ fn bytes_of(request: &Request<()>, proxied: bool) -> Vec<u8> {
     bytes
 }
 
-/// A short body, or its start, and whether it is all that comes over the connection.
-async fn document(answer: &mut Answer) -> Result<(Vec<u8>, bool), String> {
-    let (mut body, mut piece, mut chunks) = (Vec::new(), vec![0; 8 << 10], Chunks::default());
+/// Reads a short body or its start. Returns also whether the connection can be reused.
+async fn document(answer: &mut Response) -> Result<(Vec<u8>, bool), String> {
+    let (mut body, mut piece, mut chunks) = (Vec::new(), vec![0; 8 << 10], ChunkedDecoder::default());
     while body.len() < MOST {
         let most = match answer.framing {
-            Framing::Length(length) => match length - body.len() as u64 {
+            BodyFraming::Length(length) => match length - body.len() as u64 {
                 0 => return Ok((body, answer.line.is_at_end())),
                 left => usize::try_from(left).unwrap_or(usize::MAX).min(piece.len()),
             },
-            Framing::Chunked | Framing::ToTheEnd => piece.len(),
+            BodyFraming::Chunked | BodyFraming::ToTheEnd => piece.len(),
         };
         let some = answer.line.read(&mut piece[..most]).await.map_err(|error| error.to_string())?;
         match (answer.framing, some) {
-            (Framing::ToTheEnd, 0) => return Ok((body, false)),
-            (_, 0) => return Err("the answer ended before its end".to_owned()),
-            (Framing::Chunked, some) => {
+            (BodyFraming::ToTheEnd, 0) => return Ok((body, false)),
+            (_, 0) => return Err("the response ended early".to_owned()),
+            (BodyFraming::Chunked, some) => {
                 if chunks.take(&piece[..some], &mut body)? {
                     return Ok((body, !chunks.has_more() && answer.line.is_at_end()));
                 }
@@ -142,7 +149,7 @@ async fn document(answer: &mut Answer) -> Result<(Vec<u8>, bool), String> {
     Ok((body, false))
 }
 
-/// Code and message of an error document.
+/// Returns code and message of an error document.
 fn error_in(bytes: &[u8]) -> Option<(String, String)> {
     let mut document = Document::try_from(bytes).ok()?;
     let mut root = document.root_element().ok()?;

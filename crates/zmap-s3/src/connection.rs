@@ -1,7 +1,8 @@
-//! [`Line`]: one connection, HTTP/1.1: a request goes out, an answer comes back, and its body is read to where it belongs.
+//! [`Connection`]: one HTTP/1.1 connection. It sends a request, reads the response head, and reads the body
+//! into the caller's memory.
 //!
-//! Nothing is known here of S3. Bodies go from the socket straight into the memory of whoever reads them. Where the system
-//! can do it, a body may also wait there until all of it came ([`Line::gather`]), to be taken by whoever wants it then.
+//! It knows nothing of S3. On some systems a body may wait in the socket until it is complete
+//! ([`Connection::gather`]), for any thread to take.
 
 use std::future::poll_fn;
 use std::io;
@@ -17,60 +18,61 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::deadline::Deadline;
-use crate::head::{Head, LONGEST};
-use crate::low;
+use crate::response_head::{LONGEST, ResponseHead};
+use crate::socket_options;
 
-/// What a connector makes.
+/// A stream from the connector.
 pub(crate) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// So much is read at once while a head is looked for: most heads are shorter, and of the body no more has to be copied.
+/// Bytes read at once while a head is expected. Most heads are shorter, and little of the body has to be
+/// copied.
 const HEAD: usize = 4 << 10;
-/// So much of a body the system is to keep until it is read.
+/// Most bytes of a body left in the system.
 const ROOM: usize = 2 << 20;
-/// So many answers that are none yet (1xx) may come before the answer.
+/// Most interim responses (1xx) before a response.
 const INTERIM: usize = 16;
 
 /// A connection.
-pub(crate) struct Line {
+pub(crate) struct Connection {
     io: Box<TokioIo<Stream>>,
-    /// Scheme and host it leads to.
+    /// Scheme and host of the server.
     pub(crate) to: Arc<str>,
-    /// What came and was not taken.
+    /// Bytes received but not consumed.
     ahead: Vec<u8>,
-    /// Whether the system is to wake nobody for little.
+    /// Whether the receive low-water mark is set.
     is_low: bool,
 }
 
-/// Why there is no answer.
-pub(crate) struct Silent {
-    /// Nothing at all came: the connection may have been closed before the request reached anybody.
+/// The reason for a missing response.
+pub(crate) struct NoResponse {
+    /// No byte arrived: the connection may have been closed before the request reached the server.
     pub(crate) wholly: bool,
     pub(crate) text: String,
 }
 
-/// How much of a body is in the system.
-pub(crate) enum Gathered {
+/// How much of a body the system has.
+pub(crate) enum GatherOutcome {
     All,
-    /// Less, and it is to be read as it comes.
+    /// Less; read it as it arrives.
     Some,
-    /// Nothing came for long; so many bytes are there.
+    /// Nothing arrived for long; the number of bytes received.
     Stalled(usize),
-    /// The deadline has passed; so many bytes are there.
+    /// The deadline has passed; the number of bytes received.
     Late(usize),
 }
 
-impl Line {
+impl Connection {
     pub(crate) fn new(stream: Stream, to: Arc<str>) -> Self {
         let line = Self { io: Box::new(TokioIo::new(stream)), to, ahead: Vec::new(), is_low: false };
         if let Some(stream) = line.plain() {
-            // The system makes room for what it is to keep, and leaves it so.
-            low::wake_at(stream, ROOM);
-            low::wake_at(stream, 1);
+            // The system enlarges the receive buffer, and keeps it so.
+            socket_options::wake_at(stream, ROOM);
+            socket_options::wake_at(stream, 1);
         }
         line
     }
 
-    /// The socket, if what goes through it is not encrypted.
+    /// Returns the socket, if it is not encrypted.
     fn plain(&self) -> Option<&TcpStream> {
         match self.io.inner() {
             MaybeHttpsStream::Http(stream) => Some(stream.inner()),
@@ -78,16 +80,16 @@ impl Line {
         }
     }
 
-    /// Whether nothing came that nobody asked for, not even its end.
+    /// Whether no unexpected bytes or end arrived.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let (mut byte, mut context) = ([0], Context::from_waker(Waker::noop()));
         let mut byte = ReadBuf::new(&mut byte);
         self.ahead.is_empty() && Pin::new(&mut self.io).poll_read(&mut context, &mut byte).is_pending()
     }
 
-    /// Sends a request and reads the head of its answer.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<Head, Silent> {
-        let silent = |wholly, text: String| Silent { wholly, text };
+    /// Sends a request and reads the head of the response.
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<ResponseHead, NoResponse> {
+        let silent = |wholly, text: String| NoResponse { wholly, text };
         let sent = async {
             self.io.write_all(request).await?;
             self.io.flush().await
@@ -95,12 +97,12 @@ impl Line {
         sent.await.map_err(|error| silent(true, error.to_string()))?;
         let mut interim = 0;
         loop {
-            match Head::parse(&self.ahead).map_err(|text| silent(false, text))? {
+            match ResponseHead::parse(&self.ahead).map_err(|text| silent(false, text))? {
                 Some((head, len)) if matches!(head.status, 100 | 102..=199) => {
                     drop(self.ahead.drain(..len));
                     interim += 1;
                     if interim > INTERIM {
-                        return Err(silent(false, "no answer comes, only that it will".to_owned()));
+                        return Err(silent(false, "there is no response, only interim ones".to_owned()));
                     }
                     continue;
                 }
@@ -115,13 +117,13 @@ impl Line {
             self.ahead.reserve_exact(room);
             let came = (&mut self.io).take(room as u64).read_buf(&mut self.ahead).await;
             match came.map_err(|error| silent(wholly, error.to_string()))? {
-                0 => return Err(silent(wholly, "the connection was closed before there was an answer".to_owned())),
+                0 => return Err(silent(wholly, "the connection was closed before a response".to_owned())),
                 _ => continue,
             }
         }
     }
 
-    /// Reads some of a body; 0 bytes: there is no more.
+    /// Reads a part of a body; 0 bytes at its end.
     pub(crate) async fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let ahead = self.take_ahead(into);
         if ahead > 0 || into.is_empty() {
@@ -139,32 +141,32 @@ impl Line {
         len
     }
 
-    /// Waits until the next `bytes` are in the system, all of them, as long as some come in every `stall`, and until the
-    /// deadline.
-    pub(crate) async fn gather(&mut self, bytes: usize, stall: Duration, deadline: &Deadline) -> Gathered {
+    /// Waits until the system has the next `bytes` bytes. Some must arrive in every `stall`, and all before
+    /// the deadline.
+    pub(crate) async fn gather(&mut self, bytes: usize, stall: Duration, deadline: &Deadline) -> GatherOutcome {
         let rest = bytes.saturating_sub(self.ahead.len());
         let gathered = self.wait_for(rest, stall, deadline).await;
-        if !matches!(gathered, Gathered::All) {
+        if !matches!(gathered, GatherOutcome::All) {
             self.wake_always();
         }
         gathered
     }
 
-    async fn wait_for(&mut self, rest: usize, stall: Duration, deadline: &Deadline) -> Gathered {
-        let Some(mut seen) = self.plain().and_then(low::there) else { return Gathered::Some };
+    async fn wait_for(&mut self, rest: usize, stall: Duration, deadline: &Deadline) -> GatherOutcome {
+        let Some(mut seen) = self.plain().and_then(socket_options::there) else { return GatherOutcome::Some };
         if seen < rest {
             self.is_low = true;
-            if !self.plain().is_some_and(|stream| low::wake_at(stream, rest)) {
-                return Gathered::Some;
+            if !self.plain().is_some_and(|stream| socket_options::wake_at(stream, rest)) {
+                return GatherOutcome::Some;
             }
         }
-        let Some(stream) = self.plain() else { return Gathered::Some };
-        let there = || low::there(stream).unwrap_or(0);
+        let Some(stream) = self.plain() else { return GatherOutcome::Some };
+        let there = || socket_options::there(stream).unwrap_or(0);
         let (mut since, mut looked) = (Instant::now(), false);
         loop {
             let mut look = || match there() >= rest {
                 true => Ok(true),
-                // Who is woken although there is less is not to wait: the system has no room, or it is the end.
+                // Woken with fewer bytes, the socket is full or closed, so waiting is pointless.
                 false if looked => Ok(false),
                 false => {
                     looked = true;
@@ -173,21 +175,21 @@ impl Line {
             };
             let wait = (stall / 4).min(deadline.left_with(seen as u64));
             match timeout(wait, stream.async_io(Interest::READABLE, &mut look)).await {
-                Ok(Ok(true)) => return Gathered::All,
-                Ok(_) => return Gathered::Some,
-                // What comes little by little wakes nobody.
+                Ok(Ok(true)) => return GatherOutcome::All,
+                Ok(_) => return GatherOutcome::Some,
+                // A slow trickle wakes no thread.
                 Err(_) => match there() {
-                    now if now >= rest => return Gathered::All,
-                    now if deadline.left_with(now as u64).is_zero() => return Gathered::Late(now),
+                    now if now >= rest => return GatherOutcome::All,
+                    now if deadline.left_with(now as u64).is_zero() => return GatherOutcome::Late(now),
                     now if now > seen => (seen, since) = (now, Instant::now()),
-                    now if since.elapsed() >= stall => return Gathered::Stalled(now),
+                    now if since.elapsed() >= stall => return GatherOutcome::Stalled(now),
                     _ => {}
                 },
             }
         }
     }
 
-    /// Takes what was gathered, without waiting; how many bytes that is.
+    /// Takes the gathered bytes without waiting, and returns their number.
     pub(crate) fn take(&mut self, into: &mut [u8]) -> usize {
         let mut taken = self.take_ahead(into);
         while taken < into.len() {
@@ -204,11 +206,11 @@ impl Line {
         if std::mem::take(&mut self.is_low)
             && let Some(stream) = self.plain()
         {
-            low::wake_at(stream, 1);
+            socket_options::wake_at(stream, 1);
         }
     }
 
-    /// Whether nothing came behind what was taken.
+    /// Whether nothing arrived behind the taken bytes.
     pub(crate) fn is_at_end(&self) -> bool {
         self.ahead.is_empty()
     }

@@ -1,34 +1,33 @@
-//! [`Spare`]: memory of bodies that were decoded, for those that come next.
+//! [`BufferPool`]: memory of decoded bodies for the next ones.
 //!
-//! Memory that nobody used before is slow at its first touch, and bodies of one array are all about as long. No more is
-//! kept than [`MOST`], and nothing for longer than the map. It lies in huge pages where the system has them
-//! ([`Buffer`]).
+//! New memory is slow at its first use, and the bodies of an array have similar lengths. The pool keeps at
+//! most [`MOST`] bytes, and ends with the map. It uses huge pages where available ([`Buffer`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use nczarr_dispatch::Buffer;
 
-/// Bodies that are worth it: of so many bytes, and not of more.
+/// Lengths of bodies in bytes for which the pool is worthwhile.
 pub(crate) const HELD: std::ops::RangeInclusive<u64> = 32 << 10..=2 << 20;
-/// Memory has a multiple of so many bytes, that it may be used again for what is a little longer.
+/// Sizes are multiples of this, so memory can be reused for a slightly longer body.
 const STEP: usize = 64 << 10;
-/// Bytes kept at most.
+/// Most bytes kept.
 const MOST: usize = 32 << 20;
 
-/// Memory nobody uses.
+/// Unused memory.
 #[derive(Debug, Default)]
-pub(crate) struct Spare(Mutex<Kept>);
+pub(crate) struct BufferPool(Mutex<FreeBuffers>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct FreeBuffers {
     free: Vec<Buffer<u8>>,
     bytes: usize,
 }
 
-impl Spare {
-    /// Room for a body of so many bytes; `None`: it is not worth it, or there is no memory.
-    pub(crate) fn room(self: &Arc<Self>, length: u64) -> Option<Room> {
+impl BufferPool {
+    /// Returns memory for a body; `None` if pooling is not worthwhile or there is no memory.
+    pub(crate) fn room(self: &Arc<Self>, length: u64) -> Option<PooledBuffer> {
         let length = usize::try_from(length).ok().filter(|_| HELD.contains(&length))?;
         let memory = match self.take(length) {
             Some(memory) => memory,
@@ -37,12 +36,12 @@ impl Spare {
                 Buffer::fill(room, |out| out.put_zeros(room).map(drop)).ok()?
             }
         };
-        Some(Room { memory: Some(memory), len: 0, home: Some(Arc::clone(self)) })
+        Some(PooledBuffer { memory: Some(memory), len: 0, home: Some(Arc::clone(self)) })
     }
 
     fn take(&self, length: usize) -> Option<Buffer<u8>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was used last is nearest to the processor.
+        // The memory used last is most likely still in the processor's cache.
         let at = kept.free.iter().rposition(|memory| memory.len() >= length)?;
         let memory = kept.free.remove(at);
         kept.bytes -= memory.len();
@@ -58,55 +57,55 @@ impl Spare {
     }
 }
 
-/// Memory that comes back when nobody needs what is in it.
+/// Memory that returns to the pool when dropped.
 #[derive(Debug)]
-pub(crate) struct Room {
-    /// There until it is dropped.
+pub(crate) struct PooledBuffer {
+    /// Present until the drop.
     memory: Option<Buffer<u8>>,
-    /// Bytes that are written.
+    /// Number of bytes written.
     len: usize,
-    /// Whose it is; `None`: it is used once.
-    home: Option<Arc<Spare>>,
+    /// The pool; `None`: the memory is not reused.
+    home: Option<Arc<BufferPool>>,
 }
 
-impl Room {
-    /// Bytes that are written.
+impl PooledBuffer {
+    /// Returns the number of bytes written.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// For one body of so many bytes; `None`: there is no memory.
+    /// Returns memory outside the pool for a body; `None` if there is no memory.
     pub(crate) fn alone(length: u64) -> Option<Self> {
         let memory = Buffer::zeros(usize::try_from(length).ok()?).ok()?;
         Some(Self { memory: Some(memory), len: 0, home: None })
     }
 
-    /// Where the rest of a body of `length` bytes is to be written, of which some are there.
+    /// Returns the unwritten memory of a body of `length` bytes.
     pub(crate) fn rest(&mut self, length: u64) -> &mut [u8] {
         let end = usize::try_from(length).unwrap_or(usize::MAX);
         self.memory.as_deref_mut().and_then(|memory| memory.get_mut(self.len..end)).unwrap_or_default()
     }
 
-    /// So many bytes were written there.
+    /// Records that bytes were written.
     pub(crate) fn came(&mut self, some: usize) {
         self.len += some;
     }
 }
 
-impl AsRef<[u8]> for Room {
-    /// What is written.
+impl AsRef<[u8]> for PooledBuffer {
+    /// Returns the bytes written.
     fn as_ref(&self) -> &[u8] {
         self.memory.as_deref().and_then(|memory| memory.get(..self.len)).unwrap_or_default()
     }
 }
 
-impl From<Room> for Bytes {
-    fn from(room: Room) -> Self {
+impl From<PooledBuffer> for Bytes {
+    fn from(room: PooledBuffer) -> Self {
         Self::from_owner(room)
     }
 }
 
-impl Drop for Room {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         if let (Some(memory), Some(home)) = (self.memory.take(), &self.home) {
             home.give(memory);
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn memory_comes_back_and_no_more_than_is_allowed() {
-        let spare = Arc::new(Spare::default());
+        let spare = Arc::new(BufferPool::default());
         let kept = || spare.0.lock().unwrap().bytes;
         let mut room = spare.room(STEP as u64 - 9).unwrap();
         room.rest(9).fill(7);
@@ -136,7 +135,7 @@ mod tests {
         drop(slice);
         assert_eq!(kept(), STEP);
         let mut again = spare.room(STEP as u64).unwrap();
-        // Nothing of what was there before.
+        // Nothing of the earlier content.
         assert_eq!((again.len(), again.as_ref(), kept()), (0, &[][..], 0));
         again.rest(2).copy_from_slice(&[1, 2]);
         again.came(2);
@@ -147,7 +146,7 @@ mod tests {
         let rooms: Vec<_> = (0..40).map(|_| spare.room(*HELD.end()).unwrap()).collect();
         drop(rooms);
         assert!((MOST / 2..=MOST).contains(&kept()));
-        let alone = Room::alone(5 << 20).unwrap();
+        let alone = PooledBuffer::alone(5 << 20).unwrap();
         assert!(alone.as_ref().is_empty());
         let before = kept();
         drop(alone);

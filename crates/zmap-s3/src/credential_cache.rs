@@ -1,6 +1,7 @@
-//! [`Keyring`]: who signs, asked once in a while and remembered in between.
+//! [`CredentialCache`]: the credentials of a provider, cached while they are valid.
 //!
-//! Roles, programs and services hand out keys for a time. One of these is asked no more than once for all requests of a map.
+//! Roles, programs and services provide temporary credentials. All requests of a map share one request for
+//! them.
 
 use std::fmt;
 use std::sync::PoisonError;
@@ -14,42 +15,42 @@ use tokio::sync::Mutex;
 use crate::failure::chain;
 use crate::secret::Secret;
 
-/// Keys that end sooner are not used any more.
+/// Credentials that expire sooner are not used.
 const MARGIN: Duration = Duration::from_secs(60);
-/// A failure is repeated for so long.
+/// How long a failure is cached.
 const MOMENT: Duration = Duration::from_secs(1);
-/// Keys that do not say when they end are asked for again after so long.
+/// How long credentials without expiry are cached.
 const USUAL: Duration = Duration::from_secs(600);
 
-/// Makes a provider of keys.
-type Make = dyn Fn() -> SharedCredentialsProvider + Send + Sync;
+/// Makes a credential provider.
+type MakeProvider = dyn Fn() -> SharedCredentialsProvider + Send + Sync;
 
-/// Keys, and who hands them out.
-pub(crate) struct Keyring {
-    /// Whose keys they are, for messages.
+/// A provider and its cached credentials.
+pub(crate) struct CredentialCache {
+    /// A description of the provider, for messages.
     what: String,
-    /// The SDK's providers repeat no failure to be made: after one, another is made.
-    make: Box<Make>,
-    known: Mutex<Known>,
-    /// Keys that were handed out last, for [`Keyring::scrub`].
+    /// Makes a new provider after a failure, because the SDK's providers do not retry.
+    make: Box<MakeProvider>,
+    known: Mutex<CachedCredentials>,
+    /// The last credentials, for [`CredentialCache::scrub`].
     secrets: std::sync::Mutex<Vec<Secret>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct CachedCredentials {
     provider: Option<SharedCredentialsProvider>,
-    /// What was handed out, and when.
+    /// The credentials, and when they were provided.
     keys: Option<(Credentials, Instant)>,
-    /// Why nothing was, and when.
+    /// The last failure, and its time.
     failure: Option<(String, Instant)>,
 }
 
-impl Keyring {
+impl CredentialCache {
     pub(crate) fn new(what: String, make: impl Fn() -> SharedCredentialsProvider + Send + Sync + 'static) -> Self {
         Self { what, make: Box::new(make), known: Mutex::default(), secrets: std::sync::Mutex::default() }
     }
 
-    /// `text` without the keys that were handed out last.
+    /// Returns `text` without the last credentials.
     pub(crate) fn scrub(&self, text: String) -> String {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.iter().fold(text, |text, secret| secret.scrub(text))
@@ -65,7 +66,7 @@ impl Keyring {
         {
             return Ok(keys.clone());
         }
-        // Requests that begin together fail together, so a program runs once for all of them.
+        // Concurrent requests share a failure, so a program runs once for all of them.
         if let Some((failure, since)) = &known.failure
             && since.elapsed() < MOMENT
         {
@@ -81,22 +82,25 @@ impl Keyring {
                 Ok(keys)
             }
             Err(error) => {
-                let failure = format!("no keys from {}: {}", self.what, chain(&error));
-                *known = Known { failure: Some((failure.clone(), Instant::now())), ..Known::default() };
+                let failure = format!("no credentials from {}: {}", self.what, chain(&error));
+                *known = CachedCredentials {
+                    failure: Some((failure.clone(), Instant::now())),
+                    ..CachedCredentials::default()
+                };
                 Err(CredentialsError::provider_error(failure))
             }
         }
     }
 }
 
-/// Without keys.
-impl fmt::Debug for Keyring {
+/// Hides the credentials.
+impl fmt::Debug for CredentialCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyring").finish_non_exhaustive()
     }
 }
 
-impl ProvideCredentials for Keyring {
+impl ProvideCredentials for CredentialCache {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,
@@ -112,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands out keys for so many seconds, 0: for ever, and counts how often.
+    /// Provides credentials for some seconds, 0 for ever, and counts the calls.
     #[derive(Debug)]
     struct Service {
         seconds: u64,
@@ -137,7 +141,7 @@ mod tests {
         for (seconds, asked) in [(0, 1), (3600, 1), (MARGIN.as_secs() / 2, 3)] {
             let count = Arc::new(AtomicU64::new(0));
             let asking = Arc::clone(&count);
-            let keyring = Keyring::new("a test".to_owned(), move || {
+            let keyring = CredentialCache::new("a test".to_owned(), move || {
                 SharedCredentialsProvider::new(Service { seconds, asked: Arc::clone(&asking) })
             });
             for _ in 0..3 {

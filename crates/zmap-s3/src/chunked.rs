@@ -1,29 +1,29 @@
-//! [`Chunks`]: bodies that come in chunks, each with its length before it.
+//! [`ChunkedDecoder`]: decodes bodies in chunked transfer coding.
 //!
-//! Only what servers say of errors is read so; objects tell their length. Source: RFC 9112, section 7.1.
+//! Only error documents use it, because objects have a length. Source: RFC 9112, section 7.1.
 
-/// The line before a chunk has no more bytes.
+/// Longest line before a chunk, in bytes.
 const LINE: usize = 4096;
 
-/// How far a body came.
+/// The state of a body.
 #[derive(Debug, Default)]
-pub(crate) struct Chunks {
-    /// What is not understood yet.
+pub(crate) struct ChunkedDecoder {
+    /// Bytes not interpreted yet.
     rest: Vec<u8>,
-    /// Bytes of a chunk that are still to come, and of the end of the line behind it.
+    /// Bytes still expected of the chunk and of its line end.
     left: u64,
-    /// The line behind a chunk is to come.
+    /// A line end is expected.
     ends: bool,
-    /// The last chunk came: only fields may follow, and an empty line.
+    /// The last chunk was received. Only trailer fields and an empty line may follow.
     last: bool,
     done: bool,
 }
 
-impl Chunks {
-    /// Takes what came, and appends what of it is the body; whether that is complete.
+impl ChunkedDecoder {
+    /// Decodes received bytes and appends their content to `body`. Returns whether the body is complete.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem.
     pub(crate) fn take(&mut self, came: &[u8], body: &mut Vec<u8>) -> Result<bool, &'static str> {
         self.rest.extend_from_slice(came);
         let mut from = 0;
@@ -40,21 +40,22 @@ impl Chunks {
             }
             let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
                 if rest.len() > LINE {
-                    return Err("a line before a chunk does not end");
+                    return Err("chunked response: a chunk header is too long");
                 }
                 break;
             };
-            let line = rest[..end].strip_suffix(b"\r").ok_or("a line before a chunk ends in the middle")?;
+            let line =
+                rest[..end].strip_suffix(b"\r").ok_or("chunked response: a chunk header has an invalid line end")?;
             from += end + 1;
             match (self.ends, self.last) {
                 (_, true) => self.done = line.is_empty(),
                 (true, _) if line.is_empty() => self.ends = false,
-                (true, _) => return Err("a chunk is longer than it says"),
+                (true, _) => return Err("chunked response: a chunk exceeds its length"),
                 (false, _) => {
                     let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii_end();
                     let text = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_hexdigit));
                     let length = text.and_then(|text| u64::from_str_radix(text, 16).ok());
-                    self.left = length.ok_or("the length of a chunk cannot be read")?;
+                    self.left = length.ok_or("chunked response: invalid chunk length")?;
                     (self.ends, self.last) = (self.left > 0, self.left == 0);
                 }
             }
@@ -63,7 +64,7 @@ impl Chunks {
         Ok(self.done)
     }
 
-    /// Whether something came behind the end.
+    /// Whether there were bytes behind the end.
     pub(crate) fn has_more(&self) -> bool {
         !self.rest.is_empty()
     }
@@ -81,7 +82,7 @@ mod tests {
             ("a;x=y\r\n0123456789\r\n001 \r\n!\r\n0\r\nA: b\r\n\r\nnext", "0123456789!", true),
         ] {
             for step in 1..=text.len() {
-                let (mut chunks, mut found, mut done) = (Chunks::default(), Vec::new(), false);
+                let (mut chunks, mut found, mut done) = (ChunkedDecoder::default(), Vec::new(), false);
                 for some in text.as_bytes().chunks(step) {
                     done = chunks.take(some, &mut found).unwrap();
                 }
@@ -93,10 +94,10 @@ mod tests {
             }
         }
         for text in ["\r\n", "x\r\n", "-1\r\n", "5\nhello", "1\r\nab\r\n", "fffffffffffffffff\r\n"] {
-            assert!(Chunks::default().take(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
+            assert!(ChunkedDecoder::default().take(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
         }
-        assert!(Chunks::default().take(&[b'1'; LINE + 2], &mut Vec::new()).is_err());
-        let mut chunks = Chunks::default();
+        assert!(ChunkedDecoder::default().take(&[b'1'; LINE + 2], &mut Vec::new()).is_err());
+        let mut chunks = ChunkedDecoder::default();
         assert_eq!(chunks.take(b"5\r\nhell", &mut Vec::new()), Ok(false));
     }
 }
