@@ -120,7 +120,7 @@ fn an_index_has_a_limit() {
     v.set_shards(&[1 << 40]).unwrap();
     let error = file.sync().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadChunk);
-    assert!(error.to_string().contains("the index of one takes 17592186044420 bytes"), "{error}");
+    assert!(error.to_string().contains("found 17592186044420)"), "{error}");
 }
 
 #[test]
