@@ -126,10 +126,8 @@ impl Printer<'_> {
         let mut line = b"\t".to_vec();
         push_name(&mut line, &dim.name);
         let len = dim.len();
-        let rest = match dim.unlimited {
-            true => format!(" = UNLIMITED ; // ({len} currently)\n"),
-            false => format!(" = {len} ;\n"),
-        };
+        let rest =
+            if dim.unlimited { format!(" = UNLIMITED ; // ({len} currently)\n") } else { format!(" = {len} ;\n") };
         line.extend_from_slice(rest.as_bytes());
         self.out.margin()?;
         self.out.raw(&line)

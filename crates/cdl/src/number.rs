@@ -204,9 +204,12 @@ mod tests {
     fn oracle(value: f64, precision: usize) -> String {
         let probe = format!("{:.*e}", precision - 1, value);
         let exponent: i32 = probe.split_once('e').unwrap().1.parse().unwrap();
-        let trim = |text: &str| match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text.to_owned(),
+        let trim = |text: &str| {
+            if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                text.to_owned()
+            }
         };
         if (precision as i32) > exponent && exponent >= -4 {
             trim(&format!("{:.*}", (precision as i32 - 1 - exponent) as usize, value))

@@ -49,10 +49,7 @@ fn push_double(out: &mut Vec<u8>, value: f64, digits: Digits) {
 
 /// Appends a string; no string at all is a word of its own.
 fn push_string(out: &mut Vec<u8>, value: &NcString) {
-    match value.is_nil() {
-        true => out.extend_from_slice(b"NIL"),
-        false => push_quoted(out, value.as_bytes(), Feed::Escape),
-    }
+    if value.is_nil() { out.extend_from_slice(b"NIL") } else { push_quoted(out, value.as_bytes(), Feed::Escape) }
 }
 
 /// Appends value `index` of an atomic vector as data. Nothing, if there is no such value.

@@ -100,12 +100,13 @@ impl Named {
 fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
     let said = cdl.format().and_then(|format| format.parse::<Kind>().ok());
-    let kind = match args.as_ncgen {
-        true => Kind::of_tool(args.kind, flags, &url, || {
+    let kind = if args.as_ncgen {
+        Kind::of_tool(args.kind, flags, &url, || {
             let needed = if cdl.needs_netcdf4() { Kind::NetCdf4 } else { Kind::Classic };
             Ok::<_, Failure>(said.unwrap_or(needed))
-        })?,
-        false => Kind::asked(args.kind, flags, &url),
+        })?
+    } else {
+        Kind::asked(args.kind, flags, &url)
     };
     if let Some(kind) = kind {
         return kind.url(&url);

@@ -70,12 +70,11 @@ impl ZarrDataset {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
         loop {
-            let (edition, moves, asked) = match self.depends_on_storage(edit) {
-                true => {
-                    let (edition, moves) = (self.model.edition(), self.read_state().move_count);
-                    (edition, moves, self.query_storage(edit)?)
-                }
-                false => (0, 0, StorageFacts::default()),
+            let (edition, moves, asked) = if self.depends_on_storage(edit) {
+                let (edition, moves) = (self.model.edition(), self.read_state().move_count);
+                (edition, moves, self.query_storage(edit)?)
+            } else {
+                (0, 0, StorageFacts::default())
             };
             let state = self.write_state();
             // `close` writes earlier definitions and rejects later ones.
@@ -399,17 +398,19 @@ impl EditCheck<'_> {
             TypeClass::Enum { members, .. } => members.len(),
             TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => 0,
         };
-        match count >= user::MAX_MEMBERS && self.dataset.flavour == Flavour::NcZarr {
-            true => Err(ErrorKind::NotNc4.context(format!("{}.{name}: a type has at most {count} members", user.name))),
-            false => Ok(()),
+        if count >= user::MAX_MEMBERS && self.dataset.flavour == Flavour::NcZarr {
+            Err(ErrorKind::NotNc4.context(format!("{}.{name}: a type has at most {count} members", user.name)))
+        } else {
+            Ok(())
         }
     }
 
     /// Checks whether another type can be defined.
     fn check_type_name(&self, name: &str) -> Result<()> {
-        match self.dataset.root_array && self.dataset.flavour == Flavour::NcZarr {
-            true => Err(ErrorKind::Perm.context(format!("type {name}: the store is a single array"))),
-            false => Ok(()),
+        if self.dataset.root_array && self.dataset.flavour == Flavour::NcZarr {
+            Err(ErrorKind::Perm.context(format!("type {name}: the store is a single array")))
+        } else {
+            Ok(())
         }
     }
 
@@ -546,9 +547,10 @@ impl EditCheck<'_> {
     fn check_filter(&self, filter: &FilterSpec) -> Result<()> {
         let (format, registry) = (self.dataset.format, &self.dataset.registry);
         let name = make_filter(filter, format, registry)?.info().name;
-        match registry.filter(name)?.can_encode() {
-            true => Ok(()),
-            false => Err(ErrorKind::NoFilter.context(format!("filter {name}: it can decode but not encode"))),
+        if registry.filter(name)?.can_encode() {
+            Ok(())
+        } else {
+            Err(ErrorKind::NoFilter.context(format!("filter {name}: it can decode but not encode")))
         }
     }
 

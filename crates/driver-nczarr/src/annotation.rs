@@ -119,9 +119,10 @@ impl DeclaredStructure {
             let DeclaredDim { name, len, unlimited } = &mut self.groups[group].dims[dim];
             let most = lens.iter().copied().max().unwrap_or(*len);
             // While an unlimited dimension grows, some arrays still have the earlier length.
-            let fits = match unlimited {
-                true => lens.iter().all(|one| *one == most || *one >= *len),
-                false => lens.iter().all(|one| one == len),
+            let fits = if *unlimited {
+                lens.iter().all(|one| *one == most || *one >= *len)
+            } else {
+                lens.iter().all(|one| one == len)
             };
             if !fits {
                 return Err(format!("dimension {name:?} has length {len}, arrays along it have {lens:?}"));
@@ -179,10 +180,11 @@ pub(crate) fn write_group(model: &Model, group: &nczarr_model::Group, out: &mut 
     // Readers find nodes by their stored names.
     let is_sorted = |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::needs_escape(name));
     let (vars, groups) = (group.vars.keys().collect::<Vec<_>>(), group.groups.keys().collect::<Vec<_>>());
-    let implied = match is_alone && is_sorted(&vars) {
-        true => is_implied(model, group)?,
+    let implied = if is_alone && is_sorted(&vars) {
+        is_implied(model, group)?
+    } else {
         // Groups see the dimensions of their ancestors.
-        false => group.dims.is_empty(),
+        group.dims.is_empty()
     };
     if !implied {
         write_name("dimensions", out);

@@ -513,9 +513,10 @@ impl ZarrDataset {
 
 /// Returns the model with the lengths that metadata may declare.
 fn counted(model: &Arc<Model>, committed: &CommittedMetadata) -> Arc<Model> {
-    match model.dims().any(|(_, dim)| dim.unlimited) {
-        true => Arc::new(model.at(&committed.stored_lens)),
-        false => Arc::clone(model),
+    if model.dims().any(|(_, dim)| dim.unlimited) {
+        Arc::new(model.at(&committed.stored_lens))
+    } else {
+        Arc::clone(model)
     }
 }
 

@@ -49,9 +49,10 @@ impl CompoundDType {
                 // Only the text of the outermost compound is used; this avoids quadratic memory.
                 dtype.text = String::new();
             }
-            let known = match name.is_empty() {
-                true => matches!(dtype.kind, DTypeKind::Opaque(_)),
-                false => !matches!(dtype.kind, DTypeKind::Object | DTypeKind::Other),
+            let known = if name.is_empty() {
+                matches!(dtype.kind, DTypeKind::Opaque(_))
+            } else {
+                !matches!(dtype.kind, DTypeKind::Object | DTypeKind::Other)
             };
             if !known || (!name.is_empty() && !names.insert(name)) {
                 return None;

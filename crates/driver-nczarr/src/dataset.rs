@@ -462,10 +462,7 @@ impl ZarrDataset {
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
-        match self.closing.is_closed() {
-            true => Err(ErrorKind::BadId.context("the dataset is closed")),
-            false => Ok(()),
-        }
+        if self.closing.is_closed() { Err(ErrorKind::BadId.context("the dataset is closed")) } else { Ok(()) }
     }
 
     /// Ends define mode and stores everything.

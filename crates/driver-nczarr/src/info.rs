@@ -123,9 +123,10 @@ impl DatasetDescription {
             (Origin::Created, Flavour::Zarr) => "created as plain Zarr: mode=zarr",
             (Origin::NcZarr(generation, version), _) => {
                 let version = version.as_deref().unwrap_or("of no version");
-                let older = match self.writable && *generation != NczarrVersion::Current {
-                    true => "; writing metadata upgrades it to the current style",
-                    false => "",
+                let older = if self.writable && *generation != NczarrVersion::Current {
+                    "; writing metadata upgrades it to the current style"
+                } else {
+                    ""
                 };
                 return format!("NCZarr {version}: the root has {}{older}", generation.evidence());
             }

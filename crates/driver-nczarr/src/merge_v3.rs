@@ -117,9 +117,10 @@ mod tests {
 
     fn node(attributes: &BTreeMap<String, u8>, by_name: bool) -> Value {
         let types = attributes.iter().map(|(name, value)| (name.clone(), if value % 2 == 0 { "int8" } else { "char" }));
-        let types = match by_name {
-            true => types.map(|(name, ty)| (name, json!(ty))).collect::<serde_json::Map<_, _>>().into(),
-            false => types.map(|(name, ty)| json!({"name": name, "configuration": {"type": ty}})).collect::<Value>(),
+        let types = if by_name {
+            types.map(|(name, ty)| (name, json!(ty))).collect::<serde_json::Map<_, _>>().into()
+        } else {
+            types.map(|(name, ty)| json!({"name": name, "configuration": {"type": ty}})).collect::<Value>()
         };
         let mut attributes = json!(attributes);
         attributes[NCZARR_ATTRS] = json!({"attribute_types": types});

@@ -60,14 +60,11 @@ impl MetadataReader<'_> {
     /// # Errors
     /// Errors of the map. If it cannot list, the error adds a remedy.
     pub(crate) fn list(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.map.possible_children(prefix).map_err(|error| match cannot_list(&error) {
-            true => {
+        self.map.possible_children(prefix).map_err(|error| if cannot_list(&error) {
                 let what = "plain Zarr without consolidated metadata needs a listing, which this storage does not have; write \
                             consolidated metadata, or open an array by its own URL";
                 error.kind().context(format!("{what}: {}", error.what()))
-            }
-            false => error,
-        })
+            } else { error })
     }
 
     /// Prefetches the listings below all these prefixes at once, if the map is remote.

@@ -194,9 +194,10 @@ pub(crate) fn write_dims(model: &Model, group: &Group, out: &mut String) -> Resu
     for (name, &dim) in &group.dims {
         let dim = model.dim(dim)?;
         write_name(name, out);
-        match dim.unlimited {
-            true => write_number(format_args!("{{\"size\": {}, \"unlimited\": 1}}", dim.len()), out),
-            false => write_number(dim.len(), out),
+        if dim.unlimited {
+            write_number(format_args!("{{\"size\": {}, \"unlimited\": 1}}", dim.len()), out)
+        } else {
+            write_number(dim.len(), out)
         }
     }
     out.push('}');

@@ -353,10 +353,7 @@ fn legacy_node<'d, 't>(
     let marker = if is_array { &zarray } else { &zgroup }.as_ref().ok().copied().flatten();
     let attrs = attrs.and_then(|attrs| {
         let documents = NodeDocuments { marker, attrs, own: own?, types: types? };
-        Ok(match is_array {
-            true => convert::array(documents),
-            false => convert::group(documents, reading.nczarr_version, false),
-        })
+        Ok(if is_array { convert::array(documents) } else { convert::group(documents, reading.nczarr_version, false) })
     });
     let (zarray, zgroup) = (legacy_marker(zarray), legacy_marker(zgroup));
     current_node(place, borrowed(&zarray), borrowed(&zgroup), borrowed(&attrs), reading)

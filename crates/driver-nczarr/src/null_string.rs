@@ -18,9 +18,10 @@ pub(crate) fn from_stored(text: &str) -> NcString {
 /// # Errors
 /// [`ErrorKind::Char`] if it does not.
 pub(crate) fn check(string: &NcString) -> Result<()> {
-    match string.as_bytes() == NULL_STRING.as_bytes() {
-        true => Err(ErrorKind::Char.context("text of a single NUL cannot be stored; NCZarr uses it for null strings")),
-        false => Ok(()),
+    if string.as_bytes() == NULL_STRING.as_bytes() {
+        Err(ErrorKind::Char.context("text of a single NUL cannot be stored; NCZarr uses it for null strings"))
+    } else {
+        Ok(())
     }
 }
 

@@ -31,10 +31,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let mut mounted = request.registry.open_map(request)?;
     mounted.prefetched = prefetch::prefetched_map(&mounted);
     if let Some(wanted) = &request.scope {
-        let dataset = match wanted.data_only {
-            true => array_document::open(request, &mounted, wanted.path)?,
-            false => None,
-        };
+        let dataset = if wanted.data_only { array_document::open(request, &mounted, wanted.path)? } else { None };
         let dataset = match dataset {
             None => one_variable::open(request, &mounted, wanted.path)?,
             found => found,
@@ -60,9 +57,10 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         }
     }
     // Writers need the documents themselves: after a crash they may be newer than the consolidated metadata.
-    let zmetadata = match request.writable || target.has_mode("noconsolidated") {
-        true => None,
-        false => zmetadata.map_err(consolidated_error)?,
+    let zmetadata = if request.writable || target.has_mode("noconsolidated") {
+        None
+    } else {
+        zmetadata.map_err(consolidated_error)?
     };
     let mut source = MetadataReader { map, limits, consolidated: None, checks_map: false, prefetched };
     if let (Some(prefetched), None) = (prefetched, &zmetadata) {
@@ -153,13 +151,12 @@ fn open_v3(
     let map: &dyn ZMap = prefetched.map_or(&*mounted.map, |prefetched| prefetched);
     let source = MetadataReader { map, limits, consolidated, checks_map, prefetched };
     let reading = opening.read_context();
-    let loaded = match is_array {
-        true => {
-            let built = v3::var::build(&Key::root(), Ok(&document), &reading);
-            let array = RawArray { key: Key::root(), name: store_name(target), built };
-            flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), &reading)?
-        }
-        false => load(&source, root, opening.description.flavour, target, &reading)?,
+    let loaded = if is_array {
+        let built = v3::var::build(&Key::root(), Ok(&document), &reading);
+        let array = RawArray { key: Key::root(), name: store_name(target), built };
+        flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), &reading)?
+    } else {
+        load(&source, root, opening.description.flavour, target, &reading)?
     };
     opening.dataset(loaded, is_array)
 }

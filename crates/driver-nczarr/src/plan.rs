@@ -232,9 +232,10 @@ pub(crate) fn make_filter(spec: &FilterSpec, format: ZarrFormat, registry: &Regi
     };
     let name = class.info().name;
     let filter = class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {name}")))?;
-    match filter.to_json(format).is_null() {
-        true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no such codec"))),
-        false => Ok(filter),
+    if filter.to_json(format).is_null() {
+        Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no such codec")))
+    } else {
+        Ok(filter)
     }
 }
 

@@ -122,9 +122,10 @@ impl ChunkStore for VariableChunks {
             Err(error) => return Err(error),
         };
         for key in keys {
-            let name = match base.is_root() {
-                true => Some(key.as_str()),
-                false => key.as_str().strip_prefix(base.as_str()).and_then(|rest| rest.strip_prefix('/')),
+            let name = if base.is_root() {
+                Some(key.as_str())
+            } else {
+                key.as_str().strip_prefix(base.as_str()).and_then(|rest| rest.strip_prefix('/'))
             };
             if name.is_some_and(|name| naming.parse(name, &mut index)) {
                 each(&index);

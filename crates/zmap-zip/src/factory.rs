@@ -49,9 +49,10 @@ impl MapFactory for ZipMaps {
     fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
         check_read_only(request)?;
         // An archive is read from its end.
-        match source.prefetched_range() == (0..source.len()) {
-            true => open_elsewhere(request, source),
-            false => self.open(request),
+        if source.prefetched_range() == (0..source.len()) {
+            open_elsewhere(request, source)
+        } else {
+            self.open(request)
         }
     }
 
@@ -75,12 +76,11 @@ impl MapFactory for ZipMaps {
 
     fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
         let folder = folder_of(request.target)?.unwrap_or_default();
-        let persist = match persist {
-            true => {
-                let path = path_of(request.target)?;
-                Some(Persist::to_new(path, replaced(request, path)?, request.options)?)
-            }
-            false => None,
+        let persist = if persist {
+            let path = path_of(request.target)?;
+            Some(Persist::to_new(path, replaced(request, path)?, request.options)?)
+        } else {
+            None
         };
         Ok(Arc::new(ZipMap::create_in_memory(folder, persist, request.options)?))
     }

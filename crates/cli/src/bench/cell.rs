@@ -165,9 +165,10 @@ fn fetch(var: &Variable, sample: &Sample, start: &[u64], count: &[u64]) -> Resul
 
 /// Compares bits, so that NaN is equal to itself.
 fn check(found: &[u8], written: &[u8], start: &[u64], count: &[u64]) -> Result<()> {
-    match found == written {
-        true => Ok(()),
-        false => Err(ErrorKind::Internal.context(format!("read other data than was written: {count:?} at {start:?}"))),
+    if found == written {
+        Ok(())
+    } else {
+        Err(ErrorKind::Internal.context(format!("read other data than was written: {count:?} at {start:?}")))
     }
 }
 

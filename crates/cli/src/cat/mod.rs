@@ -159,10 +159,8 @@ impl Job<'_> {
         if count.contains(&0) {
             return Ok(());
         }
-        let item = match is_flat(self.model, self.ty) {
-            true => self.source.item_size(self.ty)?.max(1) as u64,
-            false => PACKED_BYTES,
-        };
+        let item =
+            if is_flat(self.model, self.ty) { self.source.item_size(self.ty)?.max(1) as u64 } else { PACKED_BYTES };
         let chunks = self.source.chunks(self.id)?;
         let grid = chunks.as_deref().map(|chunks| Grid { chunks, start, stride });
         for (from, len) in Blocks::of_part(count, grid, (BLOCK_BYTES / item).max(1), MOST_BYTES / item) {

@@ -30,13 +30,10 @@ pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
     for spec in &args.chunks {
         let Some(path) = spec.strip_suffix(':') else {
             let items = split_list(spec);
-            all.push(match items.iter().any(|item| item.ends_with('/')) {
-                true => items
-                    .into_iter()
-                    .map(|item| with_length(model, item).replace(',', "\\,"))
-                    .collect::<Vec<_>>()
-                    .join(","),
-                false => spec.clone(),
+            all.push(if items.iter().any(|item| item.ends_with('/')) {
+                items.into_iter().map(|item| with_length(model, item).replace(',', "\\,")).collect::<Vec<_>>().join(",")
+            } else {
+                spec.clone()
             });
             continue;
         };

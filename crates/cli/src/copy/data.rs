@@ -110,9 +110,10 @@ fn var(
     let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), Broken> {
         let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), Broken> {
             let slab = Slab::new(&start, &count);
-            let elements = match fixed {
-                false => source.strings(from_id, &slab).map(Elements::Strings),
-                true => source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
+            let elements = if fixed {
+                source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes))
+            } else {
+                source.strings(from_id, &slab).map(Elements::Strings)
             };
             let elements = elements.map_err(Broken::Source)?;
             match (&new.form, elements) {

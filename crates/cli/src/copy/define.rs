@@ -131,10 +131,7 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
     let record = if several { None } else { record_dim(&source) };
     for (id, dim) in source.dims() {
         let unlimited = if several { dim.unlimited } else { record == Some(id) };
-        let new = match select.has_group(dim.group) {
-            true => work.dim(dim, unlimited && !select.fixed)?,
-            false => None,
-        };
+        let new = if select.has_group(dim.group) { work.dim(dim, unlimited && !select.fixed)? } else { None };
         work.copied.dims.push(new);
     }
     for (_, ty) in source.user_types() {
@@ -256,9 +253,10 @@ impl Work<'_> {
             self.copied.groups.push(parent.inside(&group.name));
             return Ok(());
         }
-        let made = match parent.prefix.is_empty() {
-            true => unless_refused(self.to.def_grp(parent.group, &group.name))?.ok(),
-            false => None,
+        let made = if parent.prefix.is_empty() {
+            unless_refused(self.to.def_grp(parent.group, &group.name))?.ok()
+        } else {
+            None
         };
         let place = match made {
             Some(new) => Place::copy(id, new),
@@ -275,13 +273,13 @@ impl Work<'_> {
     fn dim(&mut self, dim: &Dim, unlimited: bool) -> Result<Option<DimId>> {
         let (group, name) = self.name(Space::Dims, dim.group, &dim.name)?;
         let one_only = self.to.info().format != Format::NetCdf4;
-        let made = match unlimited {
-            true => self.to.def_dim(group, &name, None),
-            // It would be the unlimited one.
-            false if one_only && dim.is_empty() => {
-                Err(ErrorKind::DimSize.context("only the unlimited one has no length"))
-            }
-            false => self.to.def_dim(group, &name, Some(dim.len())),
+        let made = if unlimited {
+            self.to.def_dim(group, &name, None)
+        } else if one_only && dim.is_empty() {
+            // A length of 0 would make it unlimited.
+            Err(ErrorKind::DimSize.context("only the unlimited one has no length"))
+        } else {
+            self.to.def_dim(group, &name, Some(dim.len()))
         };
         match unless_refused(made)? {
             Ok(id) => Ok(Some(id)),

@@ -94,12 +94,11 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
 /// Copies the dataset; answers what is to be told.
 fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
-    let kind = match args.as_nccopy {
-        true => {
-            let otherwise = || as_nccopy::kind(args).map_err(at(&args.source));
-            kind::Kind::of_tool(args.kind, flags, &args.target, otherwise)?
-        }
-        false => kind::Kind::asked(args.kind, flags, &args.target),
+    let kind = if args.as_nccopy {
+        let otherwise = || as_nccopy::kind(args).map_err(at(&args.source));
+        kind::Kind::of_tool(args.kind, flags, &args.target, otherwise)?
+    } else {
+        kind::Kind::asked(args.kind, flags, &args.target)
     };
     let asked_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let target_url = match kind {
@@ -131,9 +130,10 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     overlap::check(&args.source, &target_url, &further).map_err(&at_source)?;
     select.find_unreadable(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let jobs = threads::within(args, &source, &layout, &select).map_err(&at_source)?;
-    let source = match jobs == args.jobs {
-        true => source,
-        false => OpenOptions::new().threads(jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?,
+    let source = if jobs == args.jobs {
+        source
+    } else {
+        OpenOptions::new().threads(jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?
     };
     if args.resume && !can_resume {
         return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
@@ -154,12 +154,11 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let options = options.durability(draft::durability());
     // What it would be made in, if that is not to be touched.
     let is_local = nczarr_url_infer::parse(&target_url).is_ok_and(|target| target.scheme.is_local());
-    let elsewhere = match args.dry_run && (can_resume || is_local) {
-        true => {
-            place::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
-            Some(tempfile::tempdir().map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?)
-        }
-        false => None,
+    let elsewhere = if args.dry_run && (can_resume || is_local) {
+        place::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
+        Some(tempfile::tempdir().map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?)
+    } else {
+        None
     };
     let half = match (args.dry_run, args.resume, args.clobber) {
         (true, ..) => Half::Untouched,

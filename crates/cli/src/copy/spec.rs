@@ -140,9 +140,12 @@ impl Layout {
             (NONE, _) => self.all_shards = Some(AllShards::None),
             (_, Some(bytes)) => self.all_shards = Some(AllShards::Bytes(bytes)),
             _ => {
-                return self.shards.add(spec, model).map_err(|what| match what.starts_with("neither") {
-                    true => format!("{what}, nor a number of bytes as 64M, nor none"),
-                    false => what,
+                return self.shards.add(spec, model).map_err(|what| {
+                    if what.starts_with("neither") {
+                        format!("{what}, nor a number of bytes as 64M, nor none")
+                    } else {
+                        what
+                    }
                 });
             }
         }

@@ -151,9 +151,10 @@ fn pieces(text: &str) -> Pieces {
         statement.push_str(bare);
         statement.push('\n');
         // A type has statements of its own, in braces.
-        let ends = match section == "types:" && statement.contains("{\n") {
-            true => bare.starts_with('}'),
-            false => bare.ends_with(';') || bare.contains("; // ("),
+        let ends = if section == "types:" && statement.contains("{\n") {
+            bare.starts_with('}')
+        } else {
+            bare.ends_with(';') || bare.contains("; // (")
         };
         if !ends {
             continue;
@@ -454,12 +455,11 @@ fn datasets(scratch: &Path) -> Vec<(String, String)> {
                 found.insert(row[0].clone(), path.display().to_string());
             } else if row[1].starts_with("nczarr/") {
                 let fragment = row[3].split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
-                let place = match row[1].ends_with(".zarr.zip") {
-                    true => {
-                        unpack(&path, scratch).unwrap();
-                        scratch.join(format!("{}.zarr", row[0]))
-                    }
-                    false => path,
+                let place = if row[1].ends_with(".zarr.zip") {
+                    unpack(&path, scratch).unwrap();
+                    scratch.join(format!("{}.zarr", row[0]))
+                } else {
+                    path
                 };
                 found.insert(row[0].clone(), format!("file://{}#{fragment}", place.display()));
             }

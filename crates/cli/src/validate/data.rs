@@ -57,9 +57,10 @@ fn chunks(
     let item = source.item_size(ty).map_or(STRING_BYTES, |size| size.max(1) as u64);
     let chunk = source.chunk_shape(id).filter(|chunk| chunk.len() == shape.len() && !chunk.contains(&0));
     let mut look = |start: &[u64], count: &[u64]| {
-        let read = match varying {
-            true => source.read(id, start, count).map(drop),
-            false => source.values(id, &Slab::new(start, count)).map(drop),
+        let read = if varying {
+            source.read(id, start, count).map(drop)
+        } else {
+            source.values(id, &Slab::new(start, count)).map(drop)
         };
         report.chunks += 1;
         if let Err(error) = read {

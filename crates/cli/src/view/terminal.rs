@@ -78,9 +78,10 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
     let mut legend = format!("{} ", short(range.0));
     for place in 0..10 {
         let part = f64::from(place) / 9.0;
-        match colored {
-            true => push_color(&mut legend, 38, colors::at(part), "\u{2588}", false),
-            false => legend.push(char::from(SHADES[place as usize])),
+        if colored {
+            push_color(&mut legend, 38, colors::at(part), "\u{2588}", false)
+        } else {
+            legend.push(char::from(SHADES[place as usize]))
         }
     }
     let end = if colored { "\x1b[0m" } else { "" };
@@ -147,11 +148,12 @@ fn push_color(text: &mut String, what: u8, [red, green, blue]: [u8; 3], shown: &
 fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        match letter.is_control() {
-            true => letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| {
+        if letter.is_control() {
+            letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| {
                 let _ = write!(shown, "\\{byte:03o}");
-            }),
-            false => shown.push(letter),
+            })
+        } else {
+            shown.push(letter)
         }
     }
     shown

@@ -48,9 +48,10 @@ pub(super) fn check_odd(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome
         Ok(encoded) => {
             let decoded = into_output(&what, data.len(), |out| filter.decode(&encoded, out))?;
             let decoded = ok(format!("{what}: decode"), decoded)?;
-            match decoded.len() == data.len() {
-                true => Ok(()),
-                false => Err(broken(format!("{what}: decode"), data.len(), decoded.len())),
+            if decoded.len() == data.len() {
+                Ok(())
+            } else {
+                Err(broken(format!("{what}: decode"), data.len(), decoded.len()))
             }
         }
         failed => fails(what, &[ErrorKind::Filter], failed),

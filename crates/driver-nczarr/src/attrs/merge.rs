@@ -140,10 +140,9 @@ impl<'a> AttributeChanges<'a> {
     fn merged<T: Clone>(&self, ours: &[(String, T)], found: Vec<(String, T)>) -> Vec<(String, T)> {
         let our = |name: &str| ours.iter().find(|(of, _)| of == name);
         let known: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
-        let kept = found.into_iter().filter_map(|(name, value)| match self.is_changed(&name) {
-            true => our(&name).cloned(),
-            false => Some((name, value)),
-        });
+        let kept = found
+            .into_iter()
+            .filter_map(|(name, value)| if self.is_changed(&name) { our(&name).cloned() } else { Some((name, value)) });
         let mut all: Vec<(String, T)> = kept.collect();
         all.extend(ours.iter().filter(|(name, _)| !known.contains(name) && self.is_changed(name)).cloned());
         all
@@ -192,9 +191,10 @@ fn merge_records(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -
     let types = touched.types(found.map(types).unwrap_or_default());
     let types = types.into_iter().map(|(name, ty)| (name, Json::string(ty))).collect();
     for (name, values) in [(TYPES, Json::Object(types))].into_iter().chain(touched.kept(found)) {
-        match values.as_object().is_some_and(|values| !values.is_empty()) {
-            true => merged.insert(name, values),
-            false => drop(merged.remove(name)),
+        if values.as_object().is_some_and(|values| !values.is_empty()) {
+            merged.insert(name, values)
+        } else {
+            drop(merged.remove(name))
         }
     }
     Some(Json::Object(merged))

@@ -95,10 +95,7 @@ fn integer<T: Display>(value: &T, out: &mut String) {
 
 /// Appends the shortest text that gives the value back; `other` renders values that JSON has no number for.
 fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out: &mut String) {
-    match finite {
-        true => write_number(format_args!("{value:?}"), out),
-        false => write_strict(&other(value), out),
-    }
+    if finite { write_number(format_args!("{value:?}"), out) } else { write_strict(&other(value), out) }
 }
 
 /// Returns the stored form of a string, with or without a recorded type.

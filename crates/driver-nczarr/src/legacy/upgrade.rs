@@ -74,9 +74,10 @@ impl ZarrDataset {
         if !attrs.is_some_and(convert::is_current) {
             self.replace(attrs_key, |attrs| {
                 let documents = NodeDocuments { marker, attrs, own, types };
-                let attrs = match node.is_array {
-                    true => convert::array(documents),
-                    false => convert::group(documents, generation, node.is_root),
+                let attrs = if node.is_array {
+                    convert::array(documents)
+                } else {
+                    convert::group(documents, generation, node.is_root)
                 };
                 attrs.map(|attrs| convert::make_strict(attrs, &self.options.limits)).transpose()
             })?;

@@ -127,9 +127,10 @@ impl EncodingBuilder<'_> {
         if steps.len() > MAX_STEPS || pieces.is_none() || size.is_none() {
             return Some(Err(too_many()));
         }
-        let element = match fixed {
-            true => None,
-            false => Some(Box::new(StringCompoundCodec { steps, size: size.unwrap_or(0) }) as Box<dyn ElementCodec>),
+        let element = if fixed {
+            None
+        } else {
+            Some(Box::new(StringCompoundCodec { steps, size: size.unwrap_or(0) }) as Box<dyn ElementCodec>)
         };
         Some(Ok(ElementEncoding { dtype, variable: None, element, pieces }))
     }

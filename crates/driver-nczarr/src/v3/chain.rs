@@ -239,9 +239,10 @@ impl ChainReader<'_> {
     /// Appends a filter, or records its problem.
     fn filter(self, name: &str, description: &Serde, codec: &Value<'_>, chain: &mut CodecChain) {
         let unknown = || ErrorKind::NoFilter.context(format!("{name:?} is not a known codec of Zarr V3"));
-        let found = match NUMCODECS_ONLY.contains(&name) {
-            true => Err(unknown()),
-            false => self.registry.filter(name).and_then(|class| class.parse_json(description, ZarrFormat::V3)),
+        let found = if NUMCODECS_ONLY.contains(&name) {
+            Err(unknown())
+        } else {
+            self.registry.filter(name).and_then(|class| class.parse_json(description, ZarrFormat::V3))
         };
         match found {
             Ok(filter) => {

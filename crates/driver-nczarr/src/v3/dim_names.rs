@@ -16,9 +16,10 @@ pub(crate) fn of(model: &Model, var: &Var) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::with_capacity(var.dims.len());
     for &id in &var.dims {
         let dim = model.dim(id)?;
-        let name = match find(model, var.group, &dim.name) == Some(id) {
-            true => dim.name.clone(),
-            false => model.fqn(dim.group, &dim.name)?,
+        let name = if find(model, var.group, &dim.name) == Some(id) {
+            dim.name.clone()
+        } else {
+            model.fqn(dim.group, &dim.name)?
         };
         let again = (2..).map(|number: u64| format!("{name}#{number}"));
         let free = std::iter::once(name.clone()).chain(again).find(|name| !taken.contains(name));

@@ -319,16 +319,20 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
     let base64 = || Some(Json::string(base64::encode(bytes)));
     match dtype.kind {
         DTypeKind::Number(ty) => match Values::from_native_bytes(ty, bytes)? {
-            Values::Float(v) => v.first().map(|&value| match value.is_nan() && value.to_bits() != f32::NAN.to_bits() {
-                true => Json::string(format!("{:#010x}", value.to_bits())),
-                false => json_single(value),
+            Values::Float(v) => v.first().map(|&value| {
+                if value.is_nan() && value.to_bits() != f32::NAN.to_bits() {
+                    Json::string(format!("{:#010x}", value.to_bits()))
+                } else {
+                    json_single(value)
+                }
             }),
-            Values::Double(v) => {
-                v.first().map(|&value| match value.is_nan() && value.to_bits() != f64::NAN.to_bits() {
-                    true => Json::string(format!("{:#018x}", value.to_bits())),
-                    false => json_float(value),
-                })
-            }
+            Values::Double(v) => v.first().map(|&value| {
+                if value.is_nan() && value.to_bits() != f64::NAN.to_bits() {
+                    Json::string(format!("{:#018x}", value.to_bits()))
+                } else {
+                    json_float(value)
+                }
+            }),
             other => match other.scalar(0)? {
                 nczarr_model::Scalar::Int(value) => Some(Json::int(value)),
                 nczarr_model::Scalar::Float(_) => None,

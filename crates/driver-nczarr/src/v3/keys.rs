@@ -447,9 +447,10 @@ pub(crate) fn stored_types(types: &[(String, String)], kept: &[(&'static str, Js
     };
     stored.insert(TYPES, types);
     for (member, kept) in kept {
-        match kept.as_object().is_some_and(|kept| !kept.is_empty()) {
-            true => stored.insert(*member, kept.clone()),
-            false => drop(stored.remove(member)),
+        if kept.as_object().is_some_and(|kept| !kept.is_empty()) {
+            stored.insert(*member, kept.clone())
+        } else {
+            drop(stored.remove(member))
         }
     }
     Json::Object(stored)

@@ -33,10 +33,7 @@ pub(crate) fn is_forbidden(name: &str) -> bool {
 
 /// Returns the stored name for a name. `escapes`: the store can record true names.
 pub(crate) fn escaped(name: &str, escapes: bool) -> Cow<'_, str> {
-    match escapes && needs_escape(name) {
-        true => Cow::Owned(format!("{PREFIX}{name}")),
-        false => Cow::Borrowed(name),
-    }
+    if escapes && needs_escape(name) { Cow::Owned(format!("{PREFIX}{name}")) } else { Cow::Borrowed(name) }
 }
 
 /// Returns the names that a node of this stored name may have.

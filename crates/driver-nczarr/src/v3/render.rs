@@ -168,29 +168,25 @@ impl ZarrDataset {
             _ => meta.shape.clone(),
         };
         let is_named = (self.flavour == Flavour::NcZarr || self.xarray_dims) && var.problem.is_none();
-        let names = match is_named {
-            true => {
-                let mut text = String::new();
-                write_list(dim_names::of(model, var)?, &mut text, |name, out| write_string(&name, out));
-                Some(text)
-            }
-            false => None,
+        let names = if is_named {
+            let mut text = String::new();
+            write_list(dim_names::of(model, var)?, &mut text, |name, out| write_string(&name, out));
+            Some(text)
+        } else {
+            None
         };
-        match meta.raw.is_empty() {
-            false => {
-                let (mut ours, mut text) = (Vec::new(), String::new());
-                write_list(&shape, &mut text, write_number);
-                ours.push(("shape", text.into()));
-                ours.extend(names.map(|names| ("dimension_names", names.into())));
-                render::overlay(Some(&meta.raw), &ours, out);
+        if meta.raw.is_empty() {
+            new_array(meta, &shape, out)?;
+            if let Some(names) = names {
+                write_name("dimension_names", out);
+                out.push_str(&names);
             }
-            true => {
-                new_array(meta, &shape, out)?;
-                if let Some(names) = names {
-                    write_name("dimension_names", out);
-                    out.push_str(&names);
-                }
-            }
+        } else {
+            let (mut ours, mut text) = (Vec::new(), String::new());
+            write_list(&shape, &mut text, write_number);
+            ours.push(("shape", text.into()));
+            ours.extend(names.map(|names| ("dimension_names", names.into())));
+            render::overlay(Some(&meta.raw), &ours, out);
         }
         let mut attributes = V3AttributesWriter::new(self, out);
         for (name, values) in &var.atts {

@@ -297,9 +297,10 @@ pub(super) fn vec_from(
     let mut read = 0;
     while read < want {
         let at = range.offset + read as u64;
-        let more = match spare {
-            true => retry_on_intr(|| pread(file, spare_capacity(out), at))?,
-            false => retry_on_intr(|| pread(file, &mut out[read..], at))?,
+        let more = if spare {
+            retry_on_intr(|| pread(file, spare_capacity(out), at))?
+        } else {
+            retry_on_intr(|| pread(file, &mut out[read..], at))?
         };
         if more == 0 {
             break;

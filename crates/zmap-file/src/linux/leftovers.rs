@@ -65,9 +65,12 @@ mod tests {
     fn temporaries(path: &Path) -> usize {
         let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
         entries
-            .map(|entry| match entry.file_type().unwrap().is_dir() {
-                true => temporaries(&entry.path()),
-                false => usize::from(entry.file_name().to_str().is_some_and(names::is_temporary)),
+            .map(|entry| {
+                if entry.file_type().unwrap().is_dir() {
+                    temporaries(&entry.path())
+                } else {
+                    usize::from(entry.file_name().to_str().is_some_and(names::is_temporary))
+                }
             })
             .sum()
     }

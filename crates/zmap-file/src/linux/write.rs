@@ -403,13 +403,14 @@ impl FileMap {
                         self.put(&key, value, self.intent(&key, expect.as_precondition())?, &mut kept)
                     }
                 };
-                let outcome = match in_parts {
-                    true => store(ObjectValue::Parts(job, ticket.index)),
-                    false => match job.value(ticket.index, &mut scratch) {
+                let outcome = if in_parts {
+                    store(ObjectValue::Parts(job, ticket.index))
+                } else {
+                    match job.value(ticket.index, &mut scratch) {
                         Ok(Payload::Scratch) => store(ObjectValue::Bytes(&scratch)),
                         Ok(Payload::Borrowed(bytes)) => store(ObjectValue::Bytes(bytes)),
                         Err(error) => Err(error),
-                    },
+                    }
                 };
                 job.done(ticket, outcome);
             }

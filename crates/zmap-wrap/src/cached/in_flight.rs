@@ -117,9 +117,12 @@ mod tests {
     fn what_was_read_around_a_write_does_not_come_in() {
         let (gate, key) = (InFlightReads::new(), Key::new("a/b").unwrap());
         for every in [false, true] {
-            let begin = || match every {
-                true => gate.begin_all(|| Ok::<_, ()>(())).unwrap(),
-                false => gate.begin([&key].into_iter(), || Ok::<_, ()>(())).unwrap(),
+            let begin = || {
+                if every {
+                    gate.begin_all(|| Ok::<_, ()>(())).unwrap()
+                } else {
+                    gate.begin([&key].into_iter(), || Ok::<_, ()>(())).unwrap()
+                }
             };
             let before = gate.look(&key).unwrap();
             assert!(lets_in(&gate, &key, before));

@@ -86,9 +86,10 @@ impl Draft {
             None => {
                 let none = Record::new(&Terms { layout: String::new(), ..terms.clone() }, &owner);
                 let place = (folder.as_deref(), &none);
-                let map = match clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
-                    true => store::replaced_map((source, url), &options, &none)?,
-                    false => store::new_map(url, &options, clobber, place)?,
+                let map = if clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
+                    store::replaced_map((source, url), &options, &none)?
+                } else {
+                    store::new_map(url, &options, clobber, place)?
                 };
                 (map, Record::new(terms, &owner), None)
             }

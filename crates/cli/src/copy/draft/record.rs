@@ -116,9 +116,10 @@ impl Record {
         }
         if then["content"] != now["content"] {
             let (then, now) = (Content::told(&then["content"]), Content::told(&now["content"]));
-            let how = match then == now {
-                true => format!("{now} are there as before, but not the same ones"),
-                false => format!("there were {then}, there are {now}"),
+            let how = if then == now {
+                format!("{now} are there as before, but not the same ones")
+            } else {
+                format!("there were {then}, there are {now}")
             };
             return refuse(format!("the source changed since the copy was begun: {how}"));
         }

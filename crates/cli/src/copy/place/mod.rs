@@ -107,9 +107,10 @@ impl Place {
         let made = Path::new(&path).file_name().and_then(|name| Some(folder.join(name).to_str()?.to_owned()));
         let made = made.ok_or_else(|| ErrorKind::Url.context(format!("{path}: it has no name")))?;
         let url = url.replacen(&path, &made, 1);
-        match nczarr_url_infer::parse(&url)?.path == made {
-            true => Ok(Self { url, beside: None }),
-            false => Err(ErrorKind::Url.context(format!("{path}: no other place has its name"))),
+        if nczarr_url_infer::parse(&url)?.path == made {
+            Ok(Self { url, beside: None })
+        } else {
+            Err(ErrorKind::Url.context(format!("{path}: no other place has its name")))
         }
     }
 

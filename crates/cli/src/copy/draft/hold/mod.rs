@@ -149,10 +149,7 @@ impl ZMap for Hold {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        match self.is_held(key) {
-            true => Ok(self.held(key).map(|(bytes, _)| bytes.len() as u64)),
-            false => self.inner.len(key),
-        }
+        if self.is_held(key) { Ok(self.held(key).map(|(bytes, _)| bytes.len() as u64)) } else { self.inner.len(key) }
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
@@ -186,20 +183,16 @@ impl ZMap for Hold {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        match self.is_held(key) {
-            true => {
-                self.documents().put(key, value);
-                Ok(())
-            }
-            false => self.inner.write(key, value),
+        if self.is_held(key) {
+            self.documents().put(key, value);
+            Ok(())
+        } else {
+            self.inner.write(key, value)
         }
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
-        match self.is_held(key) {
-            true => Ok(self.documents().all.remove(key).is_some()),
-            false => self.inner.delete(key),
-        }
+        if self.is_held(key) { Ok(self.documents().all.remove(key).is_some()) } else { self.inner.delete(key) }
     }
 
     fn sync(&self) -> Result<()> {
@@ -212,10 +205,7 @@ impl ZMap for Hold {
     }
 
     fn exists(&self, key: &Key) -> Result<bool> {
-        match self.is_held(key) {
-            true => Ok(self.held(key).is_some()),
-            false => self.inner.exists(key),
-        }
+        if self.is_held(key) { Ok(self.held(key).is_some()) } else { self.inner.exists(key) }
     }
 
     /// As [`Hold::search`].
@@ -267,9 +257,10 @@ impl ZMap for Hold {
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        match self.is_held(key) {
-            true => Ok(self.documents().put_if(key, value, expect)),
-            false => self.inner.write_if(key, value, expect),
+        if self.is_held(key) {
+            Ok(self.documents().put_if(key, value, expect))
+        } else {
+            self.inner.write_if(key, value, expect)
         }
     }
 
