@@ -1,8 +1,8 @@
-//! Writing an archive: [`Appender`]. It only ever grows, and one at a time may write it.
+//! Writing to an archive: [`Appender`]. The file only grows, and only one process may write it.
 //!
-//! A member goes where the archive ends when it is begun; any number of threads do that side by side. A directory goes behind
-//! all of them. Until its last byte is written the one before it is the last complete one, and nothing that it refers to
-//! is ever written again.
+//! Each member goes to the current end of the archive; any number of threads write members in parallel. A
+//! directory follows all of them. *Invariant:* until its last byte is written, the previous directory is the
+//! last complete one, and no byte that it refers to is overwritten.
 
 use std::fs::File;
 use std::io;
@@ -13,43 +13,44 @@ use nczarr_dispatch::{Durability, Options};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::directory::Directory;
-use crate::listing::Entry;
-use crate::records::{self, CENTRAL_LEN, END_LEN, Member, u16_at};
-use crate::source::{Source, write_both, write_file};
+use crate::listing::MemberEntry;
+use crate::records::{self, CENTRAL_LEN, END_LEN, MemberRecord, u16_at};
+use crate::source::{ArchiveSource, write_both, write_file};
 
-/// Who writes an archive. One that is new has no directory from its first member to its first [`Appender::save`].
+/// The writer of an archive. A new archive has no directory between its first member and its first
+/// [`Appender::save`].
 #[derive(Debug)]
 pub(crate) struct Appender {
     file: Arc<File>,
     durability: Durability,
-    /// Where the next member begins.
+    /// The start of the next member.
     tail: AtomicU64,
-    /// Counts changes that a directory has to tell of.
+    /// Counts changes that the next directory must contain.
     changes: AtomicU64,
-    /// The directory that was there first, and where it lay.
+    /// The directory at opening, and its position.
     old: (Vec<u8>, u64),
-    /// Members in it that are no objects, and are kept whatever happens.
-    others: Vec<Entry>,
-    /// Whether it may be written still. Who writes holds it meanwhile: nothing comes behind the last directory.
+    /// Members in it that are not objects; they are always kept.
+    others: Vec<MemberEntry>,
+    /// Whether it may still be written. Writers hold it shared, so no bytes follow the last directory.
     open: RwLock<bool>,
-    /// Who holds it writes a directory.
-    saved: Mutex<Saved>,
+    /// Held while a directory is written.
+    saved: Mutex<SavedDirectory>,
 }
 
 /// The last directory.
 #[derive(Debug)]
-struct Saved {
-    /// The changes that it tells of.
+struct SavedDirectory {
+    /// The number of changes that it contains.
     changes: u64,
-    /// Where it ends.
+    /// Its end.
     end: u64,
 }
 
-/// A member that is no object, with its record in the directory that was read.
-pub(crate) type Other<'a> = (&'a Entry, &'a [u8]);
+/// A member that is not an object, with its record in the directory at opening.
+pub(crate) type ForeignMember<'a> = (&'a MemberEntry, &'a [u8]);
 
-/// A directory that is being made.
-pub(crate) struct Records<'o> {
+/// A directory under construction.
+pub(crate) struct DirectoryBuilder<'o> {
     bytes: Vec<u8>,
     count: u64,
     old: &'o [u8],
@@ -57,16 +58,21 @@ pub(crate) struct Records<'o> {
 }
 
 impl Appender {
-    /// Continues an archive that was read and locked. What a writer that was stopped left behind is cut off.
+    /// Continues an archive that was read and locked. Cuts off bytes of crashed writers.
     ///
     /// # Errors
-    /// `NC_EPERM` if the archive stands behind other bytes.
-    pub(crate) fn new(file: Arc<File>, source: &Source, directory: &Directory, options: &Options) -> Result<Self> {
+    /// `NC_EPERM` if other bytes precede the archive.
+    pub(crate) fn new(
+        file: Arc<File>,
+        source: &ArchiveSource,
+        directory: &Directory,
+        options: &Options,
+    ) -> Result<Self> {
         if directory.offset != 0 {
             return Err(ErrorKind::Perm
-                .context(format!("{} bytes stand before the archive: it is only read", directory.offset)));
+                .context(format!("{} bytes precede the archive, so it cannot be written", directory.offset)));
         }
-        let fail = |error| Error::io("cutting off what no directory knows", error);
+        let fail = |error| Error::io("cutting off bytes behind the directory", error);
         if file.metadata().map_err(fail)?.len() > directory.end {
             file.set_len(directory.end).map_err(fail)?;
         }
@@ -77,33 +83,33 @@ impl Appender {
         Ok(Self {
             file,
             durability: options.durability,
-            // The first member of all stands first in the file, where some readers look for it. An archive that became
-            // empty stays as it is: its directory would remain behind the new one.
+            // The first member starts at byte 0, where some readers look for it. A non-new empty archive is
+            // not rewritten, because its directory would remain behind the new one.
             tail: AtomicU64::new(if directory.end == END_LEN as u64 { 0 } else { directory.end }),
             changes: AtomicU64::new(0),
             old: (old, start),
-            others: directory.others.iter().map(Entry::copy).collect(),
+            others: directory.others.iter().map(MemberEntry::copy).collect(),
             open: RwLock::new(true),
-            saved: Mutex::new(Saved { changes: 0, end: directory.end }),
+            saved: Mutex::new(SavedDirectory { changes: 0, end: directory.end }),
         })
     }
 
-    /// Keeps it from being closed; `None` if it was.
+    /// Prevents closing while the guard is held; `None` if it is closed.
     pub(crate) fn enter(&self) -> Option<RwLockReadGuard<'_, bool>> {
         Some(self.open.read().unwrap_or_else(PoisonError::into_inner)).filter(|open| **open)
     }
 
-    /// Writes a member at the end; answers where it is.
+    /// Writes a member at the end; returns its position.
     pub(crate) fn append(&self, name: &str, value: &[u8], crc: u32) -> Result<u64> {
         let len = value.len() as u64;
         let head_len = records::local_len(name, len);
         let at = self.reserve(head_len.saturating_add(len))?;
         if at == 0 {
-            // The empty directory goes, whatever becomes of this.
+            // The member overwrites the empty directory, so a new one is needed in any case.
             self.changed();
         }
         let mut head = Vec::with_capacity(head_len as usize);
-        records::local(&Member { name, at, len, crc }, &mut head);
+        records::local(&MemberRecord { name, at, len, crc }, &mut head);
         write_both(&self.file, &head, value, at).map_err(|error| Error::io(format!("writing at byte {at}"), error))?;
         Ok(at)
     }
@@ -112,17 +118,17 @@ impl Appender {
         let room = |tail: u64| tail.checked_add(len).filter(|&end| end <= i64::MAX as u64);
         self.tail
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, room)
-            .map_err(|_| ErrorKind::Io.context("an archive holds less than 2^63 bytes"))
+            .map_err(|_| ErrorKind::Io.context("the archive is too large (expected less than 2^63 bytes)"))
     }
 
-    /// What stands behind the directory that was read.
+    /// Returns the comment behind the directory at opening.
     pub(crate) fn comment(&self) -> &[u8] {
         records::comment_of(&self.old.0)
     }
 
-    /// The members that are no objects, in the order in which they lie in the archive, each with its record in the directory that was
-    /// read.
-    pub(crate) fn others(&self) -> Result<Vec<Other<'_>>> {
+    /// Returns the members that are not objects, in archive order, each with its record in the directory at
+    /// opening.
+    pub(crate) fn others(&self) -> Result<Vec<ForeignMember<'_>>> {
         let (old, start) = (self.old.0.as_slice(), self.old.1);
         let others = self.others.iter().filter_map(|other| Some((other, record((old, start), other.central?))));
         let mut others = others.map(|(other, record)| Ok((other, record?))).collect::<Result<Vec<_>>>()?;
@@ -130,39 +136,39 @@ impl Appender {
         Ok(others)
     }
 
-    /// Says that the next directory differs from the last one.
+    /// Records that the next directory differs from the last one.
     pub(crate) fn changed(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// Writes a directory of what `each` adds, unless the last one tells all there is to tell.
-    pub(crate) fn save(&self, each: impl FnOnce(&mut Records<'_>) -> Result<()>) -> Result<()> {
+    /// Writes a directory with the members that `each` adds, unless the last one is current.
+    pub(crate) fn save(&self, each: impl FnOnce(&mut DirectoryBuilder<'_>) -> Result<()>) -> Result<()> {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        // Counted before looking: a change that comes between is told of again.
+        // Counted first: a change during the write needs another directory.
         let changes = self.changes.load(Ordering::Acquire);
         if changes == saved.changes {
             return Ok(());
         }
         let fail = |error| Error::io("writing the directory", error);
-        let mut records = Records { bytes: Vec::new(), count: 0, old: &self.old.0, start: self.old.1 };
+        let mut records = DirectoryBuilder { bytes: Vec::new(), count: 0, old: &self.old.0, start: self.old.1 };
         for other in self.others.iter().filter_map(|other| other.central) {
             records.keep(other)?;
         }
         each(&mut records)?;
-        let Records { mut bytes, count, .. } = records;
+        let DirectoryBuilder { mut bytes, count, .. } = records;
         let len = bytes.len() as u64;
-        // The record at its end needs to know where the directory is, and its length depends on that.
-        const MOST: u64 = (records::END_LEN + records::END_64_LEN + records::LOCATOR_64_LEN) as u64;
-        let at = self.reserve(len.saturating_add(MOST))?;
+        // The end record contains the directory's position, and its own length depends on that.
+        const MAX_END_RECORDS: u64 = (records::END_LEN + records::END_64_LEN + records::LOCATOR_64_LEN) as u64;
+        let at = self.reserve(len.saturating_add(MAX_END_RECORDS))?;
         records::end(count, at, len, &mut bytes);
-        // What it tells of lasts before it does.
+        // The members must be durable before the directory is.
         self.sync_data().map_err(fail)?;
         write_file(&self.file, &bytes, at).map_err(fail)?;
         let end = at + bytes.len() as u64;
-        // Room that was reserved in vain is given back, if nobody came behind it.
-        let _ = self.tail.compare_exchange(at + len + MOST, end, Ordering::Relaxed, Ordering::Relaxed);
+        // Returns unused reserved space, if no member follows it.
+        let _ = self.tail.compare_exchange(at + len + MAX_END_RECORDS, end, Ordering::Relaxed, Ordering::Relaxed);
         self.sync_data().map_err(fail)?;
-        *saved = Saved { changes, end };
+        *saved = SavedDirectory { changes, end };
         Ok(())
     }
 
@@ -170,10 +176,10 @@ impl Appender {
         if self.durability == Durability::Fsync { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Lets others write, when nobody here does any more and `save` has written what there is.
+    /// Waits for all writers, calls `save` and unlocks the archive.
     ///
     /// # Errors
-    /// What `save` says: then it stays open, and may be closed again.
+    /// Errors of `save`; the archive then stays open and can be closed again.
     pub(crate) fn close(&self, save: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if !*open {
@@ -185,13 +191,13 @@ impl Appender {
         Ok(())
     }
 
-    /// Goes back to the last directory. What came behind it, because one failed half way, is cut off: many readers look
-    /// for a directory at the end of the file alone.
+    /// Cuts the file off behind the last directory: many readers look for a directory only at the end of the
+    /// file.
     pub(crate) fn release(&self) -> Result<()> {
         let end = self.saved.lock().unwrap_or_else(PoisonError::into_inner).end;
         let fail = |error| Error::io("closing", error);
         if end == END_LEN as u64 && self.changes.load(Ordering::Acquire) > 0 {
-            // A member lies over the empty directory.
+            // A member has overwritten the empty directory.
             let mut empty = Vec::new();
             records::end(0, 0, 0, &mut empty);
             write_file(&self.file, &empty, 0).map_err(fail)?;
@@ -206,9 +212,9 @@ impl Appender {
     }
 }
 
-impl Records<'_> {
-    /// Adds a member: its record in the directory that was read, if it is in that, else a new one.
-    pub(crate) fn add(&mut self, central: Option<u64>, member: &Member<'_>) -> Result<()> {
+impl DirectoryBuilder<'_> {
+    /// Adds a member: its record in the directory at opening, or a new one.
+    pub(crate) fn add(&mut self, central: Option<u64>, member: &MemberRecord<'_>) -> Result<()> {
         match central {
             Some(at) => self.keep(at),
             None => {
@@ -219,7 +225,7 @@ impl Records<'_> {
         }
     }
 
-    /// Adds a record as it stands in the directory that was read.
+    /// Adds a record from the directory at opening.
     fn keep(&mut self, at: u64) -> Result<()> {
         self.bytes.extend_from_slice(record((self.old, self.start), at)?);
         self.count += 1;
@@ -227,14 +233,14 @@ impl Records<'_> {
     }
 }
 
-/// The record at `at` in a directory, which begins at `start`.
+/// Returns the record at `at` in a directory that begins at `start`.
 fn record((directory, start): (&[u8], u64), at: u64) -> Result<&[u8]> {
     let record = at.checked_sub(start).and_then(|from| directory.get(usize::try_from(from).ok()?..));
     let record = record.filter(|record| record.starts_with(&records::CENTRAL)).and_then(|record| {
         let rest: usize = [28, 30, 32].iter().map(|&at| usize::from(u16_at(record, at))).sum();
         record.get(..CENTRAL_LEN + rest)
     });
-    record.ok_or_else(|| ErrorKind::Io.context(format!("no record of the directory at byte {at}")))
+    record.ok_or_else(|| ErrorKind::Io.context(format!("the directory has no record at byte {at}")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Batches of reads: each member is looked up once, and every ticket is served from what was found.
+//! Batches of reads: one lookup per ticket.
 
 use std::cell::Cell;
 
@@ -6,38 +6,38 @@ use nczarr_dispatch::{ByteRange, Key, Ranges, ReadJob, ReadOutcome, ReadTicket, 
 use nczarr_model::{ErrorKind, Result};
 
 use crate::ZipMap;
-use crate::listing::Entry;
+use crate::listing::MemberEntry;
 
-/// Memory above this many bytes is given back after a batch.
-const KEPT: usize = 64 << 20;
+/// The largest scratch memory that a thread keeps.
+const MAX_KEPT_SCRATCH: usize = 64 << 20;
 
 thread_local! {
-    /// What a thread reuses from batch to batch.
+    /// Memory that a thread reuses between batches.
     static SCRATCH: Cell<(Key, Vec<u8>)> = Cell::default();
 }
 
-/// Where the bytes are that a ticket wants.
-enum Place {
+/// The location of a ticket's bytes.
+enum ByteLocation {
     InPlace,
     Scratch,
 }
 
-/// Runs a batch of reads on the pool, or the calling thread.
+/// Runs a batch of reads on the pool or the calling thread.
 pub(crate) fn read(map: &ZipMap, job: &dyn ReadJob) {
     run_on_pool(job.threads(), &|| {
-        // Taken away meanwhile: a worker that waits may run another batch.
+        // Taken while in use, because a waiting worker may run another batch.
         let (mut key, mut bytes) = SCRATCH.take();
         while let Some(mut ticket) = job.next(&mut key) {
             let served = serve(map, &key, &mut ticket, &mut bytes);
             let found = served.map(|served| {
                 served.map(|(place, version)| match place {
-                    Place::InPlace => (ReadOutcome::InPlace, version),
-                    Place::Scratch => (ReadOutcome::Bytes(&bytes), version),
+                    ByteLocation::InPlace => (ReadOutcome::InPlace, version),
+                    ByteLocation::Scratch => (ReadOutcome::Bytes(&bytes), version),
                 })
             });
             job.done(ticket, found);
         }
-        if bytes.capacity() > KEPT {
+        if bytes.capacity() > MAX_KEPT_SCRATCH {
             bytes = Vec::new();
         }
         SCRATCH.set((key, bytes));
@@ -49,7 +49,7 @@ fn serve(
     key: &Key,
     ticket: &mut ReadTicket<'_>,
     bytes: &mut Vec<u8>,
-) -> Result<Option<(Place, Option<Version>)>> {
+) -> Result<Option<(ByteLocation, Option<Version>)>> {
     let _open = if ticket.versioned { map.stay_open("read versions", key)? } else { None };
     let Some(entry) = map.find(key)? else { return Ok(None) };
     let version = ticket.versioned.then(|| map.version(&entry));
@@ -58,7 +58,7 @@ fn serve(
         && let Some(offset) = in_place(key, &ticket.ranges, &entry, out.capacity())?
     {
         map.fill(key, &entry, offset, out)?;
-        return Ok(Some((Place::InPlace, None)));
+        return Ok(Some((ByteLocation::InPlace, None)));
     }
     match &ticket.ranges {
         Ranges::All => one(map, key, ticket, &entry, ByteRange::ALL, bytes)?,
@@ -69,20 +69,20 @@ fn serve(
         }
         ranges => many(map, key, ticket, &entry, ranges, bytes)?,
     }
-    Ok(Some((Place::Scratch, version)))
+    Ok(Some((ByteLocation::Scratch, version)))
 }
 
-/// From where on the ticket's memory is filled; `None` if these ranges do not go there.
-fn in_place(key: &Key, ranges: &Ranges, entry: &Entry, room: usize) -> Result<Option<u64>> {
+/// Returns the offset from which the caller's buffer is filled; `None` if it cannot be used.
+fn in_place(key: &Key, ranges: &Ranges, entry: &MemberEntry, room: usize) -> Result<Option<u64>> {
     let (offset, open_end) = match *ranges {
         Ranges::All => (0, true),
         Ranges::One(ByteRange { offset, len: None }) => (offset, true),
         Ranges::One(ByteRange { offset, len: Some(len) }) if len == room as u64 => (offset, false),
         _ => return Ok(None),
     };
-    // An object that goes on is not the one that was declared.
+    // The object is longer than the caller declared.
     if open_end && entry.len.saturating_sub(offset) > room as u64 {
-        return Err(ErrorKind::Io.context(format!("{key}: longer than the {room} bytes that were declared")));
+        return Err(ErrorKind::Io.context(format!("{key}: the object is too long (expected at most {room} bytes)")));
     }
     Ok(Some(offset))
 }
@@ -91,7 +91,7 @@ fn one(
     map: &ZipMap,
     key: &Key,
     ticket: &ReadTicket<'_>,
-    entry: &Entry,
+    entry: &MemberEntry,
     range: ByteRange,
     bytes: &mut Vec<u8>,
 ) -> Result<()> {
@@ -105,18 +105,20 @@ fn many(
     map: &ZipMap,
     key: &Key,
     ticket: &ReadTicket<'_>,
-    entry: &Entry,
+    entry: &MemberEntry,
     ranges: &Ranges,
     bytes: &mut Vec<u8>,
 ) -> Result<()> {
     bytes.clear();
     let mut take = |offset: u64, len: Option<u64>| {
-        let len = len.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: one of several without a length")))?;
+        let len =
+            len.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: one of several ranges has no length")))?;
         if len == 0 {
             return Ok(());
         }
         if offset.checked_add(len).is_none_or(|end| end > entry.len) {
-            let what = format!("{key}: {len} bytes wanted from byte {offset} of {}", entry.len);
+            let what =
+                format!("{key}: the range of {len} bytes at offset {offset} exceeds the object of {} bytes", entry.len);
             return Err(ErrorKind::Io.context(what));
         }
         ticket.check_len(key, len.saturating_add(bytes.len() as u64))?;
@@ -126,10 +128,10 @@ fn many(
         Ranges::Strided { first, .. } if first.len == Some(0) => Ok(()),
         Ranges::Strided { first, step, count } => (0..u64::from(*count)).try_for_each(|i| {
             let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
-            let beyond = || ErrorKind::Inval.context(format!("{key}: a range beyond 64 bits"));
+            let beyond = || ErrorKind::Inval.context(format!("{key}: the range exceeds 64 bits"));
             take(offset.ok_or_else(beyond)?, first.len)
         }),
         Ranges::List(list) => list.iter().try_for_each(|range| take(range.offset, range.len)),
-        _ => Err(ErrorKind::Internal.context(format!("{key}: {ranges:?} is no list of ranges"))),
+        _ => Err(ErrorKind::Internal.context(format!("{key}: {ranges:?} is not a list of ranges"))),
     }
 }

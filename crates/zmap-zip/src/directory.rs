@@ -1,8 +1,8 @@
-//! Finding the directory of an archive and reading it: [`Directory`].
+//! Finding and reading the directory of an archive: [`Directory`].
 //!
-//! One that ends the file and has nothing unusual in it is read here, at once (`central`). All others are read by the crate
-//! `zip`, with all their forms. What is done in both cases: to find the last complete directory of an archive whose writer
-//! was killed, to tell the folder that everything lies in, and to mark members that must not be believed.
+//! A usual directory at the end of the file is parsed by `central` in one read. The crate `zip` reads all
+//! others. In both cases this module finds the last complete directory after a crash, detects the folder that
+//! contains everything, and marks unreliable members.
 
 use std::io;
 
@@ -11,46 +11,46 @@ use nczarr_model::{Error, ErrorKind, Result};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::central;
-use crate::listing::{Entry, Flaw, Form, Listing};
+use crate::listing::{Flaw, Listing, MemberEntry, MemberStorage};
 use crate::records::{CENTRAL, END, END_64, END_64_LEN, END_LEN, LOCAL, LOCAL_LEN, LOCATOR_64, LOCATOR_64_LEN};
 use crate::records::{u16_at, u32_at, u64_at};
-use crate::source::{Cursor, Source};
+use crate::source::{ArchiveSource, SourceCursor};
 
-/// Bytes looked through at a time for the end of a directory.
+/// Bytes searched at a time for the end of a directory.
 const WINDOW: u64 = 1 << 20;
 
 /// The longest directory that is read at once.
 const AT_ONCE: u64 = 1 << 30;
 
-/// What some archivers add that nobody put there.
-const JUNK: &str = "__MACOSX/";
+/// A folder that macOS adds to archives.
+const MACOS_FOLDER: &str = "__MACOSX/";
 
 /// A directory that was read.
 pub(crate) struct Directory {
     /// Members that are objects, by key.
     pub(crate) entries: Listing,
-    /// All other members: what lies outside the folder that the keys begin in, folders, and names that are no keys.
-    pub(crate) others: Vec<Entry>,
-    /// The names of objects in the folder that no key can have, from the folder on.
+    /// All other members: those outside of the folder of the keys, folders, and names that are not keys.
+    pub(crate) others: Vec<MemberEntry>,
+    /// Names of objects in the folder that no key can have, relative to the folder.
     pub(crate) unnamable: Vec<Vec<u8>>,
-    /// The folder in which the keys begin, with a `/` at the end; empty: the root.
+    /// The folder of the keys, with a trailing `/`; empty for the root.
     pub(crate) folder: String,
-    /// Where it begins.
+    /// The start of the directory.
     pub(crate) start: u64,
-    /// Where the archive ends. What lies behind belongs to no directory.
+    /// The end of the archive; bytes behind it belong to no directory.
     pub(crate) end: u64,
-    /// Bytes before the archive proper.
+    /// Bytes before the archive.
     pub(crate) offset: u64,
-    /// What read it, if it was not read here.
-    pub(crate) archive: Option<ZipArchive<Cursor>>,
+    /// The reader of the crate `zip`, if it parsed the directory.
+    pub(crate) archive: Option<ZipArchive<SourceCursor>>,
 }
 
-/// The folder that keys begin in.
-pub(crate) enum Folder<'f> {
-    /// This one.
+/// The choice of the folder of keys.
+pub(crate) enum KeyFolder<'f> {
+    /// This folder.
     Named(&'f str),
-    /// The root, if an object of one of these names is there, else the outermost folder that everything lies in
-    /// and that holds one.
+    /// The root, if it has an object of one of these names; else the outermost folder that contains
+    /// everything and has one.
     With(&'f [&'f str]),
 }
 
@@ -58,8 +58,8 @@ impl Directory {
     /// Reads the directory.
     ///
     /// # Errors
-    /// `NC_ENOTNC` if it is no archive, `NC_EIO` if it has more than the limit of members.
-    pub(crate) fn read(source: &Source, folder: &Folder<'_>, limits: &Limits) -> Result<Self> {
+    /// `NC_ENOTNC` if it is not an archive, `NC_EIO` if it exceeds the limit of members.
+    pub(crate) fn read(source: &ArchiveSource, folder: &KeyFolder<'_>, limits: &Limits) -> Result<Self> {
         let len = source.len().map_err(|error| Error::io("length", error))?;
         let mut this = match read_at_once(source, len, limits)? {
             Some(directory) => directory,
@@ -73,9 +73,9 @@ impl Directory {
         entries.sort();
         entries.mark_overlaps(this.start);
         this.folder = match folder {
-            Folder::Named("") => String::new(),
-            Folder::Named(name) => format!("{name}/"),
-            Folder::With(markers) => folder_with(entries, markers),
+            KeyFolder::Named("") => String::new(),
+            KeyFolder::Named(name) => format!("{name}/"),
+            KeyFolder::With(markers) => folder_with(entries, markers),
         };
         let is_key = |key: &str| key.len() <= limits.key && key.split('/').all(Key::is_segment);
         let (others, unnamable) = entries.make_keys(&this.folder, is_key);
@@ -93,21 +93,23 @@ impl Directory {
         Self { entries, others, unnamable, folder: String::new(), start, end, offset: 0, archive: None }
     }
 
-    /// All members as the library tells of them.
-    fn by_library(archive: ZipArchive<Cursor>, end: u64) -> Result<Self> {
+    /// Lists all members through the crate `zip`.
+    fn by_library(archive: ZipArchive<SourceCursor>, end: u64) -> Result<Self> {
         let (mut entries, mut unnamable) = (Listing::default(), Vec::new());
         for number in 0..archive.len() {
             let found = archive.by_index_data(number).map_err(no_archive)?;
             let form = match found.compression() {
-                _ if found.encrypted() => Form::Bad(Flaw::Encrypted),
-                _ if found.is_symlink() => Form::Bad(Flaw::Link),
-                CompressionMethod::Stored if found.compressed_size() != found.size() => Form::Bad(Flaw::Length),
-                CompressionMethod::Stored => Form::Stored,
-                _ => Form::Packed,
+                _ if found.encrypted() => MemberStorage::Bad(Flaw::Encrypted),
+                _ if found.is_symlink() => MemberStorage::Bad(Flaw::Link),
+                CompressionMethod::Stored if found.compressed_size() != found.size() => {
+                    MemberStorage::Bad(Flaw::Length)
+                }
+                CompressionMethod::Stored => MemberStorage::Stored,
+                _ => MemberStorage::Packed,
             };
             let (at, central) = (found.header_start(), Some(found.central_header_start()));
-            let entry = Entry::new(at, found.compressed_size(), found.size(), found.crc32(), form, central);
-            // A name that is no text is no key either.
+            let entry = MemberEntry::new(at, found.compressed_size(), found.size(), found.crc32(), form, central);
+            // A name that is not UTF-8 is not a key either.
             let name = found.name().unwrap_or_else(|_| {
                 unnamable.push(found.name_raw().to_vec());
                 Default::default()
@@ -119,8 +121,8 @@ impl Directory {
     }
 }
 
-/// Reads the directory if it ends the file and there is nothing unusual about it.
-fn read_at_once(source: &Source, len: u64, limits: &Limits) -> Result<Option<Directory>> {
+/// Reads the directory if it ends the file and has the usual form.
+fn read_at_once(source: &ArchiveSource, len: u64, limits: &Limits) -> Result<Option<Directory>> {
     let fail = |error| Error::io("reading the directory", error);
     let Some(at) = len.checked_sub(END_LEN as u64) else { return Ok(None) };
     let mut record = [0; END_LEN];
@@ -133,7 +135,7 @@ fn read_at_once(source: &Source, len: u64, limits: &Limits) -> Result<Option<Dir
     };
     check_count(place.count, limits)?;
     let mut bytes = Vec::new();
-    // It is at most the bytes of the file.
+    // Its length is checked against the file.
     source.append(place.len as usize, place.start, &mut bytes).map_err(fail)?;
     let entries = central::read(&bytes, place.start, place.count);
     Ok(entries.map(|entries| Directory::new(entries, place.start, len)))
@@ -142,20 +144,21 @@ fn read_at_once(source: &Source, len: u64, limits: &Limits) -> Result<Option<Dir
 fn check_count(count: u64, limits: &Limits) -> Result<()> {
     if count > limits.entries {
         let limit = limits.entries;
-        return Err(ErrorKind::Io.context(format!("an archive of {count} members exceeds the limit of {limit}")));
+        return Err(ErrorKind::Io
+            .context(format!("the archive has too many members (expected at most {limit}, found {count})")));
     }
     Ok(())
 }
 
-/// The folder in which the keys begin, with a `/` at its end.
+/// Returns the folder of the keys, with a trailing `/`.
 fn folder_with(members: &Listing, markers: &[&str]) -> String {
-    let names = || members.names().filter(|name| !name.starts_with(JUNK));
+    let names = || members.names().filter(|name| !name.starts_with(MACOS_FOLDER));
     let mut folder = String::new();
     loop {
         if markers.iter().any(|marker| members.get(&format!("{folder}{marker}")).is_some()) {
             return folder;
         }
-        // The folder of whatever comes first, if everything else is in it too.
+        // The folder of the first member, if all others are in it too.
         let mut rests = names().filter_map(|name| name.strip_prefix(&*folder)).filter(|rest| !rest.is_empty());
         let Some(inner) = rests.next().and_then(|rest| rest.split_inclusive('/').next()) else { return String::new() };
         let deeper = format!("{folder}{inner}");
@@ -167,20 +170,20 @@ fn folder_with(members: &Listing, markers: &[&str]) -> String {
     }
 }
 
-/// Directories that look complete and cannot be read, before it is given up.
-const TRIES: usize = 16;
+/// The most apparent directories that are tried.
+const MAX_CANDIDATES: usize = 16;
 
-/// Finds the directory, and where it ends.
-fn find(source: &Source, len: u64) -> Result<(ZipArchive<Cursor>, u64)> {
+/// Finds the directory, and its end.
+fn find(source: &ArchiveSource, len: u64) -> Result<(ZipArchive<SourceCursor>, u64)> {
     let fail = |error| Error::io("looking for a directory", error);
-    let read = |end| ZipArchive::new(Cursor::new(source.clone(), end));
+    let read = |end| ZipArchive::new(SourceCursor::new(source.clone(), end));
     let found = read(len);
     let proper = found.as_ref().is_ok_and(|archive| archive.offset() == 0);
     if !(proper && is_end(source, len).map_err(fail)?) {
-        // A writer was stopped, or the archive has a comment, or it stands behind other bytes, or is none. An archive inside
-        // a member that was being written looks like one that stands behind other bytes.
+        // Either a writer crashed, or the archive has a comment or follows other bytes, or it is not an
+        // archive. An archive inside an incomplete member looks like one that follows other bytes.
         let mut until = len;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_CANDIDATES {
             let Some((at, end)) = last_complete(source, len, until).map_err(fail)? else { break };
             if let Ok(archive) = read(end)
                 && archive.offset() == 0
@@ -191,26 +194,25 @@ fn find(source: &Source, len: u64) -> Result<(ZipArchive<Cursor>, u64)> {
         }
         let mut first = [0; LOCAL.len()];
         if found.is_ok() && !proper && source.read(&mut first, 0).is_ok() && first == LOCAL {
-            let what = "its writer was stopped before there was a directory; there is one in a member";
+            let what = "its writer crashed before it wrote a directory; only a member contains one";
             return Err(ErrorKind::NotNc.context(what));
         }
     }
     Ok((found.map_err(no_archive)?, len))
 }
 
-/// Whether the end of a directory without a comment is the last there is.
-fn is_end(source: &Source, len: u64) -> io::Result<bool> {
+/// Whether the file ends with an end record without comment.
+fn is_end(source: &ArchiveSource, len: u64) -> io::Result<bool> {
     let Some(at) = len.checked_sub(END_LEN as u64) else { return Ok(false) };
     let mut record = [0; END_LEN];
     source.read(&mut record, at)?;
     Ok(record.starts_with(&END) && u16_at(&record, 20) == 0)
 }
 
-/// Where the record at the end of the last complete directory before `until` begins, and where it ends, in an archive whose
-/// writer was stopped in the middle.
+/// Returns start and end of the end record of the last complete directory before `until`, after a crash.
 ///
-/// Only a directory that lies where it says it does counts: an archive inside a member does not.
-fn last_complete(source: &Source, len: u64, mut until: u64) -> io::Result<Option<(u64, u64)>> {
+/// Only a directory at its recorded position counts, so archives inside members do not.
+fn last_complete(source: &ArchiveSource, len: u64, mut until: u64) -> io::Result<Option<(u64, u64)>> {
     let mut window = Vec::new();
     while until > 0 {
         let from = until.saturating_sub(WINDOW);
@@ -234,16 +236,16 @@ fn last_complete(source: &Source, len: u64, mut until: u64) -> io::Result<Option
     Ok(None)
 }
 
-/// Where a directory lies.
-struct Place {
+/// The position of a directory.
+struct DirectoryRange {
     start: u64,
     len: u64,
     count: u64,
 }
 
-/// The directory that the record at `at` ends, if it stands right before it.
-fn complete(source: &Source, at: u64, record: &[u8]) -> io::Result<Option<Place>> {
-    // All of it is on one disk.
+/// Returns the directory that ends with the record at `at`, if it directly precedes that record.
+fn complete(source: &ArchiveSource, at: u64, record: &[u8]) -> io::Result<Option<DirectoryRange>> {
+    // It must be on one disk.
     if u32_at(record, 4) != 0 || u16_at(record, 8) != u16_at(record, 10) {
         return Ok(None);
     }
@@ -263,7 +265,7 @@ fn complete(source: &Source, at: u64, record: &[u8]) -> io::Result<Option<Place>
     if start.checked_add(len) != Some(end) {
         return Ok(None);
     }
-    let place = Place { start, len, count };
+    let place = DirectoryRange { start, len, count };
     if count == 0 {
         return Ok((len == 0).then_some(place));
     }
@@ -273,7 +275,7 @@ fn complete(source: &Source, at: u64, record: &[u8]) -> io::Result<Option<Place>
 }
 
 fn no_archive(error: zip::result::ZipError) -> Error {
-    ErrorKind::NotNc.context("no zip archive that can be read").caused_by(error)
+    ErrorKind::NotNc.context("not a readable zip archive").caused_by(error)
 }
 
 #[cfg(test)]
@@ -285,14 +287,14 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::records::{self, Member};
+    use crate::records::{self, MemberRecord};
 
     /// What is read here must be what the library reads; whether it was read here.
     fn agree(bytes: &[u8]) -> std::result::Result<bool, TestCaseError> {
-        let (source, len) = (Source::Memory(bytes.into()), bytes.len() as u64);
+        let (source, len) = (ArchiveSource::Memory(bytes.into()), bytes.len() as u64);
         let Ok(Some(mut ours)) = read_at_once(&source, len, &Limits::default()) else { return Ok(false) };
         let archive =
-            ZipArchive::new(Cursor::new(source, len)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            ZipArchive::new(SourceCursor::new(source, len)).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let mut theirs = Directory::by_library(archive, len).unwrap();
         for directory in [&mut ours, &mut theirs] {
             directory.entries.sort();
@@ -353,7 +355,7 @@ mod tests {
         ) {
             let mut bytes = Vec::new();
             for (number, (at, len)) in members.iter().enumerate() {
-                records::central(&Member { name: &format!("v/{number}"), at: *at, len: *len, crc: 7 }, &mut bytes);
+                records::central(&MemberRecord { name: &format!("v/{number}"), at: *at, len: *len, crc: 7 }, &mut bytes);
             }
             let len = bytes.len() as u64;
             records::end(members.len() as u64, 0, len, &mut bytes);

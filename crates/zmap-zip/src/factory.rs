@@ -1,4 +1,4 @@
-//! [`ZipMaps`]: opens, creates and deletes datasets in archives.
+//! [`ZipMaps`]: the factory that opens, creates and deletes datasets in archives.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
 use crate::ZipMap;
+use crate::archive_file::{self, LockedArchive};
 use crate::persist::Persist;
-use crate::place::{self, Held};
 use crate::records::{END, END_LEN, u16_at, u32_at};
 
-/// What the factory is called, and what an archive begins with: a member, or its end.
+/// The factory's name, and the first bytes of an archive: a member, or its end record.
 pub static INFO: MapInfo = MapInfo {
     name: "zip",
     schemes: &[],
@@ -22,7 +22,7 @@ pub static INFO: MapInfo = MapInfo {
     about: "a zip archive, one member per object",
 };
 
-/// The factory of [`ZipMap`]s. The fragment's `zipdir` names the folder in the archive that keys begin in.
+/// The factory of [`ZipMap`]s. The fragment's `zipdir` names the folder of the keys in the archive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ZipMaps;
 
@@ -39,7 +39,7 @@ impl MapFactory for ZipMaps {
         let markers = request.registry.markers();
         if !request.target.scheme.is_local() {
             check_read_only(request)?;
-            return open_elsewhere(request, request.registry.open_source(request, InitialRead::Tail(TAIL))?);
+            return open_remote(request, request.registry.open_source(request, InitialRead::Tail(TAIL))?);
         }
         let path = path_of(request.target)?;
         let map = ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
@@ -49,11 +49,7 @@ impl MapFactory for ZipMaps {
     fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
         check_read_only(request)?;
         // An archive is read from its end.
-        if source.prefetched_range() == (0..source.len()) {
-            open_elsewhere(request, source)
-        } else {
-            self.open(request)
-        }
+        if source.prefetched_range() == (0..source.len()) { open_remote(request, source) } else { self.open(request) }
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
@@ -86,36 +82,36 @@ impl MapFactory for ZipMaps {
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        place::remove(path_of(request.target)?)
+        archive_file::remove(path_of(request.target)?)
     }
 }
 
 nczarr_dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
 
-/// Whether these bytes end with the record at the end of a directory, and its comment.
+/// Whether these bytes end with an end record and its comment.
 fn ends(tail: &[u8]) -> bool {
     let is_end = |at: usize| {
         let record = &tail[at..];
-        // All of it is on one disk.
+        // It must be on one disk.
         let one_disk = u32_at(record, 4) == 0 && u16_at(record, 8) == u16_at(record, 10);
         record.starts_with(&END) && one_disk && END_LEN + usize::from(u16_at(record, 20)) == record.len()
     };
     tail.len().checked_sub(END_LEN).is_some_and(|last| (0..=last).rev().any(is_end))
 }
 
-/// The archive that a new one is to take the place of: nobody else writes or replaces it from here on.
+/// Locks the archive that a new one replaces.
 ///
 /// # Errors
-/// `NC_EOBJECT` if it is no dataset: it is left alone.
-fn replaced(request: &CreateRequest<'_>, path: &Path) -> Result<Option<Held>> {
-    let old = if request.clobber == Clobber::Replace { place::claim_old(path)? } else { None };
+/// `NC_EOBJECT` if it is not a dataset; it stays unchanged.
+fn replaced(request: &CreateRequest<'_>, path: &Path) -> Result<Option<LockedArchive>> {
+    let old = if request.clobber == Clobber::Replace { archive_file::claim_old(path)? } else { None };
     if let Some(held) = &old {
         let old = ZipMap::look(held, request.markers, request.options)?;
         let is_dataset = |marker: &&str| Key::new(marker).and_then(|key| old.exists(&key)).unwrap_or(false);
         if !old.list(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
             let markers = request.markers.join(", ");
             return Err(ErrorKind::Object.context(format!(
-                "{}: an archive that is not recognisably a dataset: it holds none of {markers}",
+                "{}: the archive is not a recognised dataset (expected one of {markers})",
                 path.display()
             )));
         }
@@ -123,29 +119,29 @@ fn replaced(request: &CreateRequest<'_>, path: &Path) -> Result<Option<Held>> {
     Ok(old)
 }
 
-/// Bytes from the end of an archive elsewhere that are read first: of most, all of the directory.
+/// Bytes at the end of a remote archive that are read first; they usually contain the whole directory.
 const TAIL: u64 = 128 << 10;
 
-fn elsewhere(target: &Target) -> nczarr_model::Error {
-    ErrorKind::Perm.context(format!("{target}: an archive that is not a local file is only read"))
+fn read_only_archive(target: &Target) -> nczarr_model::Error {
+    ErrorKind::Perm.context(format!("{target}: a remote archive cannot be written"))
 }
 
 fn check_read_only(request: &OpenRequest<'_>) -> Result<()> {
-    if request.writable { Err(elsewhere(request.target)) } else { Ok(()) }
+    if request.writable { Err(read_only_archive(request.target)) } else { Ok(()) }
 }
 
-fn open_elsewhere(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+fn open_remote(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
     let (folder, markers) = (folder_of(request.target)?, request.registry.markers());
-    let map = ZipMap::elsewhere(request.target.to_string(), source, folder, &markers, request.options)?;
+    let map = ZipMap::open_remote(request.target.to_string(), source, folder, &markers, request.options)?;
     Ok(Arc::new(map))
 }
 
 fn path_of(target: &Target) -> Result<&Path> {
     if !target.scheme.is_local() {
-        return Err(elsewhere(target));
+        return Err(read_only_archive(target));
     }
     if target.path.is_empty() {
-        return Err(ErrorKind::Inval.context("an empty path names no archive"));
+        return Err(ErrorKind::Inval.context("the path is empty; name an archive"));
     }
     Ok(Path::new(&target.path))
 }

@@ -1,7 +1,6 @@
-//! Which members an archive has, by key: [`Index`].
+//! The members of an archive by key: [`MemberIndex`].
 //!
-//! That of an archive that is only read is its listing, and is looked through without a lock; that of one which is written
-//! is a tree.
+//! A read-only archive uses its listing without a lock; a writable one uses a tree.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, Deref};
@@ -9,29 +8,29 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr_model::Result;
 
-use crate::listing::{Entry, Listing};
+use crate::listing::{Listing, MemberEntry};
 
 /// Members by key.
-type Entries = BTreeMap<Arc<str>, Arc<Entry>>;
+type Entries = BTreeMap<Arc<str>, Arc<MemberEntry>>;
 
 /// The members of an archive.
 #[derive(Debug)]
-pub(crate) enum Index {
+pub(crate) enum MemberIndex {
     Fixed(Listing),
     Growing(RwLock<Entries>),
 }
 
 /// A member that was found.
-pub(crate) enum Found<'i> {
-    Fixed(&'i Entry),
-    /// Another may have taken its place since.
-    Shared(Arc<Entry>),
+pub(crate) enum FoundMember<'i> {
+    Fixed(&'i MemberEntry),
+    /// It may have been replaced since.
+    Shared(Arc<MemberEntry>),
 }
 
-impl Deref for Found<'_> {
-    type Target = Entry;
+impl Deref for FoundMember<'_> {
+    type Target = MemberEntry;
 
-    fn deref(&self) -> &Entry {
+    fn deref(&self) -> &MemberEntry {
         match self {
             Self::Fixed(entry) => entry,
             Self::Shared(entry) => entry,
@@ -39,26 +38,26 @@ impl Deref for Found<'_> {
     }
 }
 
-/// What became of a change.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Changed {
+pub(crate) enum IndexChange {
     Done,
-    /// The object is not as expected.
+    /// The object has not the expected state.
     Lost,
-    /// A key would be a prefix of another.
+    /// The key would be a prefix of another, or the other way round.
     Collision,
 }
 
-/// What a new member may find in its place.
+/// The state that a write accepts at its key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Before {
+pub(crate) enum ExpectedMember {
     Anything,
     Nothing,
-    /// The member that begins there.
+    /// The member at this position.
     At(u64),
 }
 
-impl Index {
+impl MemberIndex {
     pub(crate) fn new(listing: Listing, writable: bool) -> Self {
         if !writable {
             return Self::Fixed(listing);
@@ -66,16 +65,16 @@ impl Index {
         Self::Growing(RwLock::new(listing.into_members().map(|(key, entry)| (key, Arc::new(entry))).collect()))
     }
 
-    /// Lets `look` look at the keys, and answers what it does.
-    fn keys<T>(&self, look: impl FnOnce(Keys<'_>) -> T) -> T {
+    /// Calls `look` with the keys, and returns its result.
+    fn keys<T>(&self, look: impl FnOnce(IndexKeys<'_>) -> T) -> T {
         match self {
-            Self::Fixed(listing) => look(Keys::Fixed(listing)),
-            Self::Growing(entries) => look(Keys::Growing(&entries.read().unwrap_or_else(PoisonError::into_inner))),
+            Self::Fixed(listing) => look(IndexKeys::Fixed(listing)),
+            Self::Growing(entries) => look(IndexKeys::Growing(&entries.read().unwrap_or_else(PoisonError::into_inner))),
         }
     }
 
-    /// Hands all members to `take`, in the order of their keys.
-    pub(crate) fn each(&self, mut take: impl FnMut(&str, &Entry) -> Result<()>) -> Result<()> {
+    /// Calls `take` for all members in key order.
+    pub(crate) fn each(&self, mut take: impl FnMut(&str, &MemberEntry) -> Result<()>) -> Result<()> {
         match self {
             Self::Fixed(listing) => listing.from("").try_for_each(|(key, entry)| take(key, entry)),
             Self::Growing(entries) => {
@@ -85,37 +84,37 @@ impl Index {
         }
     }
 
-    /// The member of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<Found<'_>> {
+    /// Returns the member of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<FoundMember<'_>> {
         match self {
-            Self::Fixed(listing) => listing.get(key).map(Found::Fixed),
+            Self::Fixed(listing) => listing.get(key).map(FoundMember::Fixed),
             Self::Growing(entries) => {
                 let entries = entries.read().unwrap_or_else(PoisonError::into_inner);
-                entries.get(key).cloned().map(Found::Shared)
+                entries.get(key).cloned().map(FoundMember::Shared)
             }
         }
     }
 
-    /// Whether a member lies below a key.
+    /// Whether a member exists below a key.
     pub(crate) fn leads(&self, key: &str) -> bool {
         let base = base_of(key);
         self.keys(|keys| keys.from(&base).next().is_some_and(|key| key.starts_with(&base)))
     }
 
-    /// What would become of [`Index::put`].
-    pub(crate) fn admits(&self, key: &str, before: Before) -> Changed {
+    /// Returns the result that [`MemberIndex::put`] would have.
+    pub(crate) fn admits(&self, key: &str, before: ExpectedMember) -> IndexChange {
         match self {
-            Self::Fixed(_) => Changed::Lost,
+            Self::Fixed(_) => IndexChange::Lost,
             Self::Growing(entries) => admits(&entries.read().unwrap_or_else(PoisonError::into_inner), key, before),
         }
     }
 
-    /// Adds a member, or has one take the place of another.
-    pub(crate) fn put(&self, key: &str, entry: Entry, before: Before) -> Changed {
-        let Self::Growing(entries) = self else { return Changed::Lost };
+    /// Adds or replaces a member.
+    pub(crate) fn put(&self, key: &str, entry: MemberEntry, before: ExpectedMember) -> IndexChange {
+        let Self::Growing(entries) = self else { return IndexChange::Lost };
         let mut entries = entries.write().unwrap_or_else(PoisonError::into_inner);
         let admitted = admits(&entries, key, before);
-        if admitted == Changed::Done {
+        if admitted == IndexChange::Done {
             match entries.get_mut(key) {
                 Some(there) => *there = Arc::new(entry),
                 None => drop(entries.insert(key.into(), Arc::new(entry))),
@@ -124,20 +123,20 @@ impl Index {
         admitted
     }
 
-    /// Takes a member out; whether there was one.
+    /// Removes a member; returns whether it existed.
     pub(crate) fn remove(&self, key: &str) -> bool {
         let Self::Growing(entries) = self else { return false };
         entries.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
     }
 
-    /// The next segments below `prefix`, sorted.
+    /// Returns the next segments below `prefix`, sorted.
     pub(crate) fn search(&self, prefix: &str) -> Vec<String> {
         let base = base_of(prefix);
         self.keys(|keys| {
             let (mut names, mut from) = (Vec::new(), base.clone());
             while let Some(rest) = keys.from(&from).next().and_then(|key| key.strip_prefix(&*base)) {
                 let name = rest.split('/').next().unwrap_or(rest);
-                // Past this key, or past all that lies below this name: `0` comes after `/`.
+                // Skips this key, or all keys below this name: `0` comes after `/`.
                 from = format!("{base}{name}{}", if name.len() < rest.len() { '0' } else { '\0' });
                 names.push(name.to_owned());
             }
@@ -146,7 +145,7 @@ impl Index {
         })
     }
 
-    /// All keys at or below `prefix`, sorted.
+    /// Returns all keys at or below `prefix`, sorted.
     pub(crate) fn list(&self, prefix: &str) -> Vec<String> {
         let base = base_of(prefix);
         self.keys(|keys| {
@@ -159,17 +158,17 @@ impl Index {
 
 /// The keys of an index.
 #[derive(Clone, Copy)]
-enum Keys<'i> {
+enum IndexKeys<'i> {
     Fixed(&'i Listing),
     Growing(&'i Entries),
 }
 
-impl<'i> Keys<'i> {
-    /// Those from a key on, in order.
+impl<'i> IndexKeys<'i> {
+    /// Returns the keys from `key` on, in order.
     fn from(self, key: &str) -> impl Iterator<Item = &'i str> + use<'i> {
         let (fixed, growing) = match self {
-            Keys::Fixed(listing) => (Some(listing.from(key)), None),
-            Keys::Growing(entries) => (None, Some(from(entries, key))),
+            IndexKeys::Fixed(listing) => (Some(listing.from(key)), None),
+            IndexKeys::Growing(entries) => (None, Some(from(entries, key))),
         };
         fixed.into_iter().flatten().map(|(key, _)| key).chain(growing.into_iter().flatten())
     }
@@ -179,27 +178,27 @@ fn from<'e>(entries: &'e Entries, key: &str) -> impl Iterator<Item = &'e str> + 
     entries.range::<str, _>((Bound::Included(key), Bound::Unbounded)).map(|(key, _)| &**key)
 }
 
-/// What the keys below a prefix begin with.
+/// Returns the common start of all keys below a prefix.
 fn base_of(prefix: &str) -> String {
     if prefix.is_empty() { String::new() } else { format!("{prefix}/") }
 }
 
-fn admits(entries: &Entries, key: &str, before: Before) -> Changed {
+fn admits(entries: &Entries, key: &str, before: ExpectedMember) -> IndexChange {
     match (entries.get(key), before) {
-        (Some(_), Before::Anything) => Changed::Done,
-        (Some(there), Before::At(at)) if there.at == at => Changed::Done,
-        (None, Before::Anything | Before::Nothing) => {
+        (Some(_), ExpectedMember::Anything) => IndexChange::Done,
+        (Some(there), ExpectedMember::At(at)) if there.at == at => IndexChange::Done,
+        (None, ExpectedMember::Anything | ExpectedMember::Nothing) => {
             if collides(entries, key) {
-                Changed::Collision
+                IndexChange::Collision
             } else {
-                Changed::Done
+                IndexChange::Done
             }
         }
-        _ => Changed::Lost,
+        _ => IndexChange::Lost,
     }
 }
 
-/// Whether a key is a prefix of a member's, or a member's a prefix of it.
+/// Whether a key is a prefix of a member's key, or the other way round.
 fn collides(entries: &Entries, key: &str) -> bool {
     let base = base_of(key);
     key.match_indices('/').any(|(at, _)| entries.contains_key(&key[..at]))

@@ -1,7 +1,7 @@
-//! The members of a directory in the order of their names: [`Listing`]; and what is known of each: [`Entry`].
+//! The members of a directory in name order: [`Listing`]; and the facts about each: [`MemberEntry`].
 //!
-//! All names lie in one buffer, and a member is found by halving: 100,000 members are a handful of allocations. A listing
-//! never changes once the archive is open, so that it is looked through without a lock.
+//! All names share one buffer, and lookups are binary searches, so 100,000 members take a handful of
+//! allocations. A listing does not change after opening and needs no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,35 +9,35 @@ use nczarr_model::{ErrorKind, Result};
 
 /// One member.
 #[derive(Debug, Default)]
-pub(crate) struct Entry {
-    /// Where the record before it is, in bytes from the start of the file.
+pub(crate) struct MemberEntry {
+    /// The position of its local header, in bytes from the start of the file.
     pub(crate) at: u64,
-    /// Bytes it takes in the archive.
+    /// Its bytes in the archive.
     pub(crate) stored: u64,
-    /// Bytes of the object.
+    /// The bytes of the object.
     pub(crate) len: u64,
-    /// Checksum of the object.
+    /// The checksum of the object.
     pub(crate) crc: u32,
-    pub(crate) form: Form,
-    /// Where its record in the directory is; `None` if it is in none yet.
+    pub(crate) form: MemberStorage,
+    /// The position of its directory record; `None` before it is in a directory.
     pub(crate) central: Option<u64>,
-    /// Where its bytes begin, once that is known; 0 until then.
+    /// The position of its data, once known; 0 before.
     data: AtomicU64,
 }
 
-/// How a member is held.
+/// The storage of a member.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// As it is.
+pub(crate) enum MemberStorage {
+    /// Uncompressed.
     #[default]
     Stored,
     /// Compressed.
     Packed,
-    /// In a way that cannot be read.
+    /// Not readable.
     Bad(Flaw),
 }
 
-/// Why a member cannot be read.
+/// The reason why a member is not readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     Encrypted,
@@ -51,65 +51,65 @@ impl Flaw {
         match self {
             Self::Encrypted => "it is encrypted",
             Self::Link => "it is a symbolic link",
-            Self::Length => "it is stored as it is, but in another length than its own",
-            Self::Overlap => "it overlaps what comes after it",
+            Self::Length => "it is uncompressed, but its two lengths differ",
+            Self::Overlap => "it overlaps the following bytes",
         }
     }
 }
 
-impl Entry {
-    pub(crate) fn new(at: u64, stored: u64, len: u64, crc: u32, form: Form, central: Option<u64>) -> Self {
+impl MemberEntry {
+    pub(crate) fn new(at: u64, stored: u64, len: u64, crc: u32, form: MemberStorage, central: Option<u64>) -> Self {
         Self { at, stored, len, crc, form, central, data: AtomicU64::new(0) }
     }
 
-    /// The same member, for who outlives the listing.
+    /// Copies the member for an owner that outlives the listing.
     pub(crate) fn copy(&self) -> Self {
         let Self { at, stored, len, crc, form, central, ref data } = *self;
         Self { at, stored, len, crc, form, central, data: AtomicU64::new(data.load(Ordering::Relaxed)) }
     }
 
-    /// Where its bytes begin, if that is known.
+    /// Returns the position of its data, if known.
     pub(crate) fn data(&self) -> Option<u64> {
         Some(self.data.load(Ordering::Relaxed)).filter(|&at| at > 0)
     }
 
-    /// Keeps where its bytes begin.
-    pub(crate) fn begins(&self, at: u64) {
+    /// Records the position of its data.
+    pub(crate) fn set_data(&self, at: u64) {
         self.data.store(at, Ordering::Relaxed);
     }
 }
 
-/// A member under its name.
+/// A member with its name.
 #[derive(Debug, Default)]
-struct Named {
-    /// Where the name begins in the buffer, and its length.
+struct NamedMember {
+    /// Position and length of the name in the buffer.
     from: usize,
     len: usize,
-    /// The fewest bytes there can be before its data.
+    /// The least number of bytes before its data.
     head: u32,
-    entry: Entry,
+    entry: MemberEntry,
 }
 
 /// Members by name.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     names: String,
-    members: Vec<Named>,
+    members: Vec<NamedMember>,
 }
 
 impl Listing {
-    /// An empty one with room for `count` members whose names take `bytes`.
+    /// Makes an empty listing with room for `count` members and `bytes` of names.
     pub(crate) fn with_capacity(count: usize, bytes: usize) -> Self {
         Self { names: String::with_capacity(bytes), members: Vec::with_capacity(count) }
     }
 
-    /// Adds a member before whose data there are at least `head` bytes. [`Listing::sort`] follows.
-    pub(crate) fn push(&mut self, name: &str, head: u32, entry: Entry) {
-        self.members.push(Named { from: self.names.len(), len: name.len(), head, entry });
+    /// Adds a member with at least `head` bytes before its data. Call [`Listing::sort`] after the last one.
+    pub(crate) fn push(&mut self, name: &str, head: u32, entry: MemberEntry) {
+        self.members.push(NamedMember { from: self.names.len(), len: name.len(), head, entry });
         self.names.push_str(name);
     }
 
-    /// Puts the members in order. Of several with one name the one that was added last stays.
+    /// Sorts the members. Of equal names the last one added stays.
     pub(crate) fn sort(&mut self) {
         let Self { names, members } = self;
         let name = |member: usize| name_of(names, &members[member]);
@@ -128,29 +128,33 @@ impl Listing {
         *members = order.into_iter().map(|(_, at)| std::mem::take(&mut members[at])).collect();
     }
 
-    /// Marks members that reach into the next one or into the directory: their sizes cannot be right.
+    /// Marks members that overlap the next one or the directory: their sizes are wrong.
     ///
-    /// Where one ends exactly where the next begins, with nothing but its name before its data, those begin there: a longer
-    /// record before them would make it overlap.
+    /// If a member with the shortest possible header ends exactly at the next one, its data position is
+    /// certain: a longer header would make it overlap.
     pub(crate) fn mark_overlaps(&mut self, directory: u64) {
         let mut order: Vec<(u64, usize)> =
-            self.members.iter().enumerate().map(|(member, Named { entry, .. })| (entry.at, member)).collect();
+            self.members.iter().enumerate().map(|(member, NamedMember { entry, .. })| (entry.at, member)).collect();
         order.sort_unstable();
         for (place, &(at, member)) in order.iter().enumerate() {
             let next = order.get(place + 1).map_or(directory, |next| next.0);
-            let Named { head, entry, .. } = &mut self.members[member];
+            let NamedMember { head, entry, .. } = &mut self.members[member];
             let data = at.checked_add(u64::from(*head));
             match data.and_then(|data| data.checked_add(entry.stored)) {
                 Some(end) if end < next => {}
-                Some(end) if end == next => entry.begins(end - entry.stored),
-                _ => entry.form = Form::Bad(Flaw::Overlap),
+                Some(end) if end == next => entry.set_data(end - entry.stored),
+                _ => entry.form = MemberStorage::Bad(Flaw::Overlap),
             }
         }
     }
 
-    /// Makes the names keys: the part behind `folder`, if `is_key` accepts it. Answers all other members, and the names of
-    /// those in the folder that hold objects.
-    pub(crate) fn make_keys(&mut self, folder: &str, is_key: impl Fn(&str) -> bool) -> (Vec<Entry>, Vec<Vec<u8>>) {
+    /// Turns names into keys: the part behind `folder`, if `is_key` accepts it. Returns the other members,
+    /// and the names of objects in the folder that are not keys.
+    pub(crate) fn make_keys(
+        &mut self,
+        folder: &str,
+        is_key: impl Fn(&str) -> bool,
+    ) -> (Vec<MemberEntry>, Vec<Vec<u8>>) {
         let (names, mut others, mut odd) = (&self.names, Vec::new(), Vec::new());
         self.members.retain_mut(|member| match name_of(names, member).strip_prefix(folder) {
             Some(key) if is_key(key) => {
@@ -159,7 +163,7 @@ impl Listing {
             }
             found => {
                 others.push(member.entry.copy());
-                // A name that ends so is that of a folder.
+                // A name with a trailing `/` is a folder.
                 let found = found.filter(|name| !name.is_empty() && !name.ends_with('/'));
                 odd.extend(found.map(|name| name.as_bytes().to_vec()));
                 false
@@ -168,14 +172,14 @@ impl Listing {
         (others, odd)
     }
 
-    /// Takes out empty members below which others lie, as some archivers write folders; answers them.
+    /// Removes and returns empty members that have others below them, as some archivers write folders.
     ///
     /// # Errors
     /// `NC_EIO` for one that is not empty.
-    pub(crate) fn take_folders(&mut self) -> Result<Vec<Entry>> {
+    pub(crate) fn take_folders(&mut self) -> Result<Vec<MemberEntry>> {
         let leads = |at: usize| {
             let key = self.name(at);
-            // What begins with it follows it, what lies below it perhaps later.
+            // Names with this prefix follow it, perhaps not directly.
             at + 1 < self.members.len()
                 && self.name(at + 1).starts_with(key)
                 && self.name_from(&format!("{key}/")).is_some_and(|name| is_below(name, key))
@@ -183,7 +187,7 @@ impl Listing {
         let folders: Vec<usize> = (0..self.members.len()).filter(|&at| leads(at)).collect();
         if let Some(&full) = folders.iter().find(|&&at| self.members[at].entry.len > 0) {
             let key = self.name(full);
-            return Err(ErrorKind::Io.context(format!("member {key:?} holds bytes, and others lie below it")));
+            return Err(ErrorKind::Io.context(format!("member {key:?} is not empty, but others lie below it")));
         }
         let (mut taken, mut at, mut next) = (Vec::new(), 0, folders.into_iter().peekable());
         self.members.retain(|member| {
@@ -197,34 +201,34 @@ impl Listing {
         Ok(taken)
     }
 
-    /// The member of a name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+    /// Returns the member of a name.
+    pub(crate) fn get(&self, name: &str) -> Option<&MemberEntry> {
         let at = self.members.binary_search_by(|member| name_of(&self.names, member).cmp(name)).ok()?;
         Some(&self.members[at].entry)
     }
 
-    /// All members from a name on, in order.
-    pub(crate) fn from<'s>(&'s self, name: &str) -> impl Iterator<Item = (&'s str, &'s Entry)> + use<'s> {
+    /// Returns all members from a name on, in order.
+    pub(crate) fn from<'s>(&'s self, name: &str) -> impl Iterator<Item = (&'s str, &'s MemberEntry)> + use<'s> {
         self.members[self.place(name)..].iter().map(|member| (name_of(&self.names, member), &member.entry))
     }
 
-    /// All names, in order.
+    /// Returns all names, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| name_of(&self.names, member))
     }
 
-    /// All members, in order.
-    pub(crate) fn into_members(self) -> impl Iterator<Item = (std::sync::Arc<str>, Entry)> {
+    /// Returns all members, in order.
+    pub(crate) fn into_members(self) -> impl Iterator<Item = (std::sync::Arc<str>, MemberEntry)> {
         let Self { names, members } = self;
         members.into_iter().map(move |member| (name_of(&names, &member).into(), member.entry))
     }
 
-    /// The first name not before this one.
+    /// Returns the first name not before this one.
     fn name_from(&self, name: &str) -> Option<&str> {
         self.from(name).next().map(|(name, _)| name)
     }
 
-    /// How many names come before this one.
+    /// Returns the number of names before this one.
     fn place(&self, name: &str) -> usize {
         self.members.partition_point(|member| name_of(&self.names, member) < name)
     }
@@ -234,7 +238,7 @@ impl Listing {
     }
 }
 
-fn name_of<'n>(names: &'n str, member: &Named) -> &'n str {
+fn name_of<'n>(names: &'n str, member: &NamedMember) -> &'n str {
     &names[member.from..][..member.len]
 }
 
@@ -242,18 +246,21 @@ fn is_below(name: &str, folder: &str) -> bool {
     name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Puts members whose names are equal up to `from` in the order of names, those of one name in the order they were added.
+/// Sorts members whose names are equal up to `from`; equal names keep the order in which they were added.
 ///
-/// Eight bytes are compared at a time, as a number beside the member: names that are alike for long, as those of chunks are,
-/// are looked at once per eight bytes and not once per comparison.
+/// It compares eight bytes at a time, as a number beside the member. Names with long common prefixes, such as
+/// those of chunks, are then read once per eight bytes instead of once per comparison.
 fn arrange<'n>(name: &impl Fn(usize) -> &'n [u8], order: &mut [(u64, usize)], from: usize) {
     for (first, member) in order.iter_mut() {
         *first = number(name(*member).get(from..).unwrap_or_default());
     }
     order.sort_unstable();
     for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
-        // Behind the end of a name there are zeros, which may be a name's bytes too.
-        if alike.len() < FEW || from > DEEP || alike.iter().any(|(_, member)| name(*member).len() < from + 8) {
+        // Short names are padded with zeros, which may also be bytes of a name.
+        if alike.len() < SORT_BELOW
+            || from > MAX_PREFIX
+            || alike.iter().any(|(_, member)| name(*member).len() < from + 8)
+        {
             alike.sort_unstable_by(|a, b| name(a.1).cmp(name(b.1)).then(a.1.cmp(&b.1)));
         } else {
             arrange(name, alike, from + 8);
@@ -261,11 +268,11 @@ fn arrange<'n>(name: &impl Fn(usize) -> &'n [u8], order: &mut [(u64, usize)], fr
     }
 }
 
-/// Fewer names than this are compared one with another, and those that are alike for longer than that.
-const FEW: usize = 16;
-const DEEP: usize = 512;
+/// Smaller groups, and names that are equal up to `MAX_PREFIX`, are sorted by comparison.
+const SORT_BELOW: usize = 16;
+const MAX_PREFIX: usize = 512;
 
-/// The first bytes as a number, in the order of names.
+/// Returns the first bytes as a number with the order of names.
 fn number(name: &[u8]) -> u64 {
     if let Some(first) = name.first_chunk() {
         return u64::from_be_bytes(*first);
@@ -287,11 +294,12 @@ mod tests {
     #[test]
     fn many_names_are_put_in_order() {
         let (mut listing, mut table) = (Listing::default(), BTreeMap::new());
-        let folder = "v".repeat(DEEP * 2);
+        let folder = "v".repeat(MAX_PREFIX * 2);
         for at in 0..5000u64 {
             let (number, zeros) = (at * 7919 % 3001, "\0".repeat((at % 11) as usize));
-            let name = format!("group{}/{}/{}{zeros}", number % 3, &folder[..DEEP * (1 + at as usize % 2)], number / 7);
-            listing.push(&name, 30, Entry { at, ..Entry::default() });
+            let name =
+                format!("group{}/{}/{}{zeros}", number % 3, &folder[..MAX_PREFIX * (1 + at as usize % 2)], number / 7);
+            listing.push(&name, 30, MemberEntry { at, ..MemberEntry::default() });
             table.insert(name, at);
         }
         listing.sort();
@@ -307,7 +315,7 @@ mod tests {
         ) {
             let (mut listing, mut table) = (Listing::default(), BTreeMap::new());
             for (at, name) in names.iter().enumerate() {
-                listing.push(name, 30, Entry { at: at as u64, ..Entry::default() });
+                listing.push(name, 30, MemberEntry { at: at as u64, ..MemberEntry::default() });
                 table.insert(name.as_str(), at as u64);
             }
             listing.sort();

@@ -12,50 +12,50 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::append::{Appender, Other};
+use crate::append::{Appender, ForeignMember};
+use crate::archive_file::{self, LockedArchive};
 use crate::batch;
-use crate::directory::{Directory, Folder};
-use crate::elsewhere;
-use crate::index::{Before, Changed, Found, Index};
-use crate::listing::{Entry, Form};
-use crate::member::Members;
+use crate::directory::{Directory, KeyFolder};
+use crate::index::{ExpectedMember, FoundMember, IndexChange, MemberIndex};
+use crate::listing::{MemberEntry, MemberStorage};
+use crate::member::MemberReader;
 use crate::persist::Persist;
-use crate::place::{self, Held};
-use crate::records::{MAX_NAME, Member};
+use crate::records::{MAX_NAME, MemberRecord};
+use crate::remote;
 use crate::repack;
-use crate::source::{self, Source};
+use crate::source::{self, ArchiveSource};
 
 /// A dataset in a zip archive.
 pub struct ZipMap {
     name: String,
-    /// The folder in which the keys begin, with a `/` at its end; empty: the root.
+    /// The folder of the keys, with a trailing `/`; empty for the root.
     folder: String,
-    index: Index,
-    /// The names of objects that no key can have, from the folder on.
+    index: MemberIndex,
+    /// Names of objects that no key can have, relative to the folder.
     unnamable: Vec<Vec<u8>>,
-    members: Members,
-    /// Who writes; `None` where nobody does.
+    members: MemberReader,
+    /// The writer; `None` if the map is read-only.
     appender: Option<Appender>,
-    /// Whether it is nobody's file.
+    /// Whether the archive is in memory.
     in_memory: bool,
-    /// Where it goes when it is closed.
+    /// The file to write when the map is closed.
     persist: Mutex<Option<Persist>>,
-    /// A number no other archive of the process has: versions are of one archive.
+    /// A number that is unique in the process: versions belong to one archive.
     id: u64,
 }
 
-/// The mark of one state of one object.
+/// The version of one object.
 #[derive(PartialEq, Eq)]
-struct Mark {
+struct ZipVersion {
     archive: u64,
     at: u64,
 }
 
 impl ZipMap {
-    /// Opens the archive in a file. It is found by `markers` in which folder the keys begin: see [`ZipMap::folder`].
+    /// Opens the archive in a file. `markers` determine the folder of the keys: see [`ZipMap::folder`].
     ///
     /// # Errors
-    /// `NC_ENOTNC` if it is no archive; `NC_EPERM` if it is to be written and cannot be, or somebody else writes it.
+    /// `NC_ENOTNC` if it is not an archive; `NC_EPERM` if it cannot be written, or another process writes it.
     pub fn open(
         path: &Path,
         folder: Option<&str>,
@@ -64,38 +64,38 @@ impl ZipMap {
         options: &Options,
     ) -> Result<Self> {
         let name = path.display().to_string();
-        let folder = folder.map_or(Folder::With(markers), Folder::Named);
-        // If it cannot be read, others may have it at once.
-        let held = if writable { Some(place::claim(path)?) } else { None };
+        let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
+        // The lock is released at once if reading fails.
+        let held = if writable { Some(archive_file::claim(path)?) } else { None };
         let file = match &held {
             Some(held) => Arc::clone(&held.file),
-            None => Arc::new(place::open(path, false)?),
+            None => Arc::new(archive_file::open(path, false)?),
         };
-        let source = Source::File(Arc::clone(&file));
+        let source = ArchiveSource::File(Arc::clone(&file));
         Self::over(name, source, &folder, writable.then_some(file), options)
     }
 
-    /// What lies in a file that is held, for reading.
-    pub(crate) fn look(held: &Held, markers: &[&str], options: &Options) -> Result<Self> {
-        let source = Source::File(Arc::clone(&held.file));
-        Self::over(held.path.display().to_string(), source, &Folder::With(markers), None, options)
+    /// Reads a locked archive.
+    pub(crate) fn look(held: &LockedArchive, markers: &[&str], options: &Options) -> Result<Self> {
+        let source = ArchiveSource::File(Arc::clone(&held.file));
+        Self::over(held.path.display().to_string(), source, &KeyFolder::With(markers), None, options)
     }
 
-    /// Opens an archive that lies in memory, for reading.
+    /// Opens an archive in memory for reading.
     ///
     /// # Errors
-    /// `NC_ENOTNC` if it is none.
+    /// `NC_ENOTNC` if it is not an archive.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, markers: &[&str], limits: &Limits) -> Result<Self> {
         let mut options = Options::default();
         options.limits = limits.clone();
         Self::in_memory(bytes, None, markers, false, &options)
     }
 
-    /// Opens an archive that lies in memory; `folder` and `markers` as in [`ZipMap::open`]. What is written goes to a copy:
-    /// [`ZMap::image`] answers an archive of all objects, each once.
+    /// Opens an archive in memory; `folder` and `markers` as in [`ZipMap::open`]. Writes go to a copy:
+    /// [`ZMap::image`] returns an archive of all objects, each once.
     ///
     /// # Errors
-    /// `NC_ENOTNC` if it is none; what the system says if there is no memory for a copy.
+    /// `NC_ENOTNC` if it is not an archive; errors of the system if there is no memory for a copy.
     pub fn in_memory(
         bytes: impl Into<Arc<[u8]>>,
         folder: Option<&str>,
@@ -104,23 +104,23 @@ impl ZipMap {
         options: &Options,
     ) -> Result<Self> {
         let (name, bytes) = ("an archive in memory".to_owned(), bytes.into());
-        let folder = folder.map_or(Folder::With(markers), Folder::Named);
+        let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
         let mut map = if writable {
             let file = source::file_in_memory(&bytes).map_err(|error| Error::io(&name, error))?;
             let file = Arc::new(file);
-            Self::over(name, Source::File(Arc::clone(&file)), &folder, Some(file), options)?
+            Self::over(name, ArchiveSource::File(Arc::clone(&file)), &folder, Some(file), options)?
         } else {
-            Self::over(name, Source::Memory(bytes), &folder, None, options)?
+            Self::over(name, ArchiveSource::Memory(bytes), &folder, None, options)?
         };
         map.in_memory = true;
         Ok(map)
     }
 
-    /// Reads an archive into memory, as [`ZipMap::open`] opens it. With `persist`, if it is writable, an archive of all
-    /// objects takes its place when the map is closed; nobody else can write it until then.
+    /// Reads an archive into memory, with the arguments of [`ZipMap::open`]. With `persist`, a writable
+    /// archive replaces the file when the map is closed; no other process can write it until then.
     ///
     /// # Errors
-    /// As [`ZipMap::open`]; what the system says if there is no memory for it.
+    /// As [`ZipMap::open`]; errors of the system if there is no memory.
     pub fn open_in_memory(
         path: &Path,
         folder: Option<&str>,
@@ -129,17 +129,17 @@ impl ZipMap {
         persist: bool,
         options: &Options,
     ) -> Result<Self> {
-        let held = if writable && persist { Some(place::claim(path)?) } else { None };
+        let held = if writable && persist { Some(archive_file::claim(path)?) } else { None };
         let file = match &held {
             Some(held) => Arc::clone(&held.file),
-            None => Arc::new(place::open(path, false)?),
+            None => Arc::new(archive_file::open(path, false)?),
         };
         let name = path.display().to_string();
         let fail = |error| Error::io(&name, error);
         let mut map = if writable {
             let copy = Arc::new(source::copy_in_memory(&file).map_err(fail)?);
-            let folder = folder.map_or(Folder::With(markers), Folder::Named);
-            Self::over(name, Source::File(Arc::clone(&copy)), &folder, Some(copy), options)?
+            let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
+            Self::over(name, ArchiveSource::File(Arc::clone(&copy)), &folder, Some(copy), options)?
         } else {
             let mut bytes = Vec::new();
             (&*file).read_to_end(&mut bytes).map_err(fail)?;
@@ -159,42 +159,47 @@ impl ZipMap {
         Ok(map)
     }
 
-    /// Opens an archive that lies somewhere else, for reading; `folder` and `markers` as in [`ZipMap::open`]. `name` is what
-    /// messages call it.
+    /// Opens a remote archive for reading; `folder` and `markers` as in [`ZipMap::open`]. `name` is used in
+    /// messages.
     ///
     /// # Errors
-    /// `NC_ENOTNC` if it is none; what the storage says.
-    pub fn elsewhere(
+    /// `NC_ENOTNC` if it is not an archive; errors of the storage.
+    pub fn open_remote(
         name: String,
         source: Arc<dyn ByteSource>,
         folder: Option<&str>,
         markers: &[&str],
         options: &Options,
     ) -> Result<Self> {
-        let folder = folder.map_or(Folder::With(markers), Folder::Named);
-        Self::over(name, Source::Elsewhere(source), &folder, None, options)
+        let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
+        Self::over(name, ArchiveSource::Remote(source), &folder, None, options)
     }
 
-    /// Makes an empty archive for writing, whose keys begin in `folder`; it takes the place of a file that is there
-    /// if `replace` says so.
+    /// Makes an empty archive for writing, with keys in `folder`. With `replace` it replaces an existing
+    /// file.
     ///
     /// # Errors
-    /// `NC_EEXIST` if something is there that may not be replaced; what the system says.
+    /// `NC_EEXIST` if a file exists that may not be replaced; errors of the system.
     pub fn create(path: &Path, folder: &str, replace: bool, options: &Options) -> Result<Self> {
-        let old = if replace { place::claim_old(path)? } else { None };
+        let old = if replace { archive_file::claim_old(path)? } else { None };
         Self::create_over(path, folder, old, options)
     }
 
-    /// Makes an empty archive in the place of an old one.
-    pub(crate) fn create_over(path: &Path, folder: &str, old: Option<Held>, options: &Options) -> Result<Self> {
-        let (file, folder) = (Arc::new(place::create(path, old, options)?), Folder::Named(folder));
-        Self::over(path.display().to_string(), Source::File(Arc::clone(&file)), &folder, Some(file), options)
+    /// Makes an empty archive in place of an old one.
+    pub(crate) fn create_over(
+        path: &Path,
+        folder: &str,
+        old: Option<LockedArchive>,
+        options: &Options,
+    ) -> Result<Self> {
+        let (file, folder) = (Arc::new(archive_file::create(path, old, options)?), KeyFolder::Named(folder));
+        Self::over(path.display().to_string(), ArchiveSource::File(Arc::clone(&file)), &folder, Some(file), options)
     }
 
     fn over(
         name: String,
-        source: Source,
-        folder: &Folder<'_>,
+        source: ArchiveSource,
+        folder: &KeyFolder<'_>,
         file: Option<Arc<File>>,
         options: &Options,
     ) -> Result<Self> {
@@ -206,8 +211,8 @@ impl ZipMap {
             name,
             folder: directory.folder,
             unnamable: directory.unnamable,
-            index: Index::new(directory.entries, appender.is_some()),
-            members: Members::new(source, directory.end, directory.archive),
+            index: MemberIndex::new(directory.entries, appender.is_some()),
+            members: MemberReader::new(source, directory.end, directory.archive),
             appender,
             in_memory: false,
             persist: Mutex::new(None),
@@ -215,20 +220,20 @@ impl ZipMap {
         })
     }
 
-    /// The folder in which the keys begin; empty: the root of the archive.
+    /// Returns the folder of the keys; empty for the root of the archive.
     ///
-    /// That is the root if an object with the name of a marker is there; else the outermost folder that everything lies in
-    /// and that holds one, as when a directory was packed with its name.
+    /// It is the root if that has an object with the name of a marker; else the outermost folder that
+    /// contains everything and has one, as when a directory was packed with its name.
     pub fn folder(&self) -> &str {
         self.folder.trim_end_matches('/')
     }
 
-    /// The file it lies in, or what it is called.
+    /// Returns the path of the file, or the name of the archive.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(&self.name)
     }
 
-    /// All members with the bytes of each, in the order of their keys.
+    /// Calls `take` for all members with their bytes, in key order.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Vec<u8>) -> Result<()>) -> Result<()> {
         for key in self.index.list("") {
             let Some(entry) = self.index.get(&key) else { continue };
@@ -239,13 +244,14 @@ impl ZipMap {
         Ok(())
     }
 
-    /// The comment of the archive.
+    /// Returns the comment of the archive.
     pub(crate) fn comment(&self) -> &[u8] {
         self.appender.as_ref().map_or(&[], Appender::comment)
     }
 
-    /// The members that are no objects, for who makes an archive anew: what reads them, and each with its record in the directory.
-    pub(crate) fn others(&self) -> Result<(&Members, Vec<Other<'_>>)> {
+    /// Returns the members that are not objects with their directory records, and their reader, for a rewrite
+    /// of the archive.
+    pub(crate) fn others(&self) -> Result<(&MemberReader, Vec<ForeignMember<'_>>)> {
         let others = self.appender.as_ref().map(Appender::others).transpose()?;
         Ok((&self.members, others.unwrap_or_default()))
     }
@@ -263,74 +269,74 @@ impl ZipMap {
         self.named(kind.context(what), key.as_str())
     }
 
-    pub(crate) fn find(&self, key: &Key) -> Result<Option<Found<'_>>> {
+    pub(crate) fn find(&self, key: &Key) -> Result<Option<FoundMember<'_>>> {
         let found = self.index.get(key.as_str());
         if found.is_none() && self.index.leads(key.as_str()) {
-            return Err(self.error(ErrorKind::Empty, key, "a prefix, which holds nothing"));
+            return Err(self.error(ErrorKind::Empty, key, "a prefix of objects, not an object"));
         }
         Ok(found)
     }
 
-    /// Keeps an archive that is written open.
+    /// Prevents closing of a writable archive.
     pub(crate) fn stay_open(&self, doing: &str, key: &Key) -> Result<Option<RwLockReadGuard<'_, bool>>> {
         self.appender.as_ref().map(|_| Ok(self.writer(doing, key)?.1)).transpose()
     }
 
-    /// The mark of a member that was found.
-    pub(crate) fn version(&self, entry: &Entry) -> Version {
-        Version::comparable(Mark { archive: self.id, at: entry.at })
+    /// Returns the version of a member.
+    pub(crate) fn version(&self, entry: &MemberEntry) -> Version {
+        Version::comparable(ZipVersion { archive: self.id, at: entry.at })
     }
 
-    /// Appends a range of a member; what is beyond the end is left out.
-    pub(crate) fn append(&self, key: &Key, entry: &Entry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends a range of a member, up to its end.
+    pub(crate) fn append(&self, key: &Key, entry: &MemberEntry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
         self.members.append(entry, range, out).map_err(|error| self.named(error, key.as_str()))
     }
 
-    /// Fills `out` from `offset` on, as far as there is anything.
-    pub(crate) fn fill(&self, key: &Key, entry: &Entry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+    /// Fills `out` from `offset` on, up to the end of the member.
+    pub(crate) fn fill(&self, key: &Key, entry: &MemberEntry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         self.members.read_into(entry, offset, out).map_err(|error| self.named(error, key.as_str()))
     }
 
-    /// Who writes; it is not closed as long as the second is held.
+    /// Returns the writer, and a guard that prevents closing.
     fn writer(&self, doing: &str, key: &Key) -> Result<(&Appender, RwLockReadGuard<'_, bool>)> {
         match &self.appender {
             Some(appender) => match appender.enter() {
                 Some(open) => Ok((appender, open)),
-                None => Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}: the archive was closed"))),
+                None => Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}; the archive is closed"))),
             },
-            None => Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}: the archive is only read"))),
+            None => Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}; the archive is read-only"))),
         }
     }
 
-    fn put(&self, key: &Key, value: &[u8], before: Before) -> Result<WriteOutcome> {
+    fn put(&self, key: &Key, value: &[u8], before: ExpectedMember) -> Result<WriteOutcome> {
         let (appender, _open) = self.writer("write", key)?;
         if key.is_root() {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         let name = format!("{}{key}", self.folder);
         if name.len() > MAX_NAME {
-            let what = format!("a name of {} bytes, an archive holds names of {MAX_NAME}", name.len());
+            let what = format!("the name is too long (expected at most {MAX_NAME} bytes, found {})", name.len());
             return Err(self.error(ErrorKind::Inval, key, &what));
         }
         let collides = || self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one");
-        // What cannot be put there is not written, as far as that is known before.
+        // Checks first, so that no bytes are wasted.
         match self.index.admits(key.as_str(), before) {
-            Changed::Done => {}
-            Changed::Lost => return Ok(WriteOutcome::Conflict),
-            Changed::Collision => return Err(collides()),
+            IndexChange::Done => {}
+            IndexChange::Lost => return Ok(WriteOutcome::Conflict),
+            IndexChange::Collision => return Err(collides()),
         }
         let crc = crc32fast::hash(value);
         let len = value.len() as u64;
         let at = appender.append(&name, value, crc).map_err(|error| self.named(error, key.as_str()))?;
-        let entry = Entry::new(at, len, len, crc, Form::Stored, None);
-        entry.begins(at + crate::records::local_len(&name, len));
+        let entry = MemberEntry::new(at, len, len, crc, MemberStorage::Stored, None);
+        entry.set_data(at + crate::records::local_len(&name, len));
         match self.index.put(key.as_str(), entry, before) {
-            Changed::Done => {
+            IndexChange::Done => {
                 appender.changed();
-                Ok(WriteOutcome::Done(Some(Version::comparable(Mark { archive: self.id, at }))))
+                Ok(WriteOutcome::Done(Some(Version::comparable(ZipVersion { archive: self.id, at }))))
             }
-            Changed::Lost => Ok(WriteOutcome::Conflict),
-            Changed::Collision => Err(collides()),
+            IndexChange::Lost => Ok(WriteOutcome::Conflict),
+            IndexChange::Collision => Err(collides()),
         }
     }
 
@@ -346,17 +352,17 @@ impl ZipMap {
         self.persist.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it holds no objects.
+    /// Whether it has no objects.
     pub(crate) fn is_empty(&self) -> bool {
         self.index.search("").is_empty()
     }
 
-    /// Writes a directory of what there is now, if anything changed since the last one.
+    /// Writes a directory of the current members, if they changed since the last one.
     fn save(&self, appender: &Appender) -> Result<()> {
         let saved = appender.save(|out| {
             self.index.each(|key, entry| {
                 let name = format!("{}{key}", self.folder);
-                out.add(entry.central, &Member { name: &name, at: entry.at, len: entry.len, crc: entry.crc })
+                out.add(entry.central, &MemberRecord { name: &name, at: entry.at, len: entry.len, crc: entry.crc })
             })
         });
         saved.map_err(|error| error.at(&self.name))
@@ -384,7 +390,7 @@ impl ZMap for ZipMap {
             range_read: true,
             conditional_write: write,
             versioned_parts: true,
-            remote: self.members.elsewhere().is_some(),
+            remote: self.members.remote().is_some(),
         }
     }
 
@@ -415,8 +421,8 @@ impl ZMap for ZipMap {
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        match self.members.elsewhere() {
-            Some(source) => elsewhere::read(self, source, job),
+        match self.members.remote() {
+            Some(source) => remote::read(self, source, job),
             None => batch::read(self, job),
         }
     }
@@ -437,15 +443,15 @@ impl ZMap for ZipMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(key, value, Before::Anything).map(drop)
+        self.put(key, value, ExpectedMember::Anything).map(drop)
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let before = match expect {
-            Precondition::Absent => Before::Nothing,
-            Precondition::Unchanged(version) => match version.get::<Mark>() {
-                Some(mark) if mark.archive == self.id => Before::At(mark.at),
-                _ => return Err(self.error(ErrorKind::Inval, key, "a version of another map")),
+            Precondition::Absent => ExpectedMember::Nothing,
+            Precondition::Unchanged(version) => match version.get::<ZipVersion>() {
+                Some(mark) if mark.archive == self.id => ExpectedMember::At(mark.at),
+                _ => return Err(self.error(ErrorKind::Inval, key, "the version belongs to another map")),
             },
         };
         self.put(key, value, before)
@@ -462,11 +468,11 @@ impl ZMap for ZipMap {
 
     fn image(&self) -> Result<Vec<u8>> {
         if !self.in_memory {
-            return Err(ErrorKind::InMemory.context(format!("{}: a file, not an archive in memory", self.name)));
+            return Err(ErrorKind::InMemory.context(format!("{}: the archive is a file, not in memory", self.name)));
         }
         match &self.members.source {
-            Source::Memory(bytes) => Ok(bytes.to_vec()),
-            Source::File(_) | Source::Elsewhere(_) => repack::image(self),
+            ArchiveSource::Memory(bytes) => Ok(bytes.to_vec()),
+            ArchiveSource::File(_) | ArchiveSource::Remote(_) => repack::image(self),
         }
     }
 
@@ -477,7 +483,7 @@ impl ZMap for ZipMap {
 
     fn close(&self) -> Result<()> {
         self.end()?;
-        // Whoever cannot put it in its place may try again.
+        // After an error the caller may try again.
         let mut persist = self.lock_persist();
         if let Some(place) = &mut *persist {
             place.put(self)?;
@@ -489,21 +495,21 @@ impl ZMap for ZipMap {
 
 impl Drop for ZipMap {
     fn drop(&mut self) {
-        // What was not closed is not put in its place.
+        // An archive that was not closed does not replace the file.
         let Err(error) = self.end() else { return };
-        tracing::error!(archive = %self.name, error = format_args!("{error:#}"), "closing failed: what was written since the last sync is lost");
-        // Nobody can try again. What was synced is to be found by everybody.
+        tracing::error!(archive = %self.name, error = format_args!("{error:#}"), "closing failed; changes since the last sync are lost");
+        // No later attempt is possible, so at least the last directory must be at the end.
         if let Some(Err(error)) = self.appender.as_ref().map(Appender::release) {
-            tracing::error!(archive = %self.name, error = format_args!("{error:#}"), "what is left of a directory could not be cut off");
+            tracing::error!(archive = %self.name, error = format_args!("{error:#}"), "an incomplete directory could not be cut off");
         }
     }
 }
 
-/// The names right below `prefix` that no key can have, as text to show.
+/// Returns the name directly below `prefix` that no key can have, as text to show.
 fn unnamable_below(name: &[u8], prefix: &Key) -> Option<String> {
     let segments: Vec<&[u8]> = name.split(|byte| *byte == b'/').collect();
     let is_legal = |segment: &[u8]| str::from_utf8(segment).is_ok_and(Key::is_segment);
-    // The last one, if the name is only too long.
+    // The last segment, if the name is only too long.
     let at = segments.iter().position(|segment| !is_legal(segment)).unwrap_or(segments.len() - 1);
     let is_below = segments[..at].iter().copied().eq(prefix.segments().map(str::as_bytes));
     let leads = if at + 1 < segments.len() { "/" } else { "" };

@@ -1,4 +1,4 @@
-//! The bytes of a member: where they begin, and reading them, whole or in part.
+//! The data of members: finding their position, and reading them whole or in part.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -8,65 +8,67 @@ use nczarr_dispatch::{ByteRange, ByteSource, OutBuf};
 use nczarr_model::{Error, ErrorKind, Result};
 use zip::ZipArchive;
 
-use crate::listing::{Entry, Form};
+use crate::listing::{MemberEntry, MemberStorage};
 use crate::records::{LOCAL, LOCAL_LEN, u16_at};
-use crate::source::{Cursor, Source};
+use crate::source::{ArchiveSource, SourceCursor};
 
-/// What a byte of deflate becomes at most.
+/// The largest expansion of a byte by deflate.
 const RATIO: usize = 1032;
 
-/// The largest compressed member that is kept unpacked.
-const KEPT: u64 = 64 << 20;
+/// The largest compressed member whose data are cached.
+const MAX_CACHED: u64 = 64 << 20;
 
-/// What reads members.
-pub(crate) struct Members {
-    pub(crate) source: Source,
-    /// Where the archive ended when it was opened.
+/// Reads members.
+pub(crate) struct MemberReader {
+    pub(crate) source: ArchiveSource,
+    /// The end of the archive at opening.
     end: u64,
-    /// For members that are compressed, once there was one.
+    /// The reader of compressed members, made on demand.
     unpacker: OnceLock<Unpacker>,
-    /// The member unpacked last, by its place: parts of it are asked for one after another.
+    /// The last decompressed member with its position, because callers often read its parts one after
+    /// another.
     unpacked: Mutex<Option<(u64, Arc<Vec<u8>>)>>,
 }
 
-/// The library, and which member is which to it.
+/// The reader of the crate `zip`, and its member numbers.
 struct Unpacker {
-    /// Its clones share what was read of the directory.
-    archive: ZipArchive<Cursor>,
-    /// The numbers of its members, by where their records in the directory are.
+    /// Clones share the parsed directory.
+    archive: ZipArchive<SourceCursor>,
+    /// Its member numbers, by position of the directory record.
     numbers: HashMap<u64, usize>,
 }
 
 impl Unpacker {
-    fn new(archive: ZipArchive<Cursor>) -> Self {
+    fn new(archive: ZipArchive<SourceCursor>) -> Self {
         let record = |number| Some((archive.by_index_data(number).ok()?.central_header_start(), number));
         let numbers = (0..archive.len()).filter_map(record).collect();
         Self { archive, numbers }
     }
 }
 
-impl Members {
-    /// Reads from an archive that ends at `end`; `archive` is the library's view of it, if there is one already.
-    pub(crate) fn new(source: Source, end: u64, archive: Option<ZipArchive<Cursor>>) -> Self {
+impl MemberReader {
+    /// Makes a reader of an archive that ends at `end`; `archive` is the crate's reader, if it exists
+    /// already.
+    pub(crate) fn new(source: ArchiveSource, end: u64, archive: Option<ZipArchive<SourceCursor>>) -> Self {
         let unpacker = archive.map_or_else(OnceLock::new, |archive| OnceLock::from(Unpacker::new(archive)));
         Self { source, end, unpacker, unpacked: Mutex::default() }
     }
 
-    /// What lies elsewhere.
-    pub(crate) fn elsewhere(&self) -> Option<&Arc<dyn ByteSource>> {
+    /// Returns the remote source.
+    pub(crate) fn remote(&self) -> Option<&Arc<dyn ByteSource>> {
         match &self.source {
-            Source::Elsewhere(source) => Some(source),
+            ArchiveSource::Remote(source) => Some(source),
             _ => None,
         }
     }
 
-    /// Appends the bytes of a range; what is beyond the end is left out.
-    pub(crate) fn append(&self, entry: &Entry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the bytes of a range, up to the end of the member.
+    pub(crate) fn append(&self, entry: &MemberEntry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         let (from, len) = cut(entry, range);
         match entry.form {
-            Form::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
-            Form::Stored => {
+            MemberStorage::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
+            MemberStorage::Stored => {
                 let room = usize::try_from(len).map_err(|_| memory(len))?;
                 if room > 0 {
                     let at = self.begin(entry)? + from;
@@ -75,37 +77,37 @@ impl Members {
                 }
                 check(entry, &out[before..])
             }
-            Form::Packed => {
+            MemberStorage::Packed => {
                 let bytes = self.unpack(entry, from + len)?;
-                // What was asked for is there: `unpack` has seen to it.
+                // `unpack` guarantees these bytes.
                 out.extend_from_slice(&bytes[from as usize..(from + len) as usize]);
                 Ok(())
             }
         }
     }
 
-    /// Fills `out` from `offset` on, as far as there is anything.
-    pub(crate) fn read_into(&self, entry: &Entry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+    /// Fills `out` from `offset` on, up to the end of the member.
+    pub(crate) fn read_into(&self, entry: &MemberEntry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         out.clear();
         let (from, len) = cut(entry, ByteRange::new(offset, out.capacity() as u64));
         match entry.form {
-            Form::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
-            Form::Stored => {
+            MemberStorage::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
+            MemberStorage::Stored => {
                 if len > 0 {
-                    // It is not more than the capacity.
+                    // Bounded by the capacity.
                     self.source.fill(len as usize, self.begin(entry)? + from, out)?;
                 }
                 check(entry, out.filled())
             }
-            Form::Packed => {
+            MemberStorage::Packed => {
                 let bytes = self.unpack(entry, from + len)?;
                 out.put(&bytes[from as usize..(from + len) as usize])
             }
         }
     }
 
-    /// Where the bytes of a member begin.
-    pub(crate) fn begin(&self, entry: &Entry) -> Result<u64> {
+    /// Returns the position of a member's data.
+    pub(crate) fn begin(&self, entry: &MemberEntry) -> Result<u64> {
         if let Some(data) = entry.data() {
             return Ok(data);
         }
@@ -119,13 +121,13 @@ impl Members {
         if let Some(unpacker) = self.unpacker.get() {
             return Ok(unpacker);
         }
-        // Nothing is kept of a failure.
-        let made = Unpacker::new(ZipArchive::new(Cursor::new(self.source.clone(), self.end))?);
+        // Failures are not cached.
+        let made = Unpacker::new(ZipArchive::new(SourceCursor::new(self.source.clone(), self.end))?);
         Ok(self.unpacker.get_or_init(|| made))
     }
 
-    /// The first `until` bytes of a compressed member, or more.
-    fn unpack(&self, entry: &Entry, until: u64) -> Result<Arc<Vec<u8>>> {
+    /// Returns at least the first `until` bytes of a compressed member.
+    fn unpack(&self, entry: &MemberEntry, until: u64) -> Result<Arc<Vec<u8>>> {
         let kept = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, bytes)) = &*kept()
             && *at == entry.at
@@ -135,51 +137,56 @@ impl Members {
         let fail = |error: zip::result::ZipError| ErrorKind::Io.context("it cannot be unpacked").caused_by(error);
         let unpacker = self.unpacker().map_err(fail)?;
         let number = entry.central.and_then(|at| unpacker.numbers.get(&at)).copied();
-        let number = number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked: it is in no directory"))?;
+        let number = number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked; it is in no directory"))?;
         let mut archive = unpacker.archive.clone();
         let member = archive.by_index(number).map_err(fail)?;
-        // A part of a large one is not worth all of it.
-        let whole = until == entry.len || entry.len <= KEPT;
+        // For a part of a large member, only that part is decompressed.
+        let whole = until == entry.len || entry.len <= MAX_CACHED;
         let want = if whole { entry.len } else { until };
         let mut bytes = Vec::new();
         let most = usize::try_from(want).map_err(|_| memory(want))?;
-        // The length is what the directory says: beyond what so few bytes can become, memory is taken as bytes come.
+        // The length is only declared: memory beyond the possible expansion is taken as bytes arrive.
         let possible = usize::try_from(entry.stored).unwrap_or(usize::MAX).saturating_mul(RATIO).max(1 << 20);
         bytes.try_reserve_exact(most.min(possible)).map_err(|_| memory(want))?;
-        // One more shows that there is more, and at the end the checksum is compared.
+        // One more byte detects a longer member, and reaching the end verifies the checksum.
         let end = if whole { want.saturating_add(1) } else { want };
         let read = member.take(end).read_to_end(&mut bytes);
         read.map_err(|error| Error::io("unpacking it", error))?;
         if bytes.len() as u64 != want {
             let found = bytes.len();
-            return Err(ErrorKind::Io.context(format!("{} bytes expected, unpacking it gave {found}", entry.len)));
+            return Err(ErrorKind::Io
+                .context(format!("the member has the wrong length (expected {} bytes, found {found})", entry.len)));
         }
         let bytes = Arc::new(bytes);
-        if whole && want <= KEPT {
+        if whole && want <= MAX_CACHED {
             *kept() = Some((entry.at, Arc::clone(&bytes)));
         }
         Ok(bytes)
     }
 }
 
-/// Where the bytes of a member begin, by the record before it; it is kept.
-fn data_of(entry: &Entry, record: &[u8; LOCAL_LEN]) -> Result<u64> {
+/// Returns the position of a member's data from its local header, and records it.
+fn data_of(entry: &MemberEntry, record: &[u8; LOCAL_LEN]) -> Result<u64> {
     let at = entry.at;
     if !record.starts_with(&LOCAL) {
-        return Err(ErrorKind::Io.context(format!("no member begins at byte {at}, where the directory says one does")));
+        return Err(
+            ErrorKind::Io.context(format!("no member begins at byte {at}, although the directory has one there"))
+        );
     }
     let head = LOCAL_LEN as u64 + u64::from(u16_at(record, 26)) + u64::from(u16_at(record, 28));
     let data = at.checked_add(head).filter(|data| data.checked_add(entry.stored).is_some());
-    let data = data.ok_or_else(|| ErrorKind::Io.context(format!("the member at byte {at} has no end")))?;
-    entry.begins(data);
+    let data =
+        data.ok_or_else(|| ErrorKind::Io.context(format!("the end of the member at byte {at} exceeds 64 bits")))?;
+    entry.set_data(data);
     Ok(data)
 }
 
-/// Bytes for what may stand between a member's name and its data.
+/// Reserve for extra fields between a member's name and its data.
 const EXTRA: u64 = 64;
 
-/// Where a stored member of that name, or its record, begins, and the range that probably holds all of it.
-pub(crate) fn around(entry: &Entry, name: usize) -> (u64, ByteRange) {
+/// Returns the position of an uncompressed member or its local header, and the range that probably contains
+/// all of it.
+pub(crate) fn around(entry: &MemberEntry, name: usize) -> (u64, ByteRange) {
     match entry.data() {
         Some(data) => (data, ByteRange::new(data, entry.len)),
         None => {
@@ -189,20 +196,25 @@ pub(crate) fn around(entry: &Entry, name: usize) -> (u64, ByteRange) {
     }
 }
 
-/// A stored member, as far as it was read.
-pub(crate) enum Came {
+/// The state of an uncompressed member after a read.
+pub(crate) enum RemoteMember {
     Whole(Vec<u8>),
-    /// It stands further behind than was thought.
+    /// Its data begin further behind.
     There(ByteRange),
 }
 
-/// A stored member, out of the bytes that were read from `at` on ([`around`]).
-pub(crate) fn within(entry: &Entry, at: u64, mut bytes: Vec<u8>) -> Result<Came> {
+/// Extracts an uncompressed member from the bytes at `at` (see [`around`]).
+pub(crate) fn within(entry: &MemberEntry, at: u64, mut bytes: Vec<u8>) -> Result<RemoteMember> {
     let data = match entry.data() {
         Some(data) => data,
         None => {
             let record = bytes.first_chunk().filter(|_| at == entry.at);
-            data_of(entry, record.ok_or_else(|| ErrorKind::Io.context(format!("a member's head at {at} is cut")))?)?
+            data_of(
+                entry,
+                record.ok_or_else(|| {
+                    ErrorKind::Io.context(format!("the header of the member at byte {at} is incomplete"))
+                })?,
+            )?
         }
     };
     let len = usize::try_from(entry.len).map_err(|_| memory(entry.len))?;
@@ -212,36 +224,36 @@ pub(crate) fn within(entry: &Entry, at: u64, mut bytes: Vec<u8>) -> Result<Came>
             bytes.truncate(from + len);
             bytes.drain(..from);
             check(entry, &bytes)?;
-            Ok(Came::Whole(bytes))
+            Ok(RemoteMember::Whole(bytes))
         }
         None if at == data => {
             let found = bytes.len();
-            Err(ErrorKind::Io.context(format!("bytes {data} + {len} wanted, {found} are there")))
+            Err(ErrorKind::Io
+                .context(format!("the member at byte {data} is incomplete (expected {len} bytes, found {found})")))
         }
-        None => Ok(Came::There(ByteRange::new(data, entry.len))),
+        None => Ok(RemoteMember::There(ByteRange::new(data, entry.len))),
     }
 }
 
-/// First byte and length of a range, as far as there is one.
-fn cut(entry: &Entry, range: ByteRange) -> (u64, u64) {
+/// Returns first byte and length of a range within the member.
+fn cut(entry: &MemberEntry, range: ByteRange) -> (u64, u64) {
     let from = range.offset.min(entry.len);
     (from, range.len.unwrap_or(u64::MAX).min(entry.len - from))
 }
 
-/// Compares the checksum, if these are all bytes of a member.
-fn check(entry: &Entry, bytes: &[u8]) -> Result<()> {
+/// Verifies the checksum, if these are all bytes of a member.
+fn check(entry: &MemberEntry, bytes: &[u8]) -> Result<()> {
     if bytes.len() as u64 != entry.len {
         return Ok(());
     }
     let found = crc32fast::hash(bytes);
     if found != entry.crc {
-        return Err(
-            ErrorKind::Io.context(format!("damaged: its checksum is {:08x}, that of its bytes {found:08x}", entry.crc))
-        );
+        return Err(ErrorKind::Io
+            .context(format!("the data are damaged (expected checksum {:08x}, found {found:08x})", entry.crc)));
     }
     Ok(())
 }
 
 fn memory(len: u64) -> Error {
-    ErrorKind::NoMem.context(format!("no memory for {len} bytes"))
+    ErrorKind::NoMem.context(format!("not enough memory for {len} bytes"))
 }

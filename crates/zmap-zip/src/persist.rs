@@ -1,7 +1,7 @@
-//! [`Persist`]: where an archive in memory is put when it is closed.
+//! [`Persist`]: the file that an archive in memory replaces when it is closed.
 //!
-//! What is there at the beginning is locked from then on. The new archive is made beside it, each object once, and takes its
-//! place in one step: whoever is stopped meanwhile leaves the old one. What came to the place meanwhile is not replaced.
+//! The existing file is locked from the start. The new archive is written beside it, each object once, and
+//! replaces it in one step, so a crash leaves the old one. A file that appeared meanwhile is not replaced.
 
 use std::path::{Path, PathBuf};
 
@@ -9,38 +9,38 @@ use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::ZipMap;
-use crate::place::{self, Held};
+use crate::archive_file::{self, LockedArchive};
 use crate::repack;
 
-/// A place for an archive, which is put there once.
+/// The target file of an archive, written once.
 #[derive(Debug)]
 pub(crate) struct Persist {
     path: PathBuf,
-    /// What is there, locked; `None`: nothing.
-    old: Option<Held>,
-    /// Nothing that could be put there was there before.
+    /// The existing file, locked; `None` if there is none.
+    old: Option<LockedArchive>,
+    /// The archive is new and not a copy of the file.
     is_new: bool,
     options: Options,
 }
 
 impl Persist {
-    /// Back to the file it was read from.
-    pub(crate) fn to_opened(held: Held, options: &Options) -> Self {
+    /// The target is the file that the archive was read from.
+    pub(crate) fn to_opened(held: LockedArchive, options: &Options) -> Self {
         Self { path: held.path.clone(), old: Some(held), is_new: false, options: options.clone() }
     }
 
-    /// To a place, or in the place of `old`.
+    /// The target is a new file, or replaces `old`.
     ///
     /// # Errors
-    /// `NC_EEXIST` if there is no `old` and yet something is there; what the system says.
-    pub(crate) fn to_new(path: &Path, old: Option<Held>, options: &Options) -> Result<Self> {
+    /// `NC_EEXIST` if a file exists and `old` is `None`; errors of the system.
+    pub(crate) fn to_new(path: &Path, old: Option<LockedArchive>, options: &Options) -> Result<Self> {
         let path = match &old {
             Some(old) => old.path.clone(),
             None => path.to_owned(),
         };
         match path.symlink_metadata() {
             Ok(_) if old.is_none() => {
-                return Err(ErrorKind::Exist.context(format!("{}: something is there already", path.display())));
+                return Err(ErrorKind::Exist.context(format!("{}: the file already exists", path.display())));
             }
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::io(path.display().to_string(), error));
@@ -50,24 +50,23 @@ impl Persist {
         Ok(Self { path, old, is_new: true, options: options.clone() })
     }
 
-    /// Puts an archive of all objects there, and of what else was in the archive that was read, unless it is new and nothing
-    /// was ever put into it.
+    /// Writes an archive of all objects and other members to the target, unless it is new and has no objects.
     ///
     /// # Errors
-    /// `NC_EEXIST` if something else is there by now; what the system says. Then what was there is there still.
+    /// `NC_EEXIST` if another file appeared; errors of the system. The old file then stays.
     pub(crate) fn put(&mut self, map: &ZipMap) -> Result<()> {
         if self.is_new && map.is_empty() {
             return Ok(());
         }
         let fail = |error| Error::io(self.path.display().to_string(), error);
         let old = self.old.as_ref().map(|old| &*old.file);
-        let mut made = place::beside(&self.path, old).map_err(fail)?;
+        let mut made = archive_file::beside(&self.path, old).map_err(fail)?;
         repack::write(map, made.as_file_mut())?;
         let made = match &self.old {
-            Some(old) if place::is_at(&old.file, &self.path) => {
-                place::put(made, &self.path, &mut self.old, &self.options).map_err(fail)?
+            Some(old) if archive_file::is_at(&old.file, &self.path) => {
+                archive_file::put(made, &self.path, &mut self.old, &self.options).map_err(fail)?
             }
-            _ => place::put_new(made, &self.path, &self.options)?,
+            _ => archive_file::put_new(made, &self.path, &self.options)?,
         };
         let _ = made.unlock();
         Ok(())

@@ -1,19 +1,19 @@
-//! The records of an archive as bytes: what stands before a member, in the directory, and at the end.
+//! The records of an archive as bytes: local headers, directory records and end records.
 //!
-//! Members are stored as they are, their names are UTF-8, and they have one fixed date, so that equal objects make equal
-//! archives. Fields that do not fit 32 bits (counts: 16) go into the records of zip64, and only those.
+//! Members are uncompressed, their names are UTF-8, and all have one fixed date, so that equal objects make
+//! equal archives. Only values that do not fit 32 bits (counts: 16) use zip64 records.
 
-/// Before a member.
+/// A local header.
 pub(crate) const LOCAL: [u8; 4] = *b"PK\x03\x04";
-/// A member in the directory.
+/// A directory record.
 pub(crate) const CENTRAL: [u8; 4] = *b"PK\x01\x02";
-/// The end of the directory.
+/// The end record.
 pub(crate) const END: [u8; 4] = *b"PK\x05\x06";
-/// The end of a directory of zip64, and what tells where that is.
+/// The zip64 end record and its locator.
 pub(crate) const END_64: [u8; 4] = *b"PK\x06\x06";
 pub(crate) const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
 
-/// Bytes of the records, without names and other fields of any length.
+/// Bytes of the records, without names and other variable fields.
 pub(crate) const LOCAL_LEN: usize = 30;
 pub(crate) const CENTRAL_LEN: usize = 46;
 pub(crate) const END_LEN: usize = 22;
@@ -28,35 +28,35 @@ const PLAIN: u16 = 20;
 const ZIP64: u16 = 45;
 /// Made by a system with Unix modes.
 const UNIX: u16 = 3 << 8;
-/// A regular file that its owner may write and all may read.
+/// A regular file that its owner may write and everyone may read.
 const MODE: u32 = 0o100_644 << 16;
-/// The name is UTF-8.
+/// The flag of a UTF-8 name.
 const UTF8: u16 = 1 << 11;
-/// The first of January 1980, the earliest there is.
+/// The first of January 1980, the earliest date of the format.
 const DATE: u16 = 1 << 5 | 1;
 /// The extra field of zip64.
 pub(crate) const EXTRA: u16 = 1;
 
-/// A field of 32 bits whose value stands in the extra field.
+/// A 32-bit field whose value is in the extra field.
 pub(crate) const FULL_32: u32 = u32::MAX;
 
-/// Where a member is and what it holds.
+/// The data of a member's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Member<'n> {
+pub(crate) struct MemberRecord<'n> {
     pub(crate) name: &'n str,
-    /// Of the record before it, from the start of the archive.
+    /// The position of its local header in the archive.
     pub(crate) at: u64,
     pub(crate) len: u64,
     pub(crate) crc: u32,
 }
 
-/// Bytes before the data of a member of this name and length.
+/// Returns the bytes before the data of a member of this name and length.
 pub(crate) fn local_len(name: &str, len: u64) -> u64 {
     (LOCAL_LEN + name.len() + if fits(len) { 0 } else { 20 }) as u64
 }
 
-/// Appends what stands before a member. The name is at most [`MAX_NAME`] bytes long.
-pub(crate) fn local(member: &Member<'_>, out: &mut Vec<u8>) {
+/// Appends a local header. The name has at most [`MAX_NAME`] bytes.
+pub(crate) fn local(member: &MemberRecord<'_>, out: &mut Vec<u8>) {
     let big = !fits(member.len);
     out.extend_from_slice(&LOCAL);
     common(member, big, out);
@@ -70,8 +70,8 @@ pub(crate) fn local(member: &Member<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a member's record in the directory.
-pub(crate) fn central(member: &Member<'_>, out: &mut Vec<u8>) {
+/// Appends a directory record.
+pub(crate) fn central(member: &MemberRecord<'_>, out: &mut Vec<u8>) {
     let (big, far) = (!fits(member.len), !fits(member.at));
     let extra = 16 * u16::from(big) + 8 * u16::from(far);
     out.extend_from_slice(&CENTRAL);
@@ -97,8 +97,8 @@ pub(crate) fn central(member: &Member<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// What both records of a member begin with, up to the length of its name.
-fn common(member: &Member<'_>, zip64: bool, out: &mut Vec<u8>) {
+/// Appends the common fields of both records, up to the length of the name.
+fn common(member: &MemberRecord<'_>, zip64: bool, out: &mut Vec<u8>) {
     half(out, if zip64 { ZIP64 } else { PLAIN });
     half(out, UTF8);
     half(out, 0); // stored
@@ -110,7 +110,7 @@ fn common(member: &Member<'_>, zip64: bool, out: &mut Vec<u8>) {
     half(out, member.name.len() as u16);
 }
 
-/// Puts a comment behind the end of a directory, which has none yet.
+/// Adds a comment to an end record without one.
 pub(crate) fn comment(comment: &[u8], out: &mut Vec<u8>) {
     let Ok(len) = u16::try_from(comment.len()) else { return };
     out.truncate(out.len().saturating_sub(2));
@@ -118,7 +118,7 @@ pub(crate) fn comment(comment: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(comment);
 }
 
-/// The comment behind a directory, whose end is that of `bytes`.
+/// Returns the comment of the end record in `bytes`.
 pub(crate) fn comment_of(bytes: &[u8]) -> &[u8] {
     let ends = |at: &usize| {
         bytes[*at..].starts_with(&END) && usize::from(u16_at(bytes, at + 20)) == bytes.len() - at - END_LEN
@@ -127,7 +127,7 @@ pub(crate) fn comment_of(bytes: &[u8]) -> &[u8] {
     at.map_or(&[], |at| &bytes[at + END_LEN..])
 }
 
-/// Appends the end of a directory of `count` members, `len` bytes from `at` on.
+/// Appends the end record of a directory of `count` members, `len` bytes from `at` on.
 pub(crate) fn end(count: u64, at: u64, len: u64, out: &mut Vec<u8>) {
     let counted = u16::try_from(count).ok().filter(|&count| count < u16::MAX);
     if counted.is_none() || !fits(at) || !fits(len) {
@@ -177,17 +177,17 @@ fn long(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// A number of two bytes in a record; 0 beyond its end.
+/// Reads a number of two bytes in a record; 0 beyond its end.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u16::from_le_bytes(*bytes))
 }
 
-/// Likewise of four.
+/// As [`u16_at`], for four bytes.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Likewise of eight.
+/// As [`u16_at`], for eight bytes.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

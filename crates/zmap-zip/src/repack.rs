@@ -1,4 +1,4 @@
-//! Whole archives: [`repack`] drops what no directory refers to, [`archive`] makes one of objects in memory.
+//! Whole archives: [`repack`] drops unreferenced bytes, [`archive`] makes one from objects in memory.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,48 +8,48 @@ use nczarr_dispatch::{Key, Options};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::ZipMap;
-use crate::carried;
-use crate::place;
-use crate::records::{self, MAX_NAME, Member};
+use crate::archive_file;
+use crate::copy_members;
+use crate::records::{self, MAX_NAME, MemberRecord};
 
-/// What [`repack`] did.
+/// The result of [`repack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repacked {
     /// Bytes of the archive before.
     pub before: u64,
-    /// Bytes of it now.
+    /// Bytes of the archive after.
     pub after: u64,
 }
 
-/// Makes an archive as small as it can be: every object once, stored as it is, in the folder it lies in.
+/// Shrinks an archive: each object is stored once and uncompressed, in its folder.
 ///
-/// What is no object (folders, names that are no keys, links) stays as it is. The archive is replaced in one step; who reads it goes
-/// on reading the old one.
+/// Members that are not objects (folders, names that are not keys, links) are copied. The archive is replaced
+/// in one step; open readers keep the old one.
 ///
 /// # Errors
-/// `NC_EPERM` if somebody else is writing it; what cannot be read; then nothing has changed.
+/// `NC_EPERM` if another process writes it; errors of reading. Then the archive is unchanged.
 pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repacked> {
     let fail = |error| Error::io(path.display().to_string(), error);
-    // The lock is held until the new archive is in its place.
+    // The lock is held until the new archive is in place.
     let old = ZipMap::open(path, None, markers, true, options)?;
     let path = path.canonicalize().map_err(fail)?;
     let file = File::open(&path).map_err(fail)?;
     let before = file.metadata().map_err(fail)?.len();
-    let mut made = place::beside(&path, Some(&file)).map_err(fail)?;
+    let mut made = archive_file::beside(&path, Some(&file)).map_err(fail)?;
     drop(file);
     let after = write(&old, made.as_file_mut())?;
-    let made = place::put(made, &path, &mut Some(old), options).map_err(fail)?;
+    let made = archive_file::put(made, &path, &mut Some(old), options).map_err(fail)?;
     let _ = made.unlock();
     Ok(Repacked { before, after })
 }
 
-/// The bytes of an archive of these objects.
+/// Returns the bytes of an archive of these objects.
 ///
 /// # Errors
 /// `NC_EINVAL` for a key that is too long.
 pub fn archive<V: AsRef<[u8]>>(objects: impl IntoIterator<Item = (Key, V)>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, "");
+    let mut writer = ArchiveWriter::new(&mut bytes, "");
     for (key, value) in objects {
         writer.add(key.as_str(), value.as_ref())?;
     }
@@ -57,20 +57,20 @@ pub fn archive<V: AsRef<[u8]>>(objects: impl IntoIterator<Item = (Key, V)>) -> R
     Ok(bytes)
 }
 
-/// The bytes of an archive of all objects of a map, and what else is in its archive.
+/// Returns the bytes of an archive of all objects and other members of a map.
 pub(crate) fn image(map: &ZipMap) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, map.folder());
+    let mut writer = ArchiveWriter::new(&mut bytes, map.folder());
     writer.carry(map)?;
     map.each(|key, value| writer.add(key, &value))?;
     writer.finish(map.comment())?;
     Ok(bytes)
 }
 
-/// Makes an archive of all objects of a map in a new file, with what else is in its archive; answers how long it is. All of it is
-/// on the device then: it is to take the place of another one, which must not depend on what storage has not written yet.
+/// Writes an archive of all objects and other members of a map to a new file; returns its length. The data
+/// are synced, because the file will replace another one.
 pub(crate) fn write(map: &ZipMap, file: &mut File) -> Result<u64> {
-    let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, &mut *file), map.folder());
+    let mut writer = ArchiveWriter::new(std::io::BufWriter::with_capacity(1 << 20, &mut *file), map.folder());
     writer.carry(map)?;
     map.each(|key, bytes| writer.add(key, &bytes))?;
     let len = writer.finish(map.comment())?;
@@ -78,8 +78,8 @@ pub(crate) fn write(map: &ZipMap, file: &mut File) -> Result<u64> {
     Ok(len)
 }
 
-/// Writes an archive from one end to the other.
-struct Writer<W> {
+/// Writes an archive sequentially.
+struct ArchiveWriter<W> {
     to: W,
     folder: String,
     at: u64,
@@ -87,7 +87,7 @@ struct Writer<W> {
     count: u64,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ArchiveWriter<W> {
     fn new(to: W, folder: &str) -> Self {
         let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         Self { to, folder, at: 0, directory: Vec::new(), count: 0 }
@@ -96,11 +96,10 @@ impl<W: Write> Writer<W> {
     fn add(&mut self, key: &str, value: &[u8]) -> Result<()> {
         let name = format!("{}{key}", self.folder);
         if name.len() > MAX_NAME {
-            return Err(
-                ErrorKind::Inval.context(format!("a name of {} bytes, an archive holds {MAX_NAME}", name.len()))
-            );
+            return Err(ErrorKind::Inval
+                .context(format!("the name is too long (expected at most {MAX_NAME} bytes, found {})", name.len())));
         }
-        let member = Member { name: &name, at: self.at, len: value.len() as u64, crc: crc32fast::hash(value) };
+        let member = MemberRecord { name: &name, at: self.at, len: value.len() as u64, crc: crc32fast::hash(value) };
         let mut head = Vec::new();
         records::local(&member, &mut head);
         records::central(&member, &mut self.directory);
@@ -113,22 +112,22 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Adds what is no object, as it is. It comes before all that is added.
+    /// Copies the members that are not objects. Call it before adding others.
     fn carry(&mut self, map: &ZipMap) -> Result<()> {
         let (members, others) = map.others()?;
         for (entry, record) in others {
             let at = self.at;
-            carried::copy(members, entry, record, |bytes| {
+            copy_members::copy(members, entry, record, |bytes| {
                 self.at += bytes.len() as u64;
                 self.to.write_all(bytes).map_err(|error| Error::io("writing", error))
             })?;
-            carried::central(record, at, &mut self.directory)?;
+            copy_members::central(record, at, &mut self.directory)?;
             self.count += 1;
         }
         Ok(())
     }
 
-    /// Ends it with its comment; answers how long it is.
+    /// Writes the directory and the comment; returns the length of the archive.
     fn finish(mut self, comment: &[u8]) -> Result<u64> {
         let len = self.directory.len() as u64;
         records::end(self.count, self.at, len, &mut self.directory);

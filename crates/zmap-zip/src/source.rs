@@ -1,4 +1,4 @@
-//! Where the bytes of an archive are: [`Source`]; and [`Cursor`], a reader over them for those who want one.
+//! The bytes of an archive: [`ArchiveSource`]; and [`SourceCursor`], a `Read` over them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,23 +9,23 @@ use nczarr_model::Error;
 
 /// The bytes of an archive.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum ArchiveSource {
     File(Arc<File>),
     Memory(Arc<[u8]>),
-    Elsewhere(Arc<dyn ByteSource>),
+    Remote(Arc<dyn ByteSource>),
 }
 
-impl Source {
-    /// How many bytes there are.
+impl ArchiveSource {
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
             Self::Memory(bytes) => Ok(bytes.len() as u64),
-            Self::Elsewhere(source) => Ok(source.len()),
+            Self::Remote(source) => Ok(source.len()),
         }
     }
 
-    /// Reads as much as there is from `at` on, up to the length of `out`.
+    /// Reads from `at` on, up to the length of `out` or the end.
     pub(crate) fn read_some(&self, out: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
             Self::File(file) => read_file(file, out, at),
@@ -35,7 +35,7 @@ impl Source {
                 out[..read].copy_from_slice(&bytes[from..from + read]);
                 Ok(read)
             }
-            Self::Elsewhere(source) => {
+            Self::Remote(source) => {
                 let bytes = source.read(ByteRange::new(at, out.len() as u64)).map_err(io::Error::other)?;
                 out.get_mut(..bytes.len()).ok_or(io::ErrorKind::InvalidData)?.copy_from_slice(&bytes);
                 Ok(bytes.len())
@@ -65,7 +65,7 @@ impl Source {
     /// Appends `len` bytes from `at` on.
     ///
     /// # Errors
-    /// As [`Source::read`]; `OutOfMemory`.
+    /// As [`ArchiveSource::read`]; `OutOfMemory`.
     pub(crate) fn append(&self, len: usize, at: u64, out: &mut Vec<u8>) -> io::Result<()> {
         out.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
         #[cfg(unix)]
@@ -73,7 +73,7 @@ impl Source {
             && out.is_empty()
             && out.capacity() / 2 <= len
         {
-            // The whole capacity is read into, which is not much more than is wanted.
+            // Reads into the whole capacity, which is not much larger.
             while out.len() < len {
                 let from = at + out.len() as u64;
                 let read =
@@ -93,7 +93,7 @@ impl Source {
     /// Appends `len` bytes from `at` on to an output with room for them.
     ///
     /// # Errors
-    /// As [`Source::read`].
+    /// As [`ArchiveSource::read`].
     pub(crate) fn fill(&self, len: usize, at: u64, out: &mut OutBuf<'_>) -> nczarr_model::Result<()> {
         let fail = |error: io::Error| Error::io(format!("bytes from {at}"), error);
         #[cfg(unix)]
@@ -105,7 +105,7 @@ impl Source {
                 out.fill_with(|room| {
                     let room = room
                         .get_mut(..goal - before)
-                        .ok_or_else(|| nczarr_model::ErrorKind::Internal.context("no room"))?;
+                        .ok_or_else(|| nczarr_model::ErrorKind::Internal.context("the output has no room"))?;
                     match rustix::io::pread(file, room, at) {
                         Ok((read, _)) => Ok(read),
                         Err(error) => Err(fail(error.into())),
@@ -121,14 +121,14 @@ impl Source {
     }
 }
 
-/// A file that no folder knows, with these bytes: in memory where the system has such files, else a temporary one.
+/// Makes an unnamed file with these bytes: in memory if the system supports that, else a temporary file.
 pub(crate) fn file_in_memory(bytes: &[u8]) -> io::Result<File> {
     let file = nameless()?;
     write_file(&file, bytes, 0)?;
     Ok(file)
 }
 
-/// The same with what a file holds that nobody has read from yet.
+/// Makes an unnamed copy of a file that is at its start.
 pub(crate) fn copy_in_memory(mut file: &File) -> io::Result<File> {
     let mut copy = nameless()?;
     io::copy(&mut file, &mut copy)?;
@@ -194,13 +194,13 @@ pub(crate) fn write_file(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     io::Write::write_all(&mut file, bytes)
 }
 
-/// Writes all of `head` at `at` and all of `body` behind it, in one call where the system can.
+/// Writes `head` at `at` and `body` behind it, in one call if the system can.
 pub(crate) fn write_both(file: &File, head: &[u8], body: &[u8], at: u64) -> io::Result<()> {
     let written = gather(file, head, body, at)?;
     write_rest(file, head, body, at, written)
 }
 
-/// Writes what is left of both when so many bytes are written.
+/// Writes the rest of both after `written` bytes.
 fn write_rest(file: &File, head: &[u8], body: &[u8], at: u64, written: usize) -> io::Result<()> {
     let (head, from) = (head.get(written..).unwrap_or_default(), written.saturating_sub(head.len()));
     if !head.is_empty() {
@@ -212,7 +212,7 @@ fn write_rest(file: &File, head: &[u8], body: &[u8], at: u64, written: usize) ->
     }
 }
 
-/// Writes as much of both as the system takes at once.
+/// Writes as much of both as the system takes in one call.
 #[cfg(target_os = "linux")]
 fn gather(file: &File, head: &[u8], body: &[u8], at: u64) -> io::Result<usize> {
     let both = [io::IoSlice::new(head), io::IoSlice::new(body)];
@@ -224,50 +224,50 @@ fn gather(_: &File, _: &[u8], _: &[u8], _: u64) -> io::Result<usize> {
     Ok(0)
 }
 
-/// Where a place cannot be named with the call, one call at a time moves there.
+/// Without positioned calls, one thread at a time seeks and reads.
 #[cfg(not(any(unix, windows)))]
 fn turn() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Bytes read ahead by a [`Cursor`]; more where each read is a request.
+/// Bytes that a [`SourceCursor`] reads ahead; more if each read is a request.
 const AHEAD: usize = 64 << 10;
-const AHEAD_ELSEWHERE: usize = 1 << 20;
+const AHEAD_REMOTE: usize = 1 << 20;
 
-/// A reader over the first bytes of a source. Small reads come out of memory.
+/// A reader over the first bytes of a source, with a buffer for small reads.
 #[derive(Debug)]
-pub(crate) struct Cursor {
-    source: Source,
-    /// How many bytes there are to it.
+pub(crate) struct SourceCursor {
+    source: ArchiveSource,
+    /// The number of bytes.
     len: u64,
     at: u64,
     ahead: Vec<u8>,
-    /// Where `ahead` lies.
+    /// The position of `ahead`.
     from: u64,
 }
 
-impl Cursor {
-    pub(crate) fn new(source: Source, len: u64) -> Self {
+impl SourceCursor {
+    pub(crate) fn new(source: ArchiveSource, len: u64) -> Self {
         Self { source, len, at: 0, ahead: Vec::new(), from: 0 }
     }
 }
 
-impl Clone for Cursor {
-    /// What was read ahead is not copied: who clones it reads elsewhere.
+impl Clone for SourceCursor {
+    /// The buffer is not copied, because clones read elsewhere.
     fn clone(&self) -> Self {
         Self { source: self.source.clone(), len: self.len, at: self.at, ahead: Vec::new(), from: 0 }
     }
 }
 
-impl Read for Cursor {
+impl Read for SourceCursor {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let want = out.len().min(left);
         if want == 0 {
             return Ok(0);
         }
-        let most = if matches!(self.source, Source::Elsewhere(_)) { AHEAD_ELSEWHERE } else { AHEAD };
+        let most = if matches!(self.source, ArchiveSource::Remote(_)) { AHEAD_REMOTE } else { AHEAD };
         let skip = self.at.checked_sub(self.from).and_then(|skip| usize::try_from(skip).ok());
         let ready = skip.and_then(|skip| self.ahead.get(skip..)).unwrap_or_default();
         let read = if !ready.is_empty() {
@@ -291,7 +291,7 @@ impl Read for Cursor {
     }
 }
 
-impl Seek for Cursor {
+impl Seek for SourceCursor {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),
@@ -337,7 +337,7 @@ mod tests {
             steps in prop::collection::vec((0u64..250_000, 0usize..100_000), 1..12),
         ) {
             let bytes: Arc<[u8]> = (0..len).map(|i| (i * 7 + (i >> 8)) as u8).collect();
-            let mut ours = Cursor::new(Source::Memory(Arc::clone(&bytes)), cut.min(len as u64));
+            let mut ours = SourceCursor::new(ArchiveSource::Memory(Arc::clone(&bytes)), cut.min(len as u64));
             let mut theirs = io::Cursor::new(&bytes[..len.min(cut as usize)]);
             for (to, want) in steps {
                 prop_assert_eq!(ours.seek(SeekFrom::Start(to)).unwrap(), theirs.seek(SeekFrom::Start(to)).unwrap());

@@ -1,9 +1,9 @@
-//! Where an archive lies: taking its file for oneself, making a new one, taking one away.
+//! The file of an archive: locking, creating, replacing and removing it.
 //!
-//! Who writes, replaces or removes an archive holds the lock of its file, and has seen that the file is still where it was
-//! found: who waits for a lock may get that of a file that was replaced meanwhile. Who only reads takes no lock. On Windows
-//! a lock keeps readers out too, and a file that is open cannot be replaced: there they get an error as long as somebody
-//! writes.
+//! A process that writes, replaces or removes an archive holds the file's lock, and has checked that the path
+//! still leads to that file: the file may be replaced while a process waits for the lock. Readers take no
+//! lock. On Windows a lock excludes readers too, and an open file cannot be replaced; there they get an error
+//! during a write.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Write};
@@ -16,19 +16,19 @@ use tempfile::NamedTempFile;
 
 use crate::records;
 
-/// How often somebody else may come between before it is given up.
-const TRIES: usize = 100;
+/// The most attempts while other processes interfere.
+const MAX_ATTEMPTS: usize = 100;
 
-/// A file that is locked.
+/// A locked file.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LockedArchive {
     pub(crate) file: Arc<File>,
-    /// Where it really is: links on the way are followed once.
+    /// Its real path, with links resolved once.
     pub(crate) path: PathBuf,
 }
 
-impl Drop for Held {
-    /// Closing it may not do: a process that was just begun has it open for a moment, too.
+impl Drop for LockedArchive {
+    /// Closing does not suffice: a child process that was just started may share the descriptor for a moment.
     fn drop(&mut self) {
         if Arc::strong_count(&self.file) == 1 {
             let _ = self.file.unlock();
@@ -39,45 +39,45 @@ impl Drop for Held {
 /// Opens a regular file.
 ///
 /// # Errors
-/// `NC_ENOTNC` if it is something else; what the system says.
+/// `NC_ENOTNC` if it is not a regular file; errors of the system.
 pub(crate) fn open(path: &Path, writable: bool) -> Result<File> {
     let fail = |error| Error::io(path.display().to_string(), error);
-    // Opening something else may never return.
+    // Opening a special file may block.
     if !std::fs::metadata(path).map_err(fail)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{}: not a regular file", path.display())));
     }
     File::options().read(true).write(writable).open(path).map_err(fail)
 }
 
-/// Takes the archive that is there for oneself.
+/// Locks an existing archive.
 ///
 /// # Errors
-/// As [`open`]; `NC_EPERM` if somebody else writes it.
-pub(crate) fn claim(path: &Path) -> Result<Held> {
-    for _ in 0..TRIES {
+/// As [`open`]; `NC_EPERM` if another process writes it.
+pub(crate) fn claim(path: &Path) -> Result<LockedArchive> {
+    for _ in 0..MAX_ATTEMPTS {
         let path = path.canonicalize().map_err(|error| Error::io(path.display().to_string(), error))?;
         let file = open(&path, true)?;
         lock(&file, &path)?;
         if is_at(&file, &path) {
-            return Ok(Held { file: Arc::new(file), path });
+            return Ok(LockedArchive { file: Arc::new(file), path });
         }
     }
-    Err(ErrorKind::Perm.context(format!("{}: others replace it again and again", path.display())))
+    Err(ErrorKind::Perm.context(format!("{}: other processes replaced the file {MAX_ATTEMPTS} times", path.display())))
 }
 
-/// As [`claim`]; `None` if nothing is there.
-pub(crate) fn claim_old(path: &Path) -> Result<Option<Held>> {
+/// As [`claim`]; `None` if the file does not exist.
+pub(crate) fn claim_old(path: &Path) -> Result<Option<LockedArchive>> {
     match claim(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         claimed => claimed.map(Some),
     }
 }
 
-/// Makes a file with an empty archive, whole from the first moment, and locks it. It takes the place of `old`.
+/// Creates a file with an empty archive, complete from the start, and locks it. It replaces `old`.
 ///
 /// # Errors
-/// `NC_EEXIST` if there is no `old` and yet something is there; what the system says.
-pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Result<File> {
+/// `NC_EEXIST` if a file exists and `old` is `None`; errors of the system.
+pub(crate) fn create(path: &Path, old: Option<LockedArchive>, options: &Options) -> Result<File> {
     let path = old.as_ref().map_or(path, |old| &*old.path).to_owned();
     let fail = |error| Error::io(path.display().to_string(), error);
     let mut made = beside(&path, old.as_ref().map(|old| &*old.file)).map_err(fail)?;
@@ -90,16 +90,16 @@ pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Resul
     }
 }
 
-/// Puts a file that was made where nothing is.
+/// Moves a new file to a path without a file.
 ///
 /// # Errors
-/// `NC_EEXIST` if something is; what the system says.
+/// `NC_EEXIST` if a file exists; errors of the system.
 pub(crate) fn put_new(made: NamedTempFile, path: &Path, options: &Options) -> Result<File> {
     let fail = |error| Error::io(path.display().to_string(), error);
     sync(&made, options).map_err(fail)?;
     let file = made.persist_noclobber(path).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => {
-            ErrorKind::Exist.context(format!("{}: something is there already", path.display()))
+            ErrorKind::Exist.context(format!("{}: the file already exists", path.display()))
         }
         _ => fail(error.error),
     })?;
@@ -107,36 +107,36 @@ pub(crate) fn put_new(made: NamedTempFile, path: &Path, options: &Options) -> Re
     Ok(file)
 }
 
-/// Makes a file beside `path`, with the rights of `old` or those a new file has. It is locked, so that nobody takes it for
-/// one that a stopped writer left; such ones are removed.
+/// Creates a temporary file beside `path`, with the permissions of `old` or of a new file. Its lock
+/// distinguishes it from leftovers of crashed writers, which are removed.
 pub(crate) fn beside(path: &Path, old: Option<&File>) -> io::Result<NamedTempFile> {
     clear_leftovers(path);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let made = tempfile::Builder::new()
             .prefix(PREFIX)
             .suffix(SUFFIX)
             .make_in(folder_of(path), |path| File::options().read(true).write(true).create_new(true).open(path))?;
         match made.as_file().try_lock() {
-            // Somebody took it for left over before it was locked.
+            // Another process removed it as a leftover before it was locked.
             Err(TryLockError::WouldBlock) => continue,
             Ok(()) if !is_at(made.as_file(), made.path()) => continue,
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
             _ => {}
         }
         if let Some(old) = old {
-            // A file system without such rights has nothing to keep.
+            // Some file systems have no permissions.
             let _ = made.as_file().set_permissions(old.metadata()?.permissions());
         }
         return Ok(made);
     }
-    Err(io::Error::other("others remove new files again and again"))
+    Err(io::Error::other("other processes removed the new file repeatedly"))
 }
 
-/// How the names of files begin and end that are to become archives.
+/// Prefix and suffix of temporary files.
 const PREFIX: &str = ".nczarr-";
 const SUFFIX: &str = ".tmp";
 
-/// Removes files beside `path` that stopped writers left: nobody holds their locks. What cannot be removed stays.
+/// Removes leftovers of crashed writers beside `path`: files without a lock. Failures are ignored.
 fn clear_leftovers(path: &Path) {
     let Ok(entries) = std::fs::read_dir(folder_of(path)) else { return };
     for entry in entries.flatten() {
@@ -154,7 +154,7 @@ fn clear_leftovers(path: &Path) {
 fn clear(path: &Path) {
     let Ok(file) = open(path, true) else { return };
     if file.try_lock().is_ok() {
-        // It may have become an archive meanwhile, and another one have its name.
+        // It may have become an archive, and another file may have its name.
         if is_at(&file, path) {
             let _ = std::fs::remove_file(path);
         }
@@ -162,12 +162,12 @@ fn clear(path: &Path) {
     }
 }
 
-/// Puts a file that was made in the place of an old one, whose lock is held until then; and further on if that fails, so
-/// that it can be tried again.
+/// Replaces an old file by a new one. The old lock is held until then, and stays after an error, so that the
+/// caller can try again.
 pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: &mut Option<H>, options: &Options) -> io::Result<File> {
     sync(&made, options)?;
     if cfg!(not(unix)) {
-        // There no file can take the place of one that is open.
+        // On such systems an open file cannot be replaced.
         *old = None;
     }
     let file = made.persist(path).map_err(|error| error.error)?;
@@ -176,10 +176,10 @@ pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: &mut Option<H>, opti
     Ok(file)
 }
 
-/// Takes an archive away.
+/// Removes an archive.
 ///
 /// # Errors
-/// As [`claim`]; `NC_ECANTREMOVE` if the system does not let it go.
+/// As [`claim`]; `NC_ECANTREMOVE` if the system refuses.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     let held = claim(path)?;
     clear_leftovers(&held.path);
@@ -187,23 +187,23 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     removed.map_err(|error| ErrorKind::CantRemove.context(path.display().to_string()).caused_by(error))
 }
 
-/// Keeps others from writing a file.
+/// Locks a file against other writers.
 ///
 /// # Errors
-/// `NC_EPERM` if somebody does.
+/// `NC_EPERM` if another process has the lock.
 fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Perm.context(format!("{}: somebody else is writing this archive", path.display())))
+            Err(ErrorKind::Perm.context(format!("{}: another process is writing this archive", path.display())))
         }
-        // Where there are no locks, nobody is kept out.
+        // Without lock support other writers are not excluded.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(Error::io(format!("{}: locking", path.display()), error)),
     }
 }
 
-/// Whether an open file is the one at a place, as far as the system tells files apart.
+/// Whether an open file is the one at a path, as far as the system can tell.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(here), Ok(there)) => identity(&here) == identity(&there),
@@ -211,7 +211,7 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Tells files apart. `None`: the system does not say.
+/// Returns the identity of a file; `None` if the system has none.
 #[cfg(unix)]
 fn identity(found: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
@@ -231,7 +231,7 @@ fn sync(made: &NamedTempFile, options: &Options) -> io::Result<()> {
     if options.durability == Durability::Fsync { made.as_file().sync_all() } else { Ok(()) }
 }
 
-/// Makes it last that a file is in its folder.
+/// Makes the directory entry of a file durable.
 fn sync_folder(path: &Path, options: &Options) -> io::Result<()> {
     if cfg!(unix) && options.durability == Durability::Fsync { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
 }

@@ -1,34 +1,35 @@
-//! Members that are no objects of the dataset, carried over into another archive byte by byte: other datasets in the same
-//! archive, packed and encrypted members, links.
+//! Copies members that are not objects into another archive byte by byte: other datasets in the same archive,
+//! compressed and encrypted members, links.
 //!
-//! They go to its beginning, in the order they lie in: then each lies where it did or nearer, and its record in the directory
-//! stays as long as it was.
+//! They go to its beginning in their order. So each moves towards the start or stays, and its directory
+//! record keeps its length.
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::listing::{Entry, Flaw, Form};
-use crate::member::Members;
+use crate::listing::{Flaw, MemberEntry, MemberStorage};
+use crate::member::MemberReader;
 use crate::records::{CENTRAL_LEN, EXTRA, FULL_32, u16_at, u32_at};
 
 /// Bytes copied at a time.
 const PIECE: u64 = 1 << 20;
 
-/// Set in the flags of a member behind whose bytes their lengths and checksum stand.
+/// The flag of a member whose lengths and checksum follow its bytes.
 const FOLLOWED: u16 = 1 << 3;
-/// What that may begin with.
+/// The optional mark before them.
 const DESCRIPTOR: [u8; 4] = *b"PK\x07\x08";
 
-/// Hands all bytes of a member to `write`, what stands before and behind its data among them. `record`: in the directory.
+/// Passes all bytes of a member to `write`, including the records before and behind its data. `record` is its
+/// directory record.
 ///
 /// # Errors
-/// `NC_EIO` if where it ends is not known; what cannot be read.
+/// `NC_EIO` if its end is unknown; errors of reading.
 pub(crate) fn copy(
-    members: &Members,
-    entry: &Entry,
+    members: &MemberReader,
+    entry: &MemberEntry,
     record: &[u8],
     mut write: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    if entry.form == Form::Bad(Flaw::Overlap) {
+    if entry.form == MemberStorage::Bad(Flaw::Overlap) {
         return Err(ErrorKind::Io.context(Flaw::Overlap.text()));
     }
     let end = members.begin(entry)?.saturating_add(entry.stored);
@@ -45,9 +46,9 @@ pub(crate) fn copy(
     Ok(())
 }
 
-/// How many bytes behind the data, which ends at `end`, tell checksum and lengths: with a mark before them or not, lengths of
-/// four bytes or of eight. 0 if there are none.
-fn descriptor(members: &Members, entry: &Entry, end: u64) -> Result<u64> {
+/// Returns the length of the descriptor behind the data, which ends at `end`: with or without mark, with
+/// lengths of four or eight bytes. 0 if there is none.
+fn descriptor(members: &MemberReader, entry: &MemberEntry, end: u64) -> Result<u64> {
     let mut found = [0; 24];
     let read = members.source.read_some(&mut found, end);
     let found = &found[..read.map_err(|error| Error::io(format!("bytes from {end}"), error))?];
@@ -64,15 +65,15 @@ fn descriptor(members: &Members, entry: &Entry, end: u64) -> Result<u64> {
     Ok(0)
 }
 
-/// Appends the record of a member in the directory, which now lies at `at`.
+/// Appends the directory record of a member that now is at `at`.
 ///
 /// # Errors
-/// `NC_EIO` if the record cannot tell.
+/// `NC_EIO` if the record cannot hold the position.
 pub(crate) fn central(record: &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
-    let (from, len) = place(record).ok_or_else(|| ErrorKind::Io.context("a record that does not tell its place"))?;
+    let (from, len) = place(record).ok_or_else(|| ErrorKind::Io.context("the directory record has no position"))?;
     let bytes = at.to_le_bytes();
     if bytes[len..].iter().any(|&byte| byte != 0) || len == 4 && at == u64::from(FULL_32) {
-        return Err(ErrorKind::Io.context(format!("a record that cannot tell of byte {at}")));
+        return Err(ErrorKind::Io.context(format!("the directory record cannot hold position {at}")));
     }
     let begin = out.len();
     out.extend_from_slice(record);
@@ -80,7 +81,7 @@ pub(crate) fn central(record: &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Where in a record it stands where the member is, and in how many bytes.
+/// Returns offset and size of the position field in a record.
 fn place(record: &[u8]) -> Option<(usize, usize)> {
     if u32_at(record, 42) != FULL_32 {
         return Some((42, 4));

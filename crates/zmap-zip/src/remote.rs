@@ -1,4 +1,4 @@
-//! Batches of reads from an archive that lies somewhere else: many requests at a time, one for each member.
+//! Batches of reads from a remote archive: many requests at a time, one for each member.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,36 +10,36 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::listing::{Entry, Form};
-use crate::member::{self, Came};
+use crate::listing::{MemberEntry, MemberStorage};
+use crate::member::{self, RemoteMember};
 use crate::{ZipMap, batch};
 
-/// Requests under way at one time, where members lie elsewhere.
-const AT_ONCE: InFlightLimits = InFlightLimits { requests: 64, bytes: 256 << 20 };
+/// The most requests in flight.
+const IN_FLIGHT: InFlightLimits = InFlightLimits { requests: 64, bytes: 256 << 20 };
 
-/// Members up to this length are read whole, whatever is wanted of them.
-const TOGETHER: u64 = 256 << 10;
+/// Members up to this length are read whole.
+const READ_WHOLE_UP_TO: u64 = 256 << 10;
 
-/// A member that is being read elsewhere.
-struct Coming {
+/// A member that is being read.
+struct RemoteRead {
     name: String,
     source: Arc<dyn ByteSource>,
-    entry: Entry,
+    entry: MemberEntry,
     version: Option<Version>,
     wanted: FetchRequest,
     reply: FetchReply,
 }
 
-impl Coming {
-    /// Takes bytes that begin at `at`, and answers, or asks for what is missing. Nothing may wait here.
-    fn came(self, at: u64, read: Result<Vec<u8>>) {
+impl RemoteRead {
+    /// Processes bytes that begin at `at`: replies, or requests missing bytes. It must not block.
+    fn received(self, at: u64, read: Result<Vec<u8>>) {
         let FetchRequest { key, ranges, limit, .. } = &self.wanted;
         let outcome = match read.and_then(|bytes| member::within(&self.entry, at, bytes)) {
-            Ok(Came::There(range)) => {
+            Ok(RemoteMember::There(range)) => {
                 let source = Arc::clone(&self.source);
-                return source.start_read(range, Box::new(move |read| self.came(range.offset, read)));
+                return source.start_read(range, Box::new(move |read| self.received(range.offset, read)));
             }
-            Ok(Came::Whole(bytes)) => ranges.cut(key, &bytes, *limit).map(Cow::into_owned),
+            Ok(RemoteMember::Whole(bytes)) => ranges.cut(key, &bytes, *limit).map(Cow::into_owned),
             Err(error) => Err(error),
         };
         let named = |error: Error| error.at(format_args!("{}: key {:?}", self.name, key.as_str()));
@@ -48,14 +48,14 @@ impl Coming {
     }
 }
 
-/// A job of one ticket.
-struct One<'w> {
+/// A job with one ticket.
+struct SingleRead<'w> {
     wanted: &'w FetchRequest,
     found: Mutex<Option<FetchResult>>,
     taken: AtomicBool,
 }
 
-impl ReadJob for One<'_> {
+impl ReadJob for SingleRead<'_> {
     fn threads(&self) -> usize {
         1
     }
@@ -82,35 +82,34 @@ impl ReadJob for One<'_> {
 
 /// Runs a batch of reads.
 pub(crate) fn read(map: &ZipMap, source: &Arc<dyn ByteSource>, job: &dyn ReadJob) {
-    nczarr_dispatch::read_overlapped(job, AT_ONCE, &mut |wanted, reply| begin(map, source, wanted, reply));
+    nczarr_dispatch::read_overlapped(job, IN_FLIGHT, &mut |wanted, reply| begin(map, source, wanted, reply));
 }
 
-/// Begins to read what a ticket wants of a member that lies elsewhere: with the record before it, of which it is not
-/// known how long it is, if that was not read before.
+/// Starts the read of a ticket: with the member's header, whose length is unknown before the first read.
 fn begin(map: &ZipMap, source: &Arc<dyn ByteSource>, wanted: FetchRequest, reply: FetchReply) {
     let entry = match map.find(&wanted.key) {
         Ok(Some(entry)) => entry,
         Ok(None) => return reply.send(Ok(None)),
         Err(error) => return reply.send(Err(error)),
     };
-    let stored = matches!(entry.form, Form::Stored);
+    let stored = matches!(entry.form, MemberStorage::Stored);
     let version = wanted.versioned.then(|| map.version(&entry));
-    // Small parts of large members are asked for one by one, by who knows how.
-    let whole = matches!(wanted.ranges, Ranges::All) || entry.len <= TOGETHER;
-    if !stored || !whole || entry.len > (wanted.limit as u64).max(TOGETHER) {
-        return reply.send(read_here(map, &wanted));
+    // Small parts of large members are read individually by `batch`.
+    let whole = matches!(wanted.ranges, Ranges::All) || entry.len <= READ_WHOLE_UP_TO;
+    if !stored || !whole || entry.len > (wanted.limit as u64).max(READ_WHOLE_UP_TO) {
+        return reply.send(serve_locally(map, &wanted));
     }
     let header = map.folder().len() + 1 + wanted.key.as_str().len();
     let (at, range) = member::around(&entry, header);
     let (name, source_of, entry) = (map.path().display().to_string(), Arc::clone(source), entry.copy());
-    let coming = Coming { name, source: source_of, entry, version, wanted, reply };
-    source.start_read(range, Box::new(move |read| coming.came(at, read)));
+    let coming = RemoteRead { name, source: source_of, entry, version, wanted, reply };
+    source.start_read(range, Box::new(move |read| coming.received(at, read)));
 }
 
-/// Reads what a ticket wants, on this thread.
-fn read_here(map: &ZipMap, wanted: &FetchRequest) -> FetchResult {
-    let one = One { wanted, found: Mutex::new(None), taken: AtomicBool::new(false) };
+/// Serves a ticket on this thread.
+fn serve_locally(map: &ZipMap, wanted: &FetchRequest) -> FetchResult {
+    let one = SingleRead { wanted, found: Mutex::new(None), taken: AtomicBool::new(false) };
     batch::read(map, &one);
     let found = one.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.unwrap_or_else(|| Err(ErrorKind::Internal.context("no answer")))
+    found.unwrap_or_else(|| Err(ErrorKind::Internal.context("the read returned no result")))
 }
