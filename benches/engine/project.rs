@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{array, field, sized};
-use nczarr_chunkio::{ArraySpec, Element, Order};
+use nczarr_chunkio::{ArraySpec, DimOrder, ElementLayout};
 use nczarr_dispatch::{CacheConfig, MemMut, MemRef, OutBuf, VarData as _};
 use nczarr_model::{NcString, NcType, Slab};
 
@@ -40,9 +40,9 @@ fn scatter(criterion: &mut Criterion) {
     let mut out = vec![0u8; values.len() * 8];
     let mut group = criterion.benchmark_group("scatter");
     group.throughput(Throughput::Bytes(values.len() as u64 * 4));
-    let fortran = |spec: &mut ArraySpec| spec.order = Order::F;
+    let fortran = |spec: &mut ArraySpec| spec.order = DimOrder::F;
     let swapped = |spec: &mut ArraySpec| {
-        spec.element = Element::Number { ty: NcType::Float, big_endian: true };
+        spec.element = ElementLayout::Number { ty: NcType::Float, big_endian: true };
     };
     let shuffled = |spec: &mut ArraySpec| {
         spec.filters = nczarr_benches::filters(&[("shuffle", &[])]).expect("a filter");
@@ -102,7 +102,7 @@ fn text(criterion: &mut Criterion) {
     let words: Vec<NcString> = (0..len).map(|at| NcString::from(format!("{:x}", at % 4096))).collect();
     let mut group = criterion.benchmark_group("text");
     for (name, element) in
-        [("bytes", Element::Text { width: 4 }), ("utf32", Element::Utf32 { chars: 4, big_endian: false })]
+        [("bytes", ElementLayout::Text { width: 4 }), ("utf32", ElementLayout::Utf32 { chars: 4, big_endian: false })]
     {
         let array = array(&[len], &[len], NcType::Char, |spec| spec.element = element).expect("an array");
         array.put(&Slab::new(&[0], &[len]), MemRef::Strings(&words)).expect("written");

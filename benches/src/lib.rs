@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use nczarr::{CreateOptions, File};
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
 use nczarr_dispatch::{Filter, Key, Options, ZMap};
 use nczarr_model::{NcType, Result};
 use nczarr_zmap_mem::MemMap;
@@ -111,8 +111,8 @@ pub fn array(shape: &[u64], chunk: &[u64], ty: NcType, change: impl FnOnce(&mut 
         name: "/v".to_owned(),
         dims: shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
         chunk_shape: chunk.to_vec(),
-        element: Element::Number { ty, big_endian: false },
-        order: Order::C,
+        element: ElementLayout::Number { ty, big_endian: false },
+        order: DimOrder::C,
         filters: Vec::new(),
         fill: None,
         shards: Vec::new(),

@@ -1,4 +1,4 @@
-//! [`ChunkedArray`]: one array, ready to be read and written.
+//! [`ChunkedArray`]: one chunked array, ready for reads and writes.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -9,36 +9,36 @@ use nczarr_dispatch::{
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
-use crate::elements::Elements;
-use crate::grid::Grid;
-use crate::keeper::Keeper;
+use crate::elements::PackedElements;
+use crate::engine::ArrayEngine;
+use crate::fixed_size::FixedSize;
+use crate::grid::ChunkGrid;
 use crate::kernel::Convert;
-use crate::numbers::Numbers;
-use crate::plan::{Plan, Source};
-use crate::strings::{Cell, Strings, Text, fill_string};
-use crate::{ArraySpec, Element, Order, Piece, read, strings, write};
+use crate::plan::{FilterPlan, PlanSource};
+use crate::strings::{FixedText, TextElements, TextEncoding, fill_string};
+use crate::{ArraySpec, DimOrder, ElementLayout, ElementPiece, read, strings, write};
 
-/// One array, ready to be read and written by any number of threads.
+/// One chunked array, for reads and writes from any number of threads.
 #[derive(Debug)]
 pub struct ChunkedArray {
-    kind: Kind,
+    kind: ArrayKind,
     cache: Mutex<CacheConfig>,
 }
 
 #[derive(Debug)]
-// One per array, never moved about: a box would only be a detour for every access.
+// One per array and never moved: a box would add an indirection to every access.
 #[allow(clippy::large_enum_variant)]
-enum Kind {
-    Numbers(Keeper<Numbers>),
-    Strings(Keeper<Strings>),
+enum ArrayKind {
+    Numbers(ArrayEngine<FixedSize>),
+    Strings(ArrayEngine<TextElements>),
 }
 
-/// Runs `$body` with `$keeper` bound to the array's keeper, whatever its elements are.
+/// Runs `$body` with `$engine` bound to the array's engine, for each kind of elements.
 macro_rules! each_kind {
-    ($kind:expr, $keeper:ident => $body:expr) => {
+    ($kind:expr, $engine:ident => $body:expr) => {
         match $kind {
-            Kind::Numbers($keeper) => $body,
-            Kind::Strings($keeper) => $body,
+            ArrayKind::Numbers($engine) => $body,
+            ArrayKind::Strings($engine) => $body,
         }
     };
 }
@@ -47,44 +47,45 @@ impl ChunkedArray {
     /// Binds the filters and checks sizes.
     ///
     /// # Errors
-    /// `NC_EINVAL`, `NC_EBADCHUNK`, `NC_EMAXDIMS` for a shape that makes no sense or exceeds the limits;
-    /// `NC_EBADTYPE` for an element type without a size; what a filter says of its parameters.
+    /// `NC_EINVAL`, `NC_EBADCHUNK` or `NC_EMAXDIMS` for an invalid or too large shape; `NC_EBADTYPE` for an
+    /// element type without a size; otherwise a filter's error about its parameters.
     pub fn new(spec: ArraySpec) -> Result<Self> {
         let name = spec.name.clone();
         let cache = CacheConfig {
             bytes: spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes),
             ..CacheConfig::default()
         };
-        let kind = Kind::new(spec).map_err(|error| error.at(name))?;
+        let kind = ArrayKind::new(spec).map_err(|error| error.at(name))?;
         Ok(Self { kind, cache: Mutex::new(cache) })
     }
 
-    /// Writes every changed chunk.
+    /// Stores all changed chunks.
     ///
     /// # Errors
-    /// What storage and filters say; what could not be written stays in the cache.
+    /// An error of the storage or a filter; chunks that could not be stored stay in the cache.
     pub fn flush(&self) -> Result<()> {
-        each_kind!(&self.kind, keeper => keeper.flush())
+        each_kind!(&self.kind, engine => engine.flush())
     }
 
-    /// Writes every changed chunk, then forgets the unchanged ones, so that what others wrote is seen.
+    /// Stores all changed chunks, then drops unchanged ones, so that changes by other processes become
+    /// visible.
     ///
     /// # Errors
     /// As [`ChunkedArray::flush`].
     pub fn sync(&self) -> Result<()> {
         self.flush()?;
-        each_kind!(&self.kind, keeper => keeper.cache.clear());
+        each_kind!(&self.kind, engine => engine.cache.clear());
         Ok(())
     }
 
-    /// Whether anything was written through this array since it was made.
+    /// Whether this array was written to since it was created.
     pub fn written(&self) -> bool {
-        each_kind!(&self.kind, keeper => keeper.written())
+        each_kind!(&self.kind, engine => engine.written())
     }
 
-    /// Checks what would otherwise be a wrong place in memory or in the grid. Whether there are elements at all.
+    /// Checks that a slab is valid. Returns whether it has elements.
     fn check(&self, slab: &Slab<'_>, writing: bool) -> Result<bool> {
-        let (grid, name) = each_kind!(&self.kind, keeper => (&keeper.grid, &keeper.name));
+        let (grid, name) = each_kind!(&self.kind, engine => (&engine.grid, &engine.name));
         let lengths = grid.dims.iter().map(|dim| (dim.len.load(Ordering::Acquire), writing && dim.unlimited));
         if slab.is_plain(lengths) {
             return Ok(true);
@@ -95,11 +96,11 @@ impl ChunkedArray {
     }
 
     fn wrong_memory(&self, expected: u64, found: usize, unit: &str) -> nczarr_model::Error {
-        let name = each_kind!(&self.kind, keeper => &keeper.name);
-        ErrorKind::Inval.context(format!("{name}: memory of {expected} {unit} expected, {found} found"))
+        let name = each_kind!(&self.kind, engine => &engine.name);
+        ErrorKind::Inval.context(format!("{name}: wrong size of memory (expected {expected} {unit}, found {found})"))
     }
 
-    fn check_bytes(&self, form: &Numbers, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
+    fn check_bytes(&self, form: &FixedSize, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
         let own = (ty == form.ty).then(|| form.item());
         let size =
             own.or(ty.size()).ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", ty.name())))?;
@@ -115,50 +116,50 @@ impl ChunkedArray {
     }
 }
 
-impl Kind {
+impl ArrayKind {
     fn new(spec: ArraySpec) -> Result<Self> {
         let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, mut shards, store, options, writable } =
             spec;
         let mut stage = None;
-        // Bytes of an element as stored, and in memory.
+        // The size of an element as stored, and in memory.
         let (item, held, big_endian) = match &element {
-            Element::Number { ty, big_endian } => {
+            ElementLayout::Number { ty, big_endian } => {
                 let no_number = || ErrorKind::BadType.context(format!("elements of type {}", ty.name()));
                 let size = ty.size().ok_or_else(no_number)?;
                 (Some(size), size, *big_endian)
             }
-            Element::Text { width } => (Some(*width), (*width).max(1), false),
-            Element::Utf32 { chars, big_endian } => {
+            ElementLayout::Text { width } => (Some(*width), (*width).max(1), false),
+            ElementLayout::Utf32 { chars, big_endian } => {
                 let no_size = || ErrorKind::BadChunk.context(format!("elements of {chars} characters"));
                 let width = chars.checked_mul(4).ok_or_else(no_size)?;
                 (Some(width), width.max(1), *big_endian)
             }
-            Element::Time { big_endian, .. } => (Some(8), 8, *big_endian),
-            Element::Packed { pieces, .. } => {
-                let (own, stored, held) = Elements::new(pieces)?;
+            ElementLayout::Time { big_endian, .. } => (Some(8), 8, *big_endian),
+            ElementLayout::Packed { pieces, .. } => {
+                let (own, stored, held) = PackedElements::new(pieces)?;
                 stage = own;
                 (Some(stored), held, cfg!(target_endian = "big"))
             }
-            Element::Variable(_) => (None, size_of::<NcString>(), false),
+            ElementLayout::Variable(_) => (None, size_of::<NcString>(), false),
         };
-        let number = matches!(element, Element::Number { .. });
-        let packed = matches!(element, Element::Packed { .. });
+        let number = matches!(element, ElementLayout::Number { .. });
+        let packed = matches!(element, ElementLayout::Packed { .. });
         let line = dims.last().filter(|dim| number && !dim.unlimited);
         let line = line.and_then(|dim| usize::try_from(dim.len.load(Ordering::Acquire)).ok());
-        let grid = Grid::new(dims, chunk_shape, &order, held, &options.limits)?;
+        let grid = ChunkGrid::new(dims, chunk_shape, &order, held, &options.limits)?;
         let elems = grid.elems;
         let elements = match &element {
-            Element::Number { ty, big_endian } => ItemType::of(*ty, *big_endian),
-            Element::Time { big_endian, .. } => ItemType::of(NcType::Int64, *big_endian),
-            Element::Packed { pieces, .. } => match pieces[..] {
-                [Piece::Halves { half: Half::Binary16, count: 1, big_endian }] => {
+            ElementLayout::Number { ty, big_endian } => ItemType::of(*ty, *big_endian),
+            ElementLayout::Time { big_endian, .. } => ItemType::of(NcType::Int64, *big_endian),
+            ElementLayout::Packed { pieces, .. } => match pieces[..] {
+                [ElementPiece::Halves { half: Half::Binary16, count: 1, big_endian }] => {
                     ItemType { kind: ItemKind::Float, size: 2, big_endian }
                 }
                 _ => ItemType::bytes(item.unwrap_or(1)),
             },
             _ => ItemType::bytes(item.unwrap_or(1).max(1)),
         };
-        let source = Source {
+        let source = PlanSource {
             held: if item.is_some() { held } else { 1 },
             item: item.unwrap_or(1).max(1),
             number,
@@ -171,10 +172,10 @@ impl Kind {
             line,
             most: usize::try_from(options.limits.chunk).unwrap_or(usize::MAX),
         };
-        let plan = Plan::new(&source, filters)?;
+        let plan = FilterPlan::new(&source, filters)?;
         for filter in shards.iter_mut().flat_map(|shard| &mut shard.filters) {
             let name = filter.info().name;
-            // A shard is bytes, however many; what its elements are is all that is known.
+            // A shard is a sequence of bytes; only the size of its elements is known.
             let around = ChunkInfo {
                 item_size: source.item,
                 chunk_bytes: source.item,
@@ -187,28 +188,28 @@ impl Kind {
             filter.bind(&around).map_err(|error| error.at(format_args!("filter {name} around shards")))?;
         }
         let text = match element {
-            Element::Number { ty, .. } | Element::Packed { ty, .. } => {
-                let form = Numbers::new(ty, held, plan, fill.as_ref(), elems)?;
+            ElementLayout::Number { ty, .. } | ElementLayout::Packed { ty, .. } => {
+                let form = FixedSize::new(ty, held, plan, fill.as_ref(), elems)?;
                 let cost = elems * held;
-                let keeper = Keeper::new(name, grid, form, (store, shards), options, writable, cost)?;
-                return Ok(Self::Numbers(keeper));
+                let engine = ArrayEngine::new(name, grid, form, (store, shards), options, writable, cost)?;
+                return Ok(Self::Numbers(engine));
             }
-            Element::Text { width } => Text::Fixed(Cell::Bytes(width)),
-            Element::Utf32 { chars, big_endian } => Text::Fixed(Cell::Points { chars, big_endian }),
-            Element::Time { unit, big_endian } => Text::Fixed(Cell::Time { unit, big_endian }),
-            Element::Variable(mut codec) => {
-                let chunk = ElementChunk { shape: &grid.chunk, first_fastest: order == Order::F };
+            ElementLayout::Text { width } => TextEncoding::Fixed(FixedText::Bytes(width)),
+            ElementLayout::Utf32 { chars, big_endian } => TextEncoding::Fixed(FixedText::Points { chars, big_endian }),
+            ElementLayout::Time { unit, big_endian } => TextEncoding::Fixed(FixedText::Time { unit, big_endian }),
+            ElementLayout::Variable(mut codec) => {
+                let chunk = ElementChunk { shape: &grid.chunk, first_fastest: order == DimOrder::F };
                 codec.bind(&chunk).map_err(|error| error.at(format_args!("codec {}", codec.name())))?;
-                Text::Codec(codec)
+                TextEncoding::Codec(codec)
             }
         };
         let mut fill = fill_string(fill.as_ref())?;
-        if let Text::Fixed(Cell::Time { unit, .. }) = text {
-            // As it reads when it was stored.
+        if let TextEncoding::Fixed(FixedText::Time { unit, .. }) = text {
+            // The text that reads return after storing.
             fill = NcString::from(unit.format(fill.to_str().and_then(|fill| unit.parse(fill))?));
         }
-        let form = Strings { text, plan, fill, elems, most: source.most };
-        Ok(Self::Strings(Keeper::new(name, grid, form, (store, shards), options, writable, elems * held)?))
+        let form = TextElements { text, plan, fill, elems, most: source.most };
+        Ok(Self::Strings(ArrayEngine::new(name, grid, form, (store, shards), options, writable, elems * held)?))
     }
 }
 
@@ -219,8 +220,8 @@ fn text_and_numbers(name: &str) -> nczarr_model::Error {
 impl VarData for ChunkedArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let out = match (&self.kind, out) {
-            (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
-                if read::hit(keeper, slab, ty, out) {
+            (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
+                if read::copy_cached(engine, slab, ty, out) {
                     return Ok(());
                 }
                 MemMut::Fixed { ty, out }
@@ -229,63 +230,63 @@ impl VarData for ChunkedArray {
         };
         let any = self.check(slab, false)?;
         match (&self.kind, out) {
-            (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
-                self.check_bytes(&keeper.form, slab, ty, out.capacity())?;
-                nczarr_model::convert::check(keeper.form.ty, ty).map_err(|error| error.at(&keeper.name))?;
-                if any { read::get(keeper, slab, ty, out) } else { Ok(()) }
+            (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
+                self.check_bytes(&engine.form, slab, ty, out.capacity())?;
+                nczarr_model::convert::check(engine.form.ty, ty).map_err(|error| error.at(&engine.name))?;
+                if any { read::get(engine, slab, ty, out) } else { Ok(()) }
             }
-            (Kind::Strings(keeper), MemMut::Strings(out)) => {
+            (ArrayKind::Strings(engine), MemMut::Strings(out)) => {
                 self.check_strings(slab, out)?;
-                if any { strings::get(keeper, slab, out) } else { Ok(()) }
+                if any { strings::get(engine, slab, out) } else { Ok(()) }
             }
-            (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
+            (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
         }
     }
 
     fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
-            Kind::Numbers(keeper) => read::peek(keeper, at, ty, out),
-            Kind::Strings(_) => false,
+            ArrayKind::Numbers(engine) => read::get_cached_element(engine, at, ty, out),
+            ArrayKind::Strings(_) => false,
         }
     }
 
-    /// Nobody may write the array, and its chunks have to stay where they are meanwhile.
+    /// The array must be read-only, and its chunks must not move.
     fn try_get_stored_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
-            Kind::Numbers(keeper) => read::pick(keeper, at, ty, out),
-            Kind::Strings(_) => false,
+            ArrayKind::Numbers(engine) => read::get_stored_element(engine, at, ty, out),
+            ArrayKind::Strings(_) => false,
         }
     }
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         let any = self.check(slab, false)?;
         match (&self.kind, out) {
-            (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
-                self.check_bytes(&keeper.form, slab, ty, out.capacity())?;
-                let form = &keeper.form;
-                let convert = Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&keeper.name))?;
-                if any { read::get_with(keeper, slab, Some(convert), out) } else { Ok(()) }
+            (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
+                self.check_bytes(&engine.form, slab, ty, out.capacity())?;
+                let form = &engine.form;
+                let convert = Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&engine.name))?;
+                if any { read::get_with(engine, slab, Some(convert), out) } else { Ok(()) }
             }
-            (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
+            (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
         }
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        let grid = each_kind!(&self.kind, keeper => { keeper.check_writable()?; &keeper.grid });
+        let grid = each_kind!(&self.kind, engine => { engine.check_writable()?; &engine.grid });
         let any = self.check(slab, true)?;
         let result = match (&self.kind, data) {
-            (Kind::Numbers(keeper), MemRef::Fixed { ty, bytes }) => {
-                self.check_bytes(&keeper.form, slab, ty, bytes.len())?;
-                nczarr_model::convert::check(ty, keeper.form.ty).map_err(|error| error.at(&keeper.name))?;
-                if any { write::put(keeper, slab, ty, bytes) } else { Ok(()) }
+            (ArrayKind::Numbers(engine), MemRef::Fixed { ty, bytes }) => {
+                self.check_bytes(&engine.form, slab, ty, bytes.len())?;
+                nczarr_model::convert::check(ty, engine.form.ty).map_err(|error| error.at(&engine.name))?;
+                if any { write::put(engine, slab, ty, bytes) } else { Ok(()) }
             }
-            (Kind::Strings(keeper), MemRef::Strings(values)) => {
+            (ArrayKind::Strings(engine), MemRef::Strings(values)) => {
                 self.check_strings(slab, values)?;
-                if any { strings::put(keeper, slab, values) } else { Ok(()) }
+                if any { strings::put(engine, slab, values) } else { Ok(()) }
             }
-            (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
+            (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
         };
-        // A value out of range was written all the same, as everything else was.
+        // A value out of range does not stop the write.
         let accepted = match &result {
             Ok(()) => any,
             Err(error) => error.kind() == ErrorKind::Range,
@@ -304,27 +305,26 @@ impl VarData for ChunkedArray {
         if !self.check(slab, false)? {
             return Ok(true);
         }
-        each_kind!(&self.kind, keeper => keeper.is_absent(slab))
+        each_kind!(&self.kind, engine => engine.is_absent(slab))
     }
 
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
-        each_kind!(&self.kind, keeper => keeper.stored_chunks())
+        each_kind!(&self.kind, engine => engine.stored_chunks())
     }
 
     fn is_fixed_text(&self) -> bool {
-        matches!(&self.kind, Kind::Strings(keeper) if matches!(keeper.form.text, Text::Fixed(Cell::Bytes(_))))
+        matches!(&self.kind, ArrayKind::Strings(engine) if matches!(engine.form.text, TextEncoding::Fixed(FixedText::Bytes(_))))
     }
 
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
-            return Err(
-                ErrorKind::Inval.context(format!("a cache preemption of {}; 0 to 1 is allowed", cache.preemption))
-            );
+            return Err(ErrorKind::Inval
+                .context(format!("chunk cache: preemption {} out of range (expected 0 to 1)", cache.preemption)));
         }
         *self.cache.lock().unwrap_or_else(PoisonError::into_inner) = cache;
-        each_kind!(&self.kind, keeper => {
-            keeper.cache.set_budget(cache.bytes);
-            keeper.relieve()
+        each_kind!(&self.kind, engine => {
+            engine.cache.set_budget(cache.bytes);
+            engine.relieve()
         })
     }
 
@@ -333,6 +333,6 @@ impl VarData for ChunkedArray {
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {
-        Some(each_kind!(&self.kind, keeper => keeper.grid.chunk.clone()))
+        Some(each_kind!(&self.kind, engine => engine.grid.chunk.clone()))
     }
 }

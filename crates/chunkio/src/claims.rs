@@ -1,8 +1,8 @@
-//! [`Claims`]: the right to change one chunk in storage, inside this process.
+//! [`ChunkClaims`]: the right of one thread to change a chunk in storage.
 //!
-//! Whoever writes a chunk holds its claim from before it reads what it will write until storage has taken it, so
-//! that the writes of one chunk are in order. A claim is held over straight work only, never while waiting
-//! for a pool of threads; whoever holds several takes them in the order of the grid: nobody waits in a circle.
+//! A writer holds the claim on a chunk from before it reads the stored chunk until the new one is stored. So
+//! writes of one chunk are ordered. A claim is never held while waiting for a thread pool. Several claims are
+//! taken in grid order, so no cycle of waiting threads arises.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -10,28 +10,28 @@ use crate::grid::ChunkIndex;
 
 /// The claims held on the chunks of one array.
 #[derive(Debug, Default)]
-pub(crate) struct Claims {
-    held: Mutex<Held>,
+pub(crate) struct ChunkClaims {
+    held: Mutex<HeldClaims>,
     freed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldClaims {
     chunks: Vec<ChunkIndex>,
-    /// How many threads wait: waking nobody is a system call too.
+    /// The number of waiting threads: a wake-up costs a system call.
     waiting: usize,
 }
 
-/// The claim on one chunk; given back when dropped.
+/// The claim on one chunk; released on drop.
 #[derive(Debug)]
-pub(crate) struct Claim<'a> {
-    claims: &'a Claims,
+pub(crate) struct ChunkClaim<'a> {
+    claims: &'a ChunkClaims,
     pub(crate) index: ChunkIndex,
 }
 
-impl Claims {
-    /// Waits until nobody else holds the chunk.
-    pub(crate) fn take(&self, index: &ChunkIndex) -> Claim<'_> {
+impl ChunkClaims {
+    /// Waits until no other thread holds the claim, and takes it.
+    pub(crate) fn take(&self, index: &ChunkIndex) -> ChunkClaim<'_> {
         let mut held = self.lock();
         while held.chunks.contains(index) {
             held.waiting += 1;
@@ -39,15 +39,15 @@ impl Claims {
             held.waiting -= 1;
         }
         held.chunks.push(index.clone());
-        Claim { claims: self, index: index.clone() }
+        ChunkClaim { claims: self, index: index.clone() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, HeldClaims> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Claim<'_> {
+impl Drop for ChunkClaim<'_> {
     fn drop(&mut self) {
         let mut held = self.claims.lock();
         if let Some(at) = held.chunks.iter().position(|index| *index == self.index) {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn one_at_a_time_per_chunk() {
-        let claims = Claims::default();
+        let claims = ChunkClaims::default();
         let inside = [AtomicUsize::new(0), AtomicUsize::new(0)];
         std::thread::scope(|scope| {
             for thread in 0..4u64 {

@@ -1,17 +1,18 @@
-//! The default chunk shape: a pure function of shape, unlimited dimensions and element size.
+//! The default chunk shape, computed from shape, unlimited dimensions and element size.
 //!
-//! * fixed dimensions only: the whole shape, shrunk evenly so that a chunk stays near 16 MiB, then evened out so that
-//!   the last chunk along a dimension is not mostly empty;
-//! * one dimension, and it is unlimited: 4 KiB of elements;
-//! * several: 1 along unlimited ones, the rest as above;
-//! * all unlimited: equal sides, 16 MiB together.
+//! * fixed dimensions only: the whole shape, scaled down evenly to about 16 MiB per chunk, then adjusted so
+//!   that the last chunk along a dimension is not mostly empty;
+//! * a single unlimited dimension: 4 KiB of elements;
+//! * several dimensions: 1 along unlimited ones, the others as above;
+//! * only unlimited dimensions: equal lengths, 16 MiB together.
 //!
-//! Source: the rule of netCDF-C as the formats notes give it.
+//! Source: the rule of netCDF-C.
 
 const CHUNK_BYTES: f64 = (16u64 << 20) as f64;
 const RECORD_BYTES: u64 = 4096;
 
-/// The default chunk shape of an array. `dims`: length and whether unlimited; `item`: bytes per element.
+/// Returns the default chunk shape of an array. `dims`: length, and whether unlimited; `item`: bytes per
+/// element.
 pub fn default_shape(dims: &[(u64, bool)], item: u64) -> Vec<u64> {
     let item = item.max(1);
     let unlimited = dims.iter().filter(|(_, unlimited)| *unlimited).count();
@@ -29,7 +30,7 @@ pub fn default_shape(dims: &[(u64, bool)], item: u64) -> Vec<u64> {
         false => ((len as f64 * scale - 0.5).max(1.0) as u64).min(len).max(1),
     };
     let mut sides: Vec<u64> = dims.iter().map(side).collect();
-    // Dimensions that were too short to give way left their part to the others.
+    // Dimensions that were too short to shrink leave their share to the others.
     while sides.iter().fold(item as f64, |bytes, &side| bytes * side as f64) > CHUNK_BYTES {
         let before = sides.clone();
         sides.iter_mut().for_each(|side| *side = (*side / 2).max(1));
@@ -37,7 +38,7 @@ pub fn default_shape(dims: &[(u64, bool)], item: u64) -> Vec<u64> {
             break;
         }
     }
-    // Spread what the last chunk would have too much over all of them.
+    // Distributes the excess of the last chunk over all chunks.
     for (side, &(len, unlimited)) in sides.iter_mut().zip(dims) {
         let count = len.div_ceil(*side).max(1);
         if !unlimited {

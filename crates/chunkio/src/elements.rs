@@ -1,8 +1,8 @@
-//! [`Elements`]: elements that are stored otherwise than they are in memory, in more than one order of bytes: records with
-//! fields of either order, half floats.
+//! [`PackedElements`]: converts elements whose stored form differs from memory in more than one byte order:
+//! records with fields of both orders, and half floats.
 //!
-//! It is the first stage of a plan, before all filters, and works on all elements of a chunk at once: what is done to one
-//! is decided when the array is made ([`Piece`]). It does not know what the fields mean.
+//! It is the first stage of a filter plan and converts all elements of a chunk at once. The pieces of an
+//! element are fixed when the array is created ([`ElementPiece`]). It does not know the meaning of fields.
 
 use std::borrow::Cow;
 
@@ -12,24 +12,24 @@ use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::Piece;
+use crate::ElementPiece;
 
-/// Half floats that are converted at once, on the stack.
+/// The number of half floats that are converted at once, on the stack.
 const BLOCK: usize = 256;
 
 static INFO: FilterInfo = FilterInfo { hdf5_id: None, name: "elements", aliases: &[], about: "" };
 
-/// Stored elements ⇄ elements in memory.
+/// A stage between stored elements and elements in memory.
 #[derive(Debug, Clone)]
-pub(crate) struct Elements {
-    pieces: Vec<Piece>,
-    /// Bytes of an element as stored, and in memory.
+pub(crate) struct PackedElements {
+    pieces: Vec<ElementPiece>,
+    /// The size of an element as stored, and in memory.
     stored: usize,
     held: usize,
 }
 
-impl Piece {
-    /// Bytes as stored, and in memory; `None` if that is too much.
+impl ElementPiece {
+    /// Returns the sizes as stored and in memory; `None` on overflow.
     fn sizes(&self) -> Option<(usize, usize)> {
         Some(match *self {
             Self::Bytes(len) => (len, len),
@@ -38,7 +38,7 @@ impl Piece {
         })
     }
 
-    /// Whether it is the same in memory as it is stored.
+    /// Whether memory and storage have the same form.
     fn is_same(&self) -> bool {
         match *self {
             Self::Bytes(_) => true,
@@ -47,7 +47,7 @@ impl Piece {
         }
     }
 
-    /// The same piece of `count` elements that consist of nothing else.
+    /// Returns this piece for `times` elements that consist of it alone.
     fn times(&self, times: usize) -> Self {
         match *self {
             Self::Bytes(len) => Self::Bytes(len * times),
@@ -93,8 +93,8 @@ fn swap(size: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// A float of 16 bits.
-trait Short: Copy {
+/// A 16-bit float.
+trait HalfFloat: Copy {
     fn of_bits(bits: u16) -> Self;
     fn bits(self) -> u16;
     fn widen(from: &[Self], to: &mut [f32]);
@@ -103,7 +103,7 @@ trait Short: Copy {
 
 macro_rules! short {
     ($($t:ident)*) => {$(
-        impl Short for $t {
+        impl HalfFloat for $t {
             fn of_bits(bits: u16) -> Self {
                 Self::from_bits(bits)
             }
@@ -122,7 +122,7 @@ macro_rules! short {
 
 short!(f16 bf16);
 
-fn widen<T: Short>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
+fn widen<T: HalfFloat>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
     let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
     for (from, to) in stored.as_chunks::<2>().0.chunks(BLOCK).zip(held.as_chunks_mut::<4>().0.chunks_mut(BLOCK)) {
         for (half, bytes) in halves.iter_mut().zip(from) {
@@ -135,7 +135,7 @@ fn widen<T: Short>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
     }
 }
 
-fn narrow<T: Short>(held: &[u8], big_endian: bool, stored: &mut [u8]) {
+fn narrow<T: HalfFloat>(held: &[u8], big_endian: bool, stored: &mut [u8]) {
     let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
     for (from, to) in held.as_chunks::<4>().0.chunks(BLOCK).zip(stored.as_chunks_mut::<2>().0.chunks_mut(BLOCK)) {
         for (single, bytes) in singles.iter_mut().zip(from) {
@@ -149,12 +149,13 @@ fn narrow<T: Short>(held: &[u8], big_endian: bool, stored: &mut [u8]) {
     }
 }
 
-impl Elements {
-    /// What elements of these pieces need: the stage, if it does anything, and their sizes as stored and in memory.
+impl PackedElements {
+    /// Returns the stage for elements of these pieces, if one is needed, and their sizes as stored and in
+    /// memory.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` if an element has no bytes, or too many to be counted.
-    pub(crate) fn new(pieces: &[Piece]) -> Result<(Option<Self>, usize, usize)> {
+    /// `NC_EBADTYPE` if an element has no bytes, or too many.
+    pub(crate) fn new(pieces: &[ElementPiece]) -> Result<(Option<Self>, usize, usize)> {
         let sizes = pieces.iter().try_fold((0_usize, 0_usize), |(stored, held), piece| {
             let (more_stored, more_held) = piece.sizes()?;
             Some((stored.checked_add(more_stored)?, held.checked_add(more_held)?))
@@ -162,22 +163,22 @@ impl Elements {
         let Some((stored, held)) = sizes.filter(|&(stored, held)| stored > 0 && held > 0) else {
             return Err(ErrorKind::BadType.context("elements of no size"));
         };
-        let stage = (!pieces.iter().all(Piece::is_same)).then(|| Self { pieces: pieces.to_vec(), stored, held });
+        let stage = (!pieces.iter().all(ElementPiece::is_same)).then(|| Self { pieces: pieces.to_vec(), stored, held });
         Ok((stage, stored, held))
     }
 
-    /// The kind of half floats that the elements are, if they are such.
+    /// Returns the kind of half float, if elements are half floats.
     pub(crate) fn half(&self) -> Option<Half> {
         match self.pieces[..] {
-            [Piece::Halves { half, count: 1, .. }] => Some(half),
+            [ElementPiece::Halves { half, count: 1, .. }] => Some(half),
             _ => None,
         }
     }
 
-    /// Runs `work` on every piece of `count` elements with its range as stored and in memory.
-    fn each(&self, count: usize, mut work: impl FnMut(&Piece, std::ops::Range<usize>, std::ops::Range<usize>)) {
+    /// Runs `work` on every piece of `count` elements, with its ranges as stored and in memory.
+    fn each(&self, count: usize, mut work: impl FnMut(&ElementPiece, std::ops::Range<usize>, std::ops::Range<usize>)) {
         if let [piece] = &self.pieces[..] {
-            // What consists of one thing is one run.
+            // Elements of a single piece are one run.
             return work(&piece.times(count), 0..self.stored * count, 0..self.held * count);
         }
         let (mut stored, mut held) = (0, 0);
@@ -190,18 +191,17 @@ impl Elements {
         }
     }
 
-    /// How many elements of `size` bytes there are.
+    /// Returns the number of elements of `size` bytes.
     fn count(bytes: &[u8], size: usize, what: &str) -> Result<usize> {
         match bytes.len() {
             len if len.is_multiple_of(size) => Ok(len / size),
-            len => {
-                Err(ErrorKind::Filter.context(format!("{len} bytes are no whole number of {what} elements of {size}")))
-            }
+            len => Err(ErrorKind::Filter
+                .context(format!("{len} bytes are not a whole number of {what} elements of {size} bytes"))),
         }
     }
 }
 
-impl Filter for Elements {
+impl Filter for PackedElements {
     fn info(&self) -> &FilterInfo {
         &INFO
     }
@@ -233,24 +233,24 @@ impl Filter for Elements {
     }
 }
 
-/// One stored element as it is in memory: a fill value, for instance.
+/// Converts a stored element to its form in memory, for example a fill value.
 ///
 /// # Errors
-/// `NC_EBADTYPE` for pieces of no size, `NC_EINVAL` if it is no element of these.
-pub fn unpack(pieces: &[Piece], element: &[u8]) -> Result<Vec<u8>> {
-    let (stage, stored, held) = Elements::new(pieces)?;
+/// `NC_EBADTYPE` for pieces without bytes, `NC_EINVAL` for a wrong size of the element.
+pub fn unpack_element(pieces: &[ElementPiece], element: &[u8]) -> Result<Vec<u8>> {
+    let (stage, stored, held) = PackedElements::new(pieces)?;
     one(element, stored, held, |out| match stage {
         Some(stage) => stage.decode(element, out),
         None => out.put(element),
     })
 }
 
-/// One element of memory as it is stored.
+/// Converts an element in memory to its stored form.
 ///
 /// # Errors
-/// As [`unpack`].
-pub fn pack(pieces: &[Piece], element: &[u8]) -> Result<Vec<u8>> {
-    let (stage, stored, held) = Elements::new(pieces)?;
+/// As [`unpack_element`].
+pub fn pack_element(pieces: &[ElementPiece], element: &[u8]) -> Result<Vec<u8>> {
+    let (stage, stored, held) = PackedElements::new(pieces)?;
     one(element, held, stored, |out| match stage {
         Some(stage) => stage.encode(element, out),
         None => out.put(element),
@@ -259,7 +259,8 @@ pub fn pack(pieces: &[Piece], element: &[u8]) -> Result<Vec<u8>> {
 
 fn one(element: &[u8], from: usize, to: usize, convert: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<u8>> {
     if element.len() != from {
-        return Err(ErrorKind::Inval.context(format!("one element of {from} bytes expected, {} found", element.len())));
+        return Err(ErrorKind::Inval
+            .context(format!("wrong size of an element (expected {from} bytes, found {})", element.len())));
     }
     let mut out = vec![0; to];
     convert(&mut OutBuf::from_slice(&mut out))?;
@@ -270,8 +271,8 @@ fn one(element: &[u8], from: usize, to: usize, convert: impl FnOnce(&mut OutBuf<
 mod tests {
     use super::*;
 
-    fn both(pieces: &[Piece], stored: &[u8], held: &[u8]) {
-        let (stage, stored_size, held_size) = Elements::new(pieces).unwrap();
+    fn both(pieces: &[ElementPiece], stored: &[u8], held: &[u8]) {
+        let (stage, stored_size, held_size) = PackedElements::new(pieces).unwrap();
         let stage = stage.unwrap();
         assert!(stored.len().is_multiple_of(stored_size) && held.len().is_multiple_of(held_size));
         let mut out = vec![1; held.len()];
@@ -287,10 +288,10 @@ mod tests {
     #[test]
     fn each_piece_goes_there_and_back() {
         let other = !cfg!(target_endian = "big");
-        let foreign = |size, count| Piece::Numbers { size, count, big_endian: other };
+        let foreign = |size, count| ElementPiece::Numbers { size, count, big_endian: other };
         both(&[foreign(2, 1)], &[1, 2, 3, 4], &[2, 1, 4, 3]);
         both(
-            &[Piece::Bytes(1), foreign(4, 1), foreign(2, 2)],
+            &[ElementPiece::Bytes(1), foreign(4, 1), foreign(2, 2)],
             &[9, 1, 2, 3, 4, 5, 6, 7, 8, 8, 4, 3, 2, 1, 1, 2, 3, 4],
             &[9, 4, 3, 2, 1, 6, 5, 8, 7, 8, 1, 2, 3, 4, 2, 1, 4, 3],
         );
@@ -302,24 +303,25 @@ mod tests {
             (Half::BFloat16, true, [0x3f, 0x80]),
         ] {
             let (times, single) = (BLOCK * 2 + 3, 1.0_f32.to_ne_bytes());
-            both(&[Piece::Halves { half, count: 1, big_endian }], &one.repeat(times), &single.repeat(times));
+            both(&[ElementPiece::Halves { half, count: 1, big_endian }], &one.repeat(times), &single.repeat(times));
         }
     }
 
     #[test]
     fn what_is_the_same_needs_nothing() {
-        let native = Piece::Numbers { size: 4, count: 3, big_endian: cfg!(target_endian = "big") };
-        let (stage, stored, held) = Elements::new(&[native, Piece::Bytes(3)]).unwrap();
+        let native = ElementPiece::Numbers { size: 4, count: 3, big_endian: cfg!(target_endian = "big") };
+        let (stage, stored, held) = PackedElements::new(&[native, ElementPiece::Bytes(3)]).unwrap();
         assert!(stage.is_none() && (stored, held) == (15, 15));
-        for none in [&[][..], &[Piece::Bytes(usize::MAX), Piece::Bytes(1)]] {
-            assert_eq!(Elements::new(none).map(drop).unwrap_err().kind(), ErrorKind::BadType);
+        for none in [&[][..], &[ElementPiece::Bytes(usize::MAX), ElementPiece::Bytes(1)]] {
+            assert_eq!(PackedElements::new(none).map(drop).unwrap_err().kind(), ErrorKind::BadType);
         }
     }
 
     #[test]
     fn all_halves_are_themselves() {
         for half in [Half::Binary16, Half::BFloat16] {
-            let stage = Elements::new(&[Piece::Halves { half, count: 1, big_endian: false }]).unwrap().0.unwrap();
+            let stage =
+                PackedElements::new(&[ElementPiece::Halves { half, count: 1, big_endian: false }]).unwrap().0.unwrap();
             let stored: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
             let (mut held, mut again) = (vec![0; stored.len() * 2], vec![0; stored.len()]);
             stage.decode(&stored, &mut OutBuf::from_slice(&mut held)).unwrap();

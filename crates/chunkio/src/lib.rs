@@ -1,9 +1,10 @@
-//! The chunk engine: hyperslabs of an array to chunks of a map and back.
+//! The chunk engine: transfers hyperslabs between the caller's memory and the chunks of a map.
 //!
-//! It projects a slab on the chunk grid, decodes chunks in parallel straight into the caller's memory (or through
-//! one fused scatter: stride, byte order, conversion), keeps decoded chunks in a byte budget and writes partial
-//! ones back later. It parses no metadata and knows no storage: see [`ArraySpec`] and [`ChunkedArray`].
-//! An array without chunks, one piece of a file or one record after another, is a [`FlatArray`].
+//! It projects a slab on the chunk grid and decodes chunks in parallel: directly into the caller's memory, or
+//! through one kernel for stride, byte order and conversion. It caches decoded chunks within a byte budget,
+//! and stores partial chunks later. It parses no metadata and knows no storage: see [`ArraySpec`] and
+//! [`ChunkedArray`]. [`FlatArray`] is an array without chunks: contiguous in a file, or with a fixed distance
+//! between records.
 #![deny(unsafe_code)]
 
 mod array;
@@ -12,38 +13,39 @@ mod cache;
 mod claims;
 mod default_shape;
 mod elements;
+mod engine;
+mod fixed_size;
 mod flat;
-mod flush;
 mod grid;
-mod keeper;
 #[allow(unsafe_code)]
 mod kernel;
-mod lot;
 mod mask;
 #[allow(unsafe_code)]
 mod memory;
-mod numbers;
 mod odometer;
 mod outcome;
+#[allow(unsafe_code)]
+mod output;
+mod pending_batch;
 mod plan;
 mod project;
 mod quantize;
 mod ranges;
 mod read;
-#[allow(unsafe_code)]
-mod scatter;
 mod shard;
 mod spec;
-mod stored;
+mod stored_chunks;
 mod strings;
 mod threads;
 mod write;
+mod write_back;
 
 pub use array::ChunkedArray;
 pub use default_shape::default_shape;
-pub use elements::{pack, unpack};
-pub use flat::{ByteStore, FlatArray, FlatSpec, Short};
+pub use elements::{pack_element, unpack_element};
+pub use flat::{BeyondEnd, ByteStore, FlatArray, FlatSpec};
 pub use quantize::{
-    ATTRIBUTES as QUANTIZE_ATTRIBUTES, Rounded, Way as QuantizeWay, attribute as quantize_attribute, rounding,
+    ATTRIBUTES as QUANTIZE_ATTRIBUTES, QuantizeMode as QuantizeWay, QuantizedArray, attribute as quantize_attribute,
+    rounding,
 };
-pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order, Piece, ShardIndex, ShardSpec};
+pub use spec::{ArrayDim, ArraySpec, ChunkStore, DimOrder, ElementLayout, ElementPiece, ShardIndexSpec, ShardSpec};

@@ -1,34 +1,34 @@
-//! [`Mask`]: which elements of a chunk were written.
+//! [`ElementMask`]: the written elements of a chunk.
 
 use crate::odometer::Odometer;
-use crate::project::Part;
+use crate::project::ChunkPart;
 
-/// A set of element positions, one bit each.
+/// A set of element positions, with one bit each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mask {
+pub(crate) struct ElementMask {
     words: Vec<u64>,
     len: usize,
     set: usize,
 }
 
-impl Mask {
-    /// None of `len` positions.
+impl ElementMask {
+    /// Creates an empty set for `len` positions.
     pub(crate) fn new(len: usize) -> Self {
         Self { words: vec![0; len.div_ceil(64)], len, set: 0 }
     }
 
-    /// Whether every position is in it.
+    /// Whether it contains every position.
     pub(crate) fn is_full(&self) -> bool {
         self.set == self.len
     }
 
-    /// Whether no position is in it.
+    /// Whether it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.set == 0
     }
 
-    /// Adds the positions a part touches in its chunk.
-    pub(crate) fn insert(&mut self, part: &Part) {
+    /// Adds the positions of a part.
+    pub(crate) fn insert(&mut self, part: &ChunkPart) {
         match part.dims.split_first() {
             Some((inner, outer)) if inner.chunk == 1 => {
                 for (start, _) in Odometer::new(outer, part.chunk_start, 0) {
@@ -48,7 +48,7 @@ impl Mask {
         }
         self.insert_bits(start, first * 64);
         let words = &mut self.words[first..last];
-        // Mostly nobody wrote any of them before: they need not be counted.
+        // Usually none of them is set, so counting is unnecessary.
         let known = match words.iter().fold(0, |all, word| all | word) {
             0 => 0,
             _ => words.iter().map(|word| word.count_ones() as usize).sum(),
@@ -75,7 +75,7 @@ impl Mask {
     }
 
     /// Adds every position of another mask of the same length.
-    pub(crate) fn unite(&mut self, other: &Self) {
+    pub(crate) fn union_with(&mut self, other: &Self) {
         self.set = 0;
         for (word, bits) in self.words.iter_mut().zip(&other.words) {
             *word |= bits;
@@ -83,13 +83,13 @@ impl Mask {
         }
     }
 
-    /// Whether it holds a position.
+    /// Whether it contains a position.
     pub(crate) fn contains(&self, at: usize) -> bool {
         self.words.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// Whether it holds all positions a part touches in its chunk.
-    pub(crate) fn covers(&self, part: &Part) -> bool {
+    /// Whether it contains all positions of a part.
+    pub(crate) fn covers(&self, part: &ChunkPart) -> bool {
         let mut all = true;
         if !self.is_full() {
             Odometer::each(&part.dims, part.chunk_start, 0, |at, _| all = all && self.contains(at));
@@ -97,7 +97,7 @@ impl Mask {
         all
     }
 
-    /// Calls `visit` with the start and the length of every longest run of positions that are (or are not) in it.
+    /// Calls `visit` with start and length of each maximal run of positions that are (or are not) in the set.
     pub(crate) fn runs(&self, inside: bool, mut visit: impl FnMut(usize, usize)) {
         let mut at = 0;
         while at < self.len {
@@ -110,7 +110,7 @@ impl Mask {
         }
     }
 
-    /// The first position from `at` on that is (or is not) in it; `len` if there is none.
+    /// Returns the first position from `at` on that is (or is not) in the set; `len` if there is none.
     fn find(&self, mut at: usize, inside: bool) -> usize {
         while at < self.len {
             let word = if inside { self.words[at / 64] } else { !self.words[at / 64] } >> (at % 64);
@@ -128,13 +128,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::project::Dim;
+    use crate::project::StridedRun;
 
-    fn part(start: usize, dims: &[(usize, usize)]) -> Part {
-        let mut part = Part { chunk_start: start, elems: 1, ..Part::default() };
+    fn part(start: usize, dims: &[(usize, usize)]) -> ChunkPart {
+        let mut part = ChunkPart { chunk_start: start, elems: 1, ..ChunkPart::default() };
         for &(n, chunk) in dims {
             part.elems *= n;
-            part.dims.push(Dim { n, chunk, mem: 0 });
+            part.dims.push(StridedRun { n, chunk, mem: 0 });
         }
         part
     }
@@ -145,7 +145,7 @@ mod tests {
             len in 1..400usize,
             parts in prop::collection::vec((0..400usize, prop_oneof![1..90usize, 100..400usize], 1..4usize, 1..5usize, 1..100usize), 0..6),
         ) {
-            let (mut mask, mut oracle) = (Mask::new(len), vec![false; len]);
+            let (mut mask, mut oracle) = (ElementMask::new(len), vec![false; len]);
             for (start, n, step, rows, pitch) in parts {
                 let part = part(start, &[(n, step), (rows, pitch)]);
                 let places: Vec<_> =
@@ -156,9 +156,9 @@ mod tests {
                 prop_assert_eq!(mask.covers(&part), places.iter().all(|&at| oracle[at]));
                 let before = mask.clone();
                 mask.insert(&part);
-                let mut united = Mask::new(len);
+                let mut united = ElementMask::new(len);
                 united.insert(&part);
-                united.unite(&before);
+                united.union_with(&before);
                 prop_assert_eq!(&united, &mask);
                 places.iter().for_each(|&at| oracle[at] = true);
             }

@@ -1,7 +1,7 @@
-//! Memory for bytes: [`Block`], the bytes of one decoded chunk, and [`Scratch`], what each thread keeps.
+//! Memory: [`ChunkBuffer`], the bytes of a decoded chunk, and [`ScratchBuffer`], which each thread keeps.
 //!
-//! Both are written through an [`OutBuf`], so that nothing is zeroed first and nothing unwritten is ever read.
-//! Allocation fails with an error, not an abort: sizes come from outside. Where memory comes from, [`Allocation`] knows.
+//! Both are written through an [`OutBuf`], so that nothing is zeroed first and unwritten memory is never
+//! read. A failed allocation is an error, since files determine sizes. [`Allocation`] supplies the memory.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -10,44 +10,45 @@ use std::sync::Mutex;
 use nczarr_dispatch::{Allocation, OutBuf};
 use nczarr_model::{ErrorKind, Result};
 
-/// Scratch beyond this is given back after use.
+/// Larger scratch buffers are freed after use.
 const KEEP: usize = 32 << 20;
 
-/// Blocks from this size on are used again: fresh memory costs more than what is done with it.
+/// Buffers from this size on are reused, since first use of new memory costs more than the work on it.
 const REUSED: usize = 16 << 10;
 
-/// The most bytes of blocks that wait to be used again, in the whole process.
+/// The maximum of bytes kept for reuse in the process.
 const WAITING: usize = 8 << 20;
 
-static SPARE: Mutex<Vec<Block>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<ChunkBuffer>> = Mutex::new(Vec::new());
 
-/// The first `len` bytes of a piece.
+/// Returns the first `len` bytes of an allocation.
 ///
 /// # Safety
-/// They are initialised.
+/// The bytes are initialised.
 unsafe fn first(piece: &Allocation, len: usize) -> &[u8] {
     debug_assert!(len <= piece.len());
-    // SAFETY: they lie inside the piece, and are initialised as the caller promises.
+    // SAFETY: inside the allocation, and initialised as the caller promises.
     unsafe { std::slice::from_raw_parts(piece.start().as_ptr().cast(), len) }
 }
 
-/// How many bytes `out`, made over `start`, says are initialised; an error if it is another one by now.
+/// Returns the number of bytes that `out`, created over `start`, has initialised; an error if it was
+/// replaced.
 fn written(out: &OutBuf<'_>, start: *const u8) -> Result<usize> {
     let filled = out.filled();
     match std::ptr::eq(filled.as_ptr(), start) {
         true => Ok(filled.len()),
-        false => Err(ErrorKind::Internal.context("an output was exchanged for another")),
+        false => Err(ErrorKind::Internal.context("the output was replaced")),
     }
 }
 
-/// Bytes of a fixed size, all initialised.
-pub(crate) struct Block(Allocation);
+/// A buffer of a fixed size, completely initialised.
+pub(crate) struct ChunkBuffer(Allocation);
 
-impl Block {
-    /// `len` bytes, written by `fill`.
+impl ChunkBuffer {
+    /// Creates a buffer of `len` bytes, written by `fill`.
     ///
     /// # Errors
-    /// `NC_ENOMEM`; what `fill` says. If it writes fewer bytes: `short` of how many it wrote.
+    /// `NC_ENOMEM`; the error of `fill`; `short(written)` if it writes fewer bytes.
     pub(crate) fn new(
         len: usize,
         fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
@@ -66,7 +67,7 @@ impl Block {
         }
     }
 
-    /// `len` bytes that were used before: initialised, and of no meaning. `None` if there are none.
+    /// Returns a reused buffer of `len` bytes: initialised, with arbitrary content. `None` if there is none.
     pub(crate) fn spare(len: usize) -> Option<Self> {
         if len < REUSED {
             return None;
@@ -76,60 +77,60 @@ impl Block {
         Some(spare.swap_remove(at))
     }
 
-    /// A copy.
+    /// Copies the buffer.
     pub(crate) fn try_clone(&self) -> Result<Self> {
         Self::new(self.len(), |out| out.put(self), |_| ErrorKind::Internal.into())
     }
 }
 
-/// Where some bytes are, to be looked at for as long as their owner keeps them as they are.
+/// The address and length of bytes that their owner keeps unchanged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View {
+pub(crate) struct ByteView {
     start: *const u8,
     len: usize,
 }
 
-// SAFETY: whoever looks promises that the bytes are there, on whatever thread.
-unsafe impl Send for View {}
+// SAFETY: readers promise that the bytes are valid on their thread.
+unsafe impl Send for ByteView {}
 // SAFETY: as above.
-unsafe impl Sync for View {}
+unsafe impl Sync for ByteView {}
 
-impl View {
-    /// Of nothing.
+impl ByteView {
+    /// A view of no bytes.
     pub(crate) const NONE: Self = Self { start: std::ptr::dangling(), len: 0 };
 
-    /// The bytes.
+    /// Returns the bytes.
     ///
     /// # Safety
-    /// Their owner lives, and nobody changes them as long as they are looked at.
+    /// The owner is alive, and the bytes do not change during the borrow.
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
-        // SAFETY: a view is made from a slice only, and the caller promises the rest.
+        // SAFETY: views are created from slices only, and the caller promises the rest.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
-/// What can say where its bytes are.
-pub(crate) trait Viewed {
-    /// A view of all bytes, which stay where they are until there is an exclusive borrow of `self`; of nothing if there
-    /// is more to them than bytes.
-    fn view(&self) -> View {
-        View::NONE
+/// A value that can supply a view of its bytes.
+pub(crate) trait HasByteView {
+    /// Returns a view of all bytes, valid until `self` is borrowed exclusively; of no bytes if there are
+    /// other parts.
+    fn view(&self) -> ByteView {
+        ByteView::NONE
     }
 }
 
-impl Viewed for Block {
-    fn view(&self) -> View {
-        View { start: self.as_ptr(), len: self.len() }
+impl HasByteView for ChunkBuffer {
+    fn view(&self) -> ByteView {
+        ByteView { start: self.as_ptr(), len: self.len() }
     }
 }
 
-impl std::fmt::Debug for Block {
+impl std::fmt::Debug for ChunkBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Block({} bytes)", self.len())
     }
 }
 
-impl Drop for Block {
+impl Drop for ChunkBuffer {
     fn drop(&mut self) {
         if (REUSED..=WAITING).contains(&self.0.len())
             && let Ok(mut spare) = SPARE.try_lock()
@@ -140,36 +141,36 @@ impl Drop for Block {
     }
 }
 
-impl Deref for Block {
+impl Deref for ChunkBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `new` returns only blocks of which every byte was written.
+        // SAFETY: `new` returns only completely written buffers.
         unsafe { first(&self.0, self.0.len()) }
     }
 }
 
-impl DerefMut for Block {
+impl DerefMut for ChunkBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `&mut self` is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr().cast(), self.0.len()) }
     }
 }
 
-/// Memory that is filled again and again and only grows.
-pub(crate) struct Scratch {
+/// A buffer that is refilled and only grows.
+pub(crate) struct ScratchBuffer {
     raw: Allocation,
     filled: usize,
 }
 
-impl Scratch {
+impl ScratchBuffer {
     const EMPTY: Self = Self { raw: Allocation::EMPTY, filled: 0 };
 
-    /// Lets `fill` write at most `limit` bytes, and returns what it wrote.
+    /// Lets `fill` write at most `limit` bytes, and returns them.
     pub(crate) fn fill(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<&[u8]> {
         self.filled = 0;
         if self.raw.len() < limit {
-            // The old memory goes first: both together may be more than there is.
+            // The old memory is freed first: both together may exceed the available memory.
             self.raw = Allocation::EMPTY;
             self.raw = Allocation::unpooled(limit)?;
         }
@@ -180,37 +181,37 @@ impl Scratch {
         Ok(self.written())
     }
 
-    /// What the last [`Scratch::fill`] wrote.
+    /// Returns the bytes of the last [`ScratchBuffer::fill`].
     pub(crate) fn written(&self) -> &[u8] {
-        // SAFETY: an `OutBuf` over this memory said that so many bytes are initialised, and nothing but `fill` writes.
+        // SAFETY: an `OutBuf` over this memory initialised this many bytes, and only `fill` writes.
         unsafe { first(&self.raw, self.filled) }
     }
 }
 
-/// What one thread needs to decode or encode a chunk: two buffers that filters work between.
-pub(crate) struct Pair {
-    pub(crate) one: Scratch,
-    pub(crate) two: Scratch,
+/// The two buffers of a thread for decoding or encoding a chunk.
+pub(crate) struct ScratchPair {
+    pub(crate) one: ScratchBuffer,
+    pub(crate) two: ScratchBuffer,
 }
 
 thread_local! {
-    static KEPT: Cell<Option<Pair>> = const { Cell::new(None) };
+    static KEPT: Cell<Option<ScratchPair>> = const { Cell::new(None) };
 }
 
-/// Runs `work` with this thread's buffers. They are taken, not borrowed: should `work` come here again, it gets new ones.
-pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut Pair) -> R) -> R {
-    let mut pair = KEPT.take().unwrap_or(Pair { one: Scratch::EMPTY, two: Scratch::EMPTY });
+/// Runs `work` with this thread's buffers. They are moved out: a nested call gets new ones.
+pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut ScratchPair) -> R) -> R {
+    let mut pair = KEPT.take().unwrap_or(ScratchPair { one: ScratchBuffer::EMPTY, two: ScratchBuffer::EMPTY });
     let result = work(&mut pair);
     for scratch in [&mut pair.one, &mut pair.two] {
         if scratch.raw.len() > KEEP {
-            *scratch = Scratch::EMPTY;
+            *scratch = ScratchBuffer::EMPTY;
         }
     }
     KEPT.set(Some(pair));
     result
 }
 
-/// Replaces the contents of `out` by what `fill` writes, at most `limit` bytes; nothing is zeroed.
+/// Replaces the content of `out` by the bytes that `fill` writes, at most `limit`; nothing is zeroed.
 pub(crate) fn fill_vec(
     out: &mut Vec<u8>,
     limit: usize,
@@ -225,7 +226,7 @@ pub(crate) fn fill_vec(
         fill(&mut room)?;
         written(&room, start)?
     };
-    // SAFETY: the `OutBuf` over the vector's own memory said that its first `filled` bytes are initialised.
+    // SAFETY: the `OutBuf` over the vector's memory initialised its first `filled` bytes.
     unsafe { out.set_len(filled) };
     Ok(())
 }
@@ -236,16 +237,16 @@ mod tests {
 
     #[test]
     fn only_full_blocks_exist() {
-        let block = Block::new(5, |out| out.put(b"hello"), |_| ErrorKind::Trunc.into()).unwrap();
+        let block = ChunkBuffer::new(5, |out| out.put(b"hello"), |_| ErrorKind::Trunc.into()).unwrap();
         assert_eq!(&*block, b"hello");
         assert_eq!(block.as_ptr() as usize % 8, 0);
         let mut copy = block.try_clone().unwrap();
         copy[0] = b'j';
         assert_eq!((&*block, &*copy), (&b"hello"[..], &b"jello"[..]));
-        let error = Block::new(5, |out| out.put(b"hell"), |n| ErrorKind::Trunc.context(n.to_string())).map(drop);
+        let error = ChunkBuffer::new(5, |out| out.put(b"hell"), |n| ErrorKind::Trunc.context(n.to_string())).map(drop);
         assert_eq!(error.unwrap_err().what(), "4");
-        assert!(Block::new(0, |_| Ok(()), |_| ErrorKind::Trunc.into()).unwrap().is_empty());
-        let huge = Block::new(isize::MAX as usize - 63, |_| Ok(()), |_| ErrorKind::Trunc.into()).map(drop);
+        assert!(ChunkBuffer::new(0, |_| Ok(()), |_| ErrorKind::Trunc.into()).unwrap().is_empty());
+        let huge = ChunkBuffer::new(isize::MAX as usize - 63, |_| Ok(()), |_| ErrorKind::Trunc.into()).map(drop);
         assert_eq!(huge.unwrap_err().kind(), ErrorKind::NoMem);
     }
 
@@ -256,7 +257,7 @@ mod tests {
             out.put_zeros(8).map(drop)
         };
         let kind = |result: Result<()>| result.unwrap_err().kind();
-        assert_eq!(kind(Block::new(8, exchange, |_| ErrorKind::Trunc.into()).map(drop)), ErrorKind::Internal);
+        assert_eq!(kind(ChunkBuffer::new(8, exchange, |_| ErrorKind::Trunc.into()).map(drop)), ErrorKind::Internal);
         with_scratch(|pair| assert_eq!(kind(pair.one.fill(8, exchange).map(drop)), ErrorKind::Internal));
         assert_eq!(kind(fill_vec(&mut Vec::new(), 8, exchange)), ErrorKind::Internal);
     }
@@ -265,11 +266,12 @@ mod tests {
     fn blocks_are_used_again() {
         // A size that no other test uses.
         let len = REUSED + 4321;
-        assert!(Block::spare(len).is_none());
-        let block = |byte: u8| Block::new(len, |out| out.put(&vec![byte; len]), |_| ErrorKind::Trunc.into()).unwrap();
+        assert!(ChunkBuffer::spare(len).is_none());
+        let block =
+            |byte: u8| ChunkBuffer::new(len, |out| out.put(&vec![byte; len]), |_| ErrorKind::Trunc.into()).unwrap();
         drop((block(1), block(2)));
         // Another test may hold the lock just now: then there is none to be had, never a wrong one.
-        let again = [Block::spare(len), Block::spare(len)];
+        let again = [ChunkBuffer::spare(len), ChunkBuffer::spare(len)];
         assert!(again.iter().flatten().all(|block| block.len() == len && [1, 2].contains(&block[0])));
         drop(again);
         assert!(block(3).iter().all(|&byte| byte == 3));

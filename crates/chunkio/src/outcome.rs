@@ -1,4 +1,5 @@
-//! [`Outcome`]: how a transfer that many threads work on comes out. The first error wins; it also stops the rest.
+//! [`TransferOutcome`]: collects the result of a transfer by many threads. The first error wins and stops the
+//! others.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,7 @@ use nczarr_dispatch::{Options, Progress};
 use nczarr_model::{Error, ErrorKind, Result};
 
 /// Errors, range errors and progress of one transfer.
-pub(crate) struct Outcome<'a> {
+pub(crate) struct TransferOutcome<'a> {
     stopped: AtomicBool,
     error: Mutex<Option<Error>>,
     out_of_range: AtomicBool,
@@ -16,14 +17,14 @@ pub(crate) struct Outcome<'a> {
     total: u64,
 }
 
-impl<'a> Outcome<'a> {
-    /// Of a transfer of `total` bytes.
+impl<'a> TransferOutcome<'a> {
+    /// Creates the outcome of a transfer of `total` bytes.
     pub(crate) fn new(options: &'a Options, total: usize) -> Self {
-        Self { progress: options.progress.as_deref(), total: total as u64, ..Self::unwatched() }
+        Self { progress: options.progress.as_deref(), total: total as u64, ..Self::without_progress() }
     }
 
-    /// Of work that nobody watches.
-    pub(crate) fn unwatched() -> Self {
+    /// Creates the outcome of work without an observer.
+    pub(crate) fn without_progress() -> Self {
         Self {
             stopped: AtomicBool::new(false),
             error: Mutex::new(None),
@@ -34,30 +35,30 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Whether nothing more need be done.
+    /// Whether the transfer is stopped.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Takes an error, and stops the rest; later errors are dropped.
+    /// Records an error and stops the transfer; later errors are dropped.
     pub(crate) fn fail(&self, error: Error) {
         self.note(error);
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Takes an error, and lets the rest go on.
+    /// Records an error; the transfer continues.
     pub(crate) fn note(&self, error: Error) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Some value did not fit its type: reported at the end.
+    /// Records a value out of range, which is reported at the end.
     pub(crate) fn range(&self, out_of_range: bool) {
         if out_of_range {
             self.out_of_range.store(true, Ordering::Relaxed);
         }
     }
 
-    /// So many more bytes are done.
+    /// Reports `bytes` more bytes.
     pub(crate) fn advance(&self, bytes: usize) {
         if let Some(progress) = self.progress {
             let done = self.done.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
@@ -67,12 +68,12 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The first error, if there was one.
+    /// Returns the first error, if there is one.
     pub(crate) fn failure(&self) -> Result<()> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// What the caller of a transfer that went through is told.
+    /// Returns the result of a finished transfer.
     pub(crate) fn finish(&self, name: &str) -> Result<()> {
         self.failure()?;
         match self.out_of_range.load(Ordering::Relaxed) {

@@ -1,8 +1,8 @@
-//! [`Plan`]: the filters of an array, compiled once.
+//! [`FilterPlan`]: the compiled filters of an array.
 //!
-//! Filters at the array's end that only move bytes ([`Stage`]) become part of the [`Layout`], which the kernels
-//! read and write in one pass; the others are called, between two buffers that each thread keeps. The plan knows
-//! stages, never a filter's name.
+//! First filters that only move bytes ([`Stage`]) become part of the [`ChunkLayout`], which kernels process
+//! in one pass. Other filters are called, between two buffers per thread. The plan knows stages, but no
+//! filter names.
 
 use std::ops::Range;
 
@@ -10,73 +10,73 @@ use nczarr_dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
 use nczarr_model::convert::Half;
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::elements::Elements;
-use crate::kernel::Layout;
-use crate::memory::{Pair, Scratch, fill_vec};
+use crate::elements::PackedElements;
+use crate::kernel::ChunkLayout;
+use crate::memory::{ScratchBuffer, ScratchPair, fill_vec};
 
-/// What a stored chunk may hold beyond the bound that our own encoders keep to: foreign ones may be less careful.
+/// The allowed excess of a stored chunk over the bound of our encoders: other encoders may need more.
 const SLACK: usize = 1 << 20;
 
-/// How often an output of unknown size is doubled before the filter's refusal counts.
+/// The number of times that an output of unknown size is doubled before the filter's error counts.
 const DOUBLINGS: u32 = 10;
 
-/// What makes stored bytes of a chunk's elements, and back.
+/// Encodes and decodes the elements of a chunk.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    /// How elements lie in the bytes that the first called filter takes.
-    pub(crate) layout: Layout,
-    /// Those bytes; `None` if elements have no fixed size.
+pub(crate) struct FilterPlan {
+    /// The layout of the bytes that the first called filter receives.
+    pub(crate) layout: ChunkLayout,
+    /// The number of these bytes; `None` if elements have no fixed size.
     pub(crate) bytes: Option<usize>,
-    /// Whether the elements are stored as half floats, so that what is written must be one.
+    /// The kind of half float, if elements are stored as such.
     pub(crate) half: Option<Half>,
-    /// More stored bytes than this are not a chunk.
+    /// The maximum size of a stored chunk.
     pub(crate) limit: usize,
-    /// The called filters in the order of encoding, each with the most bytes it may decode to.
+    /// The called filters in the order of encoding, each with the maximum size of its decoded bytes.
     filters: Vec<(Box<dyn Filter>, usize)>,
 }
 
-/// What the plan is compiled from.
+/// The input of [`FilterPlan::new`].
 #[derive(Debug)]
-pub(crate) struct Source {
-    /// Bytes of an element in memory; 1 if that is not fixed.
+pub(crate) struct PlanSource {
+    /// The size of an element in memory; 1 if it is not fixed.
     pub(crate) held: usize,
-    /// Bytes of an element as stored; 1 if that is not fixed.
+    /// The size of an element as stored; 1 if it is not fixed.
     pub(crate) item: usize,
-    /// What makes stored elements of those in memory and back, where more than the order of their bytes differs.
-    pub(crate) stage: Option<Elements>,
-    /// Whether the kernels know such elements, so that stages may be folded.
+    /// The conversion between stored elements and memory, if more than the byte order differs.
+    pub(crate) stage: Option<PackedElements>,
+    /// Whether kernels support the elements, so that stages can be merged.
     pub(crate) number: bool,
     pub(crate) big_endian: bool,
-    /// The elements, as filters are told of them.
+    /// The elements, as described to filters.
     pub(crate) elements: ItemType,
-    /// Bytes of a chunk in memory; `None` if that is not fixed.
+    /// The size of a chunk in memory; `None` if it is not fixed.
     pub(crate) bytes: Option<usize>,
-    /// Elements of a chunk.
+    /// The number of elements in a chunk.
     pub(crate) count: usize,
-    /// Elements along the fastest dimension.
+    /// The elements along the fastest dimension.
     pub(crate) row: usize,
-    /// Elements of numbers along the last dimension of the array, if that is fixed.
+    /// The elements along the last dimension of the array, for numbers if it is fixed.
     pub(crate) line: Option<usize>,
-    /// The most bytes a chunk may have.
+    /// The maximum size of a chunk.
     pub(crate) most: usize,
 }
 
-/// Where the bytes between two filters are.
+/// The location of the bytes between two filters.
 #[derive(Clone, Copy)]
-enum At {
+enum BufferSlot {
     Given,
     One,
     Two,
 }
 
-impl Plan {
-    /// Binds the filters and folds those that can be.
+impl FilterPlan {
+    /// Binds the filters and merges stages.
     ///
     /// # Errors
-    /// What a filter says of the chunks it would work on.
-    pub(crate) fn new(source: &Source, filters: Vec<Box<dyn Filter>>) -> Result<Self> {
+    /// The error of a filter about these chunks.
+    pub(crate) fn new(source: &PlanSource, filters: Vec<Box<dyn Filter>>) -> Result<Self> {
         let mut layout =
-            Layout { item: source.held, planes: false, swap: source.big_endian != cfg!(target_endian = "big") };
+            ChunkLayout { item: source.held, planes: false, swap: source.big_endian != cfg!(target_endian = "big") };
         let mut called: Vec<(Box<dyn Filter>, usize)> = Vec::new();
         let mut bound = source.bytes;
         if let Some(stage) = &source.stage {
@@ -102,7 +102,7 @@ impl Plan {
                 continue;
             }
             let room = match (bound, called.is_empty()) {
-                // The first called filter decodes to exactly the chunk.
+                // The first called filter decodes to exactly one chunk.
                 (Some(bytes), true) => bytes,
                 (Some(bytes), false) => bytes.saturating_mul(2).saturating_add(SLACK),
                 (None, _) => source.most,
@@ -111,11 +111,11 @@ impl Plan {
             called.push((filter, room));
         }
         let limit = bound.map_or(source.most, |bytes| bytes.saturating_mul(2)).saturating_add(SLACK);
-        let half = source.stage.as_ref().and_then(Elements::half);
+        let half = source.stage.as_ref().and_then(PackedElements::half);
         Ok(Self { layout, bytes: source.bytes, half, limit, filters: called })
     }
 
-    /// Whether stored bytes are the elements as they are in memory.
+    /// Whether the stored bytes equal the bytes in memory.
     pub(crate) fn is_plain(&self) -> bool {
         self.filters.is_empty() && self.layout.is_native()
     }
@@ -125,12 +125,13 @@ impl Plan {
         self.filters.is_empty() && (!self.layout.planes || self.layout.item == 1)
     }
 
-    /// Whether there are called filters.
+    /// Whether filters are called.
     pub(crate) fn has_filters(&self) -> bool {
         !self.filters.is_empty()
     }
 
-    /// The filter to ask for pieces of a chunk: if it is the only one called, and pieces of bytes are pieces of elements.
+    /// Returns the filter that decodes ranges: the only called one, if ranges of bytes are ranges of
+    /// elements.
     pub(crate) fn range_filter(&self) -> Option<&dyn Filter> {
         match &*self.filters {
             [(filter, _)] if !self.layout.planes || self.layout.item == 1 => Some(&**filter),
@@ -138,7 +139,7 @@ impl Plan {
         }
     }
 
-    /// Asks the only filter for a range of the `decoded` bytes of a chunk that it said to decode in units.
+    /// Decodes a range of the `decoded` bytes with the only filter, which supports units.
     pub(crate) fn decode_range(
         &self,
         stored: &[u8],
@@ -151,24 +152,24 @@ impl Plan {
         };
         call(filter, "decoding", |filter| {
             let decoding = filter.decode_ranges(stored, decoded, std::slice::from_ref(&wanted), out);
-            decoding.unwrap_or_else(|| Err(ErrorKind::Filter.context("it has units and does not decode them")))
+            decoding.unwrap_or_else(|| Err(ErrorKind::Filter.context("the filter has units but cannot decode them")))
         })
     }
 
-    /// Undoes the called filters. The result lies in `pair`, or is `stored` itself if there are none.
-    pub(crate) fn decode<'p>(&self, stored: &'p [u8], pair: &'p mut Pair) -> Result<&'p [u8]> {
+    /// Decodes with the called filters. The result is in `pair`, or `stored` itself without filters.
+    pub(crate) fn decode<'p>(&self, stored: &'p [u8], pair: &'p mut ScratchPair) -> Result<&'p [u8]> {
         let at = self.undo(stored, pair, 0)?;
         let bytes = match at {
-            At::Given => stored,
-            At::One => pair.one.written(),
-            At::Two => pair.two.written(),
+            BufferSlot::Given => stored,
+            BufferSlot::One => pair.one.written(),
+            BufferSlot::Two => pair.two.written(),
         };
         self.check(bytes.len())?;
         Ok(bytes)
     }
 
-    /// As [`Plan::decode`], with the result in `out`, whose capacity is that of a chunk.
-    pub(crate) fn decode_into(&self, stored: &[u8], pair: &mut Pair, out: &mut OutBuf<'_>) -> Result<()> {
+    /// As [`FilterPlan::decode`], into `out`, whose capacity is that of a chunk.
+    pub(crate) fn decode_into(&self, stored: &[u8], pair: &mut ScratchPair, out: &mut OutBuf<'_>) -> Result<()> {
         let Some((first, _)) = self.filters.first() else {
             self.check(stored.len())?;
             return out.put(stored);
@@ -179,9 +180,9 @@ impl Plan {
         self.check(out.filled().len())
     }
 
-    /// Undoes the filters from the last down to number `down_to`.
-    fn undo(&self, stored: &[u8], pair: &mut Pair, down_to: usize) -> Result<At> {
-        let mut at = At::Given;
+    /// Decodes with the filters from the last to number `down_to`.
+    fn undo(&self, stored: &[u8], pair: &mut ScratchPair, down_to: usize) -> Result<BufferSlot> {
+        let mut at = BufferSlot::Given;
         for (filter, room) in self.filters.iter().skip(down_to).rev() {
             let (bytes, next, to) = between(stored, pair, at);
             call(&**filter, "decoding", |filter| match self.bytes {
@@ -203,7 +204,7 @@ impl Plan {
         }
     }
 
-    /// The error of a chunk that decodes to another size than declared.
+    /// Returns the error for a chunk of a wrong decoded size.
     pub(crate) fn wrong_size(&self, found: usize) -> Error {
         let expected = self.bytes.unwrap_or(0);
         let kind = match (self.filters.is_empty(), found < expected) {
@@ -211,30 +212,29 @@ impl Plan {
             (true, false) => ErrorKind::Io,
             (false, _) => ErrorKind::Filter,
         };
-        kind.context(format!("{expected} bytes expected, {found} found"))
+        kind.context(format!("wrong size (expected {expected} bytes, found {found})"))
     }
 
-    /// Applies the called filters to what `gather` writes (or to `given`, if it needs no gathering), with the
-    /// result in `out`.
+    /// Encodes `given` with the called filters, into `out`.
     ///
-    /// `gather` gets room for one chunk's bytes.
+    /// An [`EncodeInput::Gather`] writes into memory for one chunk.
     pub(crate) fn encode(
         &self,
-        given: Given<'_, impl FnOnce(&mut OutBuf<'_>) -> Result<()>>,
-        pair: &mut Pair,
+        given: EncodeInput<'_, impl FnOnce(&mut OutBuf<'_>) -> Result<()>>,
+        pair: &mut ScratchPair,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let Some((last, first)) = self.filters.split_last() else {
             return match given {
-                Given::Bytes(bytes) => fill_vec(out, bytes.len(), |out| out.put(bytes)),
-                Given::Gather(bytes, gather) => fill_vec(out, bytes, gather),
+                EncodeInput::Bytes(bytes) => fill_vec(out, bytes.len(), |out| out.put(bytes)),
+                EncodeInput::Gather(bytes, gather) => fill_vec(out, bytes, gather),
             };
         };
         let (given, mut at) = match given {
-            Given::Bytes(bytes) => (bytes, At::Given),
-            Given::Gather(bytes, gather) => {
+            EncodeInput::Bytes(bytes) => (bytes, BufferSlot::Given),
+            EncodeInput::Gather(bytes, gather) => {
                 pair.one.fill(bytes, gather)?;
-                (&[][..], At::One)
+                (&[][..], BufferSlot::One)
             }
         };
         for (filter, _) in first {
@@ -251,24 +251,28 @@ impl Plan {
     }
 }
 
-/// What [`Plan::encode`] starts from.
-pub(crate) enum Given<'a, G> {
+/// The input of [`FilterPlan::encode`].
+pub(crate) enum EncodeInput<'a, G> {
     /// These bytes.
     Bytes(&'a [u8]),
-    /// So many bytes, which this writes.
+    /// A number of bytes that the closure writes.
     Gather(usize, G),
 }
 
-/// The bytes at `at`, the buffer they are not in, and its place.
-fn between<'p>(given: &'p [u8], pair: &'p mut Pair, at: At) -> (&'p [u8], &'p mut Scratch, At) {
+/// Returns the bytes at `at`, the other buffer, and its location.
+fn between<'p>(
+    given: &'p [u8],
+    pair: &'p mut ScratchPair,
+    at: BufferSlot,
+) -> (&'p [u8], &'p mut ScratchBuffer, BufferSlot) {
     match at {
-        At::Given => (given, &mut pair.one, At::One),
-        At::One => (pair.one.written(), &mut pair.two, At::Two),
-        At::Two => (pair.two.written(), &mut pair.one, At::One),
+        BufferSlot::Given => (given, &mut pair.one, BufferSlot::One),
+        BufferSlot::One => (pair.one.written(), &mut pair.two, BufferSlot::Two),
+        BufferSlot::Two => (pair.two.written(), &mut pair.one, BufferSlot::One),
     }
 }
 
-fn fold(layout: &mut Layout, stage: Stage) -> bool {
+fn fold(layout: &mut ChunkLayout, stage: Stage) -> bool {
     match stage {
         Stage::Transpose { item: 1 } | Stage::Swap { item: 1 } => true,
         Stage::Transpose { item } if item == layout.item && !layout.planes => {
@@ -287,14 +291,14 @@ fn call<'f, R>(filter: &'f dyn Filter, what: &str, work: impl FnOnce(&'f dyn Fil
     work(filter).map_err(|error| error.at(format_args!("{what} with filter {}", filter.info().name)))
 }
 
-/// Applies one filter to bytes that are no array's, with the result in `out`.
+/// Encodes bytes outside an array with one filter, into `out`.
 pub(crate) fn encode_one(filter: &dyn Filter, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     call(filter, "encoding", |filter| {
         bounded(filter, bytes, |limit| fill_vec(out, limit, |out| filter.encode(bytes, out)))
     })
 }
 
-/// Encodes with the room the filter asks for, or with more and more if it does not know.
+/// Encodes with the bound of the filter, or with growing buffers if it has none.
 fn bounded(filter: &dyn Filter, bytes: &[u8], mut encode: impl FnMut(usize) -> Result<()>) -> Result<()> {
     match filter.encode_bound(bytes.len()) {
         Some(limit) => encode(limit),
@@ -305,7 +309,7 @@ fn bounded(filter: &dyn Filter, bytes: &[u8], mut encode: impl FnMut(usize) -> R
     }
 }
 
-/// Tries with `room`, and with twice as much after each refusal, up to `most`.
+/// Tries with `room` bytes, and with twice as many after each failure, up to `most`.
 fn grow(mut room: usize, most: usize, mut attempt: impl FnMut(usize) -> Result<()>) -> Result<()> {
     loop {
         match attempt(room) {

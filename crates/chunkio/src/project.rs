@@ -1,63 +1,63 @@
-//! [`Projection`]: which chunks a slab touches, and [`Part`], what of one chunk goes where in memory.
+//! [`Projection`]: the chunks that a slab touches. [`ChunkPart`]: the selected elements of one chunk, and
+//! their positions in memory.
 //!
-//! Chunks are numbered in C order of the grid, counting only those with a selected element, and any
-//! [`Part`] is computed from its number alone: threads share a counter and nothing else. Steps are in
-//! elements; what a byte is, the kernels know.
+//! Chunks with a selected element are numbered in C order of the grid. A [`ChunkPart`] is computed from its
+//! number alone, so threads share only a counter. Steps are in elements.
 //!
-//! Rules: netCDF User's Guide, "Specify a Hyperslab"; memory is dense, in C order of the slab.
+//! Source: netCDF User's Guide, "Specify a Hyperslab". Memory is dense, in C order of the slab.
 
 use std::ops::Range;
 
 use nczarr_dispatch::DimVec;
 use nczarr_model::{ErrorKind, Result, Slab};
 
-use crate::grid::{ChunkIndex, Grid};
+use crate::grid::{ChunkGrid, ChunkIndex};
 
-/// A run of elements: `n` of them, `chunk` apart in the chunk and `mem` apart in memory.
+/// A run of `n` elements, `chunk` apart in the chunk and `mem` apart in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Dim {
+pub(crate) struct StridedRun {
     pub(crate) n: usize,
     pub(crate) chunk: usize,
     pub(crate) mem: usize,
 }
 
-/// How much of a chunk a part takes.
+/// The share of a chunk that a part covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Cover {
-    /// Not every element inside the shape.
+pub(crate) enum Coverage {
+    /// Some elements inside the shape.
     #[default]
     Some,
-    /// Every element inside the shape; there are others outside.
+    /// Every element inside the shape; others are outside.
     Inside,
     /// Every element.
     All,
 }
 
-/// The elements of one chunk that a slab selects, and their place in memory.
+/// The elements of one chunk that a slab selects, and their positions in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Part {
-    /// Which chunk.
+pub(crate) struct ChunkPart {
+    /// The chunk.
     pub(crate) index: ChunkIndex,
     /// Nested runs, innermost first; adjacent ones are joined. Never empty.
-    pub(crate) dims: DimVec<Dim>,
-    /// The first element in the chunk.
+    pub(crate) dims: DimVec<StridedRun>,
+    /// The position of the first element in the chunk.
     pub(crate) chunk_start: usize,
-    /// The first element in memory.
+    /// The position of the first element in memory.
     pub(crate) mem_start: usize,
-    /// How many elements.
+    /// The number of elements.
     pub(crate) elems: usize,
-    /// How much of the chunk that is.
-    pub(crate) cover: Cover,
+    /// The share of the chunk.
+    pub(crate) cover: Coverage,
 }
 
-impl Part {
-    /// Whether the elements lie one after another on both sides.
+impl ChunkPart {
+    /// Whether the elements are adjacent on both sides.
     pub(crate) fn is_contiguous(&self) -> bool {
         matches!(*self.dims, [dim] if dim.n == 1 || (dim.chunk == 1 && dim.mem == 1))
     }
 
-    /// Some iterations of one of its runs.
-    pub(crate) fn some(&self, run: usize, some: Range<usize>) -> Self {
+    /// Returns the part for some iterations of one run.
+    pub(crate) fn slice_run(&self, run: usize, some: Range<usize>) -> Self {
         let mut part = self.clone();
         let dim = &mut part.dims[run];
         assert!(some.start < some.end && some.end <= dim.n, "iterations {some:?} of {}", dim.n);
@@ -68,15 +68,15 @@ impl Part {
         part
     }
 
-    /// All of a chunk of `elems` elements, one after another on both sides.
+    /// Returns the part of a whole chunk of `elems` elements, adjacent on both sides.
     pub(crate) fn whole(elems: usize) -> Self {
-        let mut part = Self { elems, cover: Cover::All, ..Self::default() };
-        part.dims.push(Dim { n: elems, chunk: 1, mem: 1 });
+        let mut part = Self { elems, cover: Coverage::All, ..Self::default() };
+        part.dims.push(StridedRun { n: elems, chunk: 1, mem: 1 });
         part
     }
 
     /// Adds an outer run.
-    pub(crate) fn nest(&mut self, dim: Dim) {
+    pub(crate) fn nest(&mut self, dim: StridedRun) {
         self.elems *= dim.n;
         if dim.n == 1 {
             return;
@@ -91,20 +91,20 @@ impl Part {
         self.dims.push(dim);
     }
 
-    /// Ends the nesting: a single element is a run of one.
+    /// Ends the nesting: a single element becomes a run of one.
     pub(crate) fn finish(&mut self) {
         if self.dims.is_empty() {
-            self.dims.push(Dim { n: 1, chunk: 1, mem: 1 });
+            self.dims.push(StridedRun { n: 1, chunk: 1, mem: 1 });
         }
     }
 
-    /// Sets it to all of a slab, if that lies inside one chunk and inside the grid's shape; says nothing of
-    /// [`Part::cover`]. The short way for a slab of the grid's rank.
-    pub(crate) fn single(&mut self, grid: &Grid, slab: &Slab<'_>) -> bool {
+    /// Sets the part to a whole slab, if that is inside one chunk and inside the shape. A fast path for a
+    /// slab of the grid's rank; it does not determine [`ChunkPart::cover`].
+    pub(crate) fn single(&mut self, grid: &ChunkGrid, slab: &Slab<'_>) -> bool {
         let rank = grid.rank();
         self.dims.clear();
         self.index.reset(rank);
-        (self.chunk_start, self.mem_start, self.elems, self.cover) = (0, 0, 1, Cover::Some);
+        (self.chunk_start, self.mem_start, self.elems, self.cover) = (0, 0, 1, Coverage::Some);
         for dim in (0..rank).rev() {
             let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);
             let step = if count == 1 { 1 } else { slab.step(dim) };
@@ -116,18 +116,22 @@ impl Part {
                 return false;
             }
             self.index[dim] = at;
-            // Inside one chunk everything fits.
+            // Inside one chunk all values fit.
             let stride = grid.strides[dim];
             self.chunk_start += (start - at * chunk) as usize * stride;
             let mem = self.elems;
             let n = count as usize;
-            self.nest(if n == 1 { Dim { n, chunk: 1, mem: 1 } } else { Dim { n, chunk: step as usize * stride, mem } });
+            self.nest(if n == 1 {
+                StridedRun { n, chunk: 1, mem: 1 }
+            } else {
+                StridedRun { n, chunk: step as usize * stride, mem }
+            });
         }
         self.finish();
         true
     }
 
-    /// One past the last element touched on the chunk's side, and on memory's.
+    /// Returns the positions after the last element, in the chunk and in memory.
     pub(crate) fn extent(&self) -> (usize, usize) {
         let (mut chunk, mut mem) = (self.chunk_start, self.mem_start);
         for dim in self.dims.iter() {
@@ -139,37 +143,37 @@ impl Part {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Axis {
+struct ProjectedAxis {
     start: u64,
     step: u64,
     count: u64,
     chunk: u64,
-    /// The first chunk touched, and how many are.
+    /// The first touched chunk, and the number of touched chunks.
     first: u64,
     touched: u64,
-    /// Chunks of a shard.
+    /// The chunks of a shard.
     shard: u64,
-    /// Indices from here on are outside.
+    /// The length: indices from here on are outside.
     len: u64,
     chunk_stride: usize,
     mem_stride: usize,
 }
 
-/// The indices of one axis that fall into one chunk.
-struct Run {
+/// The indices of one axis in one chunk.
+struct AxisRun {
     chunk: u64,
     offset: u64,
     n: u64,
     mem: u64,
 }
 
-impl Axis {
-    /// The chunk of touched one number `k`.
+impl ProjectedAxis {
+    /// Returns the index of touched chunk number `k`.
     fn chunk(&self, k: u64) -> u64 {
         if self.step >= self.chunk { (self.start + k * self.step) / self.chunk } else { self.first + k }
     }
 
-    /// Which touched chunks lie in the same shard as number `k`.
+    /// Returns the numbers of the touched chunks in the shard of number `k`.
     fn shard_of(&self, k: u64) -> std::ops::Range<u64> {
         let shard = self.chunk(k) / self.shard;
         // At most the chunk of number `k`.
@@ -182,49 +186,49 @@ impl Axis {
         number(first)..number(end).min(self.touched)
     }
 
-    fn run(&self, k: u64) -> Run {
-        // No sum here overflows: the last index selected fits 64 bits, and every value below is at most that or a chunk more.
+    fn run(&self, k: u64) -> AxisRun {
+        // No sum overflows: the last selected index fits 64 bits, and each value is at most that or one chunk
+        // more.
         if self.step >= self.chunk {
             let at = self.start + k * self.step;
-            return Run { chunk: at / self.chunk, offset: at % self.chunk, n: 1, mem: k };
+            return AxisRun { chunk: at / self.chunk, offset: at % self.chunk, n: 1, mem: k };
         }
         let chunk = self.first + k;
         let base = chunk * self.chunk;
         let mem = if base > self.start { (base - self.start).div_ceil(self.step) } else { 0 };
         let offset = self.start + mem * self.step - base;
         let n = (self.chunk - offset).div_ceil(self.step).min(self.count - mem);
-        Run { chunk, offset, n, mem }
+        AxisRun { chunk, offset, n, mem }
     }
 }
 
-/// The chunks a slab touches.
+/// The chunks that a slab touches.
 #[derive(Debug)]
 pub(crate) struct Projection {
-    axes: DimVec<Axis>,
+    axes: DimVec<ProjectedAxis>,
     /// Whether chunks are numbered shard by shard.
     sharded: bool,
-    /// How many chunks have a selected element.
+    /// The number of chunks with a selected element.
     pub(crate) total: usize,
 }
 
 impl Projection {
-    /// Projects a slab of the grid's rank that is not empty and has no stride of 0.
+    /// Projects a non-empty slab of the grid's rank without a stride of 0.
     ///
-    /// `shards`: the chunks of a shard along each dimension. Then chunks are numbered shard by shard, the shards in C order
-    /// and the chunks of each.
+    /// `shards`: the chunks of a shard along each dimension. Chunks are then numbered shard by shard: shards
+    /// in C order, and in C order within each.
     ///
-    /// `shape` decides what of a chunk is outside; the slab may reach beyond it where a write may grow the array.
+    /// `shape` determines the outside of a chunk. The slab may exceed it where a write may extend the array.
     ///
     /// # Errors
-    /// `NC_EEDGE` if an index does not fit 64 bits;
-    /// `NC_ENOMEM` if the elements cannot be counted.
-    pub(crate) fn new(grid: &Grid, slab: &Slab<'_>, shape: &[u64], shards: Option<&[u64]>) -> Result<Self> {
-        let mut axes = DimVec::<Axis>::with_len(grid.rank());
+    /// `NC_EEDGE` if an index exceeds 64 bits; `NC_ENOMEM` if the number of elements overflows.
+    pub(crate) fn new(grid: &ChunkGrid, slab: &Slab<'_>, shape: &[u64], shards: Option<&[u64]>) -> Result<Self> {
+        let mut axes = DimVec::<ProjectedAxis>::with_len(grid.rank());
         let too_many = || ErrorKind::NoMem.context(format!("a slab of {:?} elements", slab.count));
         let (mut total, mut mem_stride) = (1usize, 1usize);
         for (dim, axis) in axes.iter_mut().enumerate().rev() {
             let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);
-            // A step that is never taken counts as 1, so that the element may be part of a longer run.
+            // An unused step counts as 1, so that the element can join a longer run.
             let step = if count == 1 { 1 } else { slab.step(dim) };
             let last = slab.end(dim).and_then(|end| end.checked_sub(1));
             let Some(last) = last.filter(|last| last.checked_add(chunk).is_some()) else {
@@ -234,7 +238,7 @@ impl Projection {
             };
             let first = start / chunk;
             let touched = if step >= chunk { count } else { last / chunk - first + 1 };
-            *axis = Axis {
+            *axis = ProjectedAxis {
                 start,
                 step,
                 count,
@@ -253,14 +257,14 @@ impl Projection {
         Ok(Self { axes, sharded: shards.is_some(), total })
     }
 
-    /// Sets `part` to that of chunk number `number`, which is less than [`Projection::total`].
-    pub(crate) fn part(&self, number: usize, part: &mut Part) {
+    /// Sets `part` to the part of chunk `number`, which is less than [`Projection::total`].
+    pub(crate) fn part(&self, number: usize, part: &mut ChunkPart) {
         debug_assert!(number < self.total);
         let mut rest = number as u64;
         let shard = self.sharded.then(|| self.shard(&mut rest));
         part.dims.clear();
         part.index.reset(self.axes.len());
-        (part.chunk_start, part.mem_start, part.elems, part.cover) = (0, 0, 1, Cover::All);
+        (part.chunk_start, part.mem_start, part.elems, part.cover) = (0, 0, 1, Coverage::All);
         for (dim, axis) in self.axes.iter().enumerate().rev() {
             let k;
             (rest, k) = match &shard {
@@ -273,29 +277,29 @@ impl Projection {
             };
             let run = axis.run(k);
             part.index[dim] = run.chunk;
-            // `offset` and `n` are at most a chunk's length, `mem` less than the slab's count: all fit.
+            // `offset` and `n` are at most a chunk's length, `mem` is less than the slab's count: all fit.
             part.chunk_start += run.offset as usize * axis.chunk_stride;
             part.mem_start += run.mem as usize * axis.mem_stride;
             let n = run.n as usize;
             part.nest(if n == 1 {
-                Dim { n, chunk: 1, mem: 1 }
+                StridedRun { n, chunk: 1, mem: 1 }
             } else {
-                Dim { n, chunk: axis.step as usize * axis.chunk_stride, mem: axis.mem_stride }
+                StridedRun { n, chunk: axis.step as usize * axis.chunk_stride, mem: axis.mem_stride }
             });
             if run.n != axis.chunk {
                 let inside = axis.len.saturating_sub(run.chunk * axis.chunk).min(axis.chunk);
-                // What is selected is inside, so as many are all.
-                let all = run.n == inside && part.cover != Cover::Some;
-                part.cover = if all { Cover::Inside } else { Cover::Some };
+                // Selected elements are inside, so an equal count means all.
+                let all = run.n == inside && part.cover != Coverage::Some;
+                part.cover = if all { Coverage::Inside } else { Coverage::Some };
             }
         }
         part.finish();
     }
 
-    /// The shard of chunk number `rest`, as the numbers of its chunks along each dimension: the first and how many.
-    /// What is left of `rest` is the chunk's number among these.
+    /// Returns the shard of chunk number `rest`, as the first number and the count of its chunks along each
+    /// dimension. `rest` becomes the chunk's number among these.
     fn shard(&self, rest: &mut u64) -> DimVec<(u64, u64)> {
-        // The product of all numbers of touched chunks is the total, so nothing here overflows.
+        // The product of the numbers of touched chunks is the total, so nothing overflows.
         let mut behind = self.total as u64;
         let mut before = 1;
         let mut shard = DimVec::with_len(self.axes.len());
@@ -310,9 +314,9 @@ impl Projection {
         shard
     }
 
-    /// The part of chunk number `number`, in a list of its own.
-    pub(crate) fn get(&self, number: usize) -> Part {
-        let mut part = Part::default();
+    /// Returns the part of chunk `number`.
+    pub(crate) fn get(&self, number: usize) -> ChunkPart {
+        let mut part = ChunkPart::default();
         self.part(number, &mut part);
         part
     }
@@ -328,15 +332,15 @@ mod tests {
 
     use super::*;
     use crate::odometer::Odometer;
-    use crate::{ArrayDim, Order};
+    use crate::{ArrayDim, DimOrder};
 
-    fn grid(shape: &[u64], chunk: &[u64], order: Order) -> Grid {
+    fn grid(shape: &[u64], chunk: &[u64], order: DimOrder) -> ChunkGrid {
         let dims = shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect();
-        Grid::new(dims, chunk.to_vec(), &order, 1, &Limits::default()).unwrap()
+        ChunkGrid::new(dims, chunk.to_vec(), &order, 1, &Limits::default()).unwrap()
     }
 
     /// Element by element: memory position → (chunk, position in it).
-    fn slow(grid: &Grid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
+    fn slow(grid: &ChunkGrid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
         let mut places = Vec::new();
         let mut at = vec![0; slab.rank()];
         'all: loop {
@@ -358,9 +362,9 @@ mod tests {
         }
     }
 
-    fn fast(grid: &Grid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
+    fn fast(grid: &ChunkGrid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
         let projection = Projection::new(grid, slab, &grid.shape(), None).unwrap();
-        let mut single = Part::default();
+        let mut single = ChunkPart::default();
         assert_eq!(single.single(grid, slab), projection.total == 1);
         if projection.total == 1 {
             single.cover = projection.get(0).cover;
@@ -384,16 +388,16 @@ mod tests {
             let shape = grid.shape();
             let inside: u64 = (0..grid.rank()).map(|d| grid.inside(d, part.index[d], shape[d])).product();
             let cover = match part.elems {
-                n if n == grid.elems => Cover::All,
-                n if n as u64 == inside => Cover::Inside,
-                _ => Cover::Some,
+                n if n == grid.elems => Coverage::All,
+                n if n as u64 == inside => Coverage::Inside,
+                _ => Coverage::Some,
             };
             assert_eq!(part.cover, cover);
         }
         places
     }
 
-    fn cases() -> impl Strategy<Value = (Vec<[u64; 5]>, Order)> {
+    fn cases() -> impl Strategy<Value = (Vec<[u64; 5]>, DimOrder)> {
         let dim = (1..12u64, 1..8u64, 1..6u64)
             .prop_flat_map(|(len, chunk, step)| (Just((len, chunk, step)), 0..len))
             .prop_flat_map(|((len, chunk, step), start)| {
@@ -402,7 +406,7 @@ mod tests {
             .prop_map(|((len, chunk, step, start), count)| [len, chunk, step, start, count]);
         prop::collection::vec(dim, 0..5).prop_flat_map(|dims| {
             let axes: Vec<usize> = (0..dims.len()).collect();
-            (Just(dims), Just(axes).prop_shuffle().prop_map(|axes| Order::of(&axes).unwrap()))
+            (Just(dims), Just(axes).prop_shuffle().prop_map(|axes| DimOrder::of(&axes).unwrap()))
         })
     }
 
@@ -428,30 +432,30 @@ mod tests {
             let counts = &counts[..dims.len()];
             let plain = Projection::new(&grid, &slab, &grid.shape(), None).unwrap();
             let sharded = Projection::new(&grid, &slab, &grid.shape(), Some(counts)).unwrap();
-            let mut expected: Vec<Part> = (0..plain.total).map(|number| plain.get(number)).collect();
-            let shard = |part: &Part| part.index.iter().zip(counts).map(|(at, count)| at / count).collect::<Vec<_>>();
+            let mut expected: Vec<ChunkPart> = (0..plain.total).map(|number| plain.get(number)).collect();
+            let shard = |part: &ChunkPart| part.index.iter().zip(counts).map(|(at, count)| at / count).collect::<Vec<_>>();
             // By shard, and in C order in each: the sort keeps that.
             expected.sort_by_key(shard);
-            let found: Vec<Part> = (0..sharded.total).map(|number| sharded.get(number)).collect();
+            let found: Vec<ChunkPart> = (0..sharded.total).map(|number| sharded.get(number)).collect();
             prop_assert_eq!(found, expected);
         }
     }
 
     #[test]
     fn adjacent_runs_are_joined() {
-        let grid = grid(&[8, 8, 8], &[4, 8, 8], Order::C);
+        let grid = grid(&[8, 8, 8], &[4, 8, 8], DimOrder::C);
         let whole = Slab::new(&[0, 0, 0], &[8, 8, 8]);
         let part = Projection::new(&grid, &whole, &grid.shape(), None).unwrap().get(1);
-        assert_eq!(*part.dims, [Dim { n: 256, chunk: 1, mem: 1 }]);
-        assert!(part.is_contiguous() && part.cover == Cover::All && part.mem_start == 256);
+        assert_eq!(*part.dims, [StridedRun { n: 256, chunk: 1, mem: 1 }]);
+        assert!(part.is_contiguous() && part.cover == Coverage::All && part.mem_start == 256);
         let column = Slab::new(&[0, 0, 3], &[8, 8, 1]);
         let part = Projection::new(&grid, &column, &grid.shape(), None).unwrap().get(0);
-        assert_eq!(*part.dims, [Dim { n: 32, chunk: 8, mem: 1 }]);
+        assert_eq!(*part.dims, [StridedRun { n: 32, chunk: 8, mem: 1 }]);
     }
 
     #[test]
     fn huge_shapes_cost_nothing_and_fail_cleanly() {
-        let grid = grid(&[1 << 62, 1 << 62], &[7, 9], Order::C);
+        let grid = grid(&[1 << 62, 1 << 62], &[7, 9], DimOrder::C);
         let slab = Slab { start: &[5, (1 << 62) - 20], count: &[2, 1], stride: Some(&[1 << 61, u64::MAX]) };
         assert_eq!(fast(&grid, &slab), slow(&grid, &slab));
         let shape = grid.shape();

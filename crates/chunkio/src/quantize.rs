@@ -1,28 +1,28 @@
-//! Rounding of floats on the way to an array: BitGroom, granular BitRound and BitRound.
+//! Quantization of floats on writes: BitGroom, Granular BitRound and BitRound.
 //!
-//! Only writes are changed; zero, the fill value and what is not finite pass as they are. All else has the bits that
-//! netCDF-C gives it, a greatest finite value that is rounded up to infinity included. How values were rounded is told by
-//! one attribute of the variable, named here.
+//! Zero, the fill value and non-finite values are unchanged. All other bits equal those of netCDF-C,
+//! including a greatest finite value that is rounded to infinity. One attribute of the variable records the
+//! algorithm.
 //!
-//! Source: Zender 2016 (BitGroom); Kouznetsov 2021 and Delaunay 2019 (rounding the bits that are not kept); values
-//! that netCDF-C 4.10.1 stores (`tests/quantize.txt`).
+//! Source: Zender 2016 (BitGroom); Kouznetsov 2021 and Delaunay 2019 (BitRound); values stored by netCDF-C
+//! 4.10.1 (`tests/quantize.txt`).
 
 use std::sync::Arc;
 
 use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
 use nczarr_model::{Att, ErrorKind, NcType, Quantize, Result, Scalar, Slab, Values, convert};
 
-/// How far a way of rounding goes, given its number of digits or bits.
-pub type Way = fn(u32) -> Quantize;
+/// Builds a quantization from its number of digits or bits.
+pub type QuantizeMode = fn(u32) -> Quantize;
 
-/// The attributes that tell how values were rounded.
-pub const ATTRIBUTES: [(&str, Way); 3] = [
+/// The attributes that record the quantization.
+pub const ATTRIBUTES: [(&str, QuantizeMode); 3] = [
     ("_QuantizeBitGroomNumberOfSignificantDigits", Quantize::BitGroom),
     ("_QuantizeGranularBitRoundNumberOfSignificantDigits", Quantize::GranularBitRound),
     ("_QuantizeBitRoundNumberOfSignificantBits", Quantize::BitRound),
 ];
 
-/// The attribute of a way of rounding.
+/// Returns the attribute of a quantization.
 pub fn attribute(quantize: Quantize) -> (&'static str, Values) {
     let (index, kept) = match quantize {
         Quantize::BitGroom(kept) => (0, kept),
@@ -32,7 +32,7 @@ pub fn attribute(quantize: Quantize) -> (&'static str, Values) {
     (ATTRIBUTES[index].0, Values::Int(vec![i32::try_from(kept).unwrap_or(i32::MAX)]))
 }
 
-/// How the values of a variable were rounded, as its attributes tell.
+/// Returns the quantization that a variable's attributes record.
 pub fn rounding(atts: &Att) -> Option<Quantize> {
     ATTRIBUTES.iter().find_map(|(name, kind)| match atts.get(*name)?.scalar(0)? {
         Scalar::Int(kept) => Some(kind(kept.try_into().ok()?)),
@@ -40,23 +40,23 @@ pub fn rounding(atts: &Att) -> Option<Quantize> {
     })
 }
 
-/// An array whose writes are rounded.
+/// An array that quantizes writes.
 #[derive(Debug)]
-pub struct Rounded {
+pub struct QuantizedArray {
     array: Arc<dyn VarData>,
     xtype: NcType,
     quantize: Quantize,
     fill: Option<Values>,
 }
 
-impl Rounded {
-    /// `xtype` is float or double.
+impl QuantizedArray {
+    /// Wraps an array. `xtype` is float or double.
     pub fn new(array: Arc<dyn VarData>, xtype: NcType, quantize: Quantize, fill: Option<Values>) -> Self {
         Self { array, xtype, quantize, fill }
     }
 }
 
-impl VarData for Rounded {
+impl VarData for QuantizedArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.array.get(slab, out)
     }
@@ -110,7 +110,7 @@ impl VarData for Rounded {
     }
 }
 
-/// Rounds floats or doubles in place.
+/// Quantizes floats or doubles in place.
 fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
     match values {
         Values::Float(values) => {
@@ -120,7 +120,7 @@ fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
             };
             for (i, value) in values.iter_mut().enumerate() {
                 if *value != 0.0 && value.is_finite() && Some(*value) != fill {
-                    // No bit is carried beyond the exponent of a finite value.
+                    // A carry never exceeds the exponent of a finite value.
                     *value = f32::from_bits(bits((*value).into(), value.to_bits().into(), 23, i, quantize) as u32);
                 }
             }
@@ -140,13 +140,13 @@ fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
     }
 }
 
-/// The bit pattern of a rounded value with a mantissa of `mantissa` bits.
+/// Returns the bit pattern of a quantized value with a mantissa of `mantissa` bits.
 fn bits(value: f64, pattern: u64, mantissa: u32, index: usize, quantize: Quantize) -> u64 {
     match quantize {
         Quantize::BitGroom(digits) => {
             let kept = (f64::from(digits) * BITS_PER_DIGIT).ceil() as u32 + 1;
             let low = (1u64 << mantissa.saturating_sub(kept)) - 1;
-            // Shaved and set in turn, so that the mean stays.
+            // Alternately cleared and set, so that the mean is kept.
             if index.is_multiple_of(2) { pattern & !low } else { pattern | low }
         }
         Quantize::GranularBitRound(digits) => {
@@ -160,9 +160,9 @@ fn bits(value: f64, pattern: u64, mantissa: u32, index: usize, quantize: Quantiz
 const BITS_PER_DIGIT: f64 = std::f64::consts::LN_10 / std::f64::consts::LN_2;
 const DIGITS_PER_BIT: f64 = std::f64::consts::LN_2 / std::f64::consts::LN_10;
 
-/// How many bits of its mantissa a value needs for so many digits; less than none where it is nearly a power of ten.
+/// Returns the mantissa bits that a value needs for `digits` digits; negative near a power of ten.
 ///
-/// The order of operations is that of netCDF-C: another one ends at another bit now and then.
+/// The order of operations is that of netCDF-C; another order gives other bits in rare cases.
 fn granular(value: f64, digits: u32) -> i64 {
     let (fraction, exponent) = split(value);
     let log = fraction.log10();
@@ -172,12 +172,12 @@ fn granular(value: f64, digits: u32) -> i64 {
     (magnitude - unit).abs() as i64 - 1
 }
 
-/// The fraction, from 0.5 to 1, and the power of two of the magnitude of a finite value that is not zero.
+/// Returns the fraction, from 0.5 to 1, and the power of two of a finite value other than zero.
 fn split(value: f64) -> (f64, f64) {
     const HIDDEN: u64 = 1 << 52;
     let bits = value.abs().to_bits();
     let (bits, exponent) = match bits >> 52 {
-        // Subnormal: made normal by a power of two.
+        // Subnormal: scaled to a normal number.
         0 => ((value.abs() * HIDDEN as f64).to_bits(), -52.0),
         _ => (bits, 0.0),
     };

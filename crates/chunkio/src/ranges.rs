@@ -1,6 +1,6 @@
-//! Which bytes of an unfiltered chunk a part needs: partial reads that read less.
+//! Determines the byte ranges of a part in an unfiltered chunk, for partial reads.
 //!
-//! Near pieces are read as one, since a request costs more than a few bytes in between.
+//! Near ranges are joined, since a request costs more than a few extra bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use nczarr_dispatch::{ByteRange, DimVec, Ranges};
 
 use crate::odometer::Odometer;
-use crate::project::{Dim, Part};
+use crate::project::{ChunkPart, StridedRun};
 
-/// Pieces of one chunk beyond this are not worth the requests.
+/// The maximum number of ranges per chunk that justify a partial read.
 const MOST: usize = 1024;
 
-/// Bytes between two pieces that are rather read than asked for twice. In shards, that is also rather than copied once
-/// more: there a chunk's pieces are not read one by one.
+/// The gap between two ranges, in bytes, that is read rather than split into two requests. In shards, ranges
+/// of a chunk are not read one by one, so this avoids a copy.
 pub(crate) const fn worth_reading(remote: bool, in_shards: bool) -> usize {
     match (remote, in_shards) {
         (true, _) => 512 << 10,
@@ -23,24 +23,24 @@ pub(crate) const fn worth_reading(remote: bool, in_shards: bool) -> usize {
     }
 }
 
-/// Decoded bytes between two pieces that are rather decoded than left out.
+/// The gap between two ranges, in decoded bytes, that is decoded rather than skipped.
 pub(crate) const fn worth_decoding() -> usize {
     1 << 10
 }
 
-/// The pieces of a chunk that hold a part.
-pub(crate) struct Pieces {
+/// The ranges of a chunk that contain a part.
+pub(crate) struct PartRanges {
     pub(crate) ranges: Ranges,
-    /// How many bytes they are together.
+    /// Their total length.
     pub(crate) bytes: usize,
-    /// The part, its place in the chunk being that in the pieces laid one after another.
-    pub(crate) part: Part,
+    /// The part, relative to the concatenated ranges.
+    pub(crate) part: ChunkPart,
 }
 
-impl Pieces {
-    /// Where the pieces are, one by one.
+impl PartRanges {
+    /// Returns the ranges one by one.
     pub(crate) fn wanted(&self) -> Vec<Range<usize>> {
-        // Every piece lies inside a chunk, whose bytes can be counted.
+        // Every range is inside a chunk, so its numbers fit.
         let range = |start: u64, len: Option<u64>| start as usize..start as usize + len.unwrap_or(0) as usize;
         match &self.ranges {
             Ranges::One(one) => vec![range(one.offset, one.len)],
@@ -53,23 +53,24 @@ impl Pieces {
     }
 }
 
-/// The one piece for a part that is contiguous in its chunk and in memory; the same as [`pieces`] finds, sooner.
-pub(crate) fn straight(part: &Part, item: usize, elems: usize) -> Option<(ByteRange, usize)> {
+/// Returns the range of a part that is contiguous in chunk and memory: a fast path of [`part_ranges`].
+pub(crate) fn single_range(part: &ChunkPart, item: usize, elems: usize) -> Option<(ByteRange, usize)> {
     let bytes = part.elems * item;
     let range = ByteRange::new((part.chunk_start * item) as u64, bytes as u64);
     (part.is_contiguous() && bytes <= elems * item / 2).then_some((range, bytes))
 }
 
-/// The pieces for a part of a chunk of `elems` elements of `item` bytes; `None` if reading all of the chunk is better.
-pub(crate) fn pieces(part: &Part, item: usize, elems: usize, gap: usize) -> Option<Pieces> {
-    // Innermost in the chunk first, which is the other way round in a chunk of F order.
+/// Returns the ranges of a part in a chunk of `elems` elements of `item` bytes; `None` if reading the whole
+/// chunk is better.
+pub(crate) fn part_ranges(part: &ChunkPart, item: usize, elems: usize, gap: usize) -> Option<PartRanges> {
+    // Innermost in the chunk first; this is the reverse order in a chunk of F order.
     let mut order: DimVec<usize> = (0..part.dims.len()).collect();
     order.sort_by_key(|&dim| part.dims[dim].chunk);
 
     let mut compact = part.clone();
     compact.chunk_start = 0;
     let (mut span, mut count) = (1, 1);
-    let mut apart: Vec<Dim> = Vec::new();
+    let mut apart: Vec<StridedRun> = Vec::new();
     for &at in order.iter() {
         let dim = part.dims[at];
         if apart.is_empty() && (dim.chunk.saturating_sub(span)).checked_mul(item)? < gap {
@@ -93,7 +94,7 @@ pub(crate) fn pieces(part: &Part, item: usize, elems: usize, gap: usize) -> Opti
             Ranges::List(Odometer::new(dims, part.chunk_start, 0).map(|(start, _)| range(start)).collect::<Arc<_>>())
         }
     };
-    Some(Pieces { ranges, bytes, part: compact })
+    Some(PartRanges { ranges, bytes, part: compact })
 }
 
 #[cfg(test)]
@@ -102,12 +103,12 @@ mod tests {
 
     use super::*;
 
-    fn part(start: usize, dims: &[(usize, usize)]) -> Part {
-        let mut part = Part { chunk_start: start, elems: 1, ..Part::default() };
+    fn part(start: usize, dims: &[(usize, usize)]) -> ChunkPart {
+        let mut part = ChunkPart { chunk_start: start, elems: 1, ..ChunkPart::default() };
         for &(n, chunk) in dims {
             let mem = part.elems;
             part.elems *= n;
-            part.dims.push(Dim { n, chunk, mem });
+            part.dims.push(StridedRun { n, chunk, mem });
         }
         part
     }
@@ -129,23 +130,23 @@ mod tests {
             }
             let part = part(start, &list);
             let elems = part.extent().0 * 3;
-            let joined = Part::whole(part.elems);
-            for part in [&part, &joined, &Part { chunk_start: start, elems: 1, ..Part::whole(1) }] {
+            let joined = ChunkPart::whole(part.elems);
+            for part in [&part, &joined, &ChunkPart { chunk_start: start, elems: 1, ..ChunkPart::whole(1) }] {
                 for elems in [elems, part.elems * 2, part.elems] {
-                    if let Some((range, bytes)) = straight(part, 2, elems) {
-                        let found = pieces(part, 2, elems, gap).unwrap();
+                    if let Some((range, bytes)) = single_range(part, 2, elems) {
+                        let found = part_ranges(part, 2, elems, gap).unwrap();
                         let start = range.offset as usize;
                         prop_assert_eq!(found.wanted(), vec![start..start + bytes]);
                         prop_assert_eq!((found.bytes, found.part.is_contiguous()), (bytes, true));
                     }
                 }
             }
-            prop_assert!(straight(&joined, 2, elems).is_some());
+            prop_assert!(single_range(&joined, 2, elems).is_some());
             let object: Vec<u8> = (0..elems * 2).map(|i| (i * 31 % 251) as u8).collect();
-            let Some(pieces) = pieces(&part, 2, elems, gap) else { return Ok(()) };
+            let Some(pieces) = part_ranges(&part, 2, elems, gap) else { return Ok(()) };
             let bytes: Vec<u8> = pieces.wanted().into_iter().flat_map(|range| object[range].to_vec()).collect();
             prop_assert_eq!(bytes.len(), pieces.bytes);
-            let fetch = |from: &[u8], part: &Part| {
+            let fetch = |from: &[u8], part: &ChunkPart| {
                 let mut out = vec![[0; 2]; part.elems];
                 Odometer::each(&part.dims, part.chunk_start, 0, |at, mem| {
                     out[mem].copy_from_slice(&from[at * 2..at * 2 + 2]);
@@ -160,10 +161,10 @@ mod tests {
     fn near_rows_are_one_piece_and_far_ones_are_many() {
         // 32³ of a 64³ chunk of 4 bytes: rows are 256 bytes apart, planes 16 KiB.
         let part = part(0, &[(32, 1), (32, 64), (32, 4096)]);
-        let found = pieces(&part, 4, 64 * 64 * 64, worth_reading(false, false)).unwrap();
+        let found = part_ranges(&part, 4, 64 * 64 * 64, worth_reading(false, false)).unwrap();
         assert!(matches!(found.ranges, Ranges::Strided { step: 16384, count: 32, .. }));
         assert_eq!(found.bytes, 32 * (31 * 256 + 128));
-        assert!(pieces(&part, 4, 64 * 64 * 64, worth_reading(true, false)).is_some());
-        assert!(pieces(&part, 4, 64 * 64 * 33, worth_reading(true, false)).is_none(), "more than half");
+        assert!(part_ranges(&part, 4, 64 * 64 * 64, worth_reading(true, false)).is_some());
+        assert!(part_ranges(&part, 4, 64 * 64 * 33, worth_reading(true, false)).is_none(), "more than half");
     }
 }

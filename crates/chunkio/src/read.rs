@@ -1,14 +1,14 @@
-//! Reading numbers: chunks to the caller's memory.
+//! Reads numbers from chunks into the caller's memory.
 //!
-//! Hits in the cache are copied on the calling thread; the rest is one batch that the map drives. Each chunk
-//! takes the shortest way there is: read or decoded straight into the result; or decoded into scratch and
-//! scattered by one kernel; only a chunk used in part, and likely to be used again, is kept.
+//! Cached chunks are copied on the calling thread; the others form one batch for the map. Each chunk takes
+//! the shortest path: read or decoded into the result, or decoded into a scratch buffer and scattered by one
+//! kernel. A chunk is cached only if it is used in part and probably read again.
 
-mod course;
-mod front;
-mod pour;
-mod straight;
-mod units;
+mod decode_units;
+mod piece_iter;
+mod prefault;
+mod single_range;
+mod streaming;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,141 +18,140 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 
-use crate::cache::Cache;
+use crate::cache::ChunkCache;
+use crate::engine::{ArrayEngine, ElementKind};
+use crate::fixed_size::FixedSize;
 use crate::grid::ChunkIndex;
-use crate::keeper::{Form, Keeper};
 use crate::kernel::{self, Convert};
-use crate::memory::{Block, with_scratch};
-use crate::numbers::Numbers;
-use crate::outcome::Outcome;
-use crate::project::{Cover, Part, Projection};
-use crate::ranges::{self, Pieces};
-use crate::scatter::{Board, Slot, scatter};
+use crate::memory::{ChunkBuffer, with_scratch};
+use crate::outcome::TransferOutcome;
+use crate::output::{DisjointOutput, OutputPart, scatter};
+use crate::project::{ChunkPart, Coverage, Projection};
+use crate::ranges::{self, PartRanges};
 use crate::threads;
-use front::Front;
-use pour::Pour;
-use straight::Straight;
+use prefault::Prefault;
+use single_range::SingleRangeRead;
+use streaming::StreamingRead;
 
-pub(crate) use straight::pick;
+pub(crate) use single_range::get_stored_element;
 
-/// Results smaller than this are stored through the caches: whoever asked will read them next.
+/// Smaller results are stored through the caches: the caller reads them next.
 const STREAM: usize = 16 << 20;
 
-/// Dimensions of an array of which elements are looked for the shortest way.
+/// The maximum rank for the fast path of single elements.
 const PEEKED: usize = 8;
 
-/// One read.
-struct Get<'a> {
-    keeper: &'a Keeper<Numbers>,
+/// A read of one slab.
+struct ChunkRead<'a> {
+    engine: &'a ArrayEngine<FixedSize>,
     projection: &'a Projection,
-    board: &'a Board<'a>,
+    output: &'a DisjointOutput<'a>,
     convert: Option<Convert>,
     /// An unwritten element of the memory type, if that is another, and whether it is out of its range.
     fill: [u8; 8],
     fill_out_of_range: bool,
     mem_item: usize,
-    /// Bytes of the result.
+    /// The size of the result in bytes.
     total: usize,
     caps: MapCaps,
-    /// Whether chunks used in part are kept.
+    /// Whether partially used chunks are cached.
     keep: bool,
-    /// Whether it was asked already, and the one chunk is to be kept.
+    /// Whether the single chunk was found to be worth caching.
     wanted: bool,
-    /// When the read began.
+    /// The time of the start of the read.
     since: u64,
-    /// Something came.
+    /// Whether a chunk arrived.
     came: &'a AtomicBool,
-    /// The result's pages, where several threads would ask for the same ones.
-    front: Option<&'a Front>,
-    outcome: Outcome<'a>,
+    /// Populates the result's pages, if several threads would fault on the same ones.
+    front: Option<&'a Prefault>,
+    outcome: TransferOutcome<'a>,
 }
 
-/// Copies a slab that lies in one chunk the cache holds, without conversion: the shortest way for the most frequent
-/// access. `false`: it is not such a slab, and nothing happened.
-pub(crate) fn hit(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> bool {
-    let form = &keeper.form;
-    if keeper.cache.is_empty()
+/// Copies a slab inside one cached chunk, without conversion: a fast path for the most frequent access.
+/// `false`: not applicable, nothing happened.
+pub(crate) fn copy_cached(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> bool {
+    let form = &engine.form;
+    if engine.cache.is_empty()
         || ty != form.ty
-        || slab.rank() != keeper.grid.rank()
-        || keeper.options.progress.is_some()
+        || slab.rank() != engine.grid.rank()
+        || engine.options.progress.is_some()
     {
         return false;
     }
-    let mut part = Part::default();
-    if !part.single(&keeper.grid, slab) || part.elems * form.item() != out.capacity() {
+    let mut part = ChunkPart::default();
+    if !part.single(&engine.grid, slab) || part.elems * form.item() != out.capacity() {
         return false;
     }
-    let copied = keeper.cache.look(&part.index, |entry| {
-        let known = entry.knows(&part);
+    let copied = engine.cache.with_chunk(&part.index, |entry| {
+        let known = entry.has_part(&part);
         if known {
-            kernel::load_part(&entry.data, &form.kept(), &part, out);
+            kernel::load_part(&entry.data, &form.memory_layout(), &part, out);
         }
         known
     });
     copied == Some(true)
 }
 
-/// Copies one element that lies in a chunk the cache holds, without conversion. `false`: it is not such an element, or
-/// too much would have to be asked to know, and nothing happened.
-pub(crate) fn peek(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-    let item = keeper.form.item();
-    let cache = &keeper.cache;
-    if cache.is_empty() || ty != keeper.form.ty || out.len() != item || keeper.options.progress.is_some() {
+/// Copies one element of a cached chunk, without conversion. `false`: not applicable, nothing happened.
+pub(crate) fn get_cached_element(engine: &ArrayEngine<FixedSize>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    let item = engine.form.item();
+    let cache = &engine.cache;
+    if cache.is_empty() || ty != engine.form.ty || out.len() != item || engine.options.progress.is_some() {
         return false;
     }
     let mut index = [0; PEEKED];
-    let Some(place) = keeper.grid.element(at, &mut index) else { return false };
-    // Inside a chunk, whose bytes can be counted.
+    let Some(place) = engine.grid.element(at, &mut index) else { return false };
+    // Inside a chunk, so the product fits.
     cache.copy(&index[..at.len()], place * item, out)
 }
 
-/// Reads a slab that was checked and is not empty.
-pub(crate) fn get(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
-    let convert = Convert::reading(keeper.form.ty, ty)?;
-    let wanted = match convert.is_none().then(|| straight::read(keeper, slab, out)) {
-        Some(Straight::Done(result)) => return result,
-        Some(Straight::Other { keep }) => keep,
+/// Reads a checked, non-empty slab.
+pub(crate) fn get(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
+    let convert = Convert::reading(engine.form.ty, ty)?;
+    let wanted = match convert.is_none().then(|| single_range::read(engine, slab, out)) {
+        Some(SingleRangeRead::Done(result)) => return result,
+        Some(SingleRangeRead::Other { keep }) => keep,
         None => false,
     };
-    run(keeper, slab, convert, wanted, out)
+    run(engine, slab, convert, wanted, out)
 }
 
-/// As [`get`], with elements converted in a way of the caller's.
+/// As [`get`], with the caller's conversion.
 pub(crate) fn get_with(
-    keeper: &Keeper<Numbers>,
+    engine: &ArrayEngine<FixedSize>,
     slab: &Slab<'_>,
     convert: Option<Convert>,
     out: &mut OutBuf<'_>,
 ) -> Result<()> {
-    run(keeper, slab, convert, false, out)
+    run(engine, slab, convert, false, out)
 }
 
-/// `wanted`: it was asked already, and the chunk is to be kept.
+/// `wanted`: the chunk was found to be worth caching.
 fn run(
-    keeper: &Keeper<Numbers>,
+    engine: &ArrayEngine<FixedSize>,
     slab: &Slab<'_>,
     convert: Option<Convert>,
     wanted: bool,
     out: &mut OutBuf<'_>,
 ) -> Result<()> {
-    let form = &keeper.form;
+    let form = &engine.form;
     let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
-    let projection = keeper.project(slab, &keeper.grid.shape())?;
+    let projection = engine.project(slab, &engine.grid.shape())?;
     let stream = out.capacity() >= STREAM;
     let (fill, fill_out_of_range) = convert_fill(form, convert.as_ref());
     let total = out.capacity();
-    let map = keeper.map();
+    let map = engine.map();
     let came = &AtomicBool::new(false);
     let ahead = stream && map.caps().remote;
     let front = match map.caps().remote {
-        true => ahead.then(|| Front::of_any(out)),
-        false => Front::of(out),
+        true => ahead.then(|| Prefault::of_any(out)),
+        false => Prefault::of(out),
     };
-    let work = |board: &Board<'_>| {
-        let get = Get {
-            keeper,
+    let work = |board: &DisjointOutput<'_>| {
+        let get = ChunkRead {
+            engine,
             projection: &projection,
-            board,
+            output: board,
             convert,
             fill,
             fill_out_of_range,
@@ -161,31 +160,31 @@ fn run(
             caps: map.caps(),
             keep: false,
             wanted,
-            since: keeper.cache.now(),
+            since: engine.cache.now(),
             came,
             front: front.as_ref(),
-            outcome: Outcome::new(&keeper.options, total),
+            outcome: TransferOutcome::new(&engine.options, total),
         };
         get.run()
     };
     let run = || scatter(out, &projection, mem_item, stream, work);
     let outcome = match front.as_ref().filter(|_| ahead) {
         None => run(),
-        Some(front) => front.ahead(threads::most(&keeper.options), came, run),
+        Some(front) => front.ahead(threads::most(&engine.options), came, run),
     };
     outcome.and_then(|outcome| outcome)
 }
 
 /// An unwritten element of the memory type, if that is another, and whether it is out of its range.
-fn convert_fill(form: &Numbers, convert: Option<&Convert>) -> ([u8; 8], bool) {
+fn convert_fill(form: &FixedSize, convert: Option<&Convert>) -> ([u8; 8], bool) {
     if let Some(convert) = convert {
         return convert.element(&form.fill);
     }
     ([0; 8], false)
 }
 
-impl Get<'_> {
-    /// The inner result is that of a transfer that went through: a range error leaves the memory filled.
+impl ChunkRead<'_> {
+    /// The inner result is that of a complete transfer: a range error leaves the memory filled.
     fn run(mut self) -> Result<Result<()>> {
         let misses = self.copy_hits()?;
         let (chunks, bytes) = match &misses {
@@ -193,32 +192,32 @@ impl Get<'_> {
             Some((list, elems)) => (list.len(), elems * self.mem_item),
         };
         if chunks > 0 {
-            let keeper = self.keeper;
-            let decoded = chunks.saturating_mul(keeper.form.bytes());
-            self.keep = keeper.may_keep(chunks);
+            let engine = self.engine;
+            let decoded = chunks.saturating_mul(engine.form.bytes());
+            self.keep = engine.may_keep(chunks);
             let list = misses.as_ref().map(|(list, _)| &**list);
-            // What must be decoded, or at least copied.
-            let work = if keeper.form.plan.is_plain() { bytes } else { decoded };
-            let threads = threads::worth(&keeper.options, chunks, work);
+            // The bytes to decode or copy.
+            let work = if engine.form.plan.is_plain() { bytes } else { decoded };
+            let threads = threads::worth(&engine.options, chunks, work);
             let only = (chunks == 1).then(|| {
                 let number = list.map_or(0, |list| list[0]);
                 (number, self.projection.get(number))
             });
-            let job = Batch { get: &self, list, only, chunks, threads, next: AtomicUsize::new(0) };
-            keeper.map().read_batch(&job);
+            let job = ChunkReadJob { get: &self, list, only, chunks, threads, next: AtomicUsize::new(0) };
+            engine.map().read_batch(&job);
             self.outcome.failure()?;
         }
-        Ok(self.outcome.finish(&self.keeper.name))
+        Ok(self.outcome.finish(&self.engine.name))
     }
 
-    /// Copies what is in the cache. The numbers of the other chunks and how many elements they have; `None`: all of them.
+    /// Copies cached chunks. Returns the numbers of the other chunks, and their elements; `None`: all chunks.
     fn copy_hits(&self) -> Result<Option<(Vec<usize>, usize)>> {
-        let cache: &Cache<Block> = &self.keeper.cache;
+        let cache: &ChunkCache<ChunkBuffer> = &self.engine.cache;
         if cache.is_empty() {
             return Ok(None);
         }
         let (mut misses, mut elems) = (Vec::new(), 0);
-        let mut part = Part::default();
+        let mut part = ChunkPart::default();
         for number in 0..self.projection.total {
             self.projection.part(number, &mut part);
             if !self.hit(number, &part)? {
@@ -232,58 +231,58 @@ impl Get<'_> {
         Ok(Some((misses, elems)))
     }
 
-    fn hit(&self, number: usize, part: &Part) -> Result<bool> {
-        let keeper = self.keeper;
+    fn hit(&self, number: usize, part: &ChunkPart) -> Result<bool> {
+        let engine = self.engine;
         loop {
-            let found: Option<Result<Option<bool>>> = keeper.cache.look(&part.index, |entry| {
-                let slot = if entry.knows(part) { Some(self.board.slot(number)?) } else { None };
+            let found: Option<Result<Option<bool>>> = engine.cache.with_chunk(&part.index, |entry| {
+                let slot = if entry.has_part(part) { Some(self.output.claim_part(number)?) } else { None };
                 Ok(slot.map(|slot| self.load(slot, &entry.data, part)))
             });
             match found.transpose()? {
                 None => return Ok(false),
                 Some(Some(out_of_range)) => {
-                    // Not before the entry is free again: an observer may do what it likes.
+                    // Only after the chunk is unlocked: the observer runs arbitrary code.
                     self.moved(part, out_of_range);
                     return Ok(true);
                 }
-                Some(None) => keeper.fill_holes(&part.index)?,
+                Some(None) => engine.fill_holes(&part.index)?,
             }
         }
     }
 
-    fn load(&self, slot: Slot<'_>, data: &Block, part: &Part) -> bool {
-        slot.load(data, &self.keeper.form.kept(), part, self.convert.as_ref())
+    fn load(&self, slot: OutputPart<'_>, data: &ChunkBuffer, part: &ChunkPart) -> bool {
+        slot.load(data, &self.engine.form.memory_layout(), part, self.convert.as_ref())
     }
 
-    fn moved(&self, part: &Part, out_of_range: bool) {
+    fn moved(&self, part: &ChunkPart, out_of_range: bool) {
         self.outcome.range(out_of_range);
         self.outcome.advance(part.elems * self.mem_item);
     }
 
-    /// Whether the part's bytes in storage are its bytes in memory, one after another.
-    fn is_direct(&self, part: &Part) -> bool {
-        self.convert.is_none() && part.is_contiguous() && self.keeper.form.plan.is_plain()
+    /// Whether the part's stored bytes equal its adjacent bytes in memory.
+    fn is_direct(&self, part: &ChunkPart) -> bool {
+        self.convert.is_none() && part.is_contiguous() && self.engine.form.plan.is_plain()
     }
 
-    /// The bytes a part needs, if that is less than the chunk.
-    fn pieces(&self, part: &Part, gap: usize) -> Option<Pieces> {
-        let form = &self.keeper.form;
-        ranges::pieces(part, form.item(), form.elems, gap)
+    /// Returns the ranges of a part, if they are less than the chunk.
+    fn pieces(&self, part: &ChunkPart, gap: usize) -> Option<PartRanges> {
+        let form = &self.engine.form;
+        ranges::part_ranges(part, form.item(), form.elems, gap)
     }
 
-    /// Bytes between two pieces that are rather read than asked for twice.
+    /// Returns the gap between two ranges that is read rather than split.
     fn gap(&self) -> usize {
-        ranges::worth_reading(self.caps.remote, self.keeper.shards.is_some())
+        ranges::worth_reading(self.caps.remote, self.engine.shards.is_some())
     }
 
-    /// The pieces to ask storage for in place of a chunk that need not be kept: which, how many bytes, and whether these
-    /// are those of the result.
-    fn requests(&self, part: &Part) -> Option<(Ranges, usize, bool)> {
-        let form = &self.keeper.form;
-        if part.cover != Cover::Some || !form.plan.has_ranges() || !self.caps.range_read {
+    /// Returns the ranges to read instead of a whole chunk that is not cached: the ranges, their total
+    /// length, and whether they equal the bytes of the result.
+    fn requests(&self, part: &ChunkPart) -> Option<(Ranges, usize, bool)> {
+        let form = &self.engine.form;
+        if part.cover != Coverage::Some || !form.plan.has_ranges() || !self.caps.range_read {
             return None;
         }
-        let requests = match ranges::straight(part, form.item(), form.elems) {
+        let requests = match ranges::single_range(part, form.item(), form.elems) {
             Some((range, bytes)) => (Ranges::One(range), bytes, self.is_direct(part)),
             None => {
                 let pieces = self.pieces(part, self.gap())?;
@@ -291,45 +290,45 @@ impl Get<'_> {
                 (pieces.ranges, pieces.bytes, direct)
             }
         };
-        (!self.keep || !(self.wanted || self.keeper.wants(part))).then_some(requests)
+        (!self.keep || !(self.wanted || self.engine.wants(part))).then_some(requests)
     }
 
-    fn ticket(&self, number: usize, part: &Part) -> ReadTicket<'_> {
-        let plan = &self.keeper.form.plan;
-        let bytes = self.keeper.form.bytes();
+    fn ticket(&self, number: usize, part: &ChunkPart) -> ReadTicket<'_> {
+        let plan = &self.engine.form.plan;
+        let bytes = self.engine.form.bytes();
         let ticket =
             |ranges, hint, limit, into| ReadTicket { index: number, ranges, hint, limit, versioned: false, into };
         if let Some((ranges, bytes, direct)) = self.requests(part) {
-            let into = if direct { self.board.lend(number, part) } else { None };
+            let into = if direct { self.output.lend(number, part) } else { None };
             return ticket(ranges, bytes, bytes, into);
         }
-        let direct = part.cover == Cover::All && self.is_direct(part);
-        let into = if direct { self.board.lend(number, part) } else { None };
+        let direct = part.cover == Coverage::All && self.is_direct(part);
+        let into = if direct { self.output.lend(number, part) } else { None };
         let hint = if plan.has_filters() { bytes / 2 } else { bytes };
         ticket(Ranges::All, hint, plan.limit, into)
     }
 
-    /// Takes one chunk from the map to its place.
+    /// Places one chunk from the map in the result.
     fn take(
         &self,
         mut ticket: ReadTicket<'_>,
-        part: &Part,
+        part: &ChunkPart,
         found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>,
     ) -> Result<()> {
         let number = ticket.index;
         let found = found?;
-        if ticket.into.is_none() && matches!(found, Some((ReadOutcome::InPlace, _))) && self.pours(&ticket, part) {
-            // It came piece by piece; what did not come is missed in the end.
+        if ticket.into.is_none() && matches!(found, Some((ReadOutcome::InPlace, _))) && self.streams(&ticket, part) {
+            // It was streamed; a missing rest is detected at the end.
             return Ok(());
         }
         let (slot, lent) = match ticket.into.take() {
-            None => (self.board.slot(number)?, None),
+            None => (self.output.claim_part(number)?, None),
             Some(lent) => {
                 let filled = lent.filled().len();
-                (self.board.take_back(number, part, lent)?, Some(filled))
+                (self.output.take_back(number, part, lent)?, Some(filled))
             }
         };
-        let wrong = |found| Err(self.keeper.form.plan.wrong_size(found));
+        let wrong = |found| Err(self.engine.form.plan.wrong_size(found));
         match (found, lent) {
             (None, _) => self.missing(slot, part),
             (Some((ReadOutcome::InPlace, _)), Some(filled)) if filled == part.elems * self.mem_item => {
@@ -345,25 +344,25 @@ impl Get<'_> {
         }
     }
 
-    /// Whether a chunk is taken piece by piece: a large one that nothing has to be undone of, and that is not kept.
-    fn pours(&self, ticket: &ReadTicket<'_>, part: &Part) -> bool {
-        let form = &self.keeper.form;
-        let kept = self.keep && part.cover == Cover::Some;
+    /// Whether a chunk is streamed: a large, unfiltered one that is not cached.
+    fn streams(&self, ticket: &ReadTicket<'_>, part: &ChunkPart) -> bool {
+        let form = &self.engine.form;
+        let kept = self.keep && part.cover == Coverage::Some;
         let all = matches!(ticket.ranges, Ranges::All) && ticket.into.is_none();
-        all && !kept && form.plan.has_ranges() && form.bytes() >= pour::LARGE
+        all && !kept && form.plan.has_ranges() && form.bytes() >= streaming::LARGE
     }
 
-    fn missing(&self, slot: Slot<'_>, part: &Part) -> Result<()> {
-        let keeper = self.keeper;
-        keeper.missing(&part.index)?;
-        let own = &keeper.form.fill;
+    fn missing(&self, slot: OutputPart<'_>, part: &ChunkPart) -> Result<()> {
+        let engine = self.engine;
+        engine.missing(&part.index)?;
+        let own = &engine.form.fill;
         slot.fill(if self.convert.is_some() { &self.fill[..self.mem_item] } else { own }, part);
         self.moved(part, self.fill_out_of_range);
         Ok(())
     }
 
-    fn place_pieces(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
-        let form = &self.keeper.form;
+    fn place_pieces(&self, slot: OutputPart<'_>, stored: &[u8], part: &ChunkPart) -> Result<()> {
+        let form = &self.engine.form;
         let pieces = self.pieces(part, self.gap());
         let Some(pieces) = pieces.filter(|pieces| pieces.bytes == stored.len()) else {
             return Err(form.plan.wrong_size(stored.len()).at("a range of the chunk"));
@@ -373,10 +372,15 @@ impl Get<'_> {
         Ok(())
     }
 
-    /// Decodes no more than the part needs, where the filter can do that. The slot comes back if it cannot.
-    fn place_decoded<'s>(&self, slot: Slot<'s>, stored: &[u8], part: &Part) -> Result<Option<Slot<'s>>> {
-        let form = &self.keeper.form;
-        let Some(filter) = form.plan.range_filter().filter(|_| part.cover == Cover::Some) else {
+    /// Decodes only the needed ranges, if the filter supports that; otherwise returns the slot.
+    fn place_decoded<'s>(
+        &self,
+        slot: OutputPart<'s>,
+        stored: &[u8],
+        part: &ChunkPart,
+    ) -> Result<Option<OutputPart<'s>>> {
+        let form = &self.engine.form;
+        let Some(filter) = form.plan.range_filter().filter(|_| part.cover == Coverage::Some) else {
             return Ok(Some(slot));
         };
         let Some(pieces) = self.pieces(part, ranges::worth_decoding()) else { return Ok(Some(slot)) };
@@ -395,7 +399,8 @@ impl Get<'_> {
             }
             if bytes.len() != pieces.bytes {
                 let (expected, found) = (pieces.bytes, bytes.len());
-                return Err(ErrorKind::Filter.context(format!("{expected} bytes of ranges expected, {found} found")));
+                return Err(ErrorKind::Filter
+                    .context(format!("wrong size of the decoded ranges (expected {expected} bytes, found {found})")));
             }
             let range = slot.load(bytes, &form.plan.layout, &pieces.part, self.convert.as_ref());
             self.moved(part, range);
@@ -403,14 +408,14 @@ impl Get<'_> {
         })
     }
 
-    fn place(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
-        let (form, convert) = (&self.keeper.form, self.convert.as_ref());
+    fn place(&self, slot: OutputPart<'_>, stored: &[u8], part: &ChunkPart) -> Result<()> {
+        let (form, convert) = (&self.engine.form, self.convert.as_ref());
         let plan = &form.plan;
-        if self.keep && part.cover == Cover::Some {
+        if self.keep && part.cover == Coverage::Some {
             let data = Arc::new(form.decode(stored)?);
             let range = self.load(slot, &data, part);
             let cost = form.cost(&data);
-            self.keeper.cache.insert_read(&part.index, data, cost, self.since);
+            self.engine.cache.insert_read(&part.index, data, cost, self.since);
             self.moved(part, range);
             return Ok(());
         }
@@ -418,36 +423,36 @@ impl Get<'_> {
             Some(slot) => slot,
             None => return Ok(()),
         };
-        let range = if part.cover == Cover::All && part.is_contiguous() && convert.is_none() && plan.layout.is_native()
-        {
-            let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;
-            if filled != form.bytes() {
-                return Err(plan.wrong_size(filled));
-            }
-            false
-        } else {
-            let Some(slot) = self.place_units(slot, stored, part)? else { return Ok(()) };
-            with_scratch(|pair| Ok::<_, Error>(slot.load(plan.decode(stored, pair)?, &plan.layout, part, convert)))?
-        };
+        let range =
+            if part.cover == Coverage::All && part.is_contiguous() && convert.is_none() && plan.layout.is_native() {
+                let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;
+                if filled != form.bytes() {
+                    return Err(plan.wrong_size(filled));
+                }
+                false
+            } else {
+                let Some(slot) = self.place_units(slot, stored, part)? else { return Ok(()) };
+                with_scratch(|pair| Ok::<_, Error>(slot.load(plan.decode(stored, pair)?, &plan.layout, part, convert)))?
+            };
         self.moved(part, range);
         Ok(())
     }
 }
 
-impl Keeper<Numbers> {
-    /// Whether so many chunks, if they are used in part, may be kept.
+impl ArrayEngine<FixedSize> {
+    /// Whether this number of partially used chunks may be cached.
     fn may_keep(&self, chunks: usize) -> bool {
         chunks.saturating_mul(self.form.bytes()) <= self.cache.budget() / 2
     }
 
-    /// Whether all of the part's chunk should be read, and kept.
-    fn wants(&self, part: &Part) -> bool {
-        self.cache.wants(&part.index, self.grid.all_elems().saturating_mul(self.form.item()))
+    /// Whether the part's chunk should be read whole and cached.
+    fn wants(&self, part: &ChunkPart) -> bool {
+        self.cache.should_keep(&part.index, self.grid.all_elems().saturating_mul(self.form.item()))
     }
 }
 
-impl<F: Form> Keeper<F> {
-    /// What an absent chunk means: fill values, if there is no error.
+impl<F: ElementKind> ArrayEngine<F> {
+    /// Handles an absent chunk: fill values, unless absence is an error.
     pub(crate) fn missing(&self, index: &ChunkIndex) -> Result<()> {
         match self.options.missing_chunks {
             MissingChunks::Fill => {}
@@ -456,42 +461,42 @@ impl<F: Form> Keeper<F> {
                 tracing::warn!(variable = %self.name, %key, "chunk is missing, fill values are used");
             }
             MissingChunks::Error => {
-                return Err(ErrorKind::NoObject.context("the chunk is missing"));
+                return Err(ErrorKind::NoObject.context("the chunk is absent"));
             }
         }
         Ok(())
     }
 }
 
-/// The chunks of one read that are not in the cache.
-struct Batch<'a> {
-    get: &'a Get<'a>,
+/// The chunks of one read that are not cached.
+struct ChunkReadJob<'a> {
+    get: &'a ChunkRead<'a>,
     list: Option<&'a [usize]>,
-    /// The number and the part of a chunk that is the only one.
-    only: Option<(usize, Part)>,
+    /// Number and part of the chunk, if it is the only one.
+    only: Option<(usize, ChunkPart)>,
     chunks: usize,
     threads: usize,
     next: AtomicUsize,
 }
 
-impl Batch<'_> {
-    /// Does something with the part of a chunk.
-    fn with_part<R>(&self, number: usize, work: impl FnOnce(&Part) -> R) -> R {
+impl ChunkReadJob<'_> {
+    /// Runs `work` with the part of a chunk.
+    fn with_part<R>(&self, number: usize, work: impl FnOnce(&ChunkPart) -> R) -> R {
         match &self.only {
             Some((only, part)) if *only == number => work(part),
             _ => work(&self.get.projection.get(number)),
         }
     }
 
-    /// Sees that the pages are there which a part is about to be written to.
-    fn reach(&self, part: &Part) {
+    /// Populates the pages that a part writes to.
+    fn reach(&self, part: &ChunkPart) {
         if let Some(front) = self.get.front.filter(|_| self.threads > 1) {
             front.reach(part.extent().1.saturating_mul(self.get.mem_item), self.threads);
         }
     }
 }
 
-impl ReadJob for Batch<'_> {
+impl ReadJob for ChunkReadJob<'_> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -503,11 +508,11 @@ impl ReadJob for Batch<'_> {
         }
         let number = self.list.map_or(at, |list| list[at]);
         self.with_part(number, |part| {
-            // What is far away is asked for first.
+            // Remote chunks are requested first.
             if !self.get.caps.remote {
                 self.reach(part);
             }
-            self.get.keeper.locate(&part.index, key);
+            self.get.engine.locate(&part.index, key);
             Some(self.get.ticket(number, part))
         })
     }
@@ -522,7 +527,7 @@ impl ReadJob for Batch<'_> {
             return None;
         }
         self.with_part(ticket.index, |part| {
-            let pour = get.pours(ticket, part).then(|| Pour::new(get, ticket.index, part)).flatten()?;
+            let pour = get.streams(ticket, part).then(|| StreamingRead::new(get, ticket.index, part)).flatten()?;
             Some(Box::new(pour) as Box<dyn ObjectSink + 'j>)
         })
     }
@@ -538,7 +543,7 @@ impl ReadJob for Batch<'_> {
                 self.reach(part);
             }
             if let Err(error) = get.take(ticket, part, found) {
-                get.outcome.fail(get.keeper.blame(error, &part.index));
+                get.outcome.fail(get.engine.at_chunk(error, &part.index));
             }
         });
     }

@@ -1,4 +1,4 @@
-//! [`ArraySpec`]: all the engine is told of an array. It never sees metadata, URLs or a storage's name.
+//! [`ArraySpec`]: the description of an array. The engine never sees metadata, URLs or the name of a storage.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use nczarr_dispatch::{ElementCodec, Filter, Key, Options, ZMap};
 use nczarr_model::convert::Half;
 use nczarr_model::{NcType, TimeUnit, Values};
 
-/// How one element is stored.
+/// The stored form of an element.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Element {
+pub enum ElementLayout {
     /// A number, or one byte of text ([`NcType::Char`]).
     Number {
         /// Its type; numeric or char.
         ty: NcType,
-        /// Whether its most significant byte comes first.
+        /// Whether the most significant byte comes first.
         big_endian: bool,
     },
     /// Text in `width` bytes, padded with zeros; presented as a string.
@@ -31,68 +31,67 @@ pub enum Element {
         /// Whether each code point's most significant byte comes first.
         big_endian: bool,
     },
-    /// Instants or spans of time, counted in 64 bits; presented as strings.
+    /// Times or durations, counted in 64 bits; presented as strings.
     Time {
-        /// What is counted.
+        /// The unit of the count.
         unit: TimeUnit,
         /// Whether the most significant byte comes first.
         big_endian: bool,
     },
-    /// Elements of several parts, each stored in its own way, one after another without gaps.
+    /// Elements of several adjacent pieces, each with its own stored form.
     ///
-    /// As [`NcType::Float`] of one half float they are numbers like others; as a user-defined type they are what their
-    /// pieces are in memory, one after another.
+    /// With type [`NcType::Float`] and one half float they are numbers. With a user-defined type they are the
+    /// concatenated pieces in memory.
     Packed {
         /// The type presented: `Float`, or a user-defined type of fixed size.
         ty: NcType,
-        /// Their parts; together an element of the type.
-        pieces: Vec<Piece>,
+        /// The pieces, which together form an element.
+        pieces: Vec<ElementPiece>,
     },
-    /// Elements of variable length, made bytes by a codec; presented as strings.
+    /// Elements of variable length, encoded by a codec; presented as strings.
     Variable(Box<dyn ElementCodec>),
 }
 
-/// A part of an [`Element::Packed`].
+/// A piece of an [`ElementLayout::Packed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Piece {
-    /// So many bytes, the same in memory.
+pub enum ElementPiece {
+    /// Bytes, unchanged in memory.
     Bytes(usize),
-    /// Numbers, in this machine's byte order in memory.
+    /// Numbers, native in memory.
     Numbers {
-        /// Bytes of each.
+        /// The size of each in bytes.
         size: usize,
-        /// How many.
+        /// The count.
         count: usize,
-        /// Whether their most significant byte comes first.
+        /// Whether the most significant byte comes first.
         big_endian: bool,
     },
-    /// Floats of 16 bits, singles in memory.
+    /// 16-bit floats, which are singles in memory.
     Halves {
-        /// Which.
+        /// The kind of half float.
         half: Half,
-        /// How many.
+        /// The count.
         count: usize,
-        /// Whether their most significant byte comes first.
+        /// Whether the most significant byte comes first.
         big_endian: bool,
     },
 }
 
 /// The layout of elements inside a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum DimOrder {
     /// Last dimension fastest.
     #[default]
     C,
     /// First dimension fastest.
     F,
-    /// Any other: each dimension once, the slowest first.
+    /// Any other order: each dimension once, slowest first.
     Permuted(Box<[usize]>),
 }
 
-impl Order {
-    /// The order in which the dimensions come as `axes` has them, the slowest first. `None` if that does not name each
-    /// dimension once.
+impl DimOrder {
+    /// Returns the order with the dimensions `axes`, slowest first. `None` unless each dimension occurs once.
     #[must_use]
     pub fn of(axes: &[usize]) -> Option<Self> {
         let mut seen = vec![false; axes.len()];
@@ -110,7 +109,7 @@ impl Order {
         })
     }
 
-    /// The dimension that is at this place among those of an array of `rank`, the slowest first.
+    /// Returns the dimension at this position, counted from the slowest, in an array of `rank` dimensions.
     pub(crate) fn axis(&self, place: usize, rank: usize) -> usize {
         match self {
             Self::C => place,
@@ -119,7 +118,7 @@ impl Order {
         }
     }
 
-    /// The dimensions of an array of `rank`, the slowest first.
+    /// Returns the dimensions of an array of `rank` dimensions, slowest first.
     #[must_use]
     pub fn axes(&self, rank: usize) -> Vec<usize> {
         match self {
@@ -130,87 +129,89 @@ impl Order {
     }
 }
 
-/// One dimension of an array.
+/// A dimension of an array.
 #[derive(Debug, Clone)]
 pub struct ArrayDim {
     /// The current length, shared with the model.
     pub len: Arc<AtomicU64>,
-    /// Whether writes may make it longer.
+    /// Whether writes may extend it.
     pub unlimited: bool,
 }
 
-/// How chunks lie together in one object, a shard, with an index of where each is.
+/// The layout of a shard: one object with several chunks and an index.
 ///
 /// Source: the codec `sharding_indexed` of Zarr V3.
 #[derive(Debug, Clone)]
 pub struct ShardSpec {
-    /// Chunks of a shard along each dimension of the array (of shards in shards: the inner ones), each at least 1.
+    /// The chunks of a shard along each dimension, each at least 1. In nested shards these are the inner
+    /// shards.
     pub counts: Vec<u64>,
-    /// The dimensions in the order in which a shard's chunks are numbered.
-    pub order: Order,
-    /// How its index is stored.
-    pub index: ShardIndex,
-    /// The filters around a whole shard, in the order of encoding. If there are any, shards are read as a whole.
+    /// The order of the dimensions in the numbering of a shard's chunks.
+    pub order: DimOrder,
+    /// The stored form of the index.
+    pub index: ShardIndexSpec,
+    /// The filters around a whole shard, in the order of encoding. With filters, shards are read as a whole.
     pub filters: Vec<Box<dyn Filter>>,
 }
 
-/// How the index of a shard is stored: an array of u64 whose dimensions are those of the shard in its order, and one of
-/// two more for offset and length.
+/// The stored form of a shard's index: an array of u64 with the dimensions of the shard, and one of length
+/// two for offset and length.
 #[derive(Debug, Clone)]
-pub struct ShardIndex {
-    /// The dimensions of the index, the slowest first.
-    pub order: Order,
-    /// Whether each number has its most significant byte first.
+pub struct ShardIndexSpec {
+    /// The order of the dimensions of the index.
+    pub order: DimOrder,
+    /// Whether the most significant byte comes first.
     pub big_endian: bool,
-    /// What is applied to its bytes when encoding: checksums.
+    /// The filters of the index: checksums.
     pub filters: Vec<Box<dyn Filter>>,
-    /// Bytes that these add.
+    /// The bytes that the filters add.
     pub extra: u64,
-    /// Whether it stands in front of the chunks, not behind them.
+    /// Whether the index precedes the chunks.
     pub at_start: bool,
 }
 
-/// Where the chunks of an array are.
+/// The location of the chunks of an array.
 pub trait ChunkStore: Send + Sync + fmt::Debug {
-    /// The map that holds them.
+    /// Returns the map that holds them.
     fn map(&self) -> &dyn ZMap;
 
-    /// Sets `key` to the object of a chunk, or of a shard if there are such. Called per chunk: must not allocate once `key` is large enough.
+    /// Sets `key` to the object of a chunk, or of a shard if there are shards. It is called per chunk, and
+    /// must not allocate once `key` is large enough.
     fn locate(&self, index: &[u64], key: &mut Key);
 
-    /// Calls `each` with the indices of every chunk that is stored, or of every shard if there are such: `rank` indices.
-    /// `false`: the store does not know them without asking for each chunk; then `each` was not called.
+    /// Calls `each` with the `rank` indices of every stored chunk, or shard if there are shards. `false`: the
+    /// store has no listing, and `each` was not called.
     ///
     /// # Errors
     /// Those of the storage.
-    fn stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> nczarr_model::Result<bool> {
+    fn for_each_stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> nczarr_model::Result<bool> {
         Ok(false)
     }
 }
 
-/// All the engine is told of an array.
+/// The description of an array.
 #[derive(Debug)]
 pub struct ArraySpec {
     /// The variable's path, for errors.
     pub name: String,
     /// The dimensions, slowest first.
     pub dims: Vec<ArrayDim>,
-    /// The chunk shape: same rank, every entry at least 1.
+    /// The chunk shape: the same rank, each length at least 1.
     pub chunk_shape: Vec<u64>,
-    /// How one element is stored.
-    pub element: Element,
+    /// The stored form of an element.
+    pub element: ElementLayout,
     /// The layout of elements inside a chunk.
-    pub order: Order,
+    pub order: DimOrder,
     /// The filters in the order of encoding; the engine binds them.
     pub filters: Vec<Box<dyn Filter>>,
-    /// What unwritten elements read as: one value of the presented type. `None`: zeros (no fill).
+    /// The value of unwritten elements: one value of the presented type. `None`: zeros (no-fill).
     pub fill: Option<Values>,
-    /// The shards that chunks lie in, the outermost first; none: each chunk is an object.
+    /// The levels of shards, outermost first; empty: each chunk is an object.
     pub shards: Vec<ShardSpec>,
-    /// Where the chunks, or the outermost shards, are.
+    /// The location of the chunks, or of the outermost shards.
     pub store: Arc<dyn ChunkStore>,
     /// Limits, threads, cache, absence, progress.
     pub options: Options,
-    /// Whether it may be written.
+    /// Whether it is writable.
     pub writable: bool,
 }

@@ -1,11 +1,11 @@
-//! How many threads a piece of work is worth.
+//! Determines the number of threads for a piece of work.
 
 use nczarr_dispatch::{Options, cpu_count};
 
-/// Less than this is done before a second thread has woken up.
+/// The number of bytes below which a second thread starts too late to help.
 const WORTH: usize = 256 << 10;
 
-/// Threads for `chunks` chunks of `bytes` decoded bytes together.
+/// Returns the number of threads for `chunks` chunks with `bytes` decoded bytes together.
 pub(crate) fn worth(options: &Options, chunks: usize, bytes: usize) -> usize {
     if chunks < 2 || bytes < WORTH {
         return 1;
@@ -13,7 +13,7 @@ pub(crate) fn worth(options: &Options, chunks: usize, bytes: usize) -> usize {
     most(options).min(chunks)
 }
 
-/// Threads for however much work.
+/// Returns the maximum number of threads.
 pub(crate) fn most(options: &Options) -> usize {
     match options.threads {
         0 => cpu_count(),

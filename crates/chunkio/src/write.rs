@@ -1,13 +1,12 @@
-//! Writing numbers: the caller's memory to chunks.
+//! Writes numbers from the caller's memory to chunks.
 //!
-//! Chunks written in part go to the cache, on the calling thread. Whole ones bypass it: one batch, gathered and
-//! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change (`sole`: a
-//! single one, in the shortest way). Those of a few records that are appended go to the cache too, where they wait for
-//! more ([`crate::lot`]).
+//! Partial chunks go to the cache on the calling thread. Whole chunks bypass it in one batch: the map's
+//! threads gather and encode them, without a copy if nothing changes. [`single_chunk`] is the fast path for
+//! one chunk. Whole chunks of a few appended records wait in the cache for more ([`crate::pending_batch`]).
 
 mod parts;
 mod shards;
-mod sole;
+mod single_chunk;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,85 +14,85 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_dispatch::{DimVec, Key, OutBuf, Payload, PutPart, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, NcType, Result, Slab};
 
-use crate::claims::Claim;
-use crate::keeper::Keeper;
+use crate::claims::ChunkClaim;
+use crate::engine::ArrayEngine;
+use crate::fixed_size::FixedSize;
 use crate::kernel::{self, Convert};
 use crate::memory::with_scratch;
-use crate::numbers::Numbers;
-use crate::outcome::Outcome;
-use crate::plan::Given;
-use crate::project::{Cover, Part, Projection};
+use crate::outcome::TransferOutcome;
+use crate::plan::EncodeInput;
+use crate::project::{ChunkPart, Coverage, Projection};
 use crate::threads;
 
-/// One write.
-pub(crate) struct Put<'a> {
-    pub(crate) keeper: &'a Keeper<Numbers>,
+/// A write of one slab.
+pub(crate) struct ChunkWrite<'a> {
+    pub(crate) engine: &'a ArrayEngine<FixedSize>,
     slab: &'a Slab<'a>,
     pub(crate) projection: &'a Projection,
     bytes: &'a [u8],
     convert: Option<Convert>,
     pub(crate) mem_item: usize,
-    /// How many complete chunks of the cache are stored together.
+    /// The number of complete cached chunks that are stored together.
     lot: usize,
-    /// Whether whole chunks go to the cache: fewer of them than that, behind the end of the array.
+    /// Whether whole chunks go to the cache: they are fewer than `lot`, beyond the end of the array.
     few: bool,
-    pub(crate) outcome: Outcome<'a>,
+    pub(crate) outcome: TransferOutcome<'a>,
 }
 
-/// What of a chunk is outside, for a writer: nothing beyond an unlimited dimension, where another process may
-/// have written, unless there is none.
-pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &Slab<'_>) -> DimVec<u64> {
-    let mut shape = keeper.grid.shape();
-    for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| keeper.grid.dims[*dim].unlimited) {
-        *len = if keeper.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
+/// Returns the shape for a write. Along an unlimited dimension nothing is outside, since another process may
+/// have written there, except in exclusive mode.
+pub(crate) fn writable_shape<F: crate::engine::ElementKind>(engine: &ArrayEngine<F>, slab: &Slab<'_>) -> DimVec<u64> {
+    let mut shape = engine.grid.shape();
+    for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| engine.grid.dims[*dim].unlimited) {
+        *len = if engine.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
     }
     shape
 }
 
-/// Whether chunks of a slab may wait in the cache for others: if there is something to do for several threads, and nobody
-/// reads them elsewhere before the new length is stored, by a flush.
-fn gathers(keeper: &Keeper<Numbers>, slab: &Slab<'_>) -> bool {
-    // What needs no encoding is stored in the time it takes to hand it over, unless that is the system's.
-    (keeper.form.plan.has_filters() || keeper.map().parallel_writes()) && grows(keeper, slab)
+/// Whether whole chunks of a slab may wait in the cache: several threads help, and no other process reads
+/// them before the new length is stored.
+fn gathers(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
+    // Unencoded chunks gain nothing, unless the storage itself profits from several threads.
+    (engine.form.plan.has_filters() || engine.map().parallel_writes()) && grows(engine, slab)
 }
 
-/// Whether a slab reaches beyond the end of an unlimited dimension.
-fn grows(keeper: &Keeper<Numbers>, slab: &Slab<'_>) -> bool {
-    let dims = keeper.grid.dims.iter().enumerate();
+/// Whether a slab extends an unlimited dimension.
+fn grows(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
+    let dims = engine.grid.dims.iter().enumerate();
     dims.filter(|(_, limits)| limits.unlimited)
-        .any(|(dim, _)| slab.end(dim).is_some_and(|end| end > keeper.grid.len(dim)))
+        .any(|(dim, _)| slab.end(dim).is_some_and(|end| end > engine.grid.len(dim)))
 }
 
-/// Writes a slab that was checked and is not empty.
-pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
-    if let Some(stored) = sole::put(keeper, slab, ty, bytes) {
+/// Writes a checked, non-empty slab.
+pub(crate) fn put(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+    if let Some(stored) = single_chunk::put(engine, slab, ty, bytes) {
         return stored;
     }
-    let form = &keeper.form;
+    let form = &engine.form;
     let convert = match form.plan.half {
         Some(half) => Some(Convert::halving(ty, half)?),
         None => Convert::writing(ty, form.ty)?,
     };
     let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
-    let shape = writable_shape(keeper, slab);
-    let projection = keeper.project(slab, &shape)?;
-    let outcome = Outcome::new(&keeper.options, bytes.len());
-    let lot = keeper.lot(form.bytes());
-    let few = projection.total < lot && gathers(keeper, slab);
-    let put = Put { keeper, slab, projection: &projection, bytes, convert, mem_item, lot, few, outcome };
+    let shape = writable_shape(engine, slab);
+    let projection = engine.project(slab, &shape)?;
+    let outcome = TransferOutcome::new(&engine.options, bytes.len());
+    let lot = engine.batch_size(form.bytes());
+    let few = projection.total < lot && gathers(engine, slab);
+    let put = ChunkWrite { engine, slab, projection: &projection, bytes, convert, mem_item, lot, few, outcome };
     let whole = put.partial()?;
     if whole > 0 {
         put.whole(whole)?;
     }
-    put.outcome.finish(&keeper.name)
+    put.outcome.finish(&engine.name)
 }
 
-impl Put<'_> {
-    /// Writes the chunks that are written in part. How many are whole.
+impl ChunkWrite<'_> {
+    /// Writes partial chunks to the cache. Returns the number of whole chunks.
     fn partial(&self) -> Result<usize> {
-        let keeper = self.keeper;
-        let (form, kept) = (&keeper.form, keeper.form.kept());
-        let (mut part, mut whole) = (Part::default(), 0);
+        let engine = self.engine;
+        let (form, kept) = (&engine.form, engine.form.memory_layout());
+        let (mut part, mut whole) = (ChunkPart::default(), 0);
         let mut checked = false;
         for number in 0..self.projection.total {
             self.projection.part(number, &mut part);
@@ -103,45 +102,45 @@ impl Put<'_> {
                 continue;
             }
             if !checked && !waits {
-                keeper.check_partial(&part.index)?;
+                engine.check_partial(&part.index)?;
                 checked = true;
             }
-            keeper.set_written();
-            let complete = keeper.put_part(&part, |data| {
+            engine.set_written();
+            let complete = engine.put_part(&part, |data| {
                 self.outcome.range(kernel::save_in(self.bytes, &part, self.convert.as_ref(), &kept, data));
             })?;
-            let sole = complete && !form.plan.has_filters() && keeper.shards.is_none();
+            let sole = complete && !form.plan.has_filters() && engine.shards.is_none();
             if waits || (sole && self.lot > 1) {
-                keeper.store_with_others(&part.index, self.lot)?;
+                engine.store_with_others(&part.index, self.lot)?;
             } else if sole {
-                // Nothing to gain from more threads later: it is stored while the processor's caches still hold it.
-                keeper.write_back(&part.index)?;
-                keeper.cache.remove_clean(&part.index);
+                // More threads gain nothing: it is stored while it is in the processor's caches.
+                engine.write_back(&part.index)?;
+                engine.cache.remove_clean(&part.index);
             }
             self.outcome.advance(part.elems * self.mem_item);
             self.outcome.failure()?;
-            keeper.relieve()?;
+            engine.relieve()?;
         }
         Ok(whole)
     }
 
-    /// Whether a part is a whole chunk that waits in the cache for others.
-    fn waits(&self, part: &Part) -> bool {
-        self.few && part.cover == Cover::All
+    /// Whether a part is a whole chunk that waits in the cache.
+    fn waits(&self, part: &ChunkPart) -> bool {
+        self.few && part.cover == Coverage::All
     }
 
-    /// Whether a part is stored at once: all of its object is written.
-    pub(crate) fn is_whole(&self, part: &Part) -> bool {
-        let shards = || self.keeper.shards.as_ref().is_none_or(|shards| self.covers(&shards.shard(&part.index)));
-        part.cover != Cover::Some && !self.waits(part) && shards()
+    /// Whether a part is stored at once: its whole object is written.
+    pub(crate) fn is_whole(&self, part: &ChunkPart) -> bool {
+        let shards = || self.engine.shards.as_ref().is_none_or(|shards| self.covers(&shards.shard(&part.index)));
+        part.cover != Coverage::Some && !self.waits(part) && shards()
     }
 
-    /// Whether all of a shard is written that lies inside the shape.
+    /// Whether the write covers a shard inside the shape.
     fn covers(&self, shard: &[u64]) -> bool {
-        let Some(shards) = &self.keeper.shards else { return true };
+        let Some(shards) = &self.engine.shards else { return true };
         shard.iter().enumerate().all(|(dim, at)| {
-            let (count, chunk, slab) = (shards.counts[dim], self.keeper.grid.chunk[dim], self.slab);
-            let edge = |at: u64| at.saturating_mul(count).saturating_mul(chunk).min(self.keeper.fixed_len(dim));
+            let (count, chunk, slab) = (shards.counts[dim], self.engine.grid.chunk[dim], self.slab);
+            let edge = |at: u64| at.saturating_mul(count).saturating_mul(chunk).min(self.engine.fixed_len(dim));
             let end = slab.start[dim].saturating_add(slab.count[dim]);
             (slab.step(dim) == 1 || slab.count[dim] == 1)
                 && slab.start[dim] <= edge(*at)
@@ -150,50 +149,51 @@ impl Put<'_> {
     }
 
     fn whole(&self, chunks: usize) -> Result<()> {
-        let keeper = self.keeper;
-        keeper.set_written();
-        if keeper.shards.is_some() {
+        let engine = self.engine;
+        engine.set_written();
+        if engine.shards.is_some() {
             return shards::put(self, chunks);
         }
-        let work = chunks.saturating_mul(keeper.form.bytes());
-        let job = Batch {
+        let work = chunks.saturating_mul(engine.form.bytes());
+        let job = ChunkWriteJob {
             put: self,
-            threads: threads::worth(&keeper.options, chunks, work),
+            threads: threads::worth(&engine.options, chunks, work),
             next: AtomicUsize::new(0),
             stored: AtomicUsize::new(0),
             flying: Mutex::new(Vec::new()),
         };
-        keeper.map().write_batch(&job);
+        engine.map().write_batch(&job);
         self.outcome.failure()?;
         match job.stored.load(Ordering::Acquire) {
             stored if stored == chunks => Ok(()),
             stored => Err(ErrorKind::Internal.context(format!(
                 "{}: the map did not return {} of its tickets",
-                keeper.name,
+                engine.name,
                 chunks - stored
             ))),
         }
     }
 
-    /// A chunk's bytes, as its filters take them, where the caller has them so.
-    fn as_stored(&self, part: &Part) -> Option<&[u8]> {
-        let form = &self.keeper.form;
+    /// Returns the caller's bytes of a chunk, if they are in the form that its filters take.
+    fn as_stored(&self, part: &ChunkPart) -> Option<&[u8]> {
+        let form = &self.engine.form;
         let layout = &form.plan.layout;
-        let direct = self.convert.is_none() && layout.is_native() && part.cover == Cover::All && part.is_contiguous();
+        let direct =
+            self.convert.is_none() && layout.is_native() && part.cover == Coverage::All && part.is_contiguous();
         let start = part.mem_start * self.mem_item;
         direct.then(|| &self.bytes[start..start + form.bytes()])
     }
 
-    /// A chunk's stored bytes.
-    pub(crate) fn encode<'s>(&'s self, part: &Part, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
-        let form = &self.keeper.form;
+    /// Encodes a chunk.
+    pub(crate) fn encode<'s>(&'s self, part: &ChunkPart, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
+        let form = &self.engine.form;
         let layout = &form.plan.layout;
         if let Some(bytes) = self.as_stored(part) {
             if !form.plan.has_filters() {
                 return Ok(Payload::Borrowed(bytes));
             }
             with_scratch(|pair| {
-                form.plan.encode(Given::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes), pair, scratch)
+                form.plan.encode(EncodeInput::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes), pair, scratch)
             })?;
             return Ok(Payload::Scratch);
         }
@@ -203,29 +203,29 @@ impl Put<'_> {
             self.outcome.range(range);
             Ok(())
         };
-        with_scratch(|pair| form.plan.encode(Given::Gather(form.bytes(), gather), pair, scratch))?;
+        with_scratch(|pair| form.plan.encode(EncodeInput::Gather(form.bytes(), gather), pair, scratch))?;
         Ok(Payload::Scratch)
     }
 }
 
 /// The whole chunks of one write.
-struct Batch<'a> {
-    put: &'a Put<'a>,
+struct ChunkWriteJob<'a> {
+    put: &'a ChunkWrite<'a>,
     threads: usize,
     next: AtomicUsize,
     stored: AtomicUsize,
-    /// The tickets that are out; few, as many as there are threads or requests.
-    flying: Mutex<Vec<(usize, Claim<'a>)>>,
+    /// The open tickets: at most as many as threads or requests.
+    flying: Mutex<Vec<(usize, ChunkClaim<'a>)>>,
 }
 
-impl WriteJob for Batch<'_> {
+impl WriteJob for ChunkWriteJob<'_> {
     fn threads(&self) -> usize {
         self.threads
     }
 
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
         let put = self.put;
-        let mut part = Part::default();
+        let mut part = ChunkPart::default();
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= put.projection.total || put.outcome.is_stopped() {
@@ -235,16 +235,16 @@ impl WriteJob for Batch<'_> {
             if !put.is_whole(&part) {
                 continue;
             }
-            let claim = put.keeper.claims.take(&part.index);
+            let claim = put.engine.claims.take(&part.index);
             self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((number, claim));
-            put.keeper.locate(&part.index, key);
+            put.engine.locate(&part.index, key);
             return Some(WriteTicket { index: number, precondition: None });
         }
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         if index >= self.put.projection.total {
-            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
+            return Err(ErrorKind::Internal.context("the map used a ticket that was not issued"));
         }
         self.put.encode(&self.put.projection.get(index), scratch)
     }
@@ -255,13 +255,13 @@ impl WriteJob for Batch<'_> {
 
     fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
         if index >= self.put.projection.total {
-            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
+            return Err(ErrorKind::Internal.context("the map used a ticket that was not issued"));
         }
         parts::put_parts(self.put, &self.put.projection.get(index), put)
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
-        let (put, keeper) = (self.put, self.put.keeper);
+        let (put, engine) = (self.put, self.put.engine);
         let claim = {
             let mut flying = self.flying.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(at) = flying.iter().position(|(number, _)| *number == ticket.index) else { return };
@@ -269,16 +269,16 @@ impl WriteJob for Batch<'_> {
         };
         match outcome {
             Ok(WriteOutcome::Done(_)) => {
-                keeper.cache.stale(&claim.index);
-                keeper.cache.remove(&claim.index);
+                engine.cache.mark_stale(&claim.index);
+                engine.cache.remove(&claim.index);
                 self.stored.fetch_add(1, Ordering::AcqRel);
-                put.outcome.advance(keeper.form.elems * put.mem_item);
+                put.outcome.advance(engine.form.elems * put.mem_item);
             }
             Ok(WriteOutcome::Conflict) => {
-                let error = ErrorKind::Internal.context("the map compared what it was not asked to");
-                put.outcome.fail(keeper.blame(error, &claim.index));
+                let error = ErrorKind::Internal.context("the map reported a conflict without a precondition");
+                put.outcome.fail(engine.at_chunk(error, &claim.index));
             }
-            Err(error) => put.outcome.fail(keeper.blame(error, &claim.index)),
+            Err(error) => put.outcome.fail(engine.at_chunk(error, &claim.index)),
         }
     }
 }

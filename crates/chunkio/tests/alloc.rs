@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use nczarr_chunkio::{ArrayDim, ByteStore, ChunkedArray, Element, FlatArray, FlatSpec, Short};
+use nczarr_chunkio::{ArrayDim, BeyondEnd, ByteStore, ChunkedArray, ElementLayout, FlatArray, FlatSpec};
 use nczarr_dispatch::{Filter, MemMut, MemRef, OutBuf, VarData};
 use nczarr_model::{NcString, NcType, Slab};
 
@@ -113,7 +113,7 @@ fn nothing_is_allocated_per_piece() {
         store: Arc::new(Zeros),
         options,
         writable: true,
-        short: Short::Error,
+        beyond_end: BeyondEnd::Error,
     })
     .unwrap();
     let mut memory = vec![0; 40 * 100 * 500 * 8];
@@ -185,7 +185,9 @@ fn little_is_held() {
 /// Text of one byte in one large chunk, read and written in part: twice the chunk and small change.
 fn text_takes_the_room_of_its_bytes() {
     const LEN: u64 = 4 << 20;
-    for (element, size) in [(Element::Text { width: 1 }, 1), (Element::Utf32 { chars: 1, big_endian: true }, 4)] {
+    for (element, size) in
+        [(ElementLayout::Text { width: 1 }, 1), (ElementLayout::Utf32 { chars: 1, big_endian: true }, 4)]
+    {
         let chunk = LEN as usize * size;
         let map = Arc::new(Mem::new(ALL));
         let mut setup = Setup::new(&map, &[LEN], &[LEN], NcType::Int).filters(vec![Box::new(Xor(1))]);

@@ -312,7 +312,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// hyperslab was checked.
     ///
     /// # Errors
-    /// The error of [`VarData::get`], as far as it is known without reading.
+    /// The error of [`VarData::get`], if it is known without reading.
     fn check_readable(&self, _slab: &Slab<'_>) -> Result<()> {
         Ok(())
     }

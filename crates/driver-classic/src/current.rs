@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use nczarr_chunkio::{ArrayDim, FlatArray, FlatSpec, Short};
+use nczarr_chunkio::{ArrayDim, BeyondEnd, FlatArray, FlatSpec};
 use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
 
@@ -140,7 +140,7 @@ impl Current {
             store: Arc::clone(&self.store) as Arc<_>,
             options: self.options.clone(),
             writable: self.writable,
-            short: Short::Error,
+            beyond_end: BeyondEnd::Error,
         })?;
         Ok(here.array.get_or_init(|| Box::new(array)))
     }

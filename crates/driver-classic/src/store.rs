@@ -153,7 +153,7 @@ impl Store {
 
     /// Up to `len` bytes, fewer where it ends before.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
-        let end = self.reach()?;
+        let end = self.readable_len()?;
         let len = len.min(end.saturating_sub(offset));
         let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
         let mut bytes = Vec::new();
@@ -281,11 +281,11 @@ impl ByteStore for Store {
         }
     }
 
-    fn reach(&self) -> Result<u64> {
+    fn readable_len(&self) -> Result<u64> {
         Ok(self.size()?.max(self.zeros_until.load(Ordering::Acquire)))
     }
 
-    fn ahead(&self) -> Option<&ReadAhead> {
+    fn read_ahead(&self) -> Option<&ReadAhead> {
         match &self.place {
             Place::Elsewhere(ahead) => Some(ahead),
             _ => None,

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element as Stored, FlatArray, FlatSpec, Order, Short};
+use nczarr_chunkio::{
+    ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout as Stored, FlatArray, FlatSpec,
+};
 use nczarr_dispatch::{Filter, Options, Registry, VarData};
 use nczarr_model::{ErrorKind, Result, Values};
 
@@ -159,7 +161,7 @@ impl VarLocation {
                 store,
                 options: options.clone(),
                 writable: false,
-                short: Short::Error,
+                beyond_end: BeyondEnd::Error,
             })?))
         };
         let laid =
@@ -192,7 +194,7 @@ impl VarLocation {
             dims: dims().collect(),
             chunk_shape,
             element: Stored::Number { ty: number.ty, big_endian: number.big_endian },
-            order: Order::C,
+            order: DimOrder::C,
             filters,
             fill,
             shards: Vec::new(),

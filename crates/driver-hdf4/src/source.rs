@@ -129,7 +129,7 @@ impl ByteStore for FileSource {
         Ok(self.size)
     }
 
-    fn ahead(&self) -> Option<&ReadAhead> {
+    fn read_ahead(&self) -> Option<&ReadAhead> {
         match &self.place {
             SourceKind::Elsewhere(ahead) => Some(ahead),
             _ => None,

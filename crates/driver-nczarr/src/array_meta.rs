@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::Order;
+use nczarr_chunkio::DimOrder;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::dtype::DType;
@@ -28,7 +28,7 @@ pub(crate) struct ArrayMeta {
     pub(crate) dtype: DType,
     /// `null` if absent, or if the dataset is read-only.
     pub(crate) fill: Json,
-    pub(crate) order: Order,
+    pub(crate) order: DimOrder,
     pub(crate) separator: char,
     /// Whether chunk keys begin with `c`, as in V3.
     pub(crate) prefix: bool,
@@ -95,8 +95,8 @@ impl ArrayMeta {
         let dtype = raw.get("dtype").ok_or_else(|| bad_member("dtype", "a type string", None))?;
         let dtype = DType::parse(dtype).map_err(|error| error.at("member \"dtype\""))?;
         let order = match raw.get("order").map(|order| order.as_str()) {
-            None | Some(Some("C")) => Order::C,
-            Some(Some("F")) => Order::F,
+            None | Some(Some("C")) => DimOrder::C,
+            Some(Some("F")) => DimOrder::F,
             Some(_) => return Err(bad_member("order", "\"C\" or \"F\"", raw.get("order"))),
         };
         let separator = match raw.get("dimension_separator").and_then(Value::as_str) {
@@ -210,7 +210,7 @@ mod tests {
         let document = r#"{"zarr_format": 2, "shape": [7,10], "dtype": "<i4", "chunks": [4,3], "fill_value": 0, "order": "F", "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 0}], "dimension_separator": "/", "extra": [1]}"#;
         let meta = read(document).unwrap();
         assert_eq!((meta.shape.as_slice(), meta.chunks.as_slice()), ([7, 10].as_slice(), [4, 3].as_slice()));
-        assert_eq!((meta.order, meta.separator), (Order::F, '/'));
+        assert_eq!((meta.order, meta.separator), (DimOrder::F, '/'));
         let ids: Vec<_> = meta.codecs.iter().map(|codec| codec_id(codec).unwrap()).collect();
         assert_eq!(ids, ["shuffle", "zlib"]);
     }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn lenient_where_writers_are_sloppy() {
         let meta = read(r#"{"zarr_format":2,"shape":[],"chunks":[],"dtype":"<f4"}"#).unwrap();
-        assert_eq!((meta.fill, meta.order, meta.separator, meta.codecs.len()), (Json::Null, Order::C, '.', 0));
+        assert_eq!((meta.fill, meta.order, meta.separator, meta.codecs.len()), (Json::Null, DimOrder::C, '.', 0));
         let meta = read(
             r#"{"zarr_format":2,"shape":[0,2.0],"chunks":[0,2],"dtype":"<f4","filters":[],"dimension_separator":"x"}"#,
         )

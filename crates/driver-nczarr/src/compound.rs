@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use nczarr_chunkio::Piece;
+use nczarr_chunkio::ElementPiece;
 use nczarr_model::NcType;
 
 use crate::dtype::{DType, DTypeKind, MAX_WIDTH};
@@ -65,7 +65,7 @@ impl CompoundDType {
     }
 
     /// Returns the consecutive parts of an element; `None` if they are too many.
-    pub(crate) fn pieces(&self) -> Option<Vec<Piece>> {
+    pub(crate) fn pieces(&self) -> Option<Vec<ElementPiece>> {
         let mut pieces = Vec::new();
         for field in &self.fields {
             let count = field.shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len as usize))?;
@@ -93,14 +93,14 @@ fn shape_lens(shape: &Value<'_>) -> Option<Vec<u32>> {
 }
 
 /// Appends the parts of a field `count` times.
-fn repeat(one: &[Piece], count: usize, pieces: &mut Vec<Piece>) -> Option<()> {
+fn repeat(one: &[ElementPiece], count: usize, pieces: &mut Vec<ElementPiece>) -> Option<()> {
     match *one {
-        [Piece::Bytes(len)] => push(Piece::Bytes(len.checked_mul(count)?), pieces),
-        [Piece::Numbers { size, count: each, big_endian }] => {
-            push(Piece::Numbers { size, count: each.checked_mul(count)?, big_endian }, pieces);
+        [ElementPiece::Bytes(len)] => push(ElementPiece::Bytes(len.checked_mul(count)?), pieces),
+        [ElementPiece::Numbers { size, count: each, big_endian }] => {
+            push(ElementPiece::Numbers { size, count: each.checked_mul(count)?, big_endian }, pieces);
         }
-        [Piece::Halves { half, count: each, big_endian }] => {
-            push(Piece::Halves { half, count: each.checked_mul(count)?, big_endian }, pieces);
+        [ElementPiece::Halves { half, count: each, big_endian }] => {
+            push(ElementPiece::Halves { half, count: each.checked_mul(count)?, big_endian }, pieces);
         }
         _ => {
             if one.len().checked_mul(count)? > MAX_PIECES {
@@ -113,9 +113,9 @@ fn repeat(one: &[Piece], count: usize, pieces: &mut Vec<Piece>) -> Option<()> {
 }
 
 /// Appends a part, or extends the last one.
-fn push(piece: Piece, pieces: &mut Vec<Piece>) {
+fn push(piece: ElementPiece, pieces: &mut Vec<ElementPiece>) {
     match (pieces.last_mut(), piece) {
-        (Some(Piece::Bytes(last)), Piece::Bytes(more)) => match last.checked_add(more) {
+        (Some(ElementPiece::Bytes(last)), ElementPiece::Bytes(more)) => match last.checked_add(more) {
             Some(sum) => *last = sum,
             None => pieces.push(piece),
         },
@@ -125,19 +125,19 @@ fn push(piece: Piece, pieces: &mut Vec<Piece>) {
 
 impl DType {
     /// Returns the parts of an element; `None` if its size varies or it has too many.
-    pub(crate) fn pieces(&self) -> Option<Vec<Piece>> {
+    pub(crate) fn pieces(&self) -> Option<Vec<ElementPiece>> {
         let big_endian = self.big_endian;
         Some(match self.kind {
-            DTypeKind::Bool | DTypeKind::Char => vec![Piece::Bytes(1)],
+            DTypeKind::Bool | DTypeKind::Char => vec![ElementPiece::Bytes(1)],
             DTypeKind::Number(ty) => match ty.size()? {
-                1 => vec![Piece::Bytes(1)],
-                size => vec![Piece::Numbers { size, count: 1, big_endian }],
+                1 => vec![ElementPiece::Bytes(1)],
+                size => vec![ElementPiece::Numbers { size, count: 1, big_endian }],
             },
-            DTypeKind::Half(half) => vec![Piece::Halves { half, count: 1, big_endian }],
-            DTypeKind::Complex(part) => vec![Piece::Numbers { size: part.size()?, count: 2, big_endian }],
-            DTypeKind::Time { .. } => vec![Piece::Numbers { size: NcType::Int64.size()?, count: 1, big_endian }],
-            DTypeKind::Text(width) | DTypeKind::Opaque(width) => vec![Piece::Bytes(width)],
-            DTypeKind::Utf32(count) => vec![Piece::Numbers { size: 4, count, big_endian }],
+            DTypeKind::Half(half) => vec![ElementPiece::Halves { half, count: 1, big_endian }],
+            DTypeKind::Complex(part) => vec![ElementPiece::Numbers { size: part.size()?, count: 2, big_endian }],
+            DTypeKind::Time { .. } => vec![ElementPiece::Numbers { size: NcType::Int64.size()?, count: 1, big_endian }],
+            DTypeKind::Text(width) | DTypeKind::Opaque(width) => vec![ElementPiece::Bytes(width)],
+            DTypeKind::Utf32(count) => vec![ElementPiece::Numbers { size: 4, count, big_endian }],
             DTypeKind::Compound => self.compound.as_ref()?.pieces()?,
             DTypeKind::Object | DTypeKind::Other => return None,
         })

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fmt, mem};
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, DimOrder, ElementLayout, QuantizedArray, ShardSpec};
 use nczarr_dispatch::{
     Audit, CacheConfig, CloseState, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
     ZarrFormat, drop_in_background,
@@ -414,10 +414,10 @@ impl ZarrDataset {
         };
         let element = match (&state.stored.element, &state.stored.pieces) {
             (Some(codec), _) if var.xtype == NcType::String && self.flavour == Flavour::NcZarr => {
-                Element::Variable(Box::new(NullStringCodec(codec.clone())))
+                ElementLayout::Variable(Box::new(NullStringCodec(codec.clone())))
             }
-            (Some(codec), _) => Element::Variable(codec.clone()),
-            (None, Some(pieces)) => Element::Packed { ty: var.xtype, pieces: pieces.clone() },
+            (Some(codec), _) => ElementLayout::Variable(codec.clone()),
+            (None, Some(pieces)) => ElementLayout::Packed { ty: var.xtype, pieces: pieces.clone() },
             (None, None) => (meta.dtype.element(var.xtype))
                 .ok_or_else(|| ErrorKind::BadType.context(format!("type {} is not supported", meta.dtype.text)))?,
         };
@@ -582,7 +582,7 @@ impl Dataset for ZarrDataset {
             Some(quantize) => {
                 // Without a fill value, netCDF-C leaves the default fill value unrounded.
                 let fill = var.fill_value().or_else(|| nczarr_model::fill::default(var.xtype));
-                Ok(Arc::new(Rounded::new(array, var.xtype, quantize, fill)))
+                Ok(Arc::new(QuantizedArray::new(array, var.xtype, quantize, fill)))
             }
             None => Ok(array),
         }
@@ -671,10 +671,10 @@ fn parent_and_name(model: &Model, child: NodeId) -> Result<(Option<GroupId>, &st
 fn shards(stored: &[ShardSpec], scalar: bool) -> Result<Vec<ShardSpec>> {
     let mut shards = stored.to_vec();
     for shard in shards.iter_mut().filter(|_| scalar) {
-        if shard.counts.iter().any(|&count| count != 1) || shard.index.order != Order::C {
+        if shard.counts.iter().any(|&count| count != 1) || shard.index.order != DimOrder::C {
             return Err(ErrorKind::BadChunk.context("a scalar cannot have shards of several chunks"));
         }
-        (shard.counts, shard.order) = (Vec::new(), Order::C);
+        (shard.counts, shard.order) = (Vec::new(), DimOrder::C);
     }
     Ok(shards)
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::Element;
+use nczarr_chunkio::ElementLayout;
 use nczarr_dispatch::{ItemKind, ItemType};
 use nczarr_model::convert::Half;
 use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
@@ -219,20 +219,24 @@ impl DType {
 
     /// Returns the element type for the engine, if it has a fixed size. `xtype` is the type that the variable
     /// shows.
-    pub(crate) fn element(&self, xtype: NcType) -> Option<Element> {
+    pub(crate) fn element(&self, xtype: NcType) -> Option<ElementLayout> {
         Some(match self.kind {
-            DTypeKind::Number(ty) => Element::Number { ty, big_endian: self.big_endian },
-            DTypeKind::Bool => Element::Number { ty: NcType::UByte, big_endian: false },
-            DTypeKind::Char => Element::Number { ty: NcType::Char, big_endian: false },
+            DTypeKind::Number(ty) => ElementLayout::Number { ty, big_endian: self.big_endian },
+            DTypeKind::Bool => ElementLayout::Number { ty: NcType::UByte, big_endian: false },
+            DTypeKind::Char => ElementLayout::Number { ty: NcType::Char, big_endian: false },
             // A char variable in the session that created a store without char marks.
-            DTypeKind::Text(1) if xtype == NcType::Char => Element::Number { ty: NcType::Char, big_endian: false },
-            DTypeKind::Text(width) => Element::Text { width },
-            DTypeKind::Utf32(chars) => Element::Utf32 { chars, big_endian: self.big_endian },
-            DTypeKind::Time { counted: true, .. } => Element::Number { ty: NcType::Int64, big_endian: self.big_endian },
-            DTypeKind::Time { unit, .. } => Element::Time { unit, big_endian: self.big_endian },
-            DTypeKind::Half(_) => Element::Packed { ty: NcType::Float, pieces: self.pieces()? },
+            DTypeKind::Text(1) if xtype == NcType::Char => {
+                ElementLayout::Number { ty: NcType::Char, big_endian: false }
+            }
+            DTypeKind::Text(width) => ElementLayout::Text { width },
+            DTypeKind::Utf32(chars) => ElementLayout::Utf32 { chars, big_endian: self.big_endian },
+            DTypeKind::Time { counted: true, .. } => {
+                ElementLayout::Number { ty: NcType::Int64, big_endian: self.big_endian }
+            }
+            DTypeKind::Time { unit, .. } => ElementLayout::Time { unit, big_endian: self.big_endian },
+            DTypeKind::Half(_) => ElementLayout::Packed { ty: NcType::Float, pieces: self.pieces()? },
             DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => {
-                Element::Packed { ty: xtype, pieces: self.pieces()? }
+                ElementLayout::Packed { ty: xtype, pieces: self.pieces()? }
             }
             DTypeKind::Object | DTypeKind::Other => return None,
         })

@@ -177,7 +177,7 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
         other if other.as_integer() == Some(0) => vec![0; dtype.item_size().filter(|&size| size <= MAX_ZEROS)?],
         _ => return None,
     };
-    nczarr_chunkio::unpack(&pieces, &stored).ok()
+    nczarr_chunkio::unpack_element(&pieces, &stored).ok()
 }
 
 /// Returns a time count, from a number or from its text.
@@ -199,7 +199,7 @@ pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
         return Ok(Json::int(0));
     }
     let zeros = vec![0; size];
-    let held = nczarr_chunkio::unpack(&dtype.pieces().ok_or_else(none)?, &zeros)?;
+    let held = nczarr_chunkio::unpack_element(&dtype.pieces().ok_or_else(none)?, &zeros)?;
     print_element(&held, dtype).ok_or_else(none)
 }
 
@@ -212,7 +212,7 @@ fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
             _ => None,
         };
     }
-    nczarr_chunkio::pack(&dtype.pieces()?, bytes).ok().map(|stored| Json::string(base64::encode(&stored)))
+    nczarr_chunkio::pack_element(&dtype.pieces()?, bytes).ok().map(|stored| Json::string(base64::encode(&stored)))
 }
 
 fn standard_text(bytes: &[u8]) -> Json {

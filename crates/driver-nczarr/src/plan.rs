@@ -3,7 +3,7 @@
 //! A layout is planned once, when metadata is written or data are first accessed. A new plan keeps stored
 //! properties that the model lacks (separator, order, foreign types). Read [`LayoutPlanner::plan`] first.
 
-use nczarr_chunkio::{Order, default_shape};
+use nczarr_chunkio::{DimOrder, default_shape};
 use nczarr_dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
 use nczarr_model::{
     Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values, Var,
@@ -83,7 +83,7 @@ impl LayoutPlanner<'_> {
                 None => self.fill(var, &dtype).map_err(at)?,
             },
             dtype,
-            order: before.as_ref().map_or(Order::C, |meta| meta.order.clone()),
+            order: before.as_ref().map_or(DimOrder::C, |meta| meta.order.clone()),
             separator: before.as_ref().map_or(self.separator, |meta| meta.separator),
             prefix: before.as_ref().is_some_and(|meta| meta.prefix),
             codecs,

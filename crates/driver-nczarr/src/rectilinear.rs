@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, ElementLayout};
 use nczarr_dispatch::{CacheConfig, Key, MemMut, MemRef, OutBuf, StoredChunks, VarData, ZMap, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
@@ -117,7 +117,7 @@ impl RectilinearArray {
         }
         let edges: Vec<u64> = place.iter().map(|piece| piece.edge).collect();
         let item = match self.spec.element {
-            Element::Number { ty, .. } => ty.size().unwrap_or(UNSIZED),
+            ElementLayout::Number { ty, .. } => ty.size().unwrap_or(UNSIZED),
             _ => UNSIZED,
         };
         let cost = edges.iter().fold(item as u64, |bytes, &edge| bytes.saturating_mul(edge));
@@ -307,7 +307,7 @@ impl VarData for RectilinearArray {
     }
 
     fn is_fixed_text(&self) -> bool {
-        matches!(self.spec.element, Element::Text { .. })
+        matches!(self.spec.element, ElementLayout::Text { .. })
     }
 
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {

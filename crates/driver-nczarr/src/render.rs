@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_chunkio::Order;
+use nczarr_chunkio::DimOrder;
 use nczarr_model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
 use crate::annotation;
@@ -320,7 +320,7 @@ pub(crate) fn array(meta: &ArrayMeta, shape: &[u64], out: &mut String) {
     sizes(&meta.chunks, out);
     write_name("fill_value", out);
     write_strict(&meta.fill, out);
-    out.push_str(if meta.order == Order::F { ", \"order\": \"F\"" } else { ", \"order\": \"C\"" });
+    out.push_str(if meta.order == DimOrder::F { ", \"order\": \"F\"" } else { ", \"order\": \"C\"" });
     let (filters, compressor) = split_codecs(&meta.codecs);
     write_name("compressor", out);
     write_strict(&compressor.unwrap_or(Json::Null), out);

@@ -102,7 +102,7 @@ pub(crate) struct StoredVariable {
     /// The type of list items, if elements are lists.
     pub(crate) list: Option<NcType>,
     /// The parts of a stored element of a user-defined NCZarr type.
-    pub(crate) pieces: Option<Vec<nczarr_chunkio::Piece>>,
+    pub(crate) pieces: Option<Vec<nczarr_chunkio::ElementPiece>>,
     /// Attributes of user-defined types, in stored form.
     pub(crate) typed: Vec<user::TypedAttribute>,
     /// Whether its document records a true name, which differs from the stored one.

@@ -105,7 +105,7 @@ impl ChunkStore for VariableChunks {
         }
     }
 
-    fn stored(&self, rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
+    fn for_each_stored(&self, rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
         if !self.map.caps().list {
             return Ok(false);
         }

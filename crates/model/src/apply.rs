@@ -1,9 +1,9 @@
 //! [`Model::apply`]: the rules of the data model for every [`Edit`] of dimensions, variables, groups and attributes.
 //!
-//! Each edit checks all it needs before it changes anything. What only a format forbids is not known here, nor
-//! whether data exist already. `_FillValue` and the variable's fill are two views of one thing and change together.
+//! Each edit is checked completely before anything changes. Rules of a single format, and whether data exist,
+//! are not checked here. `_FillValue` and the variable's fill are two views of one value and change together.
 //!
-//! Source: netCDF-4 rules as the interface notes state them; the codes are those of netCDF-C.
+//! Source: the rules and error codes of netCDF-C.
 
 use std::borrow::Cow;
 use std::mem;
@@ -20,16 +20,16 @@ pub const FILL_VALUE: &str = "_FillValue";
 /// The most dimensions a variable may have (`NC_MAX_VAR_DIMS`).
 pub const MAX_VAR_DIMS: usize = 1024;
 
-/// Room for so many attributes is made with the first: most things have no more, and few have less.
+/// The initial capacity for attributes: most objects have no more.
 const FEW: usize = 4;
 
 impl Model {
     /// Applies one edit; on an error nothing has changed.
     ///
-    /// Names are brought to NFC. A rename keeps the place in the order of definition.
+    /// Names are normalised to NFC. A rename keeps the position in the order of definition.
     ///
     /// # Errors
-    /// The netCDF code of the rule that is broken.
+    /// The netCDF code of the violated rule.
     pub fn apply(&mut self, edit: &Edit<'_>) -> Result<Defined> {
         match *edit {
             Edit::DefDim { group, name, len } => self.def_dim(group, name, len),
@@ -76,11 +76,10 @@ impl Model {
         Ok(Defined::Dim(self.add_dim(group, &*name, len, len == 0)?))
     }
 
-    /// Whether the model allows to rename what the edit renames: a dimension, variable or group. Other edits are not
-    /// looked at.
+    /// Checks a rename of a dimension, variable or group. Other edits pass.
     ///
     /// # Errors
-    /// As [`Model::apply`], which will not refuse what this allows.
+    /// As [`Model::apply`], which then accepts the edit.
     pub fn check_rename(&self, edit: &Edit<'_>) -> Result<()> {
         match *edit {
             Edit::RenameDim { dim, name } => self.new_dim_name(dim, name).map(drop),
@@ -95,7 +94,7 @@ impl Model {
         let dim = self.dim(id)?;
         let old = &dim.name;
         if *old != name && self.group(dim.group)?.dims.contains_key(&*name) {
-            return Err(ErrorKind::NameInUse.context(format!("dimension {old:?}: there is a {name:?}")));
+            return Err(ErrorKind::NameInUse.context(format!("dimension {old:?}: the name {name:?} is in use")));
         }
         Ok(name)
     }
@@ -113,10 +112,13 @@ impl Model {
         let name = normalize(name)?;
         self.check_type(xtype)?;
         if dims.len() > MAX_VAR_DIMS {
-            let what = format!("variable {name:?}: {} dimensions, at most {MAX_VAR_DIMS} are possible", dims.len());
+            let what = format!(
+                "variable {name:?}: too many dimensions (expected at most {MAX_VAR_DIMS}, found {})",
+                dims.len()
+            );
             return Err(ErrorKind::MaxDims.context(what));
         }
-        // Of any group: what is not around has a full name.
+        // Dimensions of any group are allowed; those outside the ancestors are stored with their full name.
         for &dim in dims {
             self.dim(dim).map_err(|error| error.at(&name))?;
         }
@@ -147,7 +149,7 @@ impl Model {
         Ok(Defined::Nothing)
     }
 
-    /// The new name, and the group around it.
+    /// Returns the new name, and the parent group.
     fn new_group_name<'n>(&self, id: GroupId, name: &'n str) -> Result<(Cow<'n, str>, GroupId)> {
         let name = normalize(name)?;
         let group = self.group(id)?;
@@ -176,7 +178,7 @@ impl Model {
         }
     }
 
-    /// Keeps the fill of `var` the same as its attribute `_FillValue`. A no-fill variable stays one.
+    /// Updates the fill of `var` from its attribute `_FillValue`. A no-fill variable remains one.
     fn attribute_to_fill(&mut self, var: Option<VarId>) -> Result<()> {
         if let Some(var) = var {
             let var = self.var_mut(var)?;
@@ -187,10 +189,10 @@ impl Model {
         Ok(())
     }
 
-    /// As [`Model::apply`] of [`Edit::PutAtt`], without a copy: none of the values are left.
+    /// As [`Model::apply`] of [`Edit::PutAtt`], but moves the values instead of copying them.
     ///
     /// # Errors
-    /// As [`Model::apply`]; then all of them are left.
+    /// As [`Model::apply`]; `values` is unchanged then.
     pub fn take_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
         let name = normalize(name)?;
         self.atts(group, var)?;
@@ -220,7 +222,7 @@ impl Model {
             return Ok(Defined::Nothing);
         }
         if atts.contains_key(&*to) {
-            return Err(ErrorKind::NameInUse.context(format!("attribute {old:?}: there is a {to:?}")));
+            return Err(ErrorKind::NameInUse.context(format!("attribute {old:?}: the name {to:?} is in use")));
         }
         let old = old.clone();
         let fills = old == FILL_VALUE || to == FILL_VALUE;
@@ -245,13 +247,13 @@ impl Model {
         Ok(Defined::Nothing)
     }
 
-    /// A fill value has the variable's type and is one element.
+    /// Checks that a fill value has the variable's type and is one element.
     fn check_fill(&self, id: VarId, value: &Values) -> Result<()> {
         let var = self.var(id)?;
         let bad = |kind: ErrorKind, what: String| Err(self.about(id, kind, &format!("fill value: {what}")));
         if value.nc_type() != var.xtype {
             let (found, wanted) = (value.nc_type().name(), var.xtype.name());
-            return bad(ErrorKind::BadType, format!("its type is {found}, the variable's is {wanted}"));
+            return bad(ErrorKind::BadType, format!("wrong type (expected {wanted}, found {found})"));
         }
         self.check_values(value).map_err(|error| error.at("fill value").at(self.var_path(id).unwrap_or_default()))?;
         match self.count(value)? {
@@ -260,7 +262,7 @@ impl Model {
         }
     }
 
-    /// Values of a user-defined type are whole elements of a type that exists, in the form that it has.
+    /// Checks that values of a user-defined type are whole elements in the right form.
     fn check_values(&self, values: &Values) -> Result<()> {
         let ty = values.nc_type();
         if ty.is_atomic() {
@@ -273,7 +275,7 @@ impl Model {
                 match bytes.len().is_multiple_of(size) {
                     true => Ok(()),
                     false => {
-                        let what = format!("{} bytes are no whole number of elements of {size}", bytes.len());
+                        let what = format!("{} bytes are not a whole number of elements of {size} bytes", bytes.len());
                         Err(ErrorKind::Inval.context(what))
                     }
                 }
@@ -281,11 +283,11 @@ impl Model {
             Values::Packed(_, list) if !self.is_fixed(ty)? => {
                 list.iter().try_for_each(|element| self.check_packed(ty, element.as_bytes()))
             }
-            _ => Err(ErrorKind::BadType.context(format!("{}: values in a form it does not have", self.type_name(ty)))),
+            _ => Err(ErrorKind::BadType.context(format!("{}: values in the wrong form", self.type_name(ty)))),
         }
     }
 
-    /// An error about a variable.
+    /// Returns an error about a variable.
     fn about(&self, id: VarId, kind: ErrorKind, what: &str) -> Error {
         kind.context(what).at(self.var_path(id).unwrap_or_default())
     }
@@ -298,7 +300,7 @@ impl Model {
                 var.fill = VarFill::Value(value.clone());
                 var.atts.insert(FILL_VALUE.to_owned(), value.clone());
             }
-            // How data is written does not change which value means that there is none: the attribute stays.
+            // The mode of writing does not affect the missing value, so the attribute remains.
             None => {
                 let var = self.var_mut(id)?;
                 var.fill = if no_fill { VarFill::NoFill } else { told_by_attribute(&var.atts) };
@@ -313,7 +315,7 @@ impl Model {
             return Err(self.about(
                 id,
                 ErrorKind::Inval,
-                "the attribute _FillValue says what unwritten elements read as",
+                "the attribute _FillValue defines the value of unwritten elements",
             ));
         }
         self.var_mut(id)?.fill = VarFill::Value(value.clone());
@@ -332,7 +334,7 @@ impl Model {
                 for &dim in &var.dims {
                     let dim = self.dim(dim)?;
                     if dim.unlimited {
-                        let what = format!("not in one piece along the unlimited dimension {}", dim.name);
+                        let what = format!("cannot be contiguous along the unlimited dimension {}", dim.name);
                         return Err(self.about(id, ErrorKind::Inval, &what));
                     }
                 }
@@ -353,8 +355,8 @@ impl Model {
         Ok(Defined::Nothing)
     }
 
-    /// A shard is a whole number of chunks along each dimension, as far as their shape is decided. It may reach beyond what
-    /// there is.
+    /// Checks that a shard is a whole number of chunks along each dimension, if the chunk shape is known. It
+    /// may exceed the variable.
     fn check_shards(&self, id: VarId, shards: &[u64], chunking: &Chunking) -> Result<()> {
         let var = self.var(id)?;
         let bad = |kind: ErrorKind, what: String| Err(self.about(id, kind, &what));
@@ -367,21 +369,19 @@ impl Model {
         if let Some(bad_shard) = shards.iter().position(|&shard| shard == 0 || i64::try_from(shard).is_err()) {
             let dim = self.dim(var.dims[bad_shard])?;
             let shard = shards[bad_shard];
-            return bad(ErrorKind::BadChunk, format!("shards of {shard} along dimension {}", dim.name));
+            return bad(ErrorKind::BadChunk, format!("shard length {shard} along dimension {}", dim.name));
         }
         match chunking {
             Chunking::Default => Ok(()),
             Chunking::Contiguous | Chunking::Compact => {
-                bad(ErrorKind::Inval, "shards are of chunks; it is to be stored in one piece".to_owned())
+                bad(ErrorKind::Inval, "a contiguous variable has no shards".to_owned())
             }
             Chunking::Chunked(chunks) => {
                 match shards.iter().zip(chunks).all(|(shard, chunk)| shard % chunk.max(&1) == 0) {
                     true => Ok(()),
                     false => bad(
                         ErrorKind::BadChunk,
-                        format!(
-                            "a shard is a whole number of chunks along each dimension; {shards:?} is none of {chunks:?}"
-                        ),
+                        format!("shard shape {shards:?} is not a whole number of chunks of shape {chunks:?}"),
                     ),
                 }
             }
@@ -396,9 +396,9 @@ impl Model {
         }
         for (&chunk, &dim) in shape.iter().zip(&var.dims) {
             let dim = self.dim(dim)?;
-            // A fixed dimension of length 0 has no chunk that fits; any does no harm.
+            // For a fixed dimension of length 0 any chunk length is accepted.
             if chunk == 0 || (!dim.unlimited && !dim.is_empty() && chunk > dim.len()) {
-                return bad(format!("chunks of {chunk} along dimension {} of length {}", dim.name, dim.len()));
+                return bad(format!("chunk length {chunk} along dimension {} of length {}", dim.name, dim.len()));
             }
         }
         let item = self.type_size(var.xtype)?.unwrap_or(1) as u64;
@@ -447,7 +447,7 @@ impl Model {
                 NcType::Float => (6, 23),
                 NcType::Double => (15, 52),
                 other => {
-                    let what = format!("type {} cannot be rounded, only float and double", other.name());
+                    let what = format!("type {} cannot be quantized (expected float or double)", other.name());
                     return Err(self.about(id, ErrorKind::Inval, &what));
                 }
             };
@@ -456,7 +456,7 @@ impl Model {
                 Quantize::BitRound(given) => (given, bits, "bits"),
             };
             if given == 0 || given > limit {
-                let what = format!("{given} significant {unit}; 1 to {limit} are possible");
+                let what = format!("{given} significant {unit}: out of range (expected 1 to {limit})");
                 return Err(self.about(id, ErrorKind::Inval, &what));
             }
         }
@@ -465,8 +465,7 @@ impl Model {
     }
 }
 
-/// Puts an entry under another name in its old place. `to` is not in the table, or is `from`.
-/// The value of unwritten elements where only the attribute `_FillValue` may give it.
+/// Renames an entry in place. `to` is not in the table, or equals `from`.
 fn told_by_attribute(atts: &Att) -> VarFill {
     match atts.get(FILL_VALUE) {
         Some(value) => VarFill::Value(value.clone()),
@@ -476,7 +475,7 @@ fn told_by_attribute(atts: &Att) -> VarFill {
 
 fn rename_key<T>(table: &mut Named<T>, from: &str, to: String) {
     if let Some(place) = table.get_index_of(from) {
-        // Only a name that has another place is refused.
+        // Only a name at another position is refused.
         let _ = table.replace_index(place, to);
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of the data model for edits of user-defined types.
 //!
-//! A type can be added to until something uses it. Strings and vlens inside a compound take the place of the handle
-//! they are in C: a pointer, or a length and a pointer.
+//! A type can be extended until it is used. In a compound, strings and vlens are C handles: a pointer, or a
+//! length and a pointer.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ const STRING_HANDLE: usize = 8;
 const VLEN_HANDLE: usize = 16;
 
 impl Model {
-    /// An atomic type, or a user-defined one that exists.
+    /// Checks that a type is atomic or exists.
     pub(crate) fn check_type(&self, ty: NcType) -> Result<()> {
         match ty {
             NcType::User(id) if self.user_type(id).is_err() => Err(ErrorKind::BadType.context(format!("{id:?}"))),
@@ -51,17 +51,17 @@ impl Model {
         self.def_type(group, name, TypeClass::Enum { base, members: Vec::new() })
     }
 
-    /// Bytes one value takes as part of a compound.
+    /// Returns the size of a value inside a compound.
     fn field_size(&self, ty: NcType) -> Result<usize> {
         Ok(self.type_size(ty)?.unwrap_or(if ty == NcType::String { STRING_HANDLE } else { VLEN_HANDLE }))
     }
 
-    /// Size and alignment of a field of a type, in bytes, as C lays out a struct: for compounds that nobody gave offsets.
+    /// Returns size and alignment of a field in bytes, as in a C struct: for compounds without given offsets.
     ///
     /// # Errors
     /// As [`Model::type_size`].
     pub fn extent(&self, ty: NcType) -> Result<(usize, usize)> {
-        // Each type is looked at once, however often and deeply it is used.
+        // Each type is visited once.
         let (mut seen, mut open, mut widest) = (HashSet::new(), vec![ty], 1);
         while let Some(ty) = open.pop() {
             let NcType::User(id) = ty else {
@@ -81,10 +81,11 @@ impl Model {
         Ok((self.field_size(ty)?, widest))
     }
 
-    /// Defines a compound with all its fields at once: what many insertions do, each of which looks at all fields before it.
+    /// Defines a compound with all its fields. This is faster than many insertions, since each insertion
+    /// checks all previous fields.
     ///
     /// # Errors
-    /// As those edits; nothing has changed then.
+    /// As the insertions; nothing has changed then.
     pub fn define_compound(
         &mut self,
         group: GroupId,
@@ -117,10 +118,11 @@ impl Model {
         self.whole_type(group, name, TypeClass::Compound { size, fields })
     }
 
-    /// Defines an enum with all its members at once: what many insertions do, each of which looks at all members before it.
+    /// Defines an enum with all its members. This is faster than many insertions, since each insertion checks
+    /// all previous members.
     ///
     /// # Errors
-    /// As those edits; nothing has changed then.
+    /// As the insertions; nothing has changed then.
     pub fn define_enum(
         &mut self,
         group: GroupId,
@@ -158,7 +160,7 @@ impl Model {
         let name = normalize(name)?;
         let UserType { name: type_name, class, .. } = self.user_type(id)?;
         let TypeClass::Compound { size, fields } = class else {
-            return Err(ErrorKind::BadClass.context(format!("type {type_name:?} is no compound")));
+            return Err(ErrorKind::BadClass.context(format!("type {type_name:?}: not a compound")));
         };
         self.check_unused(id)?;
         let field = Field { name: name.into_owned(), offset, ty, shape: shape.to_vec() };
@@ -182,13 +184,16 @@ impl Model {
         Ok(Defined::Nothing)
     }
 
-    /// Whether a compound of a size can have a field, wherever others are: one past its last byte.
+    /// Checks a field against the size of a compound. Returns the offset after its last byte.
     fn check_field(&self, type_name: &str, size: usize, field: &Field) -> Result<usize> {
         let Field { name, offset, ty, shape } = field;
         let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{name}: {what}")));
         self.check_type(*ty)?;
         if shape.len() > MAX_VAR_DIMS {
-            return bad(ErrorKind::MaxDims, format!("{} dimensions, at most {MAX_VAR_DIMS} are possible", shape.len()));
+            return bad(
+                ErrorKind::MaxDims,
+                format!("too many dimensions (expected at most {MAX_VAR_DIMS}, found {})", shape.len()),
+            );
         }
         if shape.contains(&0) {
             return bad(ErrorKind::Inval, format!("shape {shape:?}"));
@@ -199,7 +204,7 @@ impl Model {
         }
     }
 
-    /// One past the last byte of a field; `None` if that does not fit.
+    /// Returns the offset after the last byte of a field; `None` on overflow.
     fn field_end(&self, offset: usize, ty: NcType, shape: &[u32]) -> Result<Option<usize>> {
         let bytes = shape.iter().try_fold(self.field_size(ty)?, |product, &len| product.checked_mul(len as usize));
         Ok(bytes.and_then(|bytes| bytes.checked_add(offset)))
@@ -209,13 +214,13 @@ impl Model {
         let name = normalize(name)?;
         let UserType { name: type_name, class, .. } = self.user_type(id)?;
         let TypeClass::Enum { base, members } = class else {
-            return Err(ErrorKind::BadClass.context(format!("type {type_name:?} is no enum")));
+            return Err(ErrorKind::BadClass.context(format!("type {type_name:?}: not an enum")));
         };
         let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{name}: {what}")));
         self.check_unused(id)?;
         check_value(type_name, &name, value, *base)?;
         if let Some(other) = members.iter().find(|member| member.name == name || member.value == value) {
-            return bad(ErrorKind::NameInUse, format!("{value}: there is {} = {}", other.name, other.value));
+            return bad(ErrorKind::NameInUse, format!("{value}: the enum has {} = {}", other.name, other.value));
         }
         let member = EnumMember { name: name.into_owned(), value };
         if let TypeClass::Enum { members, .. } = &mut self.user_type_mut(id)?.class {
@@ -224,7 +229,7 @@ impl Model {
         Ok(Defined::Nothing)
     }
 
-    /// Nothing uses the type yet: no other type, variable or attribute.
+    /// Checks that no type, variable or attribute uses the type.
     fn check_unused(&self, id: TypeId) -> Result<()> {
         let this = NcType::User(id);
         let in_types = self.user_types().any(|(_, ty)| match &ty.class {

@@ -6,29 +6,29 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{Defined, Edit, Model, Result};
 
-/// The current model, and the one to go back to when a redefinition is aborted.
+/// The current model, and the saved one for an aborted redefinition.
 ///
-/// Readers take a snapshot and work without a lock; edits are ordered. An edit copies the model only while
-/// somebody holds a snapshot. Who keeps something that was looked up asks [`ModelCell::edition`] whether it still
-/// holds: that touches nothing that other threads touch, while a snapshot counts itself.
+/// Readers use snapshots without a lock; edits are serialised. An edit copies the model only while a snapshot
+/// exists. Holders of looked-up values compare [`ModelCell::edition`]: this touches no memory that other
+/// threads write, while a snapshot updates a counter.
 #[derive(Debug, Default)]
 pub struct ModelCell {
     models: RwLock<Models>,
-    /// Whether there is a saved model.
+    /// Whether a saved model exists.
     defining: AtomicBool,
     edition: AtomicU64,
 }
 
-/// What is behind the one lock.
+/// The state behind the lock.
 #[derive(Debug, Default)]
 struct Models {
     current: Arc<Model>,
-    /// What an abort goes back to.
+    /// The state that an abort restores.
     saved: Option<Arc<Model>>,
 }
 
 impl ModelCell {
-    /// A cell holding `model`, which others may hold too: an edit then copies it.
+    /// Creates a cell. If `model` is shared, the first edit copies it.
     pub fn new(model: impl Into<Arc<Model>>) -> Self {
         Self { models: RwLock::new(Models { current: model.into(), saved: None }), ..Self::default() }
     }
@@ -41,25 +41,26 @@ impl ModelCell {
         self.models.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The model as it is now.
+    /// Returns the current model.
     pub fn snapshot(&self) -> Arc<Model> {
         Arc::clone(&self.read().current)
     }
 
-    /// What `look` sees of the model as it is now. As [`ModelCell::snapshot`], without counting one: nothing of this cell is to be
-    /// called meanwhile.
+    /// Calls `look` with the current model. As [`ModelCell::snapshot`], without updating a counter. `look`
+    /// must not call this cell.
     pub fn with<T>(&self, look: impl FnOnce(&Model) -> T) -> T {
         look(&self.read().current)
     }
 
-    /// A number that is another one after every edit, successful or not. Lengths of unlimited dimensions grow without.
+    /// Returns a number that changes with every edit, successful or not. Growth of unlimited dimensions does
+    /// not change it.
     pub fn edition(&self) -> u64 {
         self.edition.load(Ordering::Acquire)
     }
 
-    /// Another edition, while the lock is held: who sees the new number sees the new model.
+    /// Changes the edition under the lock: a reader of the new number sees the new model.
     fn next_edition(&self, _locked: &Models) {
-        // Nobody else changes it meanwhile.
+        // Only the holder of the lock changes it.
         self.edition.store(self.edition.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
@@ -71,8 +72,8 @@ impl ModelCell {
         self.change(|model| model.apply(edit))
     }
 
-    /// As [`ModelCell::apply`]; enters define mode first, as [`ModelCell::begin`] does, if it is data mode and the edit can
-    /// be applied. All of it is one step for other threads.
+    /// As [`ModelCell::apply`]; enters define mode first, as [`ModelCell::begin`], if the dataset is in data
+    /// mode and the edit is valid. Other threads see this as one step.
     ///
     /// # Errors
     /// As [`Model::apply`].
@@ -80,11 +81,11 @@ impl ModelCell {
         self.define_if(|_| Ok(()), |model, ()| model.apply(edit))
     }
 
-    /// As [`ModelCell::define`], of what `edit` changes, which changes nothing if it fails. It is made if `check` allows it, which
-    /// sees the model that it is made of, and is given what that answers. Nothing of this cell is to be called meanwhile.
+    /// As [`ModelCell::define`] with the function `edit`, which must change nothing if it fails. `check` sees
+    /// the current model and may reject the edit; its result is passed to `edit`. Neither may call this cell.
     ///
     /// # Errors
-    /// What `check` says: then no edit was made. Else what `edit` says.
+    /// The error of `check`, if no edit was made; otherwise the error of `edit`.
     pub fn define_if<C, T>(
         &self,
         check: impl FnOnce(&Model) -> Result<C>,
@@ -108,7 +109,7 @@ impl ModelCell {
         defined
     }
 
-    /// Lets `change` work on the model directly: for a driver that fills in what it found, not for edits.
+    /// Lets `change` modify the model directly: for a driver that loads a dataset, not for edits.
     pub fn change<T>(&self, change: impl FnOnce(&mut Model) -> T) -> T {
         let mut models = self.write();
         let outcome = change(Arc::make_mut(&mut models.current));
@@ -116,7 +117,7 @@ impl ModelCell {
         outcome
     }
 
-    /// Remembers the model as the state an abort goes back to (`redef`).
+    /// Saves the model as the state that an abort restores (`redef`).
     pub fn begin(&self) {
         let mut models = self.write();
         let current = Arc::clone(&models.current);
@@ -126,22 +127,22 @@ impl ModelCell {
         drop(old);
     }
 
-    /// Whether a state is remembered: the dataset is in define mode.
+    /// Whether a state is saved, so the dataset is in define mode.
     pub fn is_defining(&self) -> bool {
         self.defining.load(Ordering::Acquire)
     }
 
-    /// Forgets the remembered state (`enddef`); answers whether there was one.
+    /// Drops the saved state (`enddef`). Returns whether there was one.
     pub fn end(&self) -> bool {
         let mut models = self.write();
         self.defining.store(false, Ordering::Release);
         let saved = models.saved.take();
-        // What it held alone is given back without the lock.
+        // Its memory is freed without the lock.
         drop(models);
         saved.is_some()
     }
 
-    /// Goes back to the remembered state (`abort`); answers whether there was one.
+    /// Restores the saved state (`abort`). Returns whether there was one.
     pub fn roll_back(&self) -> bool {
         let mut models = self.write();
         self.defining.store(false, Ordering::Release);

@@ -1,13 +1,15 @@
-//! [`Edit`]: one change of a model per `def_*`, `insert_*`, `rename_*`, `put_att`, `del_att` entry of the dispatch table.
+//! [`Edit`]: one change of a model. Each `def_*`, `insert_*`, `rename_*`, `put_att` and `del_att` entry of
+//! the dispatch table has one.
 //!
-//! An edit says *what* changes. Whether a format can hold it is the driver's to say; whether the model can is
-//! checked by [`Model::apply`](crate::Model::apply).
+//! An edit describes *what* changes. The driver decides whether its format supports it;
+//! [`Model::apply`](crate::Model::apply) checks the rules of the model.
 
 use crate::{Chunking, DimId, Endian, FillMode, FilterSpec, GroupId, NcType, Quantize, TypeId, Values, VarId};
 
 /// One change of a model.
 ///
-/// Fields: the object changed, or the place of the new one; its name; and what the netCDF function of the same job takes.
+/// The fields are the changed object, or the owner of a new one; its name; and the arguments of the netCDF
+/// function.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -30,24 +32,24 @@ pub enum Edit<'a> {
     RenameAtt { group: GroupId, var: Option<VarId>, name: &'a str, to: &'a str },
     /// One attribute less.
     DelAtt { group: GroupId, var: Option<VarId>, name: &'a str },
-    /// What new variables without a fill value do.
+    /// The fill mode of new variables.
     SetFill { mode: FillMode },
     /// A variable's fill value (`None`: the default of its type), or no fill at all.
     DefVarFill { var: VarId, no_fill: bool, value: Option<&'a Values> },
-    /// What unwritten elements of a variable without the attribute `_FillValue` read as; there is no such attribute afterwards
-    /// either. For formats that keep the one apart from the other.
+    /// The value of unwritten elements of a variable without the attribute `_FillValue`, which is not
+    /// created. For formats that store both separately.
     DefVarUnwritten { var: VarId, value: &'a Values },
     /// A variable's chunk shape.
     DefVarChunking { var: VarId, chunking: &'a Chunking },
-    /// The shape of the shards that a variable's chunks lie in, in elements; `None`: each chunk is an object.
+    /// The shape of a variable's shards, in elements; `None`: each chunk is an object.
     DefVarShards { var: VarId, shards: Option<&'a [u64]> },
     /// A variable's byte order.
     DefVarEndian { var: VarId, endian: Endian },
     /// One more filter at the end of a variable's list; a filter of the same id or name is replaced in place.
     DefVarFilter { var: VarId, filter: &'a FilterSpec },
-    /// All filters of a variable, in place of those it has; one may be there several times.
+    /// All filters of a variable, replacing the existing ones; a filter may occur several times.
     DefVarFilters { var: VarId, filters: &'a [FilterSpec] },
-    /// Rounding of a float variable; `None` takes it away.
+    /// The quantization of a float variable; `None` removes it.
     DefVarQuantize { var: VarId, quantize: Option<Quantize> },
     /// A new compound type without fields, of `size` bytes.
     DefCompound { group: GroupId, name: &'a str, size: usize },
@@ -63,7 +65,7 @@ pub enum Edit<'a> {
     DefOpaque { group: GroupId, name: &'a str, size: usize },
 }
 
-/// What an edit made.
+/// The object that an edit defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defined {
     /// Nothing new.

@@ -1,14 +1,14 @@
 //! Error kinds (one per `NC_E…` constant of `netcdf.h`) and the one error type of the project.
 //!
-//! An [`Error`] says which object failed, what was expected and what was found; it keeps a foreign
-//! error as its `source`. `Display` shows the error's own message, `source()` gives the cause, and `{:#}` shows both.
-//! It does not decide what to do about a failure. Start with [`ErrorKind::context`].
+//! An [`Error`] names the object, the expected and the found value, and keeps a foreign error as its
+//! `source`. `Display` shows its own message, `source()` returns the cause, and `{:#}` shows both. Start with
+//! [`ErrorKind::context`].
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-/// What every fallible function of the project returns.
+/// The result of every fallible function of the project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kinds of errors: one for each `NC_E…` constant of `netcdf.h`, and our own, whose names begin with `NCZ_E`.
@@ -20,7 +20,7 @@ pub enum ErrorKind {
     BadId = -33,
     /// `NC_ENFILE`: too many open datasets.
     NFile = -34,
-    /// `NC_EEXIST`: exists and no-clobber was asked.
+    /// `NC_EEXIST`: exists and no-clobber was set.
     Exist = -35,
     /// `NC_EINVAL`: bad argument.
     Inval = -36,
@@ -204,7 +204,7 @@ pub enum ErrorKind {
     NotZarr = -143,
     /// `NC_EZARRMETA`: consolidated metadata invalid.
     ZarrMeta = -144,
-    /// `NCZ_ECANCELLED`: an observer stopped the transfer. A code of our own: `netcdf.h` has none.
+    /// `NCZ_ECANCELLED`: an observer stopped the transfer. An extension: `netcdf.h` has no such code.
     Cancelled = -3001,
 }
 
@@ -308,17 +308,17 @@ impl ErrorKind {
         Self::Cancelled,
     ];
 
-    /// The netCDF code: a negative number. Codes of our own are below -3000, where `netcdf.h` has none.
+    /// Returns the netCDF code, a negative number. Extensions are below -3000.
     pub const fn code(self) -> i32 {
         self as i32
     }
 
-    /// The kind of a netCDF code, if there is one.
+    /// Returns the kind of a netCDF code, if it exists.
     pub fn from_code(code: i32) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
     }
 
-    /// The name of the constant in `netcdf.h`, for instance `NC_EEDGE`.
+    /// Returns the name of the constant in `netcdf.h`, for example `NC_EEDGE`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BadId => "NC_EBADID",
@@ -419,7 +419,7 @@ impl ErrorKind {
         }
     }
 
-    /// One short sentence for people, as `nc_strerror` gives it.
+    /// Returns a short description, like `nc_strerror`.
     pub const fn describe(self) -> &'static str {
         match self {
             Self::BadId => "unknown dataset id",
@@ -520,7 +520,7 @@ impl ErrorKind {
         }
     }
 
-    /// An error of this kind that says what it is about.
+    /// Creates an error of this kind with a message.
     #[must_use]
     pub fn context(self, what: impl Into<String>) -> Error {
         Error(Box::new(Inner { kind: self, what: what.into(), source: None }))
@@ -533,7 +533,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// A failure: its kind, what it is about, and the foreign error behind it. Pointer-sized.
+/// An error: its kind, its message, and its cause. The size of a pointer.
 ///
 /// `{}` shows the error's own message. [`source`](StdError::source) gives the cause, which reporters such as `anyhow` print
 /// after it. `{:#}` and `{:?}` show the message and all causes in one line.
@@ -548,36 +548,37 @@ struct Inner {
 }
 
 impl Error {
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The netCDF code of the kind.
+    /// Returns the netCDF code of the kind.
     pub fn code(&self) -> i32 {
         self.0.kind.code()
     }
 
-    /// What the error is about, without the name of its kind.
+    /// Returns the message, without the name of the kind.
     pub fn what(&self) -> &str {
         &self.0.what
     }
 
-    /// Puts `place` (a path, a variable, a key) before what is said already.
+    /// Prepends `place` (a path, a variable, a key) to the message.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.0.what = if self.0.what.is_empty() { place.to_string() } else { format!("{place}: {}", self.0.what) };
         self
     }
 
-    /// Keeps the foreign error that caused this one.
+    /// Sets the error that caused this one.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into().into());
         self
     }
 
-    /// A failure of the system while working on `what`; absence and refusal get their own kinds.
+    /// Creates an error for a system error about `what`. "Not found" and "permission denied" have their own
+    /// kinds.
     pub fn io(what: impl Into<String>, source: std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
         let kind = match source.kind() {
@@ -609,7 +610,7 @@ impl fmt::Display for Error {
         let mut last = self.0.what.clone();
         while let Some(error) = cause {
             let text = error.to_string();
-            // Foreign errors may tell their cause themselves.
+            // Foreign errors may print their cause themselves.
             if !last.ends_with(&text) {
                 write!(f, ": {text}")?;
                 last = text;

@@ -1,4 +1,5 @@
-//! [`Item`]: one element of any type, taken apart, so that it can be looked at, printed and built without knowing its bytes.
+//! [`Item`]: one element of any type as a tree of values, for inspection, printing and construction without
+//! knowledge of its bytes.
 
 use crate::packed::MAX_DEPTH;
 use crate::{Error, ErrorKind, Model, NcString, NcType, Packer, Result, Scalar, TypeClass, Unpacker, Values};
@@ -25,7 +26,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// Value `index` of an atomic vector.
+    /// Returns value `index` of an atomic vector.
     pub fn atomic(values: &Values, index: usize) -> Option<Self> {
         Some(match values {
             Values::Float(v) => Self::Float(*v.get(index)?),
@@ -39,7 +40,7 @@ impl Item {
         })
     }
 
-    /// Whether two elements are the same; a NaN is any other NaN, and zeros have a sign.
+    /// Whether two elements are equal; all NaNs are equal, and zeros are distinguished by sign.
     pub fn same(&self, other: &Self) -> bool {
         let all = |a: &[Self], b: &[Self]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
         match (self, other) {
@@ -53,10 +54,10 @@ impl Item {
 }
 
 impl Model {
-    /// Values taken apart, element by element.
+    /// Converts values to items.
     ///
     /// # Errors
-    /// [`ErrorKind::BadType`] if bytes are no elements of their type.
+    /// [`ErrorKind::BadType`] if the bytes are not elements of their type.
     pub fn items(&self, values: &Values) -> Result<Vec<Item>> {
         let ty = values.nc_type();
         match values {
@@ -66,7 +67,8 @@ impl Model {
         }
     }
 
-    /// One element taken apart: its memory form, or its packed form if its size is not fixed.
+    /// Converts one element to an item, from its memory form, or from its packed form if its size is not
+    /// fixed.
     ///
     /// # Errors
     /// As [`Model::items`].
@@ -83,13 +85,18 @@ impl Model {
         items.pop().ok_or_else(|| ErrorKind::Internal.context("one element"))
     }
 
-    /// Elements of a type of fixed size.
+    /// Converts elements of a type of fixed size.
     fn fixed_items(&self, ty: NcType, bytes: &[u8], depth: usize) -> Result<Vec<Item>> {
         if depth > MAX_DEPTH {
             return Err(self.too_deep(ty));
         }
-        let broken =
-            || ErrorKind::BadType.context(format!("{} bytes are no elements of {}", bytes.len(), self.type_name(ty)));
+        let broken = || {
+            ErrorKind::BadType.context(format!(
+                "{} bytes are not whole elements of {}",
+                bytes.len(),
+                self.type_name(ty)
+            ))
+        };
         if !self.is_fixed(ty)? {
             return Err(broken());
         }
@@ -125,7 +132,7 @@ impl Model {
         }
     }
 
-    /// `count` elements that are a part of something.
+    /// Converts `count` elements inside another element.
     fn part_items(&self, ty: NcType, count: usize, cursor: &mut Unpacker<'_>, depth: usize) -> Result<Vec<Item>> {
         if depth > MAX_DEPTH {
             return Err(self.too_deep(ty));
@@ -169,10 +176,10 @@ impl Model {
         Ok(items)
     }
 
-    /// Elements put together as values of a type.
+    /// Converts items to values of a type.
     ///
     /// # Errors
-    /// [`ErrorKind::BadType`] if an item is none of the type's; [`ErrorKind::Range`] if a number does not fit.
+    /// [`ErrorKind::BadType`] if an item has another type; [`ErrorKind::Range`] if a number does not fit.
     pub fn values(&self, ty: NcType, items: &[Item]) -> Result<Values> {
         let NcType::User(id) = ty else {
             if ty == NcType::String {
@@ -191,7 +198,7 @@ impl Model {
         Ok(Values::Packed(id, items.iter().map(|item| self.pack(ty, item)).collect::<Result<_>>()?))
     }
 
-    /// The packed form of one element; the memory form, if its size is fixed.
+    /// Returns the packed form of an element, or its memory form if its size is fixed.
     ///
     /// # Errors
     /// As [`Model::values`].
@@ -238,7 +245,7 @@ impl Model {
         Ok(())
     }
 
-    /// Each field has as many elements as its shape says.
+    /// Checks the number of elements of each field.
     fn check_parts(&self, ty: NcType, fields: &[crate::Field], parts: &[Vec<Item>]) -> Result<()> {
         if fields.len() != parts.len() {
             let (found, wanted) = (parts.len(), fields.len());
@@ -254,7 +261,7 @@ impl Model {
         Ok(())
     }
 
-    /// Elements of a type of fixed size in their memory form.
+    /// Returns the memory form of elements of fixed size.
     fn memory(&self, ty: NcType, items: &[Item]) -> Result<Vec<u8>> {
         let size = self.fixed_size(ty)?;
         let too_many = || ErrorKind::NoMem.context(format!("{} elements of {}", items.len(), self.type_name(ty)));
@@ -270,7 +277,8 @@ impl Model {
 
     fn store(&self, ty: NcType, item: &Item, out: &mut [u8], depth: usize) -> Result<()> {
         let wrong = || self.no_item(ty, item);
-        let range = |value: &i128| ErrorKind::Range.context(format!("{value} is no value of {}", self.type_name(ty)));
+        let range =
+            |value: &i128| ErrorKind::Range.context(format!("{value} is not a value of {}", self.type_name(ty)));
         macro_rules! int {
             ($t:ty) => {
                 match item {
@@ -331,6 +339,6 @@ impl Model {
             Item::Vlen(items) => format!("a list of {}", items.len()),
             Item::Compound(parts) => format!("a record of {} fields", parts.len()),
         };
-        ErrorKind::BadType.context(format!("{what} is no element of {}", self.type_name(ty)))
+        ErrorKind::BadType.context(format!("{what} is not an element of {}", self.type_name(ty)))
     }
 }

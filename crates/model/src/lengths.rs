@@ -1,26 +1,26 @@
-//! [`Lengths`]: how long the dimensions of a model were at one moment.
+//! The lengths of a model's dimensions at one time.
 //!
-//! Data come before the metadata that count them. A writer takes the lengths first, stores the data, and then stores
-//! these lengths: what other threads append meanwhile is not counted.
+//! Data are stored before the metadata that count them. A writer takes the lengths, stores the data, then
+//! stores these lengths: records that other threads append meanwhile are not counted.
 
 use crate::{DimId, Model, Var};
 
-/// How long the unlimited dimensions of a model were at one moment. They only grow.
+/// The lengths of a model's unlimited dimensions at one time. They only grow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lengths(Vec<u64>);
 
 impl Lengths {
-    /// The lengths of all dimensions as they are now.
+    /// Returns the current lengths of all dimensions.
     pub fn of(model: &Model) -> Self {
         Self(model.dims().map(|(_, dim)| dim.len()).collect())
     }
 
-    /// The length of a dimension; 0 of one that did not exist.
+    /// Returns the length of a dimension; 0 if it did not exist.
     pub fn get(&self, dim: DimId) -> u64 {
         self.0.get(dim.index()).copied().unwrap_or(0)
     }
 
-    /// Takes the greater of both lengths of each dimension, except for the dimensions of `without`.
+    /// Raises each length to the greater of both, except for the dimensions of `without`.
     pub fn raise(&mut self, other: &Self, without: &[&Var]) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);

@@ -1,13 +1,13 @@
 //! The netCDF-4 enhanced data model, in memory.
 //!
-//! Groups, shared and unlimited dimensions, variables, typed attributes and user-defined types in one
-//! tree ([`Model`]); every change of it is an [`Edit`]; every failure has an [`ErrorKind`] that carries its
-//! netCDF code. Type conversion ([`convert`]) and hyperslab checks ([`Slab`]) are pure functions.
+//! One tree ([`Model`]) has groups, dimensions, variables, typed attributes and user-defined types. Every
+//! change is an [`Edit`]; every error has an [`ErrorKind`] with its netCDF code. Type conversion
+//! ([`convert`]) and hyperslab checks ([`Slab`]) are pure functions.
 //!
-//! This crate does no I/O and knows neither JSON, URLs nor threads.
+//! This crate does no I/O and knows no JSON, URLs or threads.
 //!
-//! Its types are in the signatures of every plugin: within one compatible version they only grow, and only where they are
-//! `#[non_exhaustive]` or get a method more; an [`ErrorKind`] keeps its number.
+//! Plugins use its types. Within one compatible version types only grow, by new methods or where they are
+//! `#[non_exhaustive]`; an [`ErrorKind`] keeps its number.
 #![forbid(unsafe_code)]
 
 mod apply;

@@ -1,31 +1,31 @@
-//! Lookups in the tree by name and by path, and the paths of what is in it.
+//! Finds objects of the tree by name and path, and returns paths of objects.
 //!
-//! Every lookup finds a name as it is stored, and its NFC form.
+//! Every lookup accepts the stored form of a name, or its NFC form.
 
 use crate::{DimId, Error, ErrorKind, Group, GroupId, Model, Result, TypeId, Values, VarId, name};
 
 impl Model {
-    /// The dimension `name` as seen from `group`: its own, or that of the nearest group around it.
+    /// Finds the dimension `name` in `group` or the nearest ancestor.
     pub fn find_dim(&self, group: GroupId, name: &str) -> Option<DimId> {
         self.search_up(group, |group| name::find(&group.dims, name).copied())
     }
 
-    /// The type `name` as seen from `group`, as for dimensions.
+    /// Finds the type `name` in `group` or the nearest ancestor.
     pub fn find_type(&self, group: GroupId, name: &str) -> Option<TypeId> {
         self.search_up(group, |group| name::find(&group.types, name).copied())
     }
 
-    /// The variable `name` of `group` itself.
+    /// Finds the variable `name` of `group` itself.
     pub fn find_var(&self, group: GroupId, name: &str) -> Option<VarId> {
         name::find(&self.group(group).ok()?.vars, name).copied()
     }
 
-    /// The group `name` of `group` itself.
+    /// Finds the child group `name` of `group`.
     pub fn find_group(&self, group: GroupId, name: &str) -> Option<GroupId> {
         name::find(&self.group(group).ok()?.groups, name).copied()
     }
 
-    /// The attribute `name` of `var`, or of `group` if that is `None`.
+    /// Finds the attribute `name` of `var`, or of `group` if that is `None`.
     ///
     /// # Errors
     /// [`ErrorKind::NotAtt`] if there is none, [`ErrorKind::NotVar`], [`ErrorKind::BadGrpId`].
@@ -53,7 +53,7 @@ impl Model {
         None
     }
 
-    /// The names from the root to `group`, the root left out.
+    /// Returns the names from the root to `group`, without the root.
     ///
     /// # Errors
     /// As [`Model::group`].
@@ -68,7 +68,7 @@ impl Model {
         Ok(names)
     }
 
-    /// The stored form of a fully qualified name: plain names joined by `/`, never escaped.
+    /// Returns the stored form of a fully qualified name: plain names joined by `/`, never escaped.
     ///
     /// # Errors
     /// As [`Model::group`].
@@ -81,7 +81,7 @@ impl Model {
         Ok(if path.is_empty() { "/".to_owned() } else { path })
     }
 
-    /// The fully qualified name of a variable for people: escaped as [`name::escape`] does.
+    /// Returns the fully qualified name of a variable for messages, escaped by [`name::escape`].
     ///
     /// # Errors
     /// As [`Model::var`].
@@ -90,7 +90,7 @@ impl Model {
         self.path(var.group, &var.name)
     }
 
-    /// The fully qualified name of a group for people, as for variables.
+    /// Returns the fully qualified name of a group for messages.
     ///
     /// # Errors
     /// As [`Model::group`].
@@ -107,10 +107,10 @@ impl Model {
         Ok(if path.is_empty() { "/".to_owned() } else { path })
     }
 
-    /// The group at an escaped path such as `/g1/g2`, relative to `from` unless it starts with `/`.
+    /// Finds the group at an escaped path such as `/g1/g2`, relative to `from` unless it starts with `/`.
     ///
     /// # Errors
-    /// [`ErrorKind::NoGrp`] naming the first segment that is not there.
+    /// [`ErrorKind::NoGrp`] that names the first missing segment.
     pub fn group_at(&self, from: GroupId, path: &str) -> Result<GroupId> {
         let (mut here, names) = self.resolve(from, path);
         for segment in names {
@@ -121,12 +121,12 @@ impl Model {
         Ok(here)
     }
 
-    /// The variable at an escaped path such as `/g1/v`, relative to `from` unless it starts with `/`.
+    /// Finds the variable at an escaped path such as `/g1/v`, relative to `from` unless it starts with `/`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotVar`] or [`ErrorKind::NoGrp`] naming the segment that is not there.
+    /// [`ErrorKind::NotVar`] or [`ErrorKind::NoGrp`] that names the missing segment.
     pub fn var_at(&self, from: GroupId, path: &str) -> Result<VarId> {
-        // A name alone, that nothing is escaped in, is asked for most.
+        // A plain name without escapes is the most frequent case.
         if !path.contains(['/', '\\'])
             && let Some(id) = self.find_var(from, path)
         {

@@ -1,17 +1,17 @@
-//! Mapped access (`varm`): elements that lie in memory at distances of the caller's choosing.
+//! Mapped access (`varm`): elements at caller-defined distances in memory.
 //!
-//! Along dimension `d`, neighbours lie `imap[d]` elements apart. The functions here move elements between such
-//! memory and dense memory (C order, one after another), which is all the drivers know. Element 0 of the memory is
-//! that of index 0 in every dimension, so a distance below 0 leads out of it unless the count there is 1.
+//! Along dimension `d`, neighbours are `imap[d]` elements apart. These functions copy between such memory and
+//! dense memory (C order), which drivers use. Element 0 of the memory has index 0 in every dimension, so a
+//! negative distance is valid only for a count of 1.
 //!
-//! Source: netCDF interface notes on `nc_get_varm`.
+//! Source: netCDF-C, `nc_get_varm`.
 
 use crate::{ErrorKind, Result};
 
-/// Checks that all elements of a mapped access lie inside `len` elements of memory.
+/// Checks that all elements of a mapped access are inside `len` elements of memory.
 ///
 /// # Errors
-/// [`ErrorKind::Inval`] if the ranks differ or an element lies outside.
+/// [`ErrorKind::Inval`] if the ranks differ or an element is outside.
 pub fn check_imap(count: &[u64], imap: &[i64], len: usize) -> Result<()> {
     if count.len() != imap.len() {
         return Err(ErrorKind::Inval.context(format!("imap has {} entries, count has {}", imap.len(), count.len())));
@@ -56,7 +56,7 @@ pub fn gather_mapped(count: &[u64], imap: &[i64], item_size: usize, mapped: &[u8
     }
 }
 
-/// Copies from dense to mapped memory, in elements of `item_size` bytes; what lies between them is left alone.
+/// Copies from dense to mapped memory, in elements of `item_size` bytes; memory between them is unchanged.
 ///
 /// # Errors
 /// As [`gather_mapped`].
@@ -128,7 +128,7 @@ fn whole<T>((items, rest): (T, impl AsRef<[u8]>)) -> Result<T> {
     }
 }
 
-/// Mapped and dense memory must both fit the count; `mapped` in elements, `dense` in bytes.
+/// Checks that mapped and dense memory fit the count; `mapped` in elements, `dense` in bytes.
 fn check(count: &[u64], imap: &[i64], mapped: usize, dense: usize, item_size: usize) -> Result<()> {
     check_imap(count, imap, mapped)?;
     let wanted = match count.contains(&0) {
@@ -143,9 +143,10 @@ fn check(count: &[u64], imap: &[i64], mapped: usize, dense: usize, item_size: us
     Ok(())
 }
 
-/// Calls `row(mapped, dense, len, step)` for each row along the last dimension: its places in mapped and dense memory.
+/// Calls `row(mapped, dense, len, step)` for each row along the last dimension, with its positions in both
+/// memories.
 ///
-/// After [`check`] every place fits `usize`: the dense memory has as many elements, the mapped memory reaches as far.
+/// After [`check`] every position fits `usize`.
 fn each_row(count: &[u64], imap: &[i64], mut row: impl FnMut(usize, usize, usize, isize)) {
     if count.contains(&0) {
         return;
@@ -170,7 +171,7 @@ fn each_row(count: &[u64], imap: &[i64], mut row: impl FnMut(usize, usize, usize
             if index[dim] < outer[dim] {
                 break;
             }
-            // Back to the start of this dimension, on along the one before.
+            // Back to the start of this dimension, and forward along the previous one.
             mapped = mapped.wrapping_sub((steps[dim] as usize).wrapping_mul(outer[dim] as usize));
             index[dim] = 0;
         }

@@ -1,7 +1,7 @@
-//! Names: what is legal, NFC, and the escapes of paths in our own interfaces.
+//! Names: legal characters, NFC, and the escapes of paths.
 //!
-//! On disk a fully qualified name is plain names joined by `/`. In paths people type, `\/`, `\\` and `\ `
-//! stand for the character after the backslash.
+//! A stored fully qualified name is plain names joined by `/`. In paths that users type, `\/`, `\\` and `\ `
+//! stand for the escaped character.
 //!
 //! Source: netCDF User's Guide, "Permitted characters in names"; `NC_check_name`.
 
@@ -14,15 +14,15 @@ use crate::{ErrorKind, Named, Result};
 /// The most bytes a name may have (`NC_MAX_NAME`).
 pub const MAX_LEN: usize = 256;
 
-/// The name in NFC, if it is legal for something new.
+/// Returns the name in NFC, if it is legal for a new object.
 ///
-/// A name starts with a letter, a digit, `_` or a character beyond ASCII, goes on with anything but `/` and control
-/// characters, does not end with white space, and has at most [`MAX_LEN`] bytes in NFC.
+/// A name starts with a letter, a digit, `_` or a non-ASCII character. Other characters are anything but `/`
+/// and control characters. It does not end with white space, and has at most [`MAX_LEN`] bytes in NFC.
 ///
 /// # Errors
 /// [`ErrorKind::BadName`], [`ErrorKind::MaxName`].
 pub fn normalize(name: &str) -> Result<Cow<'_, str>> {
-    // The first look is the quick one, and enough for almost all.
+    // A fast test that accepts almost all names.
     if is_plain(name.as_bytes()) {
         return Ok(Cow::Borrowed(name));
     }
@@ -60,7 +60,7 @@ pub fn normalize(name: &str) -> Result<Cow<'_, str>> {
     Ok(Cow::Owned(normal))
 }
 
-/// Whether a name is legal by what can be seen of its bytes, each alone.
+/// Whether a name is legal plain ASCII.
 fn is_plain(name: &[u8]) -> bool {
     let (Some(first), Some(last)) = (name.first(), name.last()) else { return false };
     (first.is_ascii_alphanumeric() || *first == b'_')
@@ -69,17 +69,17 @@ fn is_plain(name: &[u8]) -> bool {
         && name.iter().all(|c| matches!(c, b' '..=b'~') && *c != b'/')
 }
 
-/// The name in NFC, legal or not: for looking something up.
+/// Returns the name in NFC, legal or not, for lookups.
 pub fn nfc(name: &str) -> Cow<'_, str> {
     if name.is_ascii() || is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
-/// What a table has under a name as given, or else under its NFC form.
+/// Returns the entry with this name, or else with its NFC form.
 pub fn find<'t, T>(table: &'t Named<T>, name: &str) -> Option<&'t T> {
     position(table, name).and_then(|at| table.get_index(at)).map(|(_, value)| value)
 }
 
-/// Where [`find`] finds it.
+/// Returns the position of the entry that [`find`] returns.
 pub(crate) fn position<T>(table: &Named<T>, name: &str) -> Option<usize> {
     table.get_index_of(name).or_else(|| match nfc(name) {
         Cow::Owned(normal) => table.get_index_of(&normal),
@@ -87,14 +87,14 @@ pub(crate) fn position<T>(table: &Named<T>, name: &str) -> Option<usize> {
     })
 }
 
-/// A name with `/`, `\` and blanks escaped, for a path people read.
+/// Escapes `/`, `\` and blanks of a name for paths in messages.
 pub fn escape(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     escape_to(&mut text, name);
     text
 }
 
-/// As [`escape`], at the end of `text`.
+/// As [`escape`], appended to `text`.
 pub(crate) fn escape_to(text: &mut String, name: &str) {
     for c in name.chars() {
         if matches!(c, '/' | '\\' | ' ') {
@@ -104,7 +104,7 @@ pub(crate) fn escape_to(text: &mut String, name: &str) {
     }
 }
 
-/// The names of an escaped path; empty segments are skipped.
+/// Returns the names of an escaped path; empty segments are skipped.
 pub fn split_path(path: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut chars = path.chars();

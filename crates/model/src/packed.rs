@@ -1,28 +1,28 @@
 //! The packed form: one element of a type that has a string or a vlen anywhere in it, as bytes without pointers.
 //!
-//! An element of a type of fixed size ([`Model::is_fixed`]) is its memory form: native byte order, a compound with its own
-//! offsets and size. Of every other type it is, without anything between the parts:
+//! An element of a type of fixed size ([`Model::is_fixed`]) is its memory form: native byte order, a compound
+//! with its own offsets and size. An element of any other type is a sequence of parts without gaps:
 //!
-//! * a compound: its fields in the order of insertion, each the elements of its shape in C order. Those of a type of fixed
-//!   size are their memory forms, one after another;
-//! * a string in it: a `u64` length in bytes, and the bytes;
-//! * a vlen in it: a `u64` length in bytes, and its elements, each in the form it has as part of a compound.
+//! * a compound: its fields in the order of insertion, each with its elements in C order. Fields of fixed
+//!   size are adjacent memory forms;
+//! * a nested string: a `u64` length in bytes, and the bytes;
+//! * a nested vlen: a `u64` length in bytes, and its elements, each in its form inside a compound.
 //!
-//! What is no part of anything has no length before it: a string is its bytes, a vlen its elements. Lengths are in native
-//! byte order. Packed elements are [`Values::Packed`](crate::Values::Packed), and the strings of a data call.
+//! A top-level string or vlen has no length before it. Lengths are in native byte order. Packed elements are
+//! [`Values::Packed`](crate::Values::Packed), and the strings of a data call.
 //!
-//! [`Packer`] writes them, [`Unpacker`] reads them part by part, [`Model::parts`] does so along a type and trusts no
-//! length; [`Item`](crate::Item) is an element taken apart.
+//! [`Packer`] writes them, and [`Unpacker`] reads them part by part. [`Model::parts`] follows a type and
+//! checks all lengths. [`Item`](crate::Item) is an element as a tree.
 
 use crate::{ErrorKind, Field, Model, NcString, NcType, Result, TypeClass, Values};
 
-/// Types nested more deeply than this are taken for a circle.
+/// Types nested more deeply are treated as cyclic.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// An element that was never written has at most so many bytes.
+/// The maximum size of an unwritten element.
 const MAX_BLANK: usize = 16 << 20;
 
-/// Bytes of a length.
+/// The size of a length.
 const LENGTH: usize = size_of::<u64>();
 
 /// Writes one packed element, part by part in the order of its type.
@@ -51,12 +51,12 @@ const LENGTH: usize = size_of::<u64>();
 #[derive(Debug, Default)]
 pub struct Packer {
     out: Vec<u8>,
-    /// Where the elements of the open vlens begin.
+    /// The start of each open vlen's elements.
     open: Vec<usize>,
 }
 
 impl Packer {
-    /// Elements of types of fixed size, in their memory form.
+    /// Appends elements of fixed size in their memory form.
     pub fn fixed(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
@@ -67,13 +67,13 @@ impl Packer {
         self.out.extend_from_slice(text);
     }
 
-    /// Begins a vlen in a compound or vlen; what follows are its elements, up to [`Packer::close`].
+    /// Begins a vlen inside a compound or vlen; its elements follow, up to [`Packer::close`].
     pub fn open(&mut self) {
         self.out.extend_from_slice(&[0; LENGTH]);
         self.open.push(self.out.len());
     }
 
-    /// Ends the vlen that was opened last. Nothing, if none is open.
+    /// Ends the innermost open vlen; does nothing if none is open.
     pub fn close(&mut self) {
         if let Some(start) = self.open.pop() {
             let len = (self.out.len() - start) as u64;
@@ -81,17 +81,17 @@ impl Packer {
         }
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes so far.
     pub fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Whether nothing was written yet.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }
 
-    /// The element.
+    /// Returns the element.
     pub fn finish(mut self) -> NcString {
         while !self.open.is_empty() {
             self.close();
@@ -100,22 +100,23 @@ impl Packer {
     }
 }
 
-/// Reads one packed element, part by part in the order of its type. Lengths are checked against the bytes there are.
+/// Reads one packed element, part by part in the order of its type. Lengths are checked against the available
+/// bytes.
 #[derive(Debug, Clone)]
 pub struct Unpacker<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Unpacker<'a> {
-    /// The parts of an element.
+    /// Creates a reader of an element.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// The next `len` bytes: elements of types of fixed size, in their memory form.
+    /// Reads `len` bytes: elements of fixed size in their memory form.
     ///
     /// # Errors
-    /// [`ErrorKind::BadType`] if there are fewer.
+    /// [`ErrorKind::BadType`] if fewer bytes remain.
     pub fn fixed(&mut self, len: usize) -> Result<&'a [u8]> {
         let Some((bytes, rest)) = self.rest.split_at_checked(len) else { return Err(self.short(len as u64)) };
         self.rest = rest;
@@ -125,7 +126,7 @@ impl<'a> Unpacker<'a> {
     /// A string in a compound or vlen.
     ///
     /// # Errors
-    /// [`ErrorKind::BadType`] if the element ends before it does.
+    /// [`ErrorKind::BadType`] if the element ends early.
     pub fn string(&mut self) -> Result<&'a [u8]> {
         let Some((length, rest)) = self.rest.split_first_chunk::<LENGTH>() else { return Err(self.short(8)) };
         let len = u64::from_ne_bytes(*length);
@@ -136,7 +137,7 @@ impl<'a> Unpacker<'a> {
         }
     }
 
-    /// A vlen in a compound or vlen: the cursor over its elements.
+    /// Reads a vlen inside a compound or vlen; returns a reader of its elements.
     ///
     /// # Errors
     /// As [`Unpacker::string`].
@@ -144,29 +145,30 @@ impl<'a> Unpacker<'a> {
         self.string().map(Self::new)
     }
 
-    /// Bytes left.
+    /// Returns the number of remaining bytes.
     pub fn len(&self) -> usize {
         self.rest.len()
     }
 
-    /// Whether nothing is left.
+    /// Whether no bytes remain.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes remain.
     ///
     /// # Errors
-    /// [`ErrorKind::BadType`] if something is.
+    /// [`ErrorKind::BadType`] if bytes remain.
     pub fn end(&self) -> Result<()> {
         match self.len() {
             0 => Ok(()),
-            more => Err(ErrorKind::BadType.context(format!("{more} bytes more than the element has parts"))),
+            more => Err(ErrorKind::BadType.context(format!("{more} bytes after the last part of the element"))),
         }
     }
 
     fn short(&self, wanted: u64) -> crate::Error {
-        ErrorKind::BadType.context(format!("a packed element has {} bytes left, {wanted} are needed", self.len()))
+        ErrorKind::BadType
+            .context(format!("packed element too short (expected {wanted} more bytes, found {})", self.len()))
     }
 }
 
@@ -184,12 +186,12 @@ pub enum Part<'a> {
     String(&'a [u8]),
     /// A vlen begins.
     Open,
-    /// The vlen that began last ends.
+    /// The innermost open vlen ends.
     Close,
 }
 
 impl Model {
-    /// Whether all elements of a type take the same bytes: neither string nor vlen is anywhere in it.
+    /// Whether all elements of a type have the same size: the type contains no string or vlen.
     ///
     /// # Errors
     /// [`ErrorKind::BadTypId`] if it refers to a type that does not exist.
@@ -200,7 +202,7 @@ impl Model {
             TypeClass::Enum { .. } | TypeClass::Opaque { .. } => return Ok(true),
             TypeClass::Compound { .. } => {}
         }
-        // Each type is looked at once, however often and deeply it is used.
+        // Each type is visited once.
         let mut seen = vec![false; self.user_types().len()];
         let mut open = vec![id];
         while let Some(id) = open.pop() {
@@ -225,12 +227,12 @@ impl Model {
         Ok(true)
     }
 
-    /// Hands over the parts of one packed element: those of its fields, one after another, or of its elements.
+    /// Calls `each` for the parts of a packed element: those of its fields or elements, in order.
     ///
-    /// An element of a type of fixed size is one part. Nothing is opened for a vlen that is no part of anything.
+    /// An element of fixed size is one part. A top-level vlen has no [`PackedPart::Open`].
     ///
     /// # Errors
-    /// [`ErrorKind::BadType`] if the bytes are no element of the type; what `each` answers.
+    /// [`ErrorKind::BadType`] if the bytes are not an element of the type; the error of `each`.
     pub fn parts<'a>(&self, ty: NcType, bytes: &'a [u8], each: &mut dyn FnMut(Part<'a>) -> Result<()>) -> Result<()> {
         let named = |error: crate::Error| error.at(self.type_name(ty));
         let mut cursor = Unpacker::new(bytes);
@@ -241,7 +243,7 @@ impl Model {
         }
     }
 
-    /// Checks that bytes are one element of a type in its packed form.
+    /// Checks that bytes are a packed element of a type.
     ///
     /// # Errors
     /// As [`Model::parts`].
@@ -249,7 +251,7 @@ impl Model {
         self.parts(ty, bytes, &mut |_| Ok(()))
     }
 
-    /// The elements of a vlen, which are all that is left.
+    /// Passes on the elements of a vlen, which are all remaining bytes.
     fn elements_of<'a>(
         &self,
         base: NcType,
@@ -261,9 +263,8 @@ impl Model {
             let size = self.fixed_size(base)?;
             if !cursor.len().is_multiple_of(size) {
                 let (len, name) = (cursor.len(), self.type_name(base));
-                return Err(
-                    ErrorKind::BadType.context(format!("{len} bytes are no elements of {name}, of {size} each"))
-                );
+                return Err(ErrorKind::BadType
+                    .context(format!("{len} bytes are not whole elements of {name} ({size} bytes each)")));
             }
             let bytes = cursor.fixed(cursor.len())?;
             return each(Part::Fixed { ty: base, bytes });
@@ -278,7 +279,7 @@ impl Model {
         Ok(())
     }
 
-    /// `count` elements as a part of something.
+    /// Passes on `count` elements inside another element.
     fn part<'a>(
         &self,
         ty: NcType,
@@ -319,14 +320,14 @@ impl Model {
         Ok(())
     }
 
-    /// The element of a user-defined type that reads where nothing was written and no fill value says what: zeros, empty
-    /// strings, empty vlens.
+    /// Returns the default element of a user-defined type for unwritten data without a fill value: zeros,
+    /// empty strings, empty vlens.
     ///
     /// # Errors
     /// [`ErrorKind::BadType`] for an atomic type, a type without bytes, or one of more than 16 MiB.
     pub fn blank(&self, ty: NcType) -> Result<Values> {
         let NcType::User(id) = ty else {
-            return Err(ErrorKind::BadType.context(format!("{} is no user-defined type", ty.name())));
+            return Err(ErrorKind::BadType.context(format!("{} is not a user-defined type", ty.name())));
         };
         if self.is_fixed(ty)? {
             let size = self.fixed_size(ty)?;
@@ -371,7 +372,7 @@ impl Model {
         ErrorKind::BadType.context(format!("{}: an element has too many bytes", self.type_name(ty)))
     }
 
-    /// What a vlen type is a vlen of; `None` for other types.
+    /// Returns the base type of a vlen type; `None` for other types.
     ///
     /// # Errors
     /// [`ErrorKind::BadTypId`] if there is no such type.
@@ -383,14 +384,14 @@ impl Model {
         })
     }
 
-    /// Bytes of an element of a type of fixed size: at least one.
+    /// Returns the size of an element of fixed size: at least one byte.
     pub(crate) fn fixed_size(&self, ty: NcType) -> Result<usize> {
         self.type_size(ty)?
             .filter(|&size| size > 0)
             .ok_or_else(|| ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(ty))))
     }
 
-    /// The name of a type as errors tell it.
+    /// Returns the name of a type for messages.
     pub(crate) fn type_name(&self, ty: NcType) -> String {
         match ty {
             NcType::User(id) => match self.user_type(id) {
@@ -401,7 +402,7 @@ impl Model {
         }
     }
 
-    /// How many values: elements, whatever their type.
+    /// Returns the number of elements, for any type.
     ///
     /// # Errors
     /// [`ErrorKind::BadTypId`], [`ErrorKind::BadType`] for a type that does not exist or has no size.
@@ -414,10 +415,10 @@ impl Model {
 }
 
 impl Field {
-    /// How many elements it has: the product of its shape.
+    /// Returns the number of its elements: the product of its shape.
     ///
     /// # Errors
-    /// [`ErrorKind::BadField`] if they cannot be counted.
+    /// [`ErrorKind::BadField`] on overflow.
     pub fn count(&self) -> Result<usize> {
         let count = self.shape.iter().try_fold(1usize, |count, &len| count.checked_mul(usize::try_from(len).ok()?));
         count.ok_or_else(|| ErrorKind::BadField.context(format!("field {:?} of shape {:?}", self.name, self.shape)))

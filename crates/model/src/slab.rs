@@ -1,4 +1,4 @@
-//! [`Slab`]: start, count and stride of a hyperslab, and the checks every access passes once.
+//! [`Slab`]: start, count and stride of a hyperslab, and the checks of every access.
 
 use crate::{ErrorKind, Result};
 
@@ -22,12 +22,12 @@ impl<'a> Slab<'a> {
         Self { start, count, stride: None }
     }
 
-    /// The rank.
+    /// Returns the rank.
     pub fn rank(&self) -> usize {
         self.start.len()
     }
 
-    /// The step along dimension `dim`.
+    /// Returns the step along dimension `dim`.
     pub fn step(&self, dim: usize) -> u64 {
         self.stride.map_or(1, |stride| stride[dim])
     }
@@ -37,7 +37,7 @@ impl<'a> Slab<'a> {
         (0..self.rank()).all(|dim| self.step(dim) == 1 || self.count[dim] <= 1)
     }
 
-    /// The number of elements; saturates.
+    /// Returns the number of elements; saturates.
     pub fn len(&self) -> u64 {
         self.count.iter().fold(1, |product: u64, &count| product.saturating_mul(count))
     }
@@ -47,7 +47,8 @@ impl<'a> Slab<'a> {
         self.count.contains(&0)
     }
 
-    /// One past the last index touched along `dim`; `start` if the count is 0. `None` if it does not fit 64 bits.
+    /// Returns the index after the last one along `dim`; `start` if the count is 0. `None` if it exceeds 64
+    /// bits.
     pub fn end(&self, dim: usize) -> Option<u64> {
         match self.count[dim] {
             0 => Some(self.start[dim]),
@@ -55,8 +56,8 @@ impl<'a> Slab<'a> {
         }
     }
 
-    /// Whether the slab, without strides and not empty, lies inside dimensions of which each is told by its length and whether
-    /// it may grow. `false` is never wrong: [`Slab::check`] tells then what there is to tell.
+    /// Whether a non-empty slab without strides is inside dimensions given by length and growth. `false` may
+    /// be too strict; [`Slab::check`] then decides.
     pub fn is_plain(&self, dims: impl ExactSizeIterator<Item = (u64, bool)>) -> bool {
         let rank = dims.len();
         self.stride.is_none()
@@ -76,7 +77,7 @@ impl<'a> Slab<'a> {
     /// [`ErrorKind::InvalCoords`] if `start > length` (or `start == length` with elements);
     /// [`ErrorKind::Edge`] if the last element lies beyond the length.
     ///
-    /// Source: `NC_check_nulls`/`NCDEFAULT_get_vars` rules as the interface notes state them.
+    /// Source: netCDF-C, `NC_check_nulls` and `NCDEFAULT_get_vars`.
     pub fn check(&self, shape: &[u64], may_grow: impl Fn(usize) -> bool) -> Result<()> {
         let rank = shape.len();
         for (what, len) in [

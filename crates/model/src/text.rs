@@ -1,4 +1,4 @@
-//! [`NcString`]: a netCDF string as it is stored: bytes that are UTF-8 by convention, not by law.
+//! [`NcString`]: a netCDF string. Its bytes are usually, but not always, UTF-8.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,10 +9,10 @@ use crate::{ErrorKind, Result};
 
 /// One value of type `NC_STRING`.
 ///
-/// Usually UTF-8, but foreign datasets hold other bytes too, and those are kept as they are.
+/// Usually UTF-8; other bytes from foreign datasets are kept.
 ///
-/// HDF5 can store that there is no string at all, which C sees as a null pointer and CDL calls `NIL`. Such a one has no bytes
-/// and equals the empty string; only [`NcString::is_nil`] tells them apart.
+/// HDF5 can store a missing string, which C sees as a null pointer and CDL prints as `NIL`. It has no bytes
+/// and equals the empty string; only [`NcString::is_nil`] distinguishes them.
 #[derive(Clone)]
 pub struct NcString(Option<Vec<u8>>);
 
@@ -22,7 +22,7 @@ impl NcString {
         Self(Some(Vec::new()))
     }
 
-    /// No string at all.
+    /// Creates a missing string.
     ///
     /// # Examples
     /// ```
@@ -34,32 +34,32 @@ impl NcString {
         Self(None)
     }
 
-    /// Whether it is no string at all.
+    /// Whether it is a missing string.
     pub const fn is_nil(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// The text.
+    /// Returns the text.
     ///
     /// # Errors
-    /// [`ErrorKind::Char`] if the bytes are not UTF-8, with the position of the first that is not.
+    /// [`ErrorKind::Char`] if the bytes are not UTF-8, with the position of the first invalid byte.
     pub fn to_str(&self) -> Result<&str> {
         std::str::from_utf8(self.as_bytes()).map_err(|error| {
             ErrorKind::Char.context(format!("text is not UTF-8 at byte {}", error.valid_up_to())).caused_by(error)
         })
     }
 
-    /// The text, with U+FFFD in place of what is not UTF-8.
+    /// Returns the text, with U+FFFD for invalid bytes.
     pub fn to_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.as_bytes())
     }
 
-    /// The bytes, given away.
+    /// Converts it to bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.unwrap_or_default()
     }

@@ -1,21 +1,21 @@
-//! Instants and spans of time as stored counts, and as text: [`TimeUnit`].
+//! Times and durations, as stored counts and as text: [`TimeUnit`].
 //!
-//! An instant is a count of units since 1970-01-01T00:00:00 in the proleptic Gregorian calendar, without leap seconds; its
-//! text is ISO 8601 to the unit's precision, with as many digits of the year as it needs and a sign before negative ones
-//! (year 0 is 1 BC). A span is a count of units; its text is an integer and the unit. The least count is no time: `NaT`.
-//! All arithmetic is exact; text that is not exactly a count is refused.
+//! A time is a count of units since 1970-01-01T00:00:00 in the proleptic Gregorian calendar, without leap
+//! seconds. Its text is ISO 8601 to the unit's precision, with a sign for negative years (year 0 is 1 BC). A
+//! duration is a count of units; its text is an integer and the unit. The least count is `NaT`, a missing
+//! time. Arithmetic is exact; text that is not a whole count is rejected.
 //!
-//! Source: NumPy's `datetime64` and `timedelta64`, as the formats notes have them.
+//! Source: NumPy's `datetime64` and `timedelta64`.
 
 use crate::{ErrorKind, Result};
 
-/// The count that is no time.
+/// The count of a missing time.
 const NAT: i64 = i64::MIN;
 
-/// The text of no time.
+/// The text of a missing time.
 const NAT_TEXT: &str = "NaT";
 
-/// A step of time, without a number of them.
+/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum TimeStep {
@@ -34,12 +34,12 @@ pub enum TimeStep {
     Atto,
 }
 
-/// What a count of time counts.
+/// The unit of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimeUnit {
-    /// Whether it is a span, and not an instant.
+    /// Whether it counts a duration rather than a time.
     pub span: bool,
-    /// So many steps of this kind each; `None`: nobody knows, and the text is the count.
+    /// The multiple and the unit; `None`: unknown, and the text is the count.
     pub step: Option<(u32, TimeStep)>,
 }
 
@@ -64,17 +64,17 @@ impl TimeStep {
         (Self::Atto, "as"),
     ];
 
-    /// The unit code: `Y`, `M`, `W`, `D`, `h`, `m`, `s`, `ms`, `us`, `ns`, `ps`, `fs` or `as`.
+    /// Returns the unit code: `Y`, `M`, `W`, `D`, `h`, `m`, `s`, `ms`, `us`, `ns`, `ps`, `fs` or `as`.
     pub fn code(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 
-    /// The step of a unit code.
+    /// Returns the unit of a code.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == code).map(|(step, _)| *step)
     }
 
-    /// Digits of the fraction of a second; `None` for steps of whole seconds.
+    /// Returns the digits of fractional seconds; `None` for units of whole seconds.
     fn digits(self) -> Option<u32> {
         match self {
             Self::Milli => Some(3),
@@ -87,7 +87,7 @@ impl TimeStep {
         }
     }
 
-    /// Its length in attoseconds; `None` for years and months, which have no one length.
+    /// Returns its length in attoseconds; `None` for years and months, whose length varies.
     fn attos(self) -> Option<i128> {
         Some(match self {
             Self::Year | Self::Month => return None,
@@ -100,7 +100,7 @@ impl TimeStep {
         })
     }
 
-    /// Its name in units as the CF conventions write them; `None` for years and months, which mean mean years there.
+    /// Returns its name in CF units; `None` for years and months, which are mean years in CF.
     fn cf_name(self) -> Option<&'static str> {
         Some(match self {
             Self::Year | Self::Month => return None,
@@ -119,9 +119,9 @@ impl TimeStep {
     }
 }
 
-/// The day of a date since 1970-01-01; the month is 1 to 12.
+/// Returns the days since 1970-01-01; the month is 1 to 12.
 fn days_from_civil(year: i128, month: i128, day: i128) -> i128 {
-    // Years begin in March, so that the leap day is the last; 400 of them have always the same days.
+    // Years begin in March, so the leap day is the last. 400 years always have the same number of days.
     let year = year - i128::from(month <= 2);
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -146,7 +146,7 @@ fn month_days(year: i128, month: i128) -> i128 {
 }
 
 impl TimeUnit {
-    /// The units attribute of counts as numbers; `None` where CF has no exact word for it.
+    /// Returns the CF units attribute of the counts; `None` if CF has no exact unit.
     pub fn cf_units(&self) -> Option<String> {
         let (count, step) = self.step?;
         let name = step.cf_name()?;
@@ -154,7 +154,7 @@ impl TimeUnit {
         Some(if self.span { unit } else { format!("{unit} since 1970-01-01 00:00:00") })
     }
 
-    /// The text of a count.
+    /// Returns the text of a count.
     pub fn format(&self, count: i64) -> String {
         let Some((times, step)) = self.step.filter(|_| count != NAT) else {
             return if count == NAT { NAT_TEXT.to_owned() } else { count.to_string() };
@@ -195,13 +195,13 @@ impl TimeUnit {
         }
     }
 
-    /// The count of a text. No text at all is no time, as `NaT` is.
+    /// Parses a text to a count. An empty text is a missing time, like `NaT`.
     ///
-    /// An instant may be told to less than the unit's precision, with a space for the `T`, a `Z` at the end and zeros at the
-    /// end of the fraction; a span in another unit of which it is a whole number.
+    /// A time may have less than the unit's precision, a space for `T`, a final `Z`, and trailing zeros in
+    /// the fraction. A duration may use another unit that divides evenly.
     ///
     /// # Errors
-    /// `NC_EINVAL` if it is no such time, or not exactly a count.
+    /// `NC_EINVAL` if it is not a time, or not a whole count.
     pub fn parse(&self, text: &str) -> Result<i64> {
         let trimmed = text.trim();
         if trimmed.is_empty() || trimmed.eq_ignore_ascii_case(NAT_TEXT) {
@@ -226,7 +226,7 @@ impl TimeUnit {
     }
 }
 
-/// A span in steps.
+/// Parses a duration in units.
 fn span(text: &str, step: TimeStep) -> Option<i128> {
     let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
     let (number, unit) = text.split_at(end);
@@ -244,12 +244,12 @@ fn divide(value: i128, by: i128) -> Option<i128> {
     (value.rem_euclid(by) == 0).then(|| value.div_euclid(by))
 }
 
-/// `digits` decimal digits, and nothing else.
+/// Parses exactly `digits` decimal digits.
 fn number(text: &str, digits: usize) -> Option<i128> {
     (text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// An instant in steps.
+/// Parses a time in units.
 fn instant(text: &str, step: TimeStep) -> Option<i128> {
     let (sign, rest) = match text.as_bytes()[0] {
         b'-' => (-1, &text[1..]),
@@ -261,7 +261,7 @@ fn instant(text: &str, step: TimeStep) -> Option<i128> {
         None => (rest, None),
     };
     let mut date = date.split('-');
-    // NumPy counts the sign as one of four.
+    // NumPy counts the sign as one of four digits.
     let least = if sign < 0 { 3 } else { 4 };
     let year = date.next().filter(|year| (least..=30).contains(&year.len()))?;
     let year = sign * number(year, year.len())?;
@@ -278,7 +278,7 @@ fn instant(text: &str, step: TimeStep) -> Option<i128> {
         TimeStep::Year => divide(months, 12),
         TimeStep::Month => Some(months),
         _ => {
-            // What is beyond 128 bits is beyond 64.
+            // Overflow of 128 bits implies overflow of 64 bits.
             let seconds = days_from_civil(year, month, day) * DAY_SECONDS + seconds;
             let attos = step.attos()?;
             if attos >= ATTOS {
@@ -290,7 +290,7 @@ fn instant(text: &str, step: TimeStep) -> Option<i128> {
     }
 }
 
-/// Seconds and attoseconds of a time of the day.
+/// Parses seconds and attoseconds of a time of day.
 fn clock(text: &str) -> Option<(i128, i128)> {
     let (text, fraction) = match text.split_once('.') {
         Some((text, fraction)) => (text, Some(fraction)),

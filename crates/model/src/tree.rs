@@ -1,8 +1,8 @@
 //! The tree: groups, dimensions, variables and types of one dataset.
 //!
-//! [`Model`] is a value that answers every inquiry. It is changed by [`Edit`](crate::Edit)s once a dataset is
-//! open; a driver that loads one uses the `add_*` functions, which check that names are free and references exist,
-//! but neither the legality of names nor what a format can hold.
+//! [`Model`] is a value that answers every inquiry. [`Edit`](crate::Edit)s change it once a dataset is open.
+//! A driver that loads a dataset uses the `add_*` functions. They check free names and references, but not
+//! legal names or the rules of a format.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use crate::{
     DimId, Error, ErrorKind, FillMode, GroupId, Lengths, NcType, Result, TypeId, UserType, Values, VarId, fill,
 };
 
-/// How names are hashed: quickly, and with a random key, because they come from outside.
+/// The hasher of names: fast, with a random key since names come from files.
 pub type NameHasher = foldhash::fast::RandomState;
 
-/// Things by name, in the order of definition. An empty one is its `default()`.
+/// Objects by name, in the order of definition. `default()` is empty.
 pub type Named<T> = IndexMap<String, T, NameHasher>;
 
 /// The attributes of a group or variable, in the order of definition.
@@ -28,7 +28,7 @@ pub type Att = Named<Values>;
 pub struct Group {
     /// Its name; the root's is `/`.
     pub name: String,
-    /// The group it lies in; `None` for the root.
+    /// The parent group; `None` for the root.
     pub parent: Option<GroupId>,
     /// Its groups by name, in the order of definition.
     pub groups: Named<GroupId>,
@@ -44,14 +44,14 @@ pub struct Group {
 
 /// A shared dimension.
 ///
-/// The length is common to all snapshots of a model and, when unlimited, only grows.
+/// All snapshots of a model share the length. An unlimited length only grows.
 #[derive(Debug, Clone)]
 pub struct Dim {
     /// Its name.
     pub name: String,
     /// The group it is defined in.
     pub group: GroupId,
-    /// Whether writes may make it longer.
+    /// Whether writes may extend it.
     pub unlimited: bool,
     len: Arc<AtomicU64>,
 }
@@ -67,7 +67,7 @@ impl Dim {
         self.len() == 0
     }
 
-    /// The counter behind the length, shared with whoever reads or grows it.
+    /// Returns the shared counter of the length.
     pub fn shared_len(&self) -> &Arc<AtomicU64> {
         &self.len
     }
@@ -78,15 +78,15 @@ impl Dim {
     }
 }
 
-/// How a variable is laid out in chunks.
+/// The chunking of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Chunking {
-    /// As the format's default rule says.
+    /// The default of the format.
     #[default]
     Default,
-    /// In one piece; formats that only chunk use one chunk of the whole shape.
+    /// Contiguous. Formats with chunks only use one chunk of the whole shape.
     Contiguous,
-    /// In one piece beside the metadata; as [`Chunking::Contiguous`] where there is no such thing.
+    /// Stored within the metadata; as [`Chunking::Contiguous`] in formats without that layout.
     Compact,
     /// In chunks of this shape, in elements.
     Chunked(Vec<u64>),
@@ -95,7 +95,7 @@ pub enum Chunking {
 /// The byte order in which a variable is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Endian {
-    /// Whatever the format does.
+    /// The default of the format.
     #[default]
     Native,
     /// Least significant byte first.
@@ -104,7 +104,7 @@ pub enum Endian {
     Big,
 }
 
-/// What unwritten elements of a variable read as.
+/// The value of unwritten elements.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum VarFill {
     /// The type's default fill value.
@@ -112,40 +112,40 @@ pub enum VarFill {
     Default,
     /// This value: one element of the variable's type.
     Value(Values),
-    /// Nothing is written in advance; reads give zeros. The variable may have the attribute `_FillValue` all the same.
+    /// No fill: reads give zeros. The variable may still have the attribute `_FillValue`.
     NoFill,
 }
 
-/// One filter of a variable, by its names and parameters.
+/// A filter of a variable, with its names and parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FilterSpec {
     /// The HDF5 id, if it has one.
     pub hdf5_id: Option<u32>,
-    /// Its name; empty when it was given by id alone.
+    /// Its name; empty if only the id is known.
     pub name: String,
-    /// The visible HDF5 parameters.
+    /// The HDF5 parameters as users give them.
     pub params: Vec<u32>,
-    /// The codec description as the dataset stores it, as JSON text, if it came from one.
+    /// The codec description as stored JSON, if there is one.
     pub codec: Option<String>,
 }
 
 impl FilterSpec {
-    /// The same filter for a variable of another dataset.
+    /// Returns the filter for a variable of another dataset.
     ///
-    /// A description counts only where there is no id: it says how that dataset's chunks were made (an element size,
-    /// say), and readers that go by ids and parameters never see it.
+    /// The codec description is kept only if there is no id. It describes chunks of the old dataset (an
+    /// element size, for example), and readers by id ignore it.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self { codec: self.codec.clone().filter(|_| self.hdf5_id.is_none()), ..self.clone() }
     }
 }
 
-/// Rounding of floats before they are compressed.
+/// Quantization of floats before compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantize {
-    /// Alternately shave and set bits; keeps this many significant decimal digits.
+    /// Alternately clears and sets bits; keeps this many significant decimal digits.
     BitGroom(u32),
-    /// As many bits as each value needs for this many significant decimal digits.
+    /// Keeps the bits that each value needs for this many significant decimal digits.
     GranularBitRound(u32),
     /// Keeps this many significant bits.
     BitRound(u32),
@@ -166,20 +166,20 @@ pub struct Var {
     pub atts: Att,
     /// Its chunk shape.
     pub chunking: Chunking,
-    /// The shape of the shards that its chunks lie in, in elements: objects of several chunks, a whole number of them along
-    /// each dimension. `None`: each chunk is an object.
+    /// The shape of its shards, in elements: objects with a whole number of chunks along each dimension.
+    /// `None`: each chunk is an object.
     pub shards: Option<Vec<u64>>,
     /// Its byte order.
     pub endian: Endian,
-    /// What unwritten elements read as.
+    /// The value of unwritten elements.
     pub fill: VarFill,
     /// Its filters, in the order of encoding.
     pub filters: Vec<FilterSpec>,
-    /// Rounding before the filters.
+    /// Its quantization.
     pub quantize: Option<Quantize>,
-    /// The name of its stored type where that is none of netCDF's own (`|b1`, `<U5`, `float16` …).
+    /// The name of its stored type, if netCDF has no such type (`|b1`, `<U5`, `float16` …).
     pub stored_type: Option<String>,
-    /// Why its data cannot be read, if so; its metadata can.
+    /// The reason why its data cannot be read, if so. Its metadata can be read.
     pub problem: Option<Error>,
 }
 
@@ -190,8 +190,8 @@ impl Default for GroupId {
 }
 
 impl Var {
-    /// The value unwritten elements read as: one element; `None` if the variable is no-fill or of a user type without one:
-    /// then they read as zeros.
+    /// Returns the value of unwritten elements, as one element. `None` for no-fill, and for a user-defined
+    /// type without one: reads give zeros.
     pub fn fill_value(&self) -> Option<Values> {
         match &self.fill {
             VarFill::Default => fill::default(self.xtype),
@@ -210,7 +210,7 @@ pub struct Model {
     types: Vec<Arc<UserType>>,
     /// See [`Model::naming`].
     naming: u64,
-    /// What new variables without a fill value of their own do.
+    /// The fill mode of new variables.
     pub fill_mode: FillMode,
 }
 
@@ -302,12 +302,12 @@ impl Model {
         self.types.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
     }
 
-    /// All groups, the root first, each after the group it lies in.
+    /// Returns all groups: the root first, parents before children.
     pub fn groups(&self) -> impl ExactSizeIterator<Item = (GroupId, &Group)> {
         self.groups_from(0)
     }
 
-    /// All groups but the first `count`, which are not looked at.
+    /// Returns all but the first `count`, which are not visited.
     pub fn groups_from(&self, count: usize) -> impl ExactSizeIterator<Item = (GroupId, &Group)> {
         let rest = self.groups.get(count..).unwrap_or_default();
         rest.iter().enumerate().map(move |(i, group)| (GroupId((count + i) as u32), &**group))
@@ -323,19 +323,19 @@ impl Model {
         self.vars_from(0)
     }
 
-    /// All variables but the first `count`, which are not looked at.
+    /// Returns all but the first `count`, which are not visited.
     pub fn vars_from(&self, count: usize) -> impl ExactSizeIterator<Item = (VarId, &Var)> {
         let rest = self.vars.get(count..).unwrap_or_default();
         rest.iter().enumerate().map(move |(i, var)| (VarId((count + i) as u32), &**var))
     }
 
-    /// A number that is another one after every renaming of a group, dimension or variable, and never one again that it
-    /// was: two models of one dataset in which it is the same have the same names for what is in both.
+    /// Returns a number that changes with each rename of a group, dimension or variable, and never repeats.
+    /// If it is equal in two models of one dataset, their common objects have equal names.
     pub fn naming(&self) -> u64 {
         self.naming
     }
 
-    /// Something was renamed.
+    /// Records a rename.
     pub(crate) fn renamed(&mut self) {
         static NAMINGS: AtomicU64 = AtomicU64::new(1);
         self.naming = NAMINGS.fetch_add(1, Ordering::Relaxed);
@@ -346,13 +346,14 @@ impl Model {
         self.types.iter().enumerate().map(|(i, ty)| (TypeId(i as u32), &**ty))
     }
 
-    /// A model of the same types, and of nothing else: for who has elements of them, long after.
+    /// Returns a model with the same types and nothing else, for long-term use with elements of them.
     #[must_use]
     pub fn types_only(&self) -> Self {
         Self { types: self.types.clone(), ..Self::default() }
     }
 
-    /// The same model with its unlimited dimensions as long as they were then. They do not grow with this one's.
+    /// Returns this model with its unlimited dimensions at other lengths, which do not grow with this
+    /// model's.
     #[must_use]
     pub fn at(&self, lengths: &Lengths) -> Self {
         let mut then = self.clone();
@@ -370,7 +371,7 @@ impl Model {
         self.var(id)?.dims.iter().map(|&dim| Ok(self.dim(dim)?.len())).collect()
     }
 
-    /// Bytes of one element of `ty` in memory; `None` for strings and vlens.
+    /// Returns the size of an element of `ty` in memory; `None` for strings and vlens.
     ///
     /// # Errors
     /// As [`Model::user_type`].
@@ -393,7 +394,7 @@ impl Model {
         Ok(id)
     }
 
-    /// Makes room for exactly so many more dimensions and variables of the root group.
+    /// Reserves capacity for exactly this many more dimensions and variables of the root group.
     pub fn reserve(&mut self, dims: usize, vars: usize) {
         self.dims.reserve_exact(dims);
         self.vars.reserve_exact(vars);
@@ -417,7 +418,7 @@ impl Model {
         Ok(id)
     }
 
-    /// Adds a variable; `var.group` and `var.name` say where.
+    /// Adds a variable to `var.group`, as `var.name`.
     ///
     /// # Errors
     /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`], [`ErrorKind::BadDim`].
@@ -437,14 +438,14 @@ impl Model {
             _ => false,
         };
         if !is_free {
-            // Says what has the name.
+            // Returns an error that names the object with this name.
             self.check_object_name(var.group, &var.name)?;
         }
         self.vars.push(var);
         Ok(id)
     }
 
-    /// Adds a user-defined type; `ty.group` and `ty.name` say where.
+    /// Adds a user-defined type to `ty.group`, as `ty.name`.
     ///
     /// # Errors
     /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`].
@@ -467,7 +468,8 @@ impl Model {
         }
     }
 
-    /// Variables, groups and types of one group share their names; dimensions have their own.
+    /// Checks a new name: variables, groups and types of one group share a namespace; dimensions have their
+    /// own.
     pub(crate) fn check_object_name(&self, group: GroupId, name: &str) -> Result<()> {
         let here = self.group(group)?;
         let taken = if here.vars.contains_key(name) {

@@ -75,7 +75,7 @@ impl NcType {
         Self::ATOMIC.into_iter().find(|ty| ty.code() == code)
     }
 
-    /// The CDL keyword of an atomic type; a user-defined one is asked of the model.
+    /// Returns the CDL keyword of an atomic type. The model has the names of user-defined types.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Byte => "byte",
@@ -128,7 +128,7 @@ pub struct UserType {
     pub name: String,
     /// The group it is defined in.
     pub group: GroupId,
-    /// What it is made of.
+    /// Its class.
     pub class: TypeClass,
 }
 

@@ -1,4 +1,4 @@
-//! Typed values in memory: what an attribute holds ([`Values`]) and one number ([`Scalar`]).
+//! Typed values in memory: the content of an attribute ([`Values`]) and one number ([`Scalar`]).
 
 use crate::{NcString, NcType, TypeId};
 
@@ -32,7 +32,8 @@ pub enum Values {
     String(Vec<NcString>),
     /// Elements of a user-defined type of fixed size, in its memory form, native byte order, one after another.
     User(TypeId, Vec<u8>),
-    /// Elements of a user-defined type that has a string or a vlen anywhere in it, each in its packed form ([`Packer`](crate::Packer)).
+    /// Elements of a user-defined type that contains a string or a vlen, each in its packed form
+    /// ([`Packer`](crate::Packer)).
     Packed(TypeId, Vec<NcString>),
 }
 
@@ -89,12 +90,13 @@ impl Values {
         }
     }
 
-    /// How many values. For a user-defined type of fixed size: how many bytes; [`Model::count`](crate::Model::count) knows.
+    /// Returns the number of values. For a user-defined type of fixed size, the number of bytes; see
+    /// [`Model::count`](crate::Model::count).
     pub fn len(&self) -> usize {
         each_values!(self, v => v.len(), user _ty, bytes => bytes.len())
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -149,7 +151,7 @@ impl Values {
         }
     }
 
-    /// The values in native byte order, one after another; `None` for strings and packed elements.
+    /// Returns the values in native byte order; `None` for strings and packed elements.
     pub fn to_native_bytes(&self) -> Option<Vec<u8>> {
         macro_rules! bytes {
             ($v:expr) => {

@@ -1,13 +1,14 @@
-//! [`FlatArray`]: an array that lies in one piece in a file, or one record after another.
+//! [`FlatArray`]: a contiguous array in a file, or one with a fixed distance between records.
 //!
-//! It knows no chunks, no cache and no format: a slab becomes runs of bytes ([`layout`]), which are read ([`read`]) and
-//! written ([`write`]) where they lie. What a file, a header or a record's other variables are, the driver knows.
+//! It knows no chunks, cache or format. A slab becomes runs of bytes ([`slab_layout`]) that are read
+//! ([`read`]) and written ([`write`]) in place. The driver knows files, headers and other variables of a
+//! record.
 //!
 //! Read first: [`ByteStore`], [`FlatSpec`].
 
-mod expected;
-mod layout;
+mod announce;
 mod read;
+mod slab_layout;
 mod write;
 
 use std::fmt;
@@ -19,140 +20,139 @@ use nczarr_model::convert::{self, Linear};
 use nczarr_model::{ErrorKind, NcType, Result, Slab};
 
 use crate::ArrayDim;
-use crate::kernel::{Convert, Layout};
+use crate::kernel::{ChunkLayout, Convert};
 
-use layout::Lie;
+use slab_layout::SlabLayout;
 
 /// Bytes at offsets: a file, memory, an object.
 pub trait ByteStore: Send + Sync + fmt::Debug {
-    /// Appends bytes from `offset` on to `out`, at most [`OutBuf::room`]; fewer only where the store ends.
+    /// Appends bytes from `offset` on to `out`, until `out` is full or the store ends.
     ///
     /// # Errors
-    /// What the storage says.
+    /// The storage's error.
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()>;
 
-    /// Writes all of `bytes` from `offset` on; the store grows as far as they reach.
+    /// Writes all of `bytes` at `offset`; the store grows if needed.
     ///
     /// # Errors
-    /// What the storage says.
+    /// The storage's error.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 
-    /// Where the store ends.
+    /// Returns the length of the store.
     ///
     /// # Errors
-    /// What the storage says.
+    /// The storage's error.
     fn size(&self) -> Result<u64>;
 
-    /// Up to where bytes can be read: where the store ends, or what follows that reads as zeros.
+    /// Returns the length that can be read: that of the store, or more if the following bytes read as zeros.
     ///
     /// # Errors
-    /// What the storage says.
-    fn reach(&self) -> Result<u64> {
+    /// The storage's error.
+    fn readable_len(&self) -> Result<u64> {
         self.size()
     }
 
-    /// How it is read, if it lies elsewhere: then it is better told before which ranges are wanted.
-    fn ahead(&self) -> Option<&ReadAhead> {
+    /// Returns the read-ahead of a remote store. Ranges are announced to it before they are read.
+    fn read_ahead(&self) -> Option<&ReadAhead> {
         None
     }
 
-    /// All bytes, if they lie in memory anyway and stay as they are.
+    /// Returns all bytes, if they are in memory and do not change.
     fn as_bytes(&self) -> Option<&[u8]> {
         None
     }
 }
 
-/// What bytes beyond the end of the store are.
+/// The meaning of bytes beyond the end of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Short {
-    /// Lost: an error.
+pub enum BeyondEnd {
+    /// They are lost: an error.
     #[default]
     Error,
     /// Zeros.
     Zeros,
 }
 
-/// All that is told of an array without chunks.
+/// The description of a contiguous array.
 #[derive(Debug)]
 pub struct FlatSpec {
     /// The variable's path, for errors.
     pub name: String,
-    /// The dimensions, slowest first. Only the first may be unlimited, if there is a `record`; the others keep the
-    /// lengths they have now.
+    /// The dimensions, slowest first. With `record` the first may be unlimited. The others keep their current
+    /// lengths.
     pub dims: Vec<ArrayDim>,
     /// The type of the elements: a number or [`NcType::Char`].
     pub ty: NcType,
     /// Whether an element's most significant byte comes first.
     pub big_endian: bool,
-    /// Where the first element is.
+    /// The offset of the first element.
     pub begin: u64,
-    /// Bytes from one index of the first dimension to the next, if they do not follow one another.
+    /// The bytes between indices of the first dimension, if they are not adjacent.
     pub record: Option<u64>,
-    /// Where the bytes are.
+    /// The storage of the bytes.
     pub store: Arc<dyn ByteStore>,
     /// Limits, threads, progress.
     pub options: Options,
-    /// Whether it may be written.
+    /// Whether it is writable.
     pub writable: bool,
-    /// What bytes beyond the store's end are.
-    pub short: Short,
+    /// The meaning of bytes beyond the end of the store.
+    pub beyond_end: BeyondEnd,
 }
 
-/// An array that lies in one piece or one record after another, ready to be read and written by any number of threads.
+/// A contiguous array, or one with records at a fixed distance, for any number of threads.
 ///
-/// Nothing is kept: what was written is in the store when the call returns, and reads see what the store holds.
+/// Nothing is cached: writes are in the store when the call returns, and reads see the store.
 #[derive(Debug)]
 pub struct FlatArray {
     name: String,
     dims: Vec<ArrayDim>,
-    /// Bytes from one index to the next along each dimension.
+    /// The distance between indices along each dimension, in bytes.
     steps: Vec<u64>,
-    /// The lengths when it was made.
+    /// The lengths at creation.
     lens: Vec<u64>,
     ty: NcType,
-    layout: Layout,
+    layout: ChunkLayout,
     begin: u64,
-    /// One past the last byte; `None` if there may be ever more records.
+    /// The offset after the last byte; `None` if records may be added.
     end: Option<u64>,
     store: Arc<dyn ByteStore>,
     options: Options,
     writable: bool,
-    short: Short,
+    short: BeyondEnd,
 }
 
-/// No file is longer.
+/// The maximum length of a file.
 const LONGEST: u64 = i64::MAX as u64;
 
 impl FlatArray {
-    /// Checks sizes: everything must lie at offsets that a file can have.
+    /// Checks that all offsets are valid in a file.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` for elements that are no numbers; `NC_EMAXDIMS` for more dimensions than the limits allow;
-    /// `NC_EINVAL` for unlimited dimensions that cannot grow here and records that overlap; `NC_EVARSIZE` for sizes
-    /// beyond 63 bits.
+    /// `NC_EBADTYPE` for elements that are not numbers; `NC_EMAXDIMS` for too many dimensions; `NC_EINVAL`
+    /// for unlimited dimensions that cannot grow and for overlapping records; `NC_EVARSIZE` for sizes beyond
+    /// 63 bits.
     pub fn new(spec: FlatSpec) -> Result<Self> {
         let name = spec.name.clone();
         Self::checked(spec).map_err(|error| error.at(name))
     }
 
     fn checked(spec: FlatSpec) -> Result<Self> {
-        let FlatSpec { name, dims, ty, big_endian, begin, record, store, options, writable, short } = spec;
+        let FlatSpec { name, dims, ty, big_endian, begin, record, store, options, writable, beyond_end: short } = spec;
         let item = ty.size().ok_or_else(|| ErrorKind::BadType.context(format!("elements of type {}", ty.name())))?;
         let rank = dims.len();
         if rank > options.limits.rank {
-            return Err(
-                ErrorKind::MaxDims.context(format!("{rank} dimensions, at most {} are allowed", options.limits.rank))
-            );
+            return Err(ErrorKind::MaxDims
+                .context(format!("too many dimensions (expected at most {}, found {rank})", options.limits.rank)));
         }
         if let Some(dim) = dims.iter().enumerate().position(|(at, dim)| dim.unlimited && (at > 0 || record.is_none())) {
-            return Err(ErrorKind::Inval.context(format!("dimension {dim} is unlimited, and there are no records")));
+            return Err(ErrorKind::Inval.context(format!("dimension {dim}: unlimited without records")));
         }
         let lens: Vec<u64> = dims.iter().map(|dim| dim.len.load(Ordering::Acquire)).collect();
         let too_large = || {
             let record = record.map_or(String::new(), |record| format!(", a record every {record} bytes"));
             ErrorKind::VarSize.context(format!("{lens:?} elements of {item} bytes from offset {begin}{record}"))
         };
-        // An array without elements may have any other lengths.
+        // An empty array may have any other lengths.
         let inner = if record.is_some() { lens.get(1..).unwrap_or(&[]) } else { &*lens };
         let empty = inner.contains(&0);
         let mut steps = vec![0; rank];
@@ -179,11 +179,11 @@ impl FlatArray {
         if begin > LONGEST || end.is_some_and(|end| end > LONGEST) {
             return Err(too_large());
         }
-        let layout = Layout { item, planes: false, swap: big_endian != cfg!(target_endian = "big") };
+        let layout = ChunkLayout { item, planes: false, swap: big_endian != cfg!(target_endian = "big") };
         Ok(Self { name, dims, steps, lens, ty, layout, begin, end, store, options, writable, short })
     }
 
-    /// Whether elements in the store are as they are in memory.
+    /// Whether elements have the same form in the store and in memory.
     fn is_native(&self) -> bool {
         self.layout.is_native() || self.layout.item == 1
     }
@@ -192,8 +192,8 @@ impl FlatArray {
         if self.dims[dim].unlimited { self.dims[dim].len.load(Ordering::Acquire) } else { self.lens[dim] }
     }
 
-    /// Where a slab lies; `None` if it is empty. Nothing outside the array's own bytes passes here.
-    fn lie(&self, slab: &Slab<'_>, writing: bool) -> Result<Option<Lie>> {
+    /// Returns the layout of a slab; `None` if it is empty. Offsets outside the array are an error.
+    fn locate(&self, slab: &Slab<'_>, writing: bool) -> Result<Option<SlabLayout>> {
         let rank = self.dims.len();
         let mut shape = DimVec::<u64>::with_len(rank);
         for (dim, len) in shape.iter_mut().enumerate() {
@@ -203,11 +203,11 @@ impl FlatArray {
         if slab.is_empty() {
             return Ok(None);
         }
-        let lie = Lie::new(slab, self.begin, &self.steps, self.layout.item);
+        let lie = SlabLayout::new(slab, self.begin, &self.steps, self.layout.item);
         let lie = lie.filter(|lie| lie.end() <= self.end.unwrap_or(LONGEST));
         let beyond = || {
             let (start, count) = (slab.start, slab.count);
-            ErrorKind::VarSize.context(format!("{}: {count:?} elements from {start:?} on lie beyond it", self.name))
+            ErrorKind::VarSize.context(format!("{}: {count:?} elements from {start:?} exceed the variable", self.name))
         };
         lie.ok_or_else(beyond).map(Some)
     }
@@ -227,9 +227,8 @@ impl FlatArray {
         let size = memory.size().ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", memory.name())));
         let expected = byte_len(slab.len(), size?)?;
         if expected != found {
-            return Err(
-                ErrorKind::Inval.context(format!("{}: memory of {expected} bytes expected, {found} found", self.name))
-            );
+            return Err(ErrorKind::Inval
+                .context(format!("{}: wrong size of memory (expected {expected} bytes, found {found})", self.name)));
         }
         Ok(())
     }
@@ -239,19 +238,19 @@ impl FlatArray {
     }
 }
 
-/// The store is asked where it ends before it is read, if a slab has more bytes than this: less is no harm.
+/// The length of the store is checked before larger reads; smaller ones need no check.
 const LOOK: usize = 1 << 20;
 
 impl VarData for FlatArray {
     fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
-        let Some(lie) = self.lie(slab, false)? else { return Ok(()) };
-        if self.short == Short::Zeros || lie.elems.saturating_mul(self.layout.item) <= LOOK {
+        let Some(lie) = self.locate(slab, false)? else { return Ok(()) };
+        if self.short == BeyondEnd::Zeros || lie.elems.saturating_mul(self.layout.item) <= LOOK {
             return Ok(());
         }
-        let end = self.store.reach().map_err(|error| error.at(&self.name))?;
+        let end = self.store.readable_len().map_err(|error| error.at(&self.name))?;
         match lie.end() > end {
             true => Err(ErrorKind::Trunc.context(format!(
-                "{}: {} elements, the last of which ends at byte {}; the file ends at {end}",
+                "{}: {} elements that end at byte {}: beyond the end of the file at {end}",
                 self.name,
                 lie.elems,
                 lie.end()
@@ -262,7 +261,7 @@ impl VarData for FlatArray {
 
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
-        let lie = self.lie(slab, false)?;
+        let lie = self.locate(slab, false)?;
         self.check_types(self.ty, ty)?;
         self.check_memory(slab, ty, out.capacity())?;
         let Some(lie) = lie else { return Ok(()) };
@@ -271,7 +270,7 @@ impl VarData for FlatArray {
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
-        let lie = self.lie(slab, false)?;
+        let lie = self.locate(slab, false)?;
         let convert = Convert::scaling(self.ty, ty, linear).map_err(|error| error.at(&self.name))?;
         self.check_memory(slab, ty, out.capacity())?;
         lie.map_or(Ok(()), |lie| read::get(self, &lie, Some(convert), out))
@@ -280,12 +279,12 @@ impl VarData for FlatArray {
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
         self.check_writable()?;
         let MemRef::Fixed { ty, bytes } = data else { return Err(self.no_strings()) };
-        let lie = self.lie(slab, true)?;
+        let lie = self.locate(slab, true)?;
         self.check_types(ty, self.ty)?;
         self.check_memory(slab, ty, bytes.len())?;
         let Some(lie) = lie else { return Ok(()) };
         let result = write::put(self, &lie, ty, bytes);
-        // A value out of range was written all the same, as everything else was.
+        // A value out of range does not stop the write.
         let accepted = result.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::Range);
         if let Some(first) = self.dims.first().filter(|first| first.unlimited && accepted)
             && let Some(end) = slab.end(0)

@@ -1,43 +1,43 @@
-//! Reading: runs of the store to the caller's memory, piece by piece.
+//! Reads runs of the store into the caller's memory, piece by piece.
 //!
-//! What lies in the store without gaps is read straight into the result, and its byte order changed there while the
-//! processor's cache holds it. Everything else is read into the thread's own scratch, small enough for that cache too,
-//! and from there goes through one kernel.
+//! Applies to data without gaps: they are read directly into the result, and their byte order is changed
+//! there while they are in the processor's cache. Other data fall back to a read into the thread's scratch
+//! buffer, which also fits the cache, followed by one kernel.
 
 use nczarr_dispatch::{OutBuf, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
 
-use super::expected::Expected;
-use super::layout::{Cut, Lie, Piece};
-use super::{FlatArray, Short};
+use super::announce::ReadAnnouncer;
+use super::slab_layout::{PieceSplit, SlabLayout, SlabPiece};
+use super::{BeyondEnd, FlatArray};
 use crate::kernel::{self, Convert};
 use crate::memory::with_scratch;
-use crate::outcome::Outcome;
-use crate::scatter::in_pieces;
+use crate::outcome::TransferOutcome;
+use crate::output::in_pieces;
 use crate::{ranges, threads};
 
-/// Bytes of a piece that goes through scratch.
+/// The size of a piece that uses the scratch buffer.
 const THROUGH: u64 = 256 << 10;
 
-/// Bytes of a piece that is read straight into the result.
+/// The size of a piece that is read directly into the result.
 const STRAIGHT: u64 = 1 << 20;
 
 /// One read.
-struct Get<'a> {
+struct FlatRead<'a> {
     array: &'a FlatArray,
     convert: Option<Convert>,
 }
 
 /// Reads the elements of a slab to all of `out`.
-pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &mut OutBuf<'_>) -> Result<()> {
+pub(super) fn get(array: &FlatArray, lie: &SlabLayout, convert: Option<Convert>, out: &mut OutBuf<'_>) -> Result<()> {
     let plain = convert.is_none() && array.is_native();
-    let get = Get { array, convert };
+    let get = FlatRead { array, convert };
     let total = out.capacity();
-    let outcome = Outcome::new(&array.options, total);
+    let outcome = TransferOutcome::new(&array.options, total);
     let gap = ranges::worth_reading(false, false) as u64;
-    let cut = Cut::new(lie, gap, if plain { STRAIGHT } else { THROUGH });
+    let cut = PieceSplit::new(lie, gap, if plain { STRAIGHT } else { THROUGH });
     let item = total / lie.elems;
-    let expected = array.store.ahead().map(|ahead| Expected::new(ahead, &cut));
+    let expected = array.store.read_ahead().map(|ahead| ReadAnnouncer::new(ahead, &cut));
     let tell = |number: usize| expected.iter().for_each(|expected| expected.reads(number));
     if cut.total == 1 {
         tell(0);
@@ -70,9 +70,9 @@ pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &
     .and_then(|outcome| outcome)
 }
 
-impl Get<'_> {
-    /// Fills `out` with a piece. Answers whether a value was out of range.
-    fn piece(&self, piece: &Piece<'_>, out: &mut OutBuf<'_>) -> Result<bool> {
+impl FlatRead<'_> {
+    /// Fills `out` with a piece. Returns whether a value was out of range.
+    fn piece(&self, piece: &SlabPiece<'_>, out: &mut OutBuf<'_>) -> Result<bool> {
         let (layout, convert) = (&self.array.layout, self.convert.as_ref());
         if let Some(bytes) = self.in_memory(piece) {
             return kernel::load_bytes(bytes, layout, &piece.part(false), convert, out);
@@ -85,20 +85,20 @@ impl Get<'_> {
             return Ok(false);
         }
         with_scratch(|pair| {
-            // Pieces are small, so this fits.
+            // Pieces are small, so this product fits.
             let bytes = pair.one.fill(piece.run() * piece.runs(), |out| self.runs(piece, out))?;
             kernel::load_bytes(bytes, layout, &piece.part(true), convert, out)
         })
     }
 
-    /// The bytes from the first to the last element of a piece, if they lie in memory.
-    fn in_memory(&self, piece: &Piece<'_>) -> Option<&[u8]> {
+    /// Returns the bytes from the first to the last element of a piece, if the store is in memory.
+    fn in_memory(&self, piece: &SlabPiece<'_>) -> Option<&[u8]> {
         let bytes = self.array.store.as_bytes()?;
         bytes.get(usize::try_from(piece.start).ok()?..)?.get(..piece.span()?)
     }
 
     /// Appends all runs of a piece.
-    fn runs(&self, piece: &Piece<'_>, out: &mut OutBuf<'_>) -> Result<()> {
+    fn runs(&self, piece: &SlabPiece<'_>, out: &mut OutBuf<'_>) -> Result<()> {
         let len = piece.run();
         (0..piece.runs()).try_for_each(|number| self.run(piece.run_start(number), len, out))
     }
@@ -110,14 +110,16 @@ impl Get<'_> {
         if got == len {
             return Ok(());
         }
-        // Only a store that ends here may say less.
+        // Only the end of the store explains a short read.
         let end = array.store.size().map_err(at)?;
         if offset.saturating_add(got as u64) < end {
-            return Err(at(ErrorKind::Io.context(format!("{got} were read, though the file ends at {end}"))));
+            return Err(at(
+                ErrorKind::Io.context(format!("short read before the end of the file at {end} (found {got})"))
+            ));
         }
         match array.short {
-            Short::Zeros => out.put_zeros(len - got).map(drop),
-            Short::Error => Err(at(ErrorKind::Trunc.context(format!("the file ends at {end}")))),
+            BeyondEnd::Zeros => out.put_zeros(len - got).map(drop),
+            BeyondEnd::Error => Err(at(ErrorKind::Trunc.context(format!("the file ends at {end}")))),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Writing: the caller's memory to runs of the store, piece by piece.
+//! Writes the caller's memory to runs of the store, piece by piece.
 //!
-//! Exactly the bytes of the elements are written: what lies between them may be somebody else's, who writes it just
-//! now. What lies in memory as it does in the store is written from where it is.
+//! Only the bytes of the elements are written: bytes between them may belong to another variable that is
+//! written concurrently. Data in stored form are written without a copy.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,28 +9,28 @@ use nczarr_dispatch::run_on_pool;
 use nczarr_model::{NcType, Result};
 
 use super::FlatArray;
-use super::layout::{Cut, Lie, Piece};
+use super::slab_layout::{PieceSplit, SlabLayout, SlabPiece};
 use crate::kernel::{self, Convert};
 use crate::memory::with_scratch;
-use crate::outcome::Outcome;
-use crate::project::Part;
+use crate::outcome::TransferOutcome;
+use crate::project::ChunkPart;
 use crate::threads;
 
-/// Bytes of a piece that goes through scratch.
+/// The size of a piece that uses the scratch buffer.
 const THROUGH: u64 = 256 << 10;
 
-/// Bytes of a piece that is written from where it is.
+/// The size of a piece that is written without a copy.
 const STRAIGHT: u64 = 1 << 20;
 
 /// Gaps are never written.
 const NO_GAP: u64 = 1;
 
 /// Writes all of `bytes` to the elements of a slab.
-pub(super) fn put(array: &FlatArray, lie: &Lie, ty: NcType, bytes: &[u8]) -> Result<()> {
+pub(super) fn put(array: &FlatArray, lie: &SlabLayout, ty: NcType, bytes: &[u8]) -> Result<()> {
     let convert = Convert::writing(ty, array.ty)?;
     let plain = convert.is_none() && array.is_native();
-    let outcome = Outcome::new(&array.options, bytes.len());
-    let cut = Cut::new(lie, NO_GAP, if plain { STRAIGHT } else { THROUGH });
+    let outcome = TransferOutcome::new(&array.options, bytes.len());
+    let cut = PieceSplit::new(lie, NO_GAP, if plain { STRAIGHT } else { THROUGH });
     let item = bytes.len() / lie.elems;
     let next = AtomicUsize::new(0);
     run_on_pool(threads::worth(&array.options, cut.total, bytes.len()), &|| {
@@ -58,13 +58,13 @@ pub(super) fn put(array: &FlatArray, lie: &Lie, ty: NcType, bytes: &[u8]) -> Res
 }
 
 impl FlatArray {
-    /// Writes a piece whose bytes are not as they are in the store. Answers whether a value was out of range.
-    fn write_changed(&self, piece: &Piece<'_>, convert: Option<&Convert>, bytes: &[u8]) -> Result<bool> {
+    /// Converts and writes a piece. Returns whether a value was out of range.
+    fn write_changed(&self, piece: &SlabPiece<'_>, convert: Option<&Convert>, bytes: &[u8]) -> Result<bool> {
         let layout = &self.layout;
         let len = piece.elems * layout.item;
         with_scratch(|pair| {
             let mut range = false;
-            let whole = Part::whole(piece.elems);
+            let whole = ChunkPart::whole(piece.elems);
             let stored = pair.one.fill(len, |out| {
                 range = kernel::save_out(bytes, &whole, convert, layout, &[], len, out)?;
                 Ok(())
@@ -74,7 +74,7 @@ impl FlatArray {
         })
     }
 
-    fn write_runs(&self, piece: &Piece<'_>, bytes: &[u8]) -> Result<()> {
+    fn write_runs(&self, piece: &SlabPiece<'_>, bytes: &[u8]) -> Result<()> {
         let len = piece.run();
         (0..piece.runs()).try_for_each(|number| {
             let offset = piece.run_start(number);

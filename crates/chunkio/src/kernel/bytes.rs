@@ -1,31 +1,29 @@
-//! [`load_bytes`]: elements that lie any number of bytes apart, not only whole elements; [`swap_bytes`]: elements that
-//! are there already, in the wrong byte order.
+//! [`load_bytes`]: loads elements at any byte distance. [`swap_bytes`]: changes the byte order in place.
 //!
-//! Of arrays without chunks: a record may end anywhere, so that an element of the next one need not lie a whole number
-//! of elements further on.
+//! For contiguous arrays: the distance between records need not be a multiple of the element size.
 
 use nczarr_dispatch::OutBuf;
 use nczarr_model::Result;
 
-use super::{Convert, Layout, choose, each_block, write_all};
-use crate::project::Part;
+use super::{ChunkLayout, Convert, choose, each_block, write_all};
+use crate::project::ChunkPart;
 
-/// Appends a part of `bytes` to `out`. The steps of the part on the side of `bytes`, and its start there, are in
-/// bytes; in memory its elements lie one after another. Answers whether a value was out of the memory type's range.
+/// Appends a part of `bytes` to `out`. On the side of `bytes` the part's steps and start are in bytes; in
+/// memory the elements are adjacent. Returns whether a value was out of the memory type's range.
 ///
 /// # Errors
-/// If there is less room.
+/// If `out` is too small.
 pub(crate) fn load_bytes(
     bytes: &[u8],
-    layout: &Layout,
-    part: &Part,
+    layout: &ChunkLayout,
+    part: &ChunkPart,
     convert: Option<&Convert>,
     out: &mut OutBuf<'_>,
 ) -> Result<bool> {
     let item = layout.item;
     let mem_item = convert.map_or(item, |convert| convert.mem_item);
     let (last, mem) = part.extent();
-    // The extent counts to one past the first byte of the last element.
+    // The extent ends after the first byte of the last element.
     assert!(last + item - 1 <= bytes.len(), "a part inside {} bytes: {part:?}", bytes.len());
     assert!(!layout.planes && part.mem_start == 0 && mem == part.elems, "elements one after another: {part:?}");
     let unit = part.dims[0].n == 1 || (part.dims[0].chunk == item && part.dims[0].mem == 1);
@@ -34,8 +32,8 @@ pub(crate) fn load_bytes(
     write_all(out, part.elems * mem_item, |memory| {
         let memory = memory.as_mut_ptr().cast::<u8>();
         each_block(part, 1, mem_item, true, mem_item, 0, |from, to, rows| {
-            // SAFETY: checked above for the whole part, of which the block is one piece; the output is borrowed
-            // exclusively, and has room for all elements.
+            // SAFETY: checked above for the whole part, and the block is within it; the output is borrowed
+            // exclusively and has room for all elements.
             unsafe {
                 let (src, dst) = (bytes.as_ptr().add(from), memory.add(to));
                 match (convert, kernel) {

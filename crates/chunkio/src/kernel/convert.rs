@@ -1,28 +1,28 @@
-//! Type conversion on the way between chunk and memory: one row function per piece of a row.
+//! Type conversion between chunk and memory: a row function converts one piece of a row.
 
 use std::mem::MaybeUninit;
 
 use nczarr_model::convert::{self, Half, Linear, Row};
 use nczarr_model::{ErrorKind, NcType, Result};
 
-use super::linear::Transform;
-use super::{Kernel, Layout, Rows, choose, each_row};
+use super::linear::LinearTransform;
+use super::{ChunkLayout, Kernel, KernelRows, choose, each_row};
 
-/// Elements per piece: what a piece takes on the stack stays in the first cache.
+/// Elements per piece: a piece on the stack fits the first-level cache.
 pub(super) const PIECE: usize = 512;
 
 /// A conversion between the stored type and a memory type.
 pub(crate) struct Convert {
-    how: How,
-    /// Bytes of an element in memory.
+    how: Conversion,
+    /// The size of an element in memory.
     pub(crate) mem_item: usize,
 }
 
-enum How {
-    /// From type to type: for stored elements in this machine's byte order, and in the other.
+enum Conversion {
+    /// Conversion between types: for native stored elements, and for swapped ones.
     Plain([Row; 2]),
-    /// With scale and offset; for reading only.
-    Linear(Transform),
+    /// With scale and offset, for reads only.
+    Linear(LinearTransform),
 }
 
 impl std::fmt::Debug for Convert {
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Convert {
 }
 
 impl Convert {
-    /// The conversion for reading; `None` if there is nothing to convert.
+    /// Returns the conversion for a read; `None` if the types are equal.
     ///
     /// # Errors
     /// As [`convert::check`].
@@ -40,7 +40,7 @@ impl Convert {
         Self::new(stored, memory, memory, convert::read_row)
     }
 
-    /// The conversion for writing; `None` if there is nothing to convert.
+    /// Returns the conversion for a write; `None` if the types are equal.
     ///
     /// # Errors
     /// As [`convert::check`].
@@ -48,33 +48,33 @@ impl Convert {
         Self::new(memory, stored, memory, convert::write_row)
     }
 
-    /// The conversion for writing what is stored as half floats, and held as singles.
+    /// Returns the conversion for a write of elements that are stored as half floats and cached as singles.
     ///
     /// # Errors
     /// As [`convert::half_row`].
     pub(crate) fn halving(memory: NcType, half: Half) -> Result<Self> {
         let no_number = || ErrorKind::BadType.context(format!("memory of type {}", memory.name()));
         Ok(Self {
-            how: How::Plain([convert::half_row(memory, half)?; 2]),
+            how: Conversion::Plain([convert::half_row(memory, half)?; 2]),
             mem_item: memory.size().ok_or_else(no_number)?,
         })
     }
 
-    /// The conversion for reading with scale and offset.
+    /// Returns the conversion for a read with scale and offset.
     ///
     /// # Errors
     /// As [`Linear::check`]; `NC_EBADTYPE` if missing values are not of the stored type.
     pub(crate) fn scaling(stored: NcType, memory: NcType, linear: &Linear) -> Result<Self> {
-        let transform = Transform::new(stored, memory, linear)?;
-        Ok(Self { mem_item: transform.mem_item(), how: How::Linear(transform) })
+        let transform = LinearTransform::new(stored, memory, linear)?;
+        Ok(Self { mem_item: transform.mem_item(), how: Conversion::Linear(transform) })
     }
 
-    /// Without vectors where they are written as such.
+    /// Disables vector instructions.
     #[cfg(test)]
     pub(super) fn plainly(self) -> Self {
         match self.how {
-            How::Linear(transform) => Self { how: How::Linear(transform.plainly()), ..self },
-            How::Plain(_) => self,
+            Conversion::Linear(transform) => Self { how: Conversion::Linear(transform.plainly()), ..self },
+            Conversion::Plain(_) => self,
         }
     }
 
@@ -87,42 +87,49 @@ impl Convert {
         convert::check(from, to)?;
         match memory.size() {
             Some(mem_item) if from != to => {
-                Ok(Some(Self { how: How::Plain([row(from, to, false)?, row(from, to, true)?]), mem_item }))
+                Ok(Some(Self { how: Conversion::Plain([row(from, to, false)?, row(from, to, true)?]), mem_item }))
             }
             _ => Ok(None),
         }
     }
 
-    /// One element of this machine's byte order, converted for memory; and whether it is out of range.
+    /// Converts one native element for memory. Returns also whether it is out of range.
     pub(crate) fn element(&self, value: &[u8]) -> ([u8; 8], bool) {
         let row = match &self.how {
-            How::Plain([row, _]) => row,
-            How::Linear(transform) => return transform.element(value),
+            Conversion::Plain([row, _]) => row,
+            Conversion::Linear(transform) => return transform.element(value),
         };
         let mut out = [MaybeUninit::new(0); 8];
         let out_of_range = row(value, &mut out[..self.mem_item]);
         (
             out.map(|byte| {
-                // SAFETY: it was initialised above, and a row function leaves nothing uninitialised.
+                // SAFETY: initialised above, and a row function leaves nothing uninitialised.
                 unsafe { byte.assume_init() }
             }),
             out_of_range,
         )
     }
 
-    /// From chunk to memory. Answers whether a value was out of range.
+    /// Loads from chunk to memory. Returns whether a value was out of range.
     ///
     /// # Safety
     /// See [`Kernel`].
-    pub(super) unsafe fn load(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows, stream: bool) -> bool {
+    pub(super) unsafe fn load(
+        &self,
+        layout: &ChunkLayout,
+        src: *const u8,
+        dst: *mut u8,
+        rows: &KernelRows,
+        stream: bool,
+    ) -> bool {
         let (row, item) = match &self.how {
-            How::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
+            Conversion::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
             // SAFETY: the same contract.
-            How::Linear(transform) => return unsafe { transform.load(layout, src, dst, rows, stream) },
+            Conversion::Linear(transform) => return unsafe { transform.load(layout, src, dst, rows, stream) },
         };
-        // The row function swaps, so the kernel before it must not.
-        let gather = Side::new(&Layout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true, false);
-        let scatter = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, stream);
+        // The row function swaps bytes, so the kernel before it must not.
+        let gather = RowSide::new(&ChunkLayout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true, false);
+        let scatter = RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, stream);
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(PIECE) {
@@ -137,17 +144,18 @@ impl Convert {
         out_of_range
     }
 
-    /// From memory to chunk. Answers whether a value was out of range.
+    /// Stores from memory to chunk. Returns whether a value was out of range.
     ///
     /// # Safety
     /// See [`Kernel`].
-    pub(super) unsafe fn save(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows) -> bool {
+    pub(super) unsafe fn save(&self, layout: &ChunkLayout, src: *const u8, dst: *mut u8, rows: &KernelRows) -> bool {
         let (row, item) = match &self.how {
-            How::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
-            How::Linear(_) => unreachable!("made for reading"),
+            Conversion::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
+            Conversion::Linear(_) => unreachable!("made for reading"),
         };
-        let gather = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.src[0], 0, true, false);
-        let scatter = Side::new(&Layout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false, false);
+        let gather = RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.src[0], 0, true, false);
+        let scatter =
+            RowSide::new(&ChunkLayout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false, false);
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(PIECE) {
@@ -163,54 +171,61 @@ impl Convert {
     }
 }
 
-/// How a row function gets at one side: directly if its elements lie one after another, else by a kernel and a
-/// piece of the stack.
-pub(super) struct Side {
+/// One side of a row function: direct if its elements are adjacent, else through a kernel and a buffer on the
+/// stack.
+pub(super) struct RowSide {
     item: usize,
     step: usize,
     pitch: usize,
     pub(super) kernel: Option<Kernel>,
 }
 
-impl Side {
-    pub(super) fn new(layout: &Layout, item: usize, step: usize, pitch: usize, to_piece: bool, stream: bool) -> Self {
+impl RowSide {
+    pub(super) fn new(
+        layout: &ChunkLayout,
+        item: usize,
+        step: usize,
+        pitch: usize,
+        to_piece: bool,
+        stream: bool,
+    ) -> Self {
         let unit = step == if layout.planes { 1 } else { item };
         let moved = (layout.planes || layout.swap) && item > 1;
         let kernel = (moved || !unit || stream).then(|| choose(layout, unit, to_piece, stream));
         Self { item, step, pitch, kernel }
     }
 
-    /// The one row of a piece; `outside` is the step on this side.
-    fn rows(&self, n: usize, to_piece: bool) -> Rows {
+    /// Returns the row of a piece; `outside` is the step on this side.
+    fn rows(&self, n: usize, to_piece: bool) -> KernelRows {
         let (outside, inside) = ([self.step, 0, 0], [self.item, 0, 0]);
         let (src, dst) = if to_piece { (outside, inside) } else { (inside, outside) };
-        Rows { n: [n, 1, 1], src, dst, item: self.item, pitch: self.pitch }
+        KernelRows { n: [n, 1, 1], src, dst, item: self.item, pitch: self.pitch }
     }
 }
 
-/// Converts `n` elements with a row function of types.
+/// Converts `n` elements with a row function.
 ///
 /// # Safety
-/// As [`through`].
-unsafe fn piece(row: Row, n: usize, from: (&Side, *const u8), to: (&Side, *mut u8)) -> bool {
+/// As [`run_through_stack`].
+unsafe fn piece(row: Row, n: usize, from: (&RowSide, *const u8), to: (&RowSide, *mut u8)) -> bool {
     let (taken, given) = (n * from.0.item, n * to.0.item);
     // SAFETY: the caller's promise; the row function initialises all of its output.
     unsafe {
-        through(n, from, to, |src, dst| {
+        run_through_stack(n, from, to, |src, dst| {
             row(std::slice::from_raw_parts(src, taken), std::slice::from_raw_parts_mut(dst.cast(), given))
         })
     }
 }
 
-/// Lets `row` work on `n` elements that lie one after another on both sides: in place where they do, else on the stack.
+/// Lets `row` work on `n` adjacent elements: in place if they are adjacent on both sides, else on the stack.
 ///
 /// # Safety
-/// They lie inside both sides, and are at most [`PIECE`] if a side has a kernel. `row` reads all of them from its first
-/// argument, which is initialised, and writes all of them to its second.
-pub(super) unsafe fn through(
+/// The elements are inside both sides, and at most [`PIECE`] if a side has a kernel. `row` reads all of them
+/// from its first argument, which is initialised, and writes all of them to its second.
+pub(super) unsafe fn run_through_stack(
     n: usize,
-    (from, src): (&Side, *const u8),
-    (to, dst): (&Side, *mut u8),
+    (from, src): (&RowSide, *const u8),
+    (to, dst): (&RowSide, *mut u8),
     row: impl FnOnce(*const u8, *mut u8) -> bool,
 ) -> bool {
     let (mut input, mut output) = ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);

@@ -1,47 +1,47 @@
-//! Reading with scale and offset: one pass from stored numbers of any type to floats or doubles.
+//! Reads with scale and offset: one pass from stored numbers of any type to floats or doubles.
 //!
-//! The loops go over lines of 64 bytes of the result: in the instructions of AVX2 ([`four`]), or for other machines, and for
-//! missing numbers that no double is exactly, in plain arithmetic. Where the result is large whole lines bypass the
-//! caches. The arithmetic is that of [`nczarr_model::convert::LinearRow`], to the bit.
+//! The loops process lines of 64 bytes of the result: with AVX2 ([`linear_avx2`]), or in plain arithmetic on
+//! other processors and for missing values that are not exact as doubles. Large results bypass the caches in
+//! whole lines. Results equal those of [`nczarr_model::convert::LinearRow`] to the bit.
 
 use nczarr_model::convert::Linear;
 use nczarr_model::{NcType, Result};
 
-use super::convert::{PIECE, Side, through};
+use super::convert::{PIECE, RowSide, run_through_stack};
 #[cfg(target_arch = "x86_64")]
-use super::four;
-use super::{Layout, Rows, each_row, stream};
-use four::{Eight, Four};
+use super::linear_avx2;
+use super::{ChunkLayout, KernelRows, each_row, stream};
+use linear_avx2::{LoadFour, StoreEight};
 
 /// A linear transform from the stored type to a memory type.
 #[derive(Debug)]
-pub(super) struct Transform {
+pub(super) struct LinearTransform {
     row: Row,
-    terms: Terms,
+    terms: LinearTerms,
     mem_item: usize,
 }
 
-/// What a row function needs beside the row.
+/// The terms of the transform.
 #[derive(Debug)]
-struct Terms {
+struct LinearTerms {
     scale: f64,
     offset: f64,
-    /// Elements of the stored type in this machine's byte order.
+    /// The missing values: native elements of the stored type.
     missing: Vec<u8>,
-    /// The same as doubles, if no other numbers become the same doubles.
+    /// The same as doubles, if no other numbers have the same doubles.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "for vectors alone"))]
     doubles: Option<Vec<f64>>,
 }
 
-/// Transforms `n` elements that lie one after another on both sides, in this machine's byte order; `bool`: whether
-/// lines may bypass the caches. Answers whether a value was out of range.
+/// Transforms `n` adjacent native elements. `bool`: whether lines may bypass the caches. Returns whether a
+/// value was out of range.
 ///
 /// # Safety
-/// They lie inside live memory on both sides, which do not overlap.
-type Row = unsafe fn(src: *const u8, dst: *mut u8, n: usize, terms: &Terms, stream: bool) -> bool;
+/// Both sides are live memory and do not overlap.
+type Row = unsafe fn(src: *const u8, dst: *mut u8, n: usize, terms: &LinearTerms, stream: bool) -> bool;
 
-impl Transform {
-    /// For elements of type `stored` in memory of type `memory`.
+impl LinearTransform {
+    /// Creates the transform from type `stored` to type `memory`.
     ///
     /// # Errors
     /// As [`Linear::check`] and [`Linear::missing_bytes`].
@@ -50,7 +50,7 @@ impl Transform {
         let missing = linear.missing_bytes(stored)?;
         let is_exact = missing.is_empty() || !matches!(stored, NcType::Int64 | NcType::UInt64);
         let doubles = is_exact.then(|| doubles(stored, &missing));
-        let terms = Terms { scale: linear.scale, offset: linear.offset, missing, doubles };
+        let terms = LinearTerms { scale: linear.scale, offset: linear.offset, missing, doubles };
         let (row, mem_item) = match memory {
             NcType::Float => (choose::<f32, 16>(stored), 4),
             _ => (choose::<f64, 8>(stored), 8),
@@ -58,7 +58,7 @@ impl Transform {
         Ok(Self { row, terms, mem_item })
     }
 
-    /// In plain arithmetic, as other machines do it.
+    /// Disables vector instructions.
     #[cfg(test)]
     pub(super) fn plainly(mut self) -> Self {
         self.terms.doubles = None;
@@ -69,7 +69,7 @@ impl Transform {
         self.mem_item
     }
 
-    /// One element in this machine's byte order, transformed; and whether it is out of range.
+    /// Transforms one native element. Returns also whether it is out of range.
     pub(super) fn element(&self, value: &[u8]) -> ([u8; 8], bool) {
         let mut out = [0; 8];
         let (mut item, len) = ([0; 8], value.len().min(8));
@@ -79,14 +79,21 @@ impl Transform {
         (out, out_of_range)
     }
 
-    /// From chunk to memory. Answers whether a value was out of range.
+    /// Loads from chunk to memory. Returns whether a value was out of range.
     ///
     /// # Safety
     /// See [`Kernel`](super::Kernel).
-    pub(super) unsafe fn load(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows, stream: bool) -> bool {
-        let gather = Side::new(layout, layout.item, rows.src[0], rows.pitch, true, false);
-        let scatter = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, false);
-        // What goes through no piece of the stack needs not be cut into such.
+    pub(super) unsafe fn load(
+        &self,
+        layout: &ChunkLayout,
+        src: *const u8,
+        dst: *mut u8,
+        rows: &KernelRows,
+        stream: bool,
+    ) -> bool {
+        let gather = RowSide::new(layout, layout.item, rows.src[0], rows.pitch, true, false);
+        let scatter = RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, false);
+        // Without a buffer on the stack, the row need not be divided.
         let most = if gather.kernel.is_none() && scatter.kernel.is_none() { rows.n[0].max(1) } else { PIECE };
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
@@ -96,7 +103,7 @@ impl Transform {
                 // row function reads and writes all of it.
                 unsafe {
                     let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
-                    out_of_range |= through(n, (&gather, s), (&scatter, d), |src, dst| {
+                    out_of_range |= run_through_stack(n, (&gather, s), (&scatter, d), |src, dst| {
                         (self.row)(src, dst, n, &self.terms, stream && scatter.kernel.is_none())
                     });
                 }
@@ -106,32 +113,32 @@ impl Transform {
     }
 }
 
-/// Elements of a type as doubles.
+/// Converts elements to doubles.
 fn doubles(stored: NcType, elements: &[u8]) -> Vec<f64> {
     let n = elements.len() / stored.size().unwrap_or(1);
-    let same = Terms { scale: 1.0, offset: Linear::NO_OFFSET, missing: Vec::new(), doubles: None };
+    let same = LinearTerms { scale: 1.0, offset: Linear::NO_OFFSET, missing: Vec::new(), doubles: None };
     let mut out = vec![0.0_f64; n];
-    // SAFETY: both sides have so many elements.
+    // SAFETY: both sides have `n` elements.
     unsafe { choose::<f64, 8>(stored)(elements.as_ptr(), out.as_mut_ptr().cast(), n, &same, false) };
     out
 }
 
-/// Elsewhere there are no such instructions.
+/// Other processors have no such instructions.
 #[cfg(not(target_arch = "x86_64"))]
 mod four {
     pub(super) trait Four {}
     pub(super) trait Eight {}
-    impl<T> Four for T {}
-    impl<T> Eight for T {}
+    impl<T> LoadFour for T {}
+    impl<T> StoreEight for T {}
 }
 
-/// A number as it is stored.
-trait Stored: Copy + PartialEq + Four {
+/// A stored number.
+trait StoredNumber: Copy + PartialEq + LoadFour {
     fn value(self) -> f64;
 }
 
-/// A number as it is wanted.
-trait Wanted: Copy + Eight {
+/// A number of the result.
+trait ResultNumber: Copy + StoreEight {
     const ZERO: Self;
     fn fits(value: f64) -> bool;
     fn of(value: f64) -> Self;
@@ -139,7 +146,7 @@ trait Wanted: Copy + Eight {
 
 macro_rules! stored {
     ($($t:ident)*) => {$(
-        impl Stored for $t {
+        impl StoredNumber for $t {
             #[inline(always)]
             fn value(self) -> f64 {
                 self as f64
@@ -150,7 +157,7 @@ macro_rules! stored {
 
 stored!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
 
-impl Wanted for f64 {
+impl ResultNumber for f64 {
     const ZERO: Self = 0.0;
 
     #[inline(always)]
@@ -164,7 +171,7 @@ impl Wanted for f64 {
     }
 }
 
-impl Wanted for f32 {
+impl ResultNumber for f32 {
     const ZERO: Self = 0.0;
 
     #[inline(always)]
@@ -179,8 +186,8 @@ impl Wanted for f32 {
     }
 }
 
-/// The row function for a stored type; `L`: elements of the result on a line.
-fn choose<T: Wanted, const L: usize>(stored: NcType) -> Row {
+/// Returns the row function for a stored type; `L`: elements per line of the result.
+fn choose<T: ResultNumber, const L: usize>(stored: NcType) -> Row {
     match stored {
         NcType::Byte => compiled::<i8, T, L>(),
         NcType::UByte => compiled::<u8, T, L>(),
@@ -196,7 +203,7 @@ fn choose<T: Wanted, const L: usize>(stored: NcType) -> Row {
     }
 }
 
-fn compiled<S: Stored, T: Wanted, const L: usize>() -> Row {
+fn compiled<S: StoredNumber, T: ResultNumber, const L: usize>() -> Row {
     #[cfg(target_arch = "x86_64")]
     if super::has_avx2() {
         return row_avx2::<S, T, L>;
@@ -206,29 +213,29 @@ fn compiled<S: Stored, T: Wanted, const L: usize>() -> Row {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn row_avx2<S: Stored, T: Wanted, const L: usize>(
+unsafe fn row_avx2<S: StoredNumber, T: ResultNumber, const L: usize>(
     src: *const u8,
     dst: *mut u8,
     n: usize,
-    terms: &Terms,
+    terms: &LinearTerms,
     stream: bool,
 ) -> bool {
     let Some(missing) = &terms.doubles else {
         // SAFETY: the same contract.
         return unsafe { row::<S, T, L, true>(src, dst, n, terms, stream) };
     };
-    let vectors = four::Terms { scale: terms.scale, offset: terms.offset, missing };
+    let vectors = linear_avx2::VectorTerms { scale: terms.scale, offset: terms.offset, missing };
     let (src, dst) = (src.cast::<S>(), dst.cast::<T>());
     let head = if stream { stream::head_of(dst) } else { None };
     let first = head.unwrap_or(0).min(n);
     let lines = (n - first) / L * L;
-    // SAFETY: head, lines and tail are the row's `n` elements; a streamed line begins on one of the memory's; a line has
-    // eight elements or sixteen.
+    // SAFETY: head, lines and tail are the row's `n` elements; a streamed line is aligned to a cache line; a
+    // line has eight or sixteen elements.
     unsafe {
         let (from, to) = (src.add(first), dst.add(first));
         let out_of_range = match head {
-            Some(_) => four::transform::<S, T, true>(from, to, lines, vectors),
-            None => four::transform::<S, T, false>(from, to, lines, vectors),
+            Some(_) => linear_avx2::transform::<S, T, true>(from, to, lines, vectors),
+            None => linear_avx2::transform::<S, T, false>(from, to, lines, vectors),
         };
         let fit = singly(src, dst, 0..first, terms) & singly(src, dst, first + lines..n, terms);
         out_of_range | !fit
@@ -237,11 +244,11 @@ unsafe fn row_avx2<S: Stored, T: Wanted, const L: usize>(
 
 /// See [`Row`].
 #[inline(always)]
-unsafe fn row<S: Stored, T: Wanted, const L: usize, const AVX2: bool>(
+unsafe fn row<S: StoredNumber, T: ResultNumber, const L: usize, const AVX2: bool>(
     src: *const u8,
     dst: *mut u8,
     n: usize,
-    terms: &Terms,
+    terms: &LinearTerms,
     stream: bool,
 ) -> bool {
     let (src, dst) = (src.cast::<S>(), dst.cast::<T>());
@@ -272,16 +279,16 @@ unsafe fn row<S: Stored, T: Wanted, const L: usize, const AVX2: bool>(
     !fit
 }
 
-/// Elements that fill no line. Whether all fit.
+/// Transforms elements outside whole lines. Returns whether all are in range.
 ///
 /// # Safety
 /// They lie inside both sides.
 #[inline(always)]
-unsafe fn singly<S: Stored, T: Wanted>(
+unsafe fn singly<S: StoredNumber, T: ResultNumber>(
     src: *const S,
     dst: *mut T,
     range: std::ops::Range<usize>,
-    terms: &Terms,
+    terms: &LinearTerms,
 ) -> bool {
     let mut fit = true;
     for at in range {
@@ -295,12 +302,12 @@ unsafe fn singly<S: Stored, T: Wanted>(
     fit
 }
 
-/// `L` elements, transformed; and whether all fit.
+/// Transforms `L` elements. Returns also whether all are in range.
 ///
 /// # Safety
 /// They are there.
 #[inline(always)]
-unsafe fn line<S: Stored, T: Wanted, const L: usize>(src: *const S, terms: &Terms) -> ([T; L], bool) {
+unsafe fn line<S: StoredNumber, T: ResultNumber, const L: usize>(src: *const S, terms: &LinearTerms) -> ([T; L], bool) {
     // SAFETY: the caller's promise; numbers may be any bytes.
     let items = unsafe { src.cast::<[S; L]>().read_unaligned() };
     let mut values = [0.0; L];

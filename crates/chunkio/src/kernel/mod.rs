@@ -1,16 +1,16 @@
-//! Block kernels: move the elements of a part between a chunk and memory, in one pass over the bytes.
+//! Block kernels: move the elements of a part between a chunk and memory in one pass.
 //!
-//! A kernel is chosen per chunk, not per row, and loops over up to three nested runs itself; byte order,
-//! byte planes (shuffle), stride and type conversion happen on the way. The safe entries here check once that
-//! every byte touched lies inside both sides; the kernels below them check nothing.
+//! A kernel is chosen per chunk and processes up to three nested runs; byte order, byte planes (shuffle),
+//! strides and type conversion are part of the pass. The safe functions here check once that all bytes are
+//! inside both sides; the kernels check nothing.
 //!
-//! Read first: [`Layout`], [`load`], [`save`].
+//! Read first: [`ChunkLayout`], [`load`], [`save`].
 
 mod bytes;
 mod convert;
-#[cfg(target_arch = "x86_64")]
-mod four;
 mod linear;
+#[cfg(target_arch = "x86_64")]
+mod linear_avx2;
 mod moves;
 mod shuffle;
 #[cfg(target_arch = "x86_64")]
@@ -25,26 +25,26 @@ use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::odometer::Odometer;
-use crate::project::Part;
+use crate::project::ChunkPart;
 
-/// How the elements of a chunk are laid down as bytes.
+/// The byte layout of elements in a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
-    /// Bytes of an element: 1, 2, 4 or 8; any other number if there are neither planes nor another byte order.
+pub(crate) struct ChunkLayout {
+    /// The size of an element: 1, 2, 4 or 8; any other size without planes and byte swap.
     pub(crate) item: usize,
-    /// Whether all first bytes come first, then all second bytes, and so on.
+    /// Whether the first bytes of all elements come first, then all second bytes, and so on.
     pub(crate) planes: bool,
-    /// Whether the bytes of an element are in the other order than this machine's.
+    /// Whether the byte order differs from the native one.
     pub(crate) swap: bool,
 }
 
-impl Layout {
-    /// Elements as they are in memory.
+impl ChunkLayout {
+    /// Returns the layout of native elements.
     pub(crate) const fn native(item: usize) -> Self {
         Self { item, planes: false, swap: false }
     }
 
-    /// Whether it is the same as in memory.
+    /// Whether it is the layout in memory.
     pub(crate) fn is_native(&self) -> bool {
         !self.planes && !self.swap
     }
@@ -52,26 +52,27 @@ impl Layout {
 
 /// Up to three nested runs, innermost first; steps are in bytes.
 #[derive(Debug, Clone, Copy)]
-struct Rows {
+struct KernelRows {
     n: [usize; 3],
     src: [usize; 3],
     dst: [usize; 3],
-    /// Bytes of an element of a size that kernels are not made for.
+    /// The element size, for sizes without a specialised kernel.
     item: usize,
-    /// Bytes from one byte plane to the next, on the side of the chunk.
+    /// The distance between byte planes on the side of the chunk.
     pitch: usize,
 }
 
-/// Moves everything that `Rows` says, from `src` to `dst`.
+/// Moves all elements of the rows from `src` to `dst`.
 ///
 /// # Safety
-/// All bytes that the rows touch lie inside live memory on both sides, which do not overlap; those of `src` are initialised.
-type Kernel = unsafe fn(src: *const u8, dst: *mut u8, rows: &Rows);
+/// All bytes of the rows are inside live memory on both sides, which do not overlap. Those of `src` are
+/// initialised.
+type Kernel = unsafe fn(src: *const u8, dst: *mut u8, rows: &KernelRows);
 
 /// Runs `$body` for every row: `$s` and `$d` point at its first element.
 macro_rules! each_row {
     ($src:expr, $dst:expr, $rows:expr, |$s:ident, $d:ident| $body:expr) => {{
-        let rows: &Rows = $rows;
+        let rows: &KernelRows = $rows;
         for plane in 0..rows.n[2] {
             for row in 0..rows.n[1] {
                 // SAFETY: the caller of the kernel promises that every row lies inside both sides.
@@ -88,7 +89,7 @@ macro_rules! each_row {
 }
 use each_row;
 
-/// The vector instructions this machine has.
+/// Whether the processor has AVX2.
 fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("avx2");
@@ -96,23 +97,23 @@ fn has_avx2() -> bool {
     return false;
 }
 
-/// Whether vectors of a whole cache line are to be used: the first processors that had them, which lack later instructions
-/// on bytes, lower their clock for them.
+/// Whether to use vectors of a whole cache line. The first processors with them lower their clock; these lack
+/// later byte instructions.
 #[cfg(target_arch = "x86_64")]
 fn has_lines() -> bool {
     use std::arch::is_x86_feature_detected;
     is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi2")
 }
 
-/// Calls `run` with the byte offsets of chunk and memory and the runs, for every block of a part.
+/// Calls `run` with the byte offsets in chunk and memory, and the rows, for each block of a part.
 fn each_block(
-    part: &Part,
+    part: &ChunkPart,
     chunk_step: usize,
     mem_step: usize,
     to_memory: bool,
     item: usize,
     pitch: usize,
-    mut run: impl FnMut(usize, usize, &Rows),
+    mut run: impl FnMut(usize, usize, &KernelRows),
 ) {
     let inner = part.dims.len().min(3);
     let (mut n, mut chunk, mut mem) = ([1; 3], [0; 3], [0; 3]);
@@ -120,7 +121,7 @@ fn each_block(
         (n[level], chunk[level], mem[level]) = (dim.n, dim.chunk * chunk_step, dim.mem * mem_step);
     }
     let (src, dst) = if to_memory { (chunk, mem) } else { (mem, chunk) };
-    let rows = Rows { n, src, dst, item, pitch };
+    let rows = KernelRows { n, src, dst, item, pitch };
     if part.dims.len() <= 3 {
         return run(part.chunk_start * chunk_step, part.mem_start * mem_step, &rows);
     }
@@ -129,22 +130,22 @@ fn each_block(
     }
 }
 
-/// Panics unless the part lies inside a chunk and a memory of so many elements.
-fn check(part: &Part, chunk_elems: usize, mem_elems: usize) {
+/// Panics unless the part is inside a chunk and a memory of these sizes, in elements.
+fn check(part: &ChunkPart, chunk_elems: usize, mem_elems: usize) {
     let (chunk, mem) = part.extent();
     assert!(chunk <= chunk_elems && mem <= mem_elems, "a part inside {chunk_elems} and {mem_elems} elements: {part:?}");
 }
 
-/// Copies a part of a chunk to memory. Answers whether a value was out of the memory type's range.
+/// Copies a part of a chunk to memory. Returns whether a value was out of the memory type's range.
 ///
-/// `stream`: the result is large and will not be read soon; lines of it may bypass the caches.
+/// `stream`: the result is large and not read soon, so whole lines may bypass the caches.
 ///
 /// # Safety
-/// `mem` points to `mem_len` bytes that nobody else touches where the part lies; `chunk` is elsewhere.
+/// `mem` points to `mem_len` bytes. No other thread accesses the part's bytes, and `chunk` is elsewhere.
 pub(crate) unsafe fn load(
     chunk: &[u8],
-    layout: &Layout,
-    part: &Part,
+    layout: &ChunkLayout,
+    part: &ChunkPart,
     convert: Option<&Convert>,
     mem: *mut u8,
     mem_len: usize,
@@ -158,8 +159,8 @@ pub(crate) unsafe fn load(
     let mut out_of_range = false;
     let kernel = if convert.is_some() { None } else { Some(choose(layout, is_unit(part), true, stream)) };
     each_block(part, step, mem_item, true, item, elems, |from, to, rows| {
-        // SAFETY: checked above for the whole part, of which the block is one piece; a byte plane of the chunk has
-        // `elems` bytes, so that the last plane ends where the chunk does.
+        // SAFETY: checked above for the whole part, and the block is within it; a byte plane of the chunk has
+        // `elems` bytes, so the last plane ends with the chunk.
         unsafe {
             let (src, dst) = (chunk.as_ptr().add(from), mem.add(to));
             match (convert, kernel) {
@@ -175,12 +176,12 @@ pub(crate) unsafe fn load(
     out_of_range
 }
 
-/// Copies memory to a part of a chunk. Answers whether a value was out of the stored type's range.
+/// Copies memory to a part of a chunk. Returns whether a value was out of the stored type's range.
 pub(crate) fn save(
     mem: &[u8],
-    part: &Part,
+    part: &ChunkPart,
     convert: Option<&Convert>,
-    layout: &Layout,
+    layout: &ChunkLayout,
     chunk: &mut [MaybeUninit<u8>],
 ) -> bool {
     let item = layout.item;
@@ -209,7 +210,7 @@ pub(crate) fn save(
 ///
 /// # Safety
 /// As [`load`].
-pub(crate) unsafe fn fill(value: &[u8], part: &Part, mem: *mut u8, mem_len: usize) {
+pub(crate) unsafe fn fill(value: &[u8], part: &ChunkPart, mem: *mut u8, mem_len: usize) {
     let item = value.len();
     check(part, usize::MAX, mem_len / item);
     let kernel: Kernel = match item {
@@ -220,27 +221,33 @@ pub(crate) unsafe fn fill(value: &[u8], part: &Part, mem: *mut u8, mem_len: usiz
         _ => moves::repeat_any,
     };
     each_block(part, 0, item, true, item, 0, |_, to, rows| {
-        // SAFETY: checked above; the source is one element, which every step stays at.
+        // SAFETY: checked above; the source is one element, and all its steps are 0.
         unsafe { kernel(value.as_ptr(), mem.add(to), rows) }
     });
 }
 
-/// As [`save`], into a chunk that holds elements already.
-pub(crate) fn save_in(mem: &[u8], part: &Part, convert: Option<&Convert>, layout: &Layout, chunk: &mut [u8]) -> bool {
-    // SAFETY: the same memory; `save` writes whole elements only, and nothing that is not initialised.
+/// As [`save`], into an initialised chunk.
+pub(crate) fn save_in(
+    mem: &[u8],
+    part: &ChunkPart,
+    convert: Option<&Convert>,
+    layout: &ChunkLayout,
+    chunk: &mut [u8],
+) -> bool {
+    // SAFETY: the same memory; `save` writes only initialised elements.
     let chunk = unsafe { std::slice::from_raw_parts_mut(chunk.as_mut_ptr().cast(), chunk.len()) };
     save(mem, part, convert, layout, chunk)
 }
 
-/// As [`save`], into a chunk of `len` bytes that `out` has room for; elements that are not in the part are `fill`.
+/// As [`save`], into a chunk of `len` bytes at the end of `out`. Elements outside the part become `fill`.
 ///
 /// # Errors
-/// If there is less room.
+/// If `out` is too small.
 pub(crate) fn save_out(
     mem: &[u8],
-    part: &Part,
+    part: &ChunkPart,
     convert: Option<&Convert>,
-    layout: &Layout,
+    layout: &ChunkLayout,
     fill: &[u8],
     len: usize,
     out: &mut OutBuf<'_>,
@@ -255,8 +262,8 @@ pub(crate) fn save_out(
     Ok(out_of_range)
 }
 
-/// Copies a part that is all of `out`, without conversion.
-pub(crate) fn load_part(chunk: &[u8], layout: &Layout, part: &Part, out: &mut OutBuf<'_>) {
+/// Copies a part that fills `out`, without conversion.
+pub(crate) fn load_part(chunk: &[u8], layout: &ChunkLayout, part: &ChunkPart, out: &mut OutBuf<'_>) {
     let len = out.capacity();
     assert_eq!(part.elems * layout.item, len);
     let mem = out.as_mut_ptr();
@@ -272,11 +279,11 @@ pub(crate) fn load_part(chunk: &[u8], layout: &Layout, part: &Part, out: &mut Ou
     unsafe { out.set_filled(len) };
 }
 
-/// All elements of a chunk as they are in memory, to `out`.
+/// Copies all elements of a chunk, in native form, to `out`.
 ///
 /// # Errors
-/// If there is less room.
-pub(crate) fn load_out(chunk: &[u8], layout: &Layout, whole: &Part, out: &mut OutBuf<'_>) -> Result<()> {
+/// If `out` is too small.
+pub(crate) fn load_out(chunk: &[u8], layout: &ChunkLayout, whole: &ChunkPart, out: &mut OutBuf<'_>) -> Result<()> {
     assert!(whole.is_contiguous() && whole.elems * layout.item == chunk.len());
     write_all(out, chunk.len(), |mem| {
         // SAFETY: the memory is borrowed exclusively.
@@ -284,22 +291,22 @@ pub(crate) fn load_out(chunk: &[u8], layout: &Layout, whole: &Part, out: &mut Ou
     })
 }
 
-/// `len` bytes of a chunk whose elements are all `value` (native byte order), to `out`.
+/// Appends a chunk of `len` bytes whose elements are all `value` (native byte order) to `out`.
 ///
 /// # Errors
-/// If there is less room.
-pub(crate) fn fill_out(value: &[u8], layout: &Layout, len: usize, out: &mut OutBuf<'_>) -> Result<()> {
+/// If `out` is too small.
+pub(crate) fn fill_out(value: &[u8], layout: &ChunkLayout, len: usize, out: &mut OutBuf<'_>) -> Result<()> {
     write_all(out, len, |chunk| fill_chunk(value, layout, chunk))
 }
 
-/// Makes all elements, in this machine's byte order, `value`.
+/// Sets all native elements to `value`.
 pub(crate) fn fill_in(value: &[u8], elements: &mut [u8]) {
     // SAFETY: the same memory; only bytes of `value` are written to it.
     let chunk = unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) };
-    fill_chunk(value, &Layout::native(value.len()), chunk);
+    fill_chunk(value, &ChunkLayout::native(value.len()), chunk);
 }
 
-/// Appends `len` bytes, all of which `write` writes.
+/// Appends `len` bytes; `write` must write all of them.
 fn write_all(out: &mut OutBuf<'_>, len: usize, write: impl FnOnce(&mut [MaybeUninit<u8>])) -> Result<()> {
     out.fill_with(|room| {
         let found = room.len();
@@ -312,8 +319,8 @@ fn write_all(out: &mut OutBuf<'_>, len: usize, write: impl FnOnce(&mut [MaybeUni
     })
 }
 
-/// Makes all of a chunk hold `value` (native byte order) in the given layout.
-fn fill_chunk(value: &[u8], layout: &Layout, chunk: &mut [MaybeUninit<u8>]) {
+/// Sets all elements of a chunk of this layout to `value` (native byte order).
+fn fill_chunk(value: &[u8], layout: &ChunkLayout, chunk: &mut [MaybeUninit<u8>]) {
     let elems = chunk.len() / layout.item;
     let mut swapped = [0; 8];
     let stored = if layout.is_native() {
@@ -332,31 +339,31 @@ fn fill_chunk(value: &[u8], layout: &Layout, chunk: &mut [MaybeUninit<u8>]) {
         }
     } else if elems > 0 {
         // SAFETY: the chunk is borrowed exclusively, and is all of the memory.
-        unsafe { fill(stored, &Part::whole(elems), chunk.as_mut_ptr().cast(), chunk.len()) }
+        unsafe { fill(stored, &ChunkPart::whole(elems), chunk.as_mut_ptr().cast(), chunk.len()) }
     }
 }
 
 /// Whether the innermost run has no gaps on either side.
-fn is_unit(part: &Part) -> bool {
+fn is_unit(part: &ChunkPart) -> bool {
     part.dims[0].chunk == 1 && part.dims[0].mem == 1
 }
 
-/// The kernel for a layout; `unit`: rows have no gaps on either side.
-fn choose(layout: &Layout, unit: bool, to_memory: bool, stream: bool) -> Kernel {
+/// Returns the kernel for a layout; `unit`: rows have no gaps.
+fn choose(layout: &ChunkLayout, unit: bool, to_memory: bool, stream: bool) -> Kernel {
     match layout.item {
         1 => choose_item::<1>(layout, unit, to_memory, stream),
         2 => choose_item::<2>(layout, unit, to_memory, stream),
         4 => choose_item::<4>(layout, unit, to_memory, stream),
         8 => choose_item::<8>(layout, unit, to_memory, stream),
         _ => {
-            // Their byte order is put right before, and planes are only made of numbers.
+            // Their byte order was corrected before, and only numbers have planes.
             assert!(layout.is_native(), "elements of {} bytes as they are in memory", layout.item);
             if unit { moves::copy_any } else { moves::step_any }
         }
     }
 }
 
-fn choose_item<const I: usize>(layout: &Layout, unit: bool, to_memory: bool, stream: bool) -> Kernel {
+fn choose_item<const I: usize>(layout: &ChunkLayout, unit: bool, to_memory: bool, stream: bool) -> Kernel {
     let avx2 = has_avx2();
     if layout.planes && I > 1 {
         return match (to_memory, unit) {

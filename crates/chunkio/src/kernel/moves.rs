@@ -1,19 +1,19 @@
 //! Kernels that move whole elements: copies, byte swaps, strides, and one value repeated.
 
-use super::{Kernel, Rows, each_row};
+use super::{Kernel, KernelRows, each_row};
 
-/// Rows without gaps, as they are.
+/// Copies rows without gaps.
 ///
 /// # Safety
 /// See [`Kernel`].
-pub(super) unsafe fn copy<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+pub(super) unsafe fn copy<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     each_row!(src, dst, rows, |s, d| {
         // SAFETY: the row lies inside both sides, which do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(s, d, rows.n[0] * I) }
     });
 }
 
-/// As [`copy`], by what the machine has: calling for each short row takes longer than the row.
+/// As [`copy`], with vector instructions: a library call per short row would take longer than the row.
 pub(super) fn rows<const I: usize>(avx2: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if avx2 {
@@ -23,23 +23,23 @@ pub(super) fn rows<const I: usize>(avx2: bool) -> Kernel {
     copy::<I>
 }
 
-/// Rows of so many bytes are copied here.
+/// The row lengths that these kernels copy.
 #[cfg(target_arch = "x86_64")]
 const SHORT: std::ops::RangeInclusive<usize> = VECTOR..=16 * VECTOR;
 
-/// Bytes moved at a time.
+/// The bytes per vector.
 #[cfg(target_arch = "x86_64")]
 const VECTOR: usize = 32;
 
-/// Rows between the one that is copied and the one whose lines the processor is told to fetch: those of a part lie too far
-/// apart for it to see by itself which come next.
+/// The distance, in rows, between the copied row and the prefetched one. The processor cannot predict rows of
+/// a part.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 10;
 
-/// Tells the processor to fetch both sides of the row that is [`AHEAD`] of this one, if there is one.
+/// Prefetches both sides of the row that is [`AHEAD`] of this one, if there is one.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn fetch_ahead(src: *const u8, dst: *const u8, rows: &Rows, (plane, row): (usize, usize), len: usize) {
+fn fetch_ahead(src: *const u8, dst: *const u8, rows: &KernelRows, (plane, row): (usize, usize), len: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     let (plane, row) = match row + AHEAD {
         row if row < rows.n[1] => (plane, row),
@@ -48,7 +48,7 @@ fn fetch_ahead(src: *const u8, dst: *const u8, rows: &Rows, (plane, row): (usize
     if plane >= rows.n[2] {
         return;
     }
-    // Where a plane has few rows this may be none of them: nothing is read or written there.
+    // With few rows per plane this may be no valid row; nothing is read or written there.
     let s = src.wrapping_add(plane * rows.src[2] + row * rows.src[1]);
     let d = dst.wrapping_add(plane * rows.dst[2] + row * rows.dst[1]);
     for at in (0..len).step_by(64) {
@@ -60,8 +60,8 @@ fn fetch_ahead(src: *const u8, dst: *const u8, rows: &Rows, (plane, row): (usize
     }
 }
 
-/// Moves rows of `len` bytes by vectors of `step`, of which the last ends where the row does; lines of later rows are fetched
-/// meanwhile.
+/// Moves rows of `len` bytes with vectors of `step` bytes. The last vector ends with the row. Later rows are
+/// prefetched.
 #[cfg(target_arch = "x86_64")]
 macro_rules! move_rows {
     ($load:ident, $store:ident, $step:expr, $src:ident, $dst:ident, $rows:ident, $len:ident) => {
@@ -85,7 +85,7 @@ macro_rules! move_rows {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn rows_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn rows_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
     let len = rows.n[0] * I;
     if !SHORT.contains(&len) {
@@ -95,21 +95,21 @@ unsafe fn rows_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
     move_rows!(_mm256_loadu_si256, _mm256_storeu_si256, VECTOR, src, dst, rows, len);
 }
 
-/// As [`rows_avx2`], a cache line at a time: where the rows are not in the caches, more of them are on their way at once.
+/// As [`rows_avx2`], with a cache line per vector, so that more uncached lines are in flight.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-unsafe fn rows_lines<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn rows_lines<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
     const LINE: usize = 64;
     let len = rows.n[0] * I;
     if len < LINE || !SHORT.contains(&len) {
-        // SAFETY: the same contract; a machine with these has AVX2.
+        // SAFETY: the same contract; a processor with AVX-512 has AVX2.
         return unsafe { rows_avx2::<I>(src, dst, rows) };
     }
     move_rows!(_mm512_loadu_si512, _mm512_storeu_si512, LINE, src, dst, rows, len);
 }
 
-/// Rows without gaps, each element's bytes reversed.
+/// Rows without gaps, with the bytes of each element reversed.
 pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if avx2 {
@@ -120,17 +120,17 @@ pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
 }
 
 #[inline(always)]
-unsafe fn swap<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn swap<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     each_row!(src, dst, rows, |s, d| {
         // SAFETY: the row lies inside both sides.
         unsafe { swap_run::<I>(s, d, rows.n[0]) }
     });
 }
 
-/// `n` elements one after another, each element's bytes reversed.
+/// Copies `n` adjacent elements with reversed bytes.
 ///
 /// # Safety
-/// They lie inside both sides.
+/// The elements are inside both sides.
 #[inline(always)]
 pub(super) unsafe fn swap_run<const I: usize>(src: *const u8, dst: *mut u8, n: usize) {
     for i in 0..n {
@@ -141,7 +141,7 @@ pub(super) unsafe fn swap_run<const I: usize>(src: *const u8, dst: *mut u8, n: u
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn swap_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn swap_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the same contract.
     unsafe { swap::<I>(src, dst, rows) }
 }
@@ -157,10 +157,10 @@ pub(super) fn strided<const I: usize>(swap: bool, avx2: bool) -> Kernel {
 }
 
 #[inline(always)]
-unsafe fn step<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn step<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     let (from, to) = (rows.src[0], rows.dst[0]);
     if from == 2 * I && to == I {
-        // The most frequent stride, with steps the compiler knows.
+        // The most frequent stride, with constant steps.
         return each_row!(src, dst, rows, |s, d| {
             for i in 0..rows.n[0] {
                 // SAFETY: the element lies inside both sides.
@@ -178,16 +178,16 @@ unsafe fn step<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, r
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn step_avx2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn step_avx2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the same contract.
     unsafe { step::<I, SWAP>(src, dst, rows) }
 }
 
-/// One element, which all rows get.
+/// Repeats one element in all rows.
 ///
 /// # Safety
 /// See [`Kernel`]; the source is one element, and all its steps are 0.
-pub(super) unsafe fn repeat<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+pub(super) unsafe fn repeat<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the source is one element.
     let value = unsafe { src.cast::<[u8; I]>().read() };
     let to = rows.dst[0];
@@ -206,22 +206,22 @@ pub(super) unsafe fn repeat<const I: usize>(src: *const u8, dst: *mut u8, rows: 
     });
 }
 
-/// As [`copy`], of elements of any size.
+/// As [`copy`], for elements of any size.
 ///
 /// # Safety
 /// See [`Kernel`].
-pub(super) unsafe fn copy_any(src: *const u8, dst: *mut u8, rows: &Rows) {
+pub(super) unsafe fn copy_any(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     each_row!(src, dst, rows, |s, d| {
         // SAFETY: the row lies inside both sides, which do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(s, d, rows.n[0] * rows.item) }
     });
 }
 
-/// Rows with gaps on either side, of elements of any size; steps of 0 on the side of the source repeat one element.
+/// Rows with gaps on either side, for elements of any size. Source steps of 0 repeat one element.
 ///
 /// # Safety
 /// See [`Kernel`].
-pub(super) unsafe fn step_any(src: *const u8, dst: *mut u8, rows: &Rows) {
+pub(super) unsafe fn step_any(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     each_row!(src, dst, rows, |s, d| {
         for i in 0..rows.n[0] {
             // SAFETY: the element lies inside both sides, which do not overlap.
@@ -230,11 +230,11 @@ pub(super) unsafe fn step_any(src: *const u8, dst: *mut u8, rows: &Rows) {
     });
 }
 
-/// As [`repeat`], of an element of any size.
+/// As [`repeat`], for an element of any size.
 ///
 /// # Safety
 /// See [`repeat`].
-pub(super) unsafe fn repeat_any(src: *const u8, dst: *mut u8, rows: &Rows) {
+pub(super) unsafe fn repeat_any(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the same contract.
     unsafe { step_any(src, dst, rows) }
 }
@@ -266,7 +266,7 @@ mod tests {
         }
         let src: Vec<u8> = (0..4000_usize).map(|at| (at * 31 % 251) as u8).collect();
         for n in (1..40).chain([63, 64, 65, 127, 128, 129, 255, 256, 257, 300]) {
-            let rows = Rows {
+            let rows = KernelRows {
                 n: [n, 2, 2],
                 src: [2, 2 * n + 3, 4 * n + 9],
                 dst: [2, 2 * n + 1, 4 * n + 3],

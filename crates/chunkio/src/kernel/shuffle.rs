@@ -1,10 +1,10 @@
-//! Kernels between byte planes and elements. A byte swap is free here: the planes are taken in reverse.
+//! Kernels between byte planes and elements. A byte swap is free: the planes are read in reverse.
 
-use super::{Kernel, Rows, each_row};
+use super::{Kernel, KernelRows, each_row};
 #[cfg(target_arch = "x86_64")]
 use super::{simd, stream};
 
-/// From planes to rows without gaps.
+/// Returns the kernel from planes to rows without gaps.
 pub(super) fn unshuffle<const I: usize>(swap: bool, avx2: bool, streaming: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     return match (avx2, streaming) {
@@ -22,7 +22,7 @@ pub(super) fn unshuffle<const I: usize>(swap: bool, avx2: bool, streaming: bool)
     }
 }
 
-/// From rows without gaps to planes.
+/// Returns the kernel from rows without gaps to planes.
 pub(super) fn shuffle<const I: usize>(swap: bool, avx2: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     return match (avx2, swap) {
@@ -38,23 +38,23 @@ pub(super) fn shuffle<const I: usize>(swap: bool, avx2: bool) -> Kernel {
     }
 }
 
-/// From planes to rows with gaps.
+/// Returns the kernel from planes to rows with gaps.
 pub(super) fn unshuffle_strided<const I: usize>(swap: bool) -> Kernel {
     if swap { from_planes::<I, true> } else { from_planes::<I, false> }
 }
 
-/// From rows with gaps to planes.
+/// Returns the kernel from rows with gaps to planes.
 pub(super) fn shuffle_strided<const I: usize>(swap: bool) -> Kernel {
     if swap { to_planes::<I, true> } else { to_planes::<I, false> }
 }
 
-/// Which plane holds byte `byte` of an element.
+/// Returns the plane of byte `byte` of an element.
 #[inline(always)]
 const fn plane<const I: usize, const SWAP: bool>(byte: usize) -> usize {
     if SWAP { I - 1 - byte } else { byte }
 }
 
-unsafe fn from_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn from_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     let (from, to) = (rows.src[0], rows.dst[0]);
     each_row!(src, dst, rows, |s, d| {
         for i in 0..rows.n[0] {
@@ -67,7 +67,7 @@ unsafe fn from_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mu
     });
 }
 
-unsafe fn to_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn to_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     let (from, to) = (rows.src[0], rows.dst[0]);
     each_row!(src, dst, rows, |s, d| {
         for i in 0..rows.n[0] {
@@ -82,10 +82,10 @@ unsafe fn to_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut 
     });
 }
 
-/// Elements `from..to` of one row.
+/// Gathers elements `from..to` of one row.
 ///
 /// # Safety
-/// They lie inside both sides.
+/// The elements are inside both sides.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn gather_tail<const I: usize>(planes: [*const u8; I], out: *mut u8, from: usize, to: usize) {
@@ -100,12 +100,12 @@ unsafe fn gather_tail<const I: usize>(planes: [*const u8; I], out: *mut u8, from
 unsafe fn gather_rows<V: simd::Vector, const I: usize, const SWAP: bool, const STREAM: bool>(
     src: *const u8,
     dst: *mut u8,
-    rows: &Rows,
+    rows: &KernelRows,
 ) {
     let n = rows.n[0];
     each_row!(src, dst, rows, |s, d| {
-        // SAFETY: every plane has the row's `n` bytes at its place, and the destination the row's elements; vectors
-        // are used only where so many elements are left.
+        // SAFETY: every plane has `n` bytes for the row, and the destination has the row's elements; vectors
+        // are used only while enough elements are left.
         unsafe {
             let planes: [*const u8; I] = std::array::from_fn(|byte| s.add(plane::<I, SWAP>(byte) * rows.pitch));
             let mut i = 0;
@@ -128,7 +128,11 @@ unsafe fn gather_rows<V: simd::Vector, const I: usize, const SWAP: bool, const S
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn scatter_rows<V: simd::Vector, const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn scatter_rows<V: simd::Vector, const I: usize, const SWAP: bool>(
+    src: *const u8,
+    dst: *mut u8,
+    rows: &KernelRows,
+) {
     let n = rows.n[0];
     each_row!(src, dst, rows, |s, d| {
         // SAFETY: as in `gather_rows`, with the sides exchanged.
@@ -154,27 +158,27 @@ unsafe fn scatter_rows<V: simd::Vector, const I: usize, const SWAP: bool>(src: *
 unsafe fn unshuffle_avx2<const I: usize, const SWAP: bool, const STREAM: bool>(
     src: *const u8,
     dst: *mut u8,
-    rows: &Rows,
+    rows: &KernelRows,
 ) {
     // SAFETY: the same contract.
     unsafe { gather_rows::<std::arch::x86_64::__m256i, I, SWAP, STREAM>(src, dst, rows) }
 }
 
 #[cfg(target_arch = "x86_64")]
-unsafe fn unshuffle_sse2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn unshuffle_sse2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the same contract.
     unsafe { gather_rows::<std::arch::x86_64::__m128i, I, SWAP, false>(src, dst, rows) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn shuffle_avx2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn shuffle_avx2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the same contract.
     unsafe { scatter_rows::<std::arch::x86_64::__m256i, I, SWAP>(src, dst, rows) }
 }
 
 #[cfg(target_arch = "x86_64")]
-unsafe fn shuffle_sse2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn shuffle_sse2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     // SAFETY: the same contract.
     unsafe { scatter_rows::<std::arch::x86_64::__m128i, I, SWAP>(src, dst, rows) }
 }

@@ -1,9 +1,9 @@
-//! Byte planes to elements and back, sixteen elements per lane of a vector.
+//! Converts byte planes to elements and back, sixteen elements per vector lane.
 //!
-//! One *riffle* interleaves the two halves of a group of registers byte by byte: in the binary number of a byte's
-//! position it rotates the bits left by one. An element of `I` bytes in planes stands at `plane · 16 + element`, and
-//! is wanted at `element · I + plane`: a rotation by log2(`I`), hence that many riffles; the way back is four.
-//! Wider vectors do two such groups side by side.
+//! One *riffle* interleaves the two halves of a group of registers byte by byte. It rotates the binary number
+//! of a byte's position left by one bit. A byte of an `I`-byte element moves from `plane · 16 + element` to
+//! `element · I + plane`: a rotation by log2(`I`), so as many riffles. The way back takes four. Wider vectors
+//! process two groups side by side.
 
 use std::arch::x86_64::*;
 
@@ -12,19 +12,20 @@ use std::arch::x86_64::*;
 /// # Safety
 /// All methods need the instruction set of the implementing type; pointers are valid for the bytes named.
 pub(super) trait Vector: Copy {
-    /// Elements per group of registers.
+    /// The elements per group of registers.
     const ELEMS: usize;
 
-    /// The next [`Vector::ELEMS`] bytes.
+    /// Loads the next [`Vector::ELEMS`] bytes.
     unsafe fn load(from: *const u8) -> Self;
 
-    /// Writes [`Vector::ELEMS`] bytes.
+    /// Stores [`Vector::ELEMS`] bytes.
     unsafe fn store(self, to: *mut u8);
 
-    /// Sixteen bytes at `from`; further lanes each `apart` bytes on.
+    /// Loads sixteen bytes at `from`, and for further lanes each `apart` bytes on.
     unsafe fn load_lanes(from: *const u8, apart: usize) -> Self;
 
-    /// The lanes of two neighbouring registers: first lanes to `to`, further ones each `apart` bytes on.
+    /// Stores the lanes of two adjacent registers: the first lanes at `to`, further ones each `apart` bytes
+    /// on.
     unsafe fn store_lanes<const STREAM: bool>(self, next: Self, to: *mut u8, apart: usize);
 
     /// Interleaves the lower halves of each lane.
@@ -133,7 +134,7 @@ impl Vector for __m256i {
 }
 
 /// # Safety
-/// The machine has the vector's instructions.
+/// The processor has the vector's instructions.
 #[inline(always)]
 unsafe fn riffle<V: Vector, const I: usize>(group: [V; I]) -> [V; I] {
     let mut next = group;
@@ -147,11 +148,11 @@ unsafe fn riffle<V: Vector, const I: usize>(group: [V; I]) -> [V; I] {
     next
 }
 
-/// [`Vector::ELEMS`] elements from one place in each plane to `to`. `I` is 2, 4 or 8.
+/// Gathers [`Vector::ELEMS`] elements from the planes to `to`. `I` is 2, 4 or 8.
 ///
 /// # Safety
-/// The machine has the vector's instructions; there are so many bytes at every pointer, and at `to` so many elements.
-/// To stream, `to` is aligned to 64 bytes.
+/// The processor has the vector's instructions. Each pointer has enough bytes, and `to` has room for the
+/// elements. To stream, `to` is aligned to 64 bytes.
 #[inline(always)]
 pub(super) unsafe fn gather_planes<V: Vector, const I: usize, const STREAM: bool>(planes: [*const u8; I], to: *mut u8) {
     // SAFETY: the caller's promise.
@@ -166,7 +167,7 @@ pub(super) unsafe fn gather_planes<V: Vector, const I: usize, const STREAM: bool
     }
 }
 
-/// [`Vector::ELEMS`] elements from `from` on to one place in each plane. `I` is 2, 4 or 8.
+/// Scatters [`Vector::ELEMS`] elements from `from` to the planes. `I` is 2, 4 or 8.
 ///
 /// # Safety
 /// As [`gather_planes`].

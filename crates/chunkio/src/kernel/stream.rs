@@ -1,16 +1,17 @@
-//! Stores that bypass the caches: for large results whose rows lie scattered, only whole lines of 64 bytes.
+//! Stores that bypass the caches.
 //!
-//! A line written whole need not be read first. The head and the tail of a row that fill no line are stored
-//! plainly; partial lines would be slower than not streaming at all.
+//! Applies to large results with scattered rows: a line that is written whole is not read first. Head and
+//! tail of a row that do not fill a line fall back to plain stores; partial streaming would be slower than
+//! none.
 
 use super::{Kernel, moves};
 #[cfg(target_arch = "x86_64")]
-use super::{Rows, each_row};
+use super::{KernelRows, each_row};
 
 /// A cache line.
 const LINE: usize = 64;
 
-/// Elements of `I` bytes up to the next line; `None` if no element starts there.
+/// Returns the number of `I`-byte elements up to the next line; `None` if elements are not aligned to it.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn head<const I: usize>(at: *const u8) -> Option<usize> {
@@ -18,17 +19,19 @@ pub(super) fn head<const I: usize>(at: *const u8) -> Option<usize> {
     bytes.is_multiple_of(I).then_some(bytes / I)
 }
 
-/// Elements up to the next line; `None` if no element starts there, or lines cannot be streamed.
+/// Returns the number of elements up to the next line; `None` if elements are not aligned to it, or lines
+/// cannot be streamed.
 #[inline(always)]
 pub(super) fn head_of<T>(at: *const T) -> Option<usize> {
     let bytes = at.addr().wrapping_neg() % LINE;
     (cfg!(target_arch = "x86_64") && bytes.is_multiple_of(size_of::<T>())).then_some(bytes / size_of::<T>())
 }
 
-/// One line, from anywhere to an aligned place. `AVX2`: the caller is compiled for that.
+/// Copies one line to an aligned address. `AVX2`: whether the caller is compiled for it.
 ///
 /// # Safety
-/// There are 64 bytes on both sides; the destination is aligned to as many; the machine is what the caller is compiled for.
+/// Both sides have 64 bytes; the destination is aligned to 64 bytes; the processor has the caller's
+/// instructions.
 #[inline(always)]
 pub(super) unsafe fn line<const AVX2: bool>(src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise; SSE2 is part of the architecture.
@@ -52,7 +55,7 @@ pub(super) unsafe fn line<const AVX2: bool>(src: *const u8, dst: *mut u8) {
     }
 }
 
-/// Makes streamed stores visible before what follows.
+/// Orders streamed stores before later ones.
 pub(super) fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of the architecture.
@@ -61,7 +64,7 @@ pub(super) fn fence() {
     }
 }
 
-/// Rows without gaps, as they are.
+/// Copies rows without gaps.
 pub(super) fn copy<const I: usize>(avx2: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if avx2 {
@@ -73,11 +76,11 @@ pub(super) fn copy<const I: usize>(avx2: bool) -> Kernel {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn copy_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn copy_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
     let len = rows.n[0] * I;
     each_row!(src, dst, rows, |s, d| {
-        // SAFETY: the row has `len` bytes on both sides; streams go to whole aligned lines inside it.
+        // SAFETY: the row has `len` bytes on both sides; streams go to aligned lines inside it.
         unsafe {
             let mut at = (d.addr().wrapping_neg() % LINE).min(len);
             std::ptr::copy_nonoverlapping(s, d, at);
@@ -93,7 +96,7 @@ unsafe fn copy_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
     });
 }
 
-/// Rows without gaps, each element's bytes reversed.
+/// Rows without gaps, with the bytes of each element reversed.
 pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if avx2 {
@@ -104,11 +107,11 @@ pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn swap_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+unsafe fn swap_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_shuffle_epi8, _mm256_stream_si256};
     let reversed: [u8; 32] = std::array::from_fn(|at| (at % 16 / I * I + I - 1 - at % I) as u8);
     each_row!(src, dst, rows, |s, d| {
-        // SAFETY: the row has `n` elements on both sides; streams go to whole aligned lines inside it.
+        // SAFETY: the row has `n` elements on both sides; streams go to aligned lines inside it.
         unsafe {
             let pattern = _mm256_loadu_si256(reversed.as_ptr().cast());
             let n = rows.n[0];

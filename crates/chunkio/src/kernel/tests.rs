@@ -4,21 +4,21 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::grid::ChunkIndex;
-use crate::project::{Cover, Dim};
+use crate::project::{Coverage, StridedRun};
 
 /// Where byte `byte` of native element `at` is in a chunk.
-fn place(layout: &Layout, elems: usize, at: usize, byte: usize) -> usize {
+fn place(layout: &ChunkLayout, elems: usize, at: usize, byte: usize) -> usize {
     let byte = if layout.swap { layout.item - 1 - byte } else { byte };
     if layout.planes { byte * elems + at } else { at * layout.item + byte }
 }
 
-fn layouts() -> impl Strategy<Value = Layout> {
+fn layouts() -> impl Strategy<Value = ChunkLayout> {
     (prop::sample::select(vec![1usize, 2, 4, 8]), any::<bool>(), any::<bool>())
-        .prop_map(|(item, planes, swap)| Layout { item, planes, swap })
+        .prop_map(|(item, planes, swap)| ChunkLayout { item, planes, swap })
 }
 
 /// Nested runs that never meet on either side, in any two orders.
-fn parts() -> impl Strategy<Value = Part> {
+fn parts() -> impl Strategy<Value = ChunkPart> {
     let dim = (1..70usize, 1..4usize, 1..3usize, any::<u8>());
     (prop::collection::vec(dim, 1..5), 0..40usize, 0..40usize).prop_map(|(list, chunk_start, mem_start)| {
         // Long runs at the innermost level, and at one more at most.
@@ -36,17 +36,17 @@ fn parts() -> impl Strategy<Value = Part> {
             steps[level] = chunk * list[level].1;
             chunk = n(level) * steps[level];
         }
-        let mut part = Part {
+        let mut part = ChunkPart {
             index: ChunkIndex::default(),
             chunk_start,
             mem_start,
             elems: 1,
-            cover: Cover::Some,
-            ..Part::default()
+            cover: Coverage::Some,
+            ..ChunkPart::default()
         };
         let mut mem = 1;
         for (level, &(_, _, gap, _)) in list.iter().enumerate() {
-            let dim = Dim { n: n(level), chunk: steps[level], mem: mem * gap };
+            let dim = StridedRun { n: n(level), chunk: steps[level], mem: mem * gap };
             part.elems *= dim.n;
             part.dims.push(dim);
             mem = dim.n * dim.mem;
@@ -217,7 +217,7 @@ proptest! {
         let mut chunk = vec![0; elems * layout.item];
         fill_chunk(value, &layout, uninit(&mut chunk));
         let mut back = vec![0; chunk.len()];
-        let whole = Part::whole(elems);
+        let whole = ChunkPart::whole(elems);
         // SAFETY: the result is this test's own.
         unsafe { load(&chunk, &layout, &whole, None, back.as_mut_ptr(), back.len(), false) };
         prop_assert!(back.chunks(layout.item).all(|element| element == value));
@@ -228,9 +228,9 @@ proptest! {
 #[should_panic(expected = "a part inside")]
 fn a_part_beyond_its_chunk_is_refused() {
     let mut mem = [0; 64];
-    let part = Part::whole(9);
+    let part = ChunkPart::whole(9);
     // SAFETY: the result is this test's own.
-    unsafe { load(&[0; 32], &Layout::native(4), &part, None, mem.as_mut_ptr(), mem.len(), false) };
+    unsafe { load(&[0; 32], &ChunkLayout::native(4), &part, None, mem.as_mut_ptr(), mem.len(), false) };
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -239,8 +239,8 @@ fn every_instruction_set_gives_the_same() {
     fn run<const I: usize>() {
         let n = 150;
         let src = bytes(n * I);
-        let rows = Rows { n: [n, 1, 1], src: [1, 0, 0], dst: [I, 0, 0], item: I, pitch: n };
-        let back = Rows { src: rows.dst, dst: rows.src, ..rows };
+        let rows = KernelRows { n: [n, 1, 1], src: [1, 0, 0], dst: [I, 0, 0], item: I, pitch: n };
+        let back = KernelRows { src: rows.dst, dst: rows.src, ..rows };
         for swap in [false, true] {
             let mut results = Vec::new();
             let kernels = [(true, true), (true, false), (false, false)];

@@ -1,41 +1,42 @@
-//! [`Level`]: how the chunks of a shard are numbered and where its index lies; all sizes checked once.
+//! [`ShardLevel`]: the numbering of a shard's chunks and the position of its index. All sizes are checked
+//! once.
 
 use nczarr_dispatch::{Filter, OutBuf};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::index::{ENTRY, Entry, Index};
+use super::index::{ENTRY, ShardEntry, ShardIndex};
 use crate::memory::fill_vec;
-use crate::{Order, ShardSpec};
+use crate::{DimOrder, ShardSpec};
 
-/// What an encoded shard may have beyond what it is made of: foreign ones may have gaps.
+/// The allowed excess of an encoded shard over its parts: other writers may leave gaps.
 const SLACK: u64 = 1 << 20;
 
-/// One level of shards: what a shard consists of, and its index.
+/// One level of shards: its chunks and its index.
 #[derive(Debug)]
-pub(crate) struct Level {
-    /// Chunks of a shard along each dimension.
+pub(crate) struct ShardLevel {
+    /// The chunks of a shard along each dimension.
     pub(crate) counts: Vec<u64>,
-    /// From one chunk to the next along each dimension, in the numbers of a shard's chunks.
+    /// The distance between chunk numbers along each dimension.
     steps: Vec<u64>,
-    /// Chunks of a shard.
+    /// The number of chunks in a shard.
     pub(crate) total: usize,
     pub(crate) at_start: bool,
     big_endian: bool,
-    /// From one chunk to the next in the index, and from offset to length, both in numbers; the dimensions of the
-    /// shard in their order.
+    /// The stored position of each number of the index, if it is not in C order.
     places: Option<Box<[usize]>>,
     filters: Vec<Box<dyn Filter>>,
-    /// Bytes of the encoded index.
+    /// The size of the encoded index in bytes.
     pub(crate) index_bytes: usize,
     /// The filters around a shard, in the order of encoding.
     around: Vec<Box<dyn Filter>>,
-    /// The most bytes of a decoded shard, and of a stored one.
+    /// The maximum sizes of a decoded and of a stored shard.
     room: usize,
     pub(crate) limit: usize,
 }
 
-impl Level {
-    /// Checks and derives everything. `part`: the most stored bytes of one chunk; `most`: what an index may have.
+impl ShardLevel {
+    /// Checks the arguments and derives all values. `part`: the maximum stored size of a chunk; `most`: that
+    /// of an index.
     pub(crate) fn new(spec: ShardSpec, part: usize, most: u64) -> Result<Self> {
         let ShardSpec { counts, order, index, filters } = spec;
         let rank = counts.len();
@@ -45,14 +46,14 @@ impl Level {
         let bytes = bytes.and_then(|bytes| bytes.checked_add(index.extra)).filter(|&bytes| bytes <= most);
         let index_bytes = bytes
             .and_then(|bytes| usize::try_from(bytes).ok())
-            .ok_or_else(|| wrong(format!("shards of {counts:?} chunks: their index exceeds {most} bytes")))?;
+            .ok_or_else(|| wrong(format!("shards of {counts:?} chunks: the index exceeds {most} bytes")))?;
         let axes = order.axes(rank);
         let mut steps = vec![1; rank];
         let mut step = 1;
         for &axis in axes.iter().rev() {
             let (place, count) = (steps.get_mut(axis), counts.get(axis));
             let (Some(place), Some(count)) = (place, count) else {
-                return Err(wrong(format!("{axes:?} is no order of {rank} dimensions")));
+                return Err(wrong(format!("invalid order of {rank} dimensions: {axes:?}")));
             };
             *place = step;
             step *= count;
@@ -84,7 +85,7 @@ impl Level {
         })
     }
 
-    /// The number of a chunk in its shard, and the coordinates of that shard.
+    /// Returns the number of a chunk in its shard, and replaces `index` by the coordinates of the shard.
     pub(crate) fn split(&self, index: &mut [u64]) -> usize {
         let mut number = 0;
         for ((at, count), step) in index.iter_mut().zip(&self.counts).zip(&self.steps) {
@@ -100,11 +101,12 @@ impl Level {
         !self.around.is_empty()
     }
 
-    /// An index from its stored bytes.
-    pub(crate) fn parse(&self, stored: &[u8]) -> Result<Index> {
+    /// Decodes an index.
+    pub(crate) fn parse(&self, stored: &[u8]) -> Result<ShardIndex> {
         let mut bytes = Vec::new();
         let wrong = |found: usize, expected: usize| {
-            ErrorKind::Trunc.context(format!("the shard's index: {expected} bytes expected, {found} found"))
+            ErrorKind::Trunc
+                .context(format!("the shard's index: wrong size (expected {expected} bytes, found {found})"))
         };
         if stored.len() != self.index_bytes {
             return Err(wrong(stored.len(), self.index_bytes));
@@ -126,12 +128,12 @@ impl Level {
             false => u64::from_le_bytes(words[at]),
         };
         let place = |number: usize| self.places.as_ref().map_or(number, |places| places[number]);
-        let entry = |at: usize| Entry { offset: word(place(2 * at)), len: word(place(2 * at + 1)) };
-        Ok(Index::new((0..self.total).map(entry).collect()))
+        let entry = |at: usize| ShardEntry { offset: word(place(2 * at)), len: word(place(2 * at + 1)) };
+        Ok(ShardIndex::new((0..self.total).map(entry).collect()))
     }
 
-    /// Appends the stored bytes of an index to `out`.
-    pub(crate) fn render(&self, index: &Index, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the encoded index to `out`.
+    pub(crate) fn render(&self, index: &ShardIndex, out: &mut Vec<u8>) -> Result<()> {
         let mut bytes = vec![0; self.total * ENTRY];
         let words = bytes.as_chunks_mut::<8>().0;
         let numbers = index.entries().iter().flat_map(|entry| [entry.offset, entry.len]);
@@ -149,7 +151,7 @@ impl Level {
         }
         if bytes.len() != self.index_bytes {
             return Err(ErrorKind::Filter.context(format!(
-                "the shard's index: {} bytes expected, its codecs make {}",
+                "the shard's index: wrong encoded size (expected {} bytes, found {})",
                 self.index_bytes,
                 bytes.len()
             )));
@@ -162,21 +164,21 @@ impl Level {
         error.at("the shard's index")
     }
 
-    /// The index of a whole shard.
-    pub(crate) fn index_of(&self, shard: &[u8]) -> Result<Index> {
+    /// Reads the index of a whole shard.
+    pub(crate) fn index_of(&self, shard: &[u8]) -> Result<ShardIndex> {
         let start = if self.at_start { Some(0) } else { shard.len().checked_sub(self.index_bytes) };
         let stored = start.and_then(|start| shard.get(start..start + self.index_bytes));
         match stored {
             Some(stored) => self.parse(stored),
             None => Err(ErrorKind::Trunc.context(format!(
-                "a shard of {} bytes has no room for its index of {}",
+                "a shard of {} bytes is too short for its index of {} bytes",
                 shard.len(),
                 self.index_bytes
             ))),
         }
     }
 
-    /// Undoes the filters around a shard, and lets `work` see it.
+    /// Decodes the filters around a shard and passes the result to `work`.
     pub(crate) fn unwrap<R>(&self, stored: &[u8], work: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
         let Some((last, others)) = self.around.split_last() else { return work(stored) };
         let decode = |filter: &dyn Filter, from: &[u8], to: &mut Vec<u8>| {
@@ -187,7 +189,7 @@ impl Level {
                         room = room.saturating_mul(2).min(self.room);
                         let _ = error;
                     }
-                    result => return result.map_err(|error| error.at("what is around the shard")),
+                    result => return result.map_err(|error| error.at("the filters around the shard")),
                 }
             }
         };
@@ -200,22 +202,22 @@ impl Level {
         work(&bytes)
     }
 
-    /// Applies the filters around a shard.
+    /// Encodes a shard with the filters around it.
     pub(crate) fn wrap(&self, shard: &mut Vec<u8>) -> Result<()> {
         let mut next = Vec::new();
         for filter in &self.around {
             crate::plan::encode_one(&**filter, shard, &mut next)
-                .map_err(|error| error.at("what is around the shard"))?;
+                .map_err(|error| error.at("the filters around the shard"))?;
             std::mem::swap(shard, &mut next);
         }
         Ok(())
     }
 }
 
-/// Where each number of an index stands in storage: its dimensions are those of `shape`, stored in `order`. `None`:
-/// where it is.
-fn places(shape: &[usize], order: &Order) -> Result<Option<Box<[usize]>>> {
-    if *order == Order::C {
+/// Returns the stored position of each number of an index whose dimensions `shape` are stored in `order`.
+/// `None`: C order.
+fn places(shape: &[usize], order: &DimOrder) -> Result<Option<Box<[usize]>>> {
+    if *order == DimOrder::C {
         return Ok(None);
     }
     let axes = order.axes(shape.len());
@@ -223,7 +225,7 @@ fn places(shape: &[usize], order: &Order) -> Result<Option<Box<[usize]>>> {
     let mut step = 1;
     for &axis in axes.iter().rev() {
         let (Some(place), Some(&len)) = (steps.get_mut(axis), shape.get(axis)) else {
-            return Err(ErrorKind::BadChunk.context(format!("{axes:?} is no order of an index of {shape:?}")));
+            return Err(ErrorKind::BadChunk.context(format!("invalid order of an index of shape {shape:?}: {axes:?}")));
         };
         *place = step;
         step *= len;

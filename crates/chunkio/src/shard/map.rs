@@ -1,26 +1,26 @@
-//! [`ShardMap`]: the chunks in shards as objects of a map, for reading.
+//! [`ShardMap`]: presents chunks in shards as objects of a map, for reading.
 //!
-//! The key of a chunk is that of its shard and, below it, the chunk's number in the shard. A batch is read in rounds:
-//! the indexes that are not known, then the bytes, near ones together (see [`crate::shard::round`]). Shards in shards
-//! are a map over a map. Written is elsewhere, whole shards at a time.
+//! The key of a chunk is that of its shard, followed by the chunk's number. A batch is read in rounds: first
+//! unknown indexes, then data, with near ranges joined (see [`crate::shard::read_round`]). Nested shards are
+//! a map over a map. Writes handle whole shards elsewhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_dispatch::{ByteRange, Key, MapCaps, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
-use super::ahead::Ahead;
-use super::cache::Indexes;
-use super::level::Level;
-use super::round::Round;
+use super::index_cache::IndexCache;
+use super::level::ShardLevel;
+use super::prefetch::IndexPrefetch;
+use super::read_round::ReadRound;
 use crate::ChunkStore;
 
-/// Tickets looked at together.
+/// The number of tickets per round.
 const WINDOW: usize = 4096;
 
-/// What holds the shards.
+/// The map that holds the shards.
 #[derive(Debug)]
-pub(crate) enum Below {
+pub(crate) enum ShardSource {
     Store(Arc<dyn ChunkStore>),
     Shards(Arc<ShardMap>),
 }
@@ -28,35 +28,35 @@ pub(crate) enum Below {
 /// The chunks of one level of shards.
 #[derive(Debug)]
 pub(crate) struct ShardMap {
-    below: Below,
-    pub(super) level: Arc<Level>,
-    pub(super) indexes: Indexes,
-    /// Of the outermost level.
-    pub(super) ahead: Option<Ahead>,
+    below: ShardSource,
+    pub(super) level: Arc<ShardLevel>,
+    pub(super) indexes: IndexCache,
+    /// Only for the outermost level.
+    pub(super) ahead: Option<IndexPrefetch>,
 }
 
 impl ShardMap {
-    pub(super) fn new(below: Below, level: Arc<Level>, ahead: Option<Ahead>) -> Self {
-        Self { below, level, indexes: Indexes::new(), ahead }
+    pub(super) fn new(below: ShardSource, level: Arc<ShardLevel>, ahead: Option<IndexPrefetch>) -> Self {
+        Self { below, level, indexes: IndexCache::new(), ahead }
     }
 
     /// The map that holds the shards.
     pub(super) fn shards(&self) -> &dyn ZMap {
         match &self.below {
-            Below::Store(store) => store.map(),
-            Below::Shards(map) => &**map,
+            ShardSource::Store(store) => store.map(),
+            ShardSource::Shards(map) => &**map,
         }
     }
 
     fn one(&self, key: &Key, ranges: Ranges, limit: usize, out: &mut Vec<u8>) -> Result<bool> {
-        let job = One { key, ranges: Mutex::new(Some(ranges)), limit, found: Mutex::new((None, out)) };
+        let job = SingleChunkRead { key, ranges: Mutex::new(Some(ranges)), limit, found: Mutex::new((None, out)) };
         self.read_batch(&job);
         let (found, _) = job.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.unwrap_or_else(|| Err(ErrorKind::Internal.context(format!("{key}: the map did not return its ticket"))))
     }
 }
 
-/// The shard of a chunk's key, and the chunk's number.
+/// Splits a chunk's key into shard and number.
 fn split(key: &Key) -> Option<(&str, usize)> {
     let (shard, number) = key.as_str().rsplit_once('/')?;
     Some((shard, number.parse().ok()?))
@@ -88,14 +88,14 @@ impl ZMap for ShardMap {
     fn read_batch(&self, job: &dyn ReadJob) {
         let mut key = Key::root();
         loop {
-            let mut round = Round::new(self, job);
+            let mut round = ReadRound::new(self, job);
             while round.len() < WINDOW
                 && let Some(ticket) = job.next(&mut key)
             {
                 match split(&key) {
                     Some((shard, number)) => round.add(shard, number, ticket),
                     None => {
-                        job.done(ticket, Err(ErrorKind::Internal.context(format!("{key} is no chunk of a shard"))));
+                        job.done(ticket, Err(ErrorKind::Internal.context(format!("{key}: not a chunk of a shard"))));
                     }
                 }
             }
@@ -108,15 +108,15 @@ impl ZMap for ShardMap {
     }
 }
 
-/// The read of one chunk.
-struct One<'a> {
+/// The read of a single chunk.
+struct SingleChunkRead<'a> {
     key: &'a Key,
     ranges: Mutex<Option<Ranges>>,
     limit: usize,
     found: Mutex<(Option<Result<bool>>, &'a mut Vec<u8>)>,
 }
 
-impl ReadJob for One<'_> {
+impl ReadJob for SingleChunkRead<'_> {
     fn threads(&self) -> usize {
         1
     }

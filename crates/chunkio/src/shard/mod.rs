@@ -1,49 +1,49 @@
-//! Chunks in shards: many chunks in one object, with an index.
+//! Chunks in shards: many chunks in one object with an index.
 //!
-//! A [`Level`](level::Level) knows how one level of shards is laid out; [`Shards`] is all levels of an array. Chunks are
-//! read through [`ShardMap`](map::ShardMap), which presents them as objects, so that all else of the engine is the same
-//! with shards and without; they are written shard by shard ([`rewrite`], and `crate::flush`).
+//! A [`ShardLevel`](level::ShardLevel) defines one level of shards; [`Shards`] has all levels of an array.
+//! Chunks are read through [`ShardMap`](map::ShardMap), which presents them as objects, so the rest of the
+//! engine does not distinguish them. They are written shard by shard ([`rewrite`], and `crate::write_back`).
 //!
 //! Source: the codec `sharding_indexed` of Zarr V3.
 
-mod ahead;
-mod answer;
-mod cache;
+mod answers;
+mod group_requests;
 mod index;
+mod index_cache;
 mod level;
 mod map;
+mod prefetch;
+mod read_round;
 mod rewrite;
-mod round;
-mod together;
 
 use std::sync::Arc;
 
 use nczarr_dispatch::{DimVec, Key, Limits, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
-pub(crate) use level::Level;
-pub(crate) use rewrite::{Edits, Rewrite, has_parts};
+pub(crate) use level::ShardLevel;
+pub(crate) use rewrite::{ChunkEdits, ShardRewrite, has_parts};
 
-use crate::grid::{ChunkIndex, Grid};
+use crate::grid::{ChunkGrid, ChunkIndex};
 use crate::{ChunkStore, ShardSpec};
-use ahead::Ahead;
-use map::{Below, ShardMap};
+use map::{ShardMap, ShardSource};
+use prefetch::IndexPrefetch;
 
 /// The shards of an array.
 #[derive(Debug)]
 pub(crate) struct Shards {
-    /// The outermost first; never empty.
-    pub(crate) levels: Vec<Arc<Level>>,
-    /// Chunks of an outermost shard along each dimension.
+    /// The levels, outermost first; never empty.
+    pub(crate) levels: Vec<Arc<ShardLevel>>,
+    /// The chunks of an outermost shard along each dimension.
     pub(crate) counts: Vec<u64>,
     map: Arc<ShardMap>,
 }
 
 impl Shards {
-    /// `None` if chunks are objects. `part`: the most stored bytes of a chunk.
+    /// Creates the shards; `None` if chunks are objects. `part`: the maximum stored size of a chunk.
     pub(crate) fn new(
         specs: Vec<ShardSpec>,
-        grid: &Grid,
+        grid: &ChunkGrid,
         part: usize,
         store: &Arc<dyn ChunkStore>,
         limits: &Limits,
@@ -58,7 +58,7 @@ impl Shards {
             if spec.counts.len() != rank {
                 return Err(ErrorKind::Inval.context(format!("shards of {:?} chunks, {rank} dimensions", spec.counts)));
             }
-            let level = Level::new(spec, part, limits.chunk)?;
+            let level = ShardLevel::new(spec, part, limits.chunk)?;
             part = level.limit;
             for (count, more) in counts.iter_mut().zip(&level.counts) {
                 *count = count
@@ -70,19 +70,19 @@ impl Shards {
         levels.reverse();
         let mut map: Option<Arc<ShardMap>> = None;
         for level in &levels {
-            let ahead = map.is_none().then(|| Ahead::new(Arc::clone(store), grid, &counts));
-            let below = map.take().map_or_else(|| Below::Store(Arc::clone(store)), Below::Shards);
+            let ahead = map.is_none().then(|| IndexPrefetch::new(Arc::clone(store), grid, &counts));
+            let below = map.take().map_or_else(|| ShardSource::Store(Arc::clone(store)), ShardSource::Shards);
             map = Some(Arc::new(ShardMap::new(below, Arc::clone(level), ahead)));
         }
         Ok(map.map(|map| Self { levels, counts, map }))
     }
 
-    /// The chunks as objects.
+    /// Returns the map in which chunks are objects.
     pub(crate) fn map(&self) -> &dyn ZMap {
         &*self.map
     }
 
-    /// The numbers of a chunk in its shards, the outermost first, and the coordinates of the outermost.
+    /// Returns the coordinates of a chunk's outermost shard, and its numbers in the shards, outermost first.
     pub(crate) fn split(&self, index: &[u64]) -> (ChunkIndex, DimVec<usize>) {
         let mut index = ChunkIndex::from(index);
         let mut numbers = DimVec::with_len(self.levels.len());
@@ -92,12 +92,12 @@ impl Shards {
         (index, numbers)
     }
 
-    /// The coordinates of a chunk's outermost shard.
+    /// Returns the coordinates of a chunk's outermost shard.
     pub(crate) fn shard(&self, index: &[u64]) -> ChunkIndex {
         index.iter().zip(&self.counts).map(|(at, count)| at / count).collect()
     }
 
-    /// Sets `key` to what stands for a chunk.
+    /// Sets `key` to the key of a chunk in its shards.
     pub(crate) fn locate(&self, store: &dyn ChunkStore, index: &[u64], key: &mut Key) {
         let (shard, numbers) = self.split(index);
         store.locate(&shard, key);

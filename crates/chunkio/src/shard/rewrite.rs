@@ -1,7 +1,8 @@
-//! [`Rewrite`]: a new shard made of an old one and some new chunks. What is not changed is moved as it is stored.
+//! [`ShardRewrite`]: builds a shard from an old one and changed chunks. Unchanged chunks are copied in
+//! encoded form.
 //!
-//! New chunks are made by several threads, each appending what it made: where in a shard a chunk lies means nothing. A shard
-//! whose index comes last need not be in memory as a whole: it is handed on part by part.
+//! Several threads encode changed chunks and append them: the order of chunks in a shard has no meaning. A
+//! shard with a trailing index is streamed in parts and need not be in memory as a whole.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,44 +11,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nczarr_dispatch::{DimVec, Payload, PutPart, run_on_new_threads};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::index::{Entry, Index};
-use super::level::Level;
+use super::index::{ShardEntry, ShardIndex};
+use super::level::ShardLevel;
 
-/// Parts of fewer bytes are put together before they are handed on.
+/// Smaller parts are joined before they are stored.
 const PART: usize = 128 << 10;
 
-/// Changed chunks of a shard.
-pub(crate) trait Edits: Sync {
-    /// How many there are.
+/// The changed chunks of a shard.
+pub(crate) trait ChunkEdits: Sync {
+    /// Returns their number.
     fn count(&self) -> usize;
 
-    /// The chunk's numbers in its shards, the outermost first; ascending.
+    /// Returns the chunk's numbers in its shards, outermost first. Edits are sorted by them.
     fn numbers(&self, edit: usize) -> &DimVec<usize>;
 
-    /// The stored bytes of the chunk, in `new` or elsewhere; `old`: those it had.
+    /// Encodes the chunk, into `new` or elsewhere. `old`: its old stored bytes.
     fn make(&self, edit: usize, old: Option<&[u8]>, new: &mut Vec<u8>) -> Result<Payload<'_>>;
 }
 
-/// Whether a shard without an old one can be handed on part by part.
-pub(crate) fn has_parts(levels: &[Arc<Level>]) -> bool {
+/// Whether a new shard can be stored in parts.
+pub(crate) fn has_parts(levels: &[Arc<ShardLevel>]) -> bool {
     levels.first().is_some_and(|level| !level.at_start && !level.is_wrapped())
 }
 
-/// How to make a shard.
-pub(crate) struct Rewrite<'r> {
-    pub(crate) levels: &'r [Arc<Level>],
-    pub(crate) edits: &'r dyn Edits,
-    /// How many threads may make its chunks.
+/// The description of a new shard.
+pub(crate) struct ShardRewrite<'r> {
+    pub(crate) levels: &'r [Arc<ShardLevel>],
+    pub(crate) edits: &'r dyn ChunkEdits,
+    /// The number of threads that may encode its chunks.
     pub(crate) threads: usize,
 }
 
-impl Rewrite<'_> {
+impl ShardRewrite<'_> {
     /// Replaces `out` by a shard with the chunks of `old` and the edits.
     pub(crate) fn whole(&self, old: Option<&[u8]>, out: &mut Vec<u8>) -> Result<()> {
         self.shard(0, 0..self.edits.count(), old, out)
     }
 
-    /// A shard with the edits alone, part by part; only if it [has parts](has_parts).
+    /// Stores a shard with the edits alone, in parts; only if it [has parts](has_parts).
     pub(crate) fn parts(&self, put: &mut PutPart<'_>) -> Result<()> {
         let level = self.level(0)?;
         let mut small = Vec::new();
@@ -69,11 +70,11 @@ impl Rewrite<'_> {
         if small.is_empty() { Ok(()) } else { put(&small) }
     }
 
-    fn level(&self, depth: usize) -> Result<&Level> {
+    fn level(&self, depth: usize) -> Result<&ShardLevel> {
         self.levels.get(depth).map(|level| &**level).ok_or_else(|| ErrorKind::Internal.context("a shard in a chunk"))
     }
 
-    /// A shard of some level, with the edits of a range.
+    /// Builds a shard of one level, with a range of edits.
     fn shard(&self, depth: usize, range: Range<usize>, old: Option<&[u8]>, out: &mut Vec<u8>) -> Result<()> {
         let level = self.level(depth)?;
         match old {
@@ -109,7 +110,7 @@ impl Rewrite<'_> {
         Ok(())
     }
 
-    /// All chunks of a shard, from byte `start` of it on, and where they are.
+    /// Stores all chunks of a shard, from byte `start` on, and returns their positions.
     fn body(
         &self,
         depth: usize,
@@ -117,10 +118,10 @@ impl Rewrite<'_> {
         old: Option<&[u8]>,
         start: u64,
         put: &mut PutPart<'_>,
-    ) -> Result<Index> {
+    ) -> Result<ShardIndex> {
         let level = self.level(depth)?;
         let number = |edit: usize| self.edits.numbers(edit).get(depth).copied().unwrap_or(usize::MAX);
-        // Edits of the same chunk (of a shard in a shard) follow one another.
+        // Edits of the same nested shard are adjacent.
         let mut groups: Vec<Range<usize>> = Vec::new();
         for edit in range {
             match groups.last_mut() {
@@ -133,7 +134,7 @@ impl Rewrite<'_> {
             (Some(before), Some(old)) => before.cut(at, old),
             _ => Ok(None),
         };
-        let mut growing = Growing { level, index: Index::empty(level.total), end: start, put };
+        let mut growing = ShardBuilder { level, index: ShardIndex::empty(level.total), end: start, put };
         if old.is_some() {
             let mut changed: Vec<usize> = groups.iter().map(|group| number(group.start)).collect();
             changed.sort_unstable();
@@ -179,21 +180,21 @@ impl Rewrite<'_> {
     }
 }
 
-/// A shard to which chunks are added.
-struct Growing<'g, 'p, 'q> {
-    level: &'g Level,
-    index: Index,
-    /// Where the next chunk goes.
+/// A shard under construction.
+struct ShardBuilder<'g, 'p, 'q> {
+    level: &'g ShardLevel,
+    index: ShardIndex,
+    /// The offset of the next chunk.
     end: u64,
     put: &'p mut PutPart<'q>,
 }
 
-impl Growing<'_, '_, '_> {
+impl ShardBuilder<'_, '_, '_> {
     fn append(&mut self, number: usize, chunk: &[u8]) -> Result<()> {
-        let entry = Entry { offset: self.end, len: chunk.len() as u64 };
+        let entry = ShardEntry { offset: self.end, len: chunk.len() as u64 };
         let end = self.end.saturating_add(entry.len);
         if end > self.level.limit as u64 {
-            return Err(ErrorKind::Io.context(format!("the shard would have more than {} bytes", self.level.limit)));
+            return Err(ErrorKind::Io.context(format!("the new shard exceeds {} bytes", self.level.limit)));
         }
         (self.put)(chunk)?;
         self.end = end;

@@ -1,22 +1,22 @@
-//! [`Cell`]: text of a fixed size, as it is stored, in one place per element, padded with zeros.
+//! [`FixedText`]: text of a fixed size, padded with zeros.
 
 use nczarr_model::{ErrorKind, NcString, Result, TimeUnit};
 
-use super::{Fit, too_long};
+use super::{TextFit, too_long};
 
-/// How text of a fixed size is stored.
+/// The stored form of text of a fixed size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Cell {
-    /// In so many bytes.
+pub(crate) enum FixedText {
+    /// In this number of bytes.
     Bytes(usize),
-    /// In so many code points of 4 bytes.
+    /// In 4-byte code points.
     Points { chars: usize, big_endian: bool },
     /// As a count of a unit of time.
     Time { unit: TimeUnit, big_endian: bool },
 }
 
-impl Cell {
-    /// Bytes of an element.
+impl FixedText {
+    /// Returns the size of an element in bytes.
     pub(super) fn size(&self) -> usize {
         match *self {
             Self::Bytes(width) => width,
@@ -25,15 +25,19 @@ impl Cell {
         }
     }
 
-    /// Whether a text fits: all of it, or cut at a character if `truncate` allows that.
-    pub(super) fn fit(&self, value: &NcString, truncate: bool) -> Result<Fit> {
+    /// Checks whether a text fits: as a whole, or cut at a character if `truncate`.
+    pub(super) fn fit(&self, value: &NcString, truncate: bool) -> Result<TextFit> {
         match *self {
             Self::Bytes(width) => {
                 let bytes = value.as_bytes();
                 if bytes.len() <= width {
                     return whole(bytes.last() == Some(&0));
                 }
-                Ok(if truncate { Fit::Cut(cut_bytes(bytes, width)) } else { Fit::TooLong(bytes.len(), width, "bytes") })
+                Ok(if truncate {
+                    TextFit::Cut(cut_bytes(bytes, width))
+                } else {
+                    TextFit::TooLong(bytes.len(), width, "bytes")
+                })
             }
             Self::Points { chars, .. } => {
                 let text = value.to_str()?;
@@ -42,13 +46,13 @@ impl Cell {
                     return whole(text.ends_with('\0'));
                 }
                 let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-                Ok(if truncate { Fit::Cut(end) } else { Fit::TooLong(found, chars, "characters") })
+                Ok(if truncate { TextFit::Cut(end) } else { TextFit::TooLong(found, chars, "characters") })
             }
-            Self::Time { unit, .. } => unit.parse(value.to_str()?).map(|_| Fit::Whole),
+            Self::Time { unit, .. } => unit.parse(value.to_str()?).map(|_| TextFit::Whole),
         }
     }
 
-    /// Checks the elements of a chunk: what is no text is told when the chunk is decoded, not when it is used.
+    /// Checks the elements of a chunk, so that invalid text is reported when the chunk is decoded.
     pub(super) fn check(&self, bytes: &[u8]) -> Result<()> {
         let Self::Points { chars, big_endian } = *self else { return Ok(()) };
         let wrong = |bytes: &[u8; 4]| char::from_u32(point(bytes, big_endian)).is_none();
@@ -61,11 +65,11 @@ impl Cell {
         }
     }
 
-    /// The text of an element.
+    /// Returns the text of an element.
     pub(super) fn load(&self, element: &[u8]) -> Result<NcString> {
         match *self {
             Self::Bytes(_) => {
-                // Empty, or no text at all: nothing tells, and who reads it can do without a null pointer.
+                // An empty text and a missing one are stored alike; both read as empty.
                 let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
                 Ok(NcString::from(&element[..end]))
             }
@@ -87,12 +91,12 @@ impl Cell {
         }
     }
 
-    /// Makes a text an element.
+    /// Stores a text in an element.
     ///
     /// # Errors
-    /// If it does not fit ([`Cell::fit`]); the element is not changed then.
+    /// If it does not fit ([`FixedText::fit`]); the element is unchanged then.
     pub(super) fn store(&self, text: &NcString, element: &mut [u8]) -> Result<()> {
-        if let Fit::TooLong(found, allowed, unit) = self.fit(text, false)? {
+        if let TextFit::TooLong(found, allowed, unit) = self.fit(text, false)? {
             return Err(too_long(found, allowed, unit));
         }
         match *self {
@@ -121,19 +125,21 @@ fn point(bytes: &[u8; 4], big_endian: bool) -> u32 {
 }
 
 fn no_character(value: u32) -> nczarr_model::Error {
-    ErrorKind::Char.context(format!("{value:#x} is no Unicode character"))
+    ErrorKind::Char.context(format!("{value:#x} is not a Unicode character"))
 }
 
-/// A text that fits, unless it ends with NUL, which is what fills up: it would come back without.
-fn whole(ends_with_nul: bool) -> Result<Fit> {
+/// Accepts a text unless it ends with NUL, which is the padding and would be lost.
+fn whole(ends_with_nul: bool) -> Result<TextFit> {
     match ends_with_nul {
-        true => Err(ErrorKind::Char
-            .context("text that ends with NUL cannot be told from shorter text where it is of a fixed size")),
-        false => Ok(Fit::Whole),
+        true => {
+            Err(ErrorKind::Char
+                .context("text that ends with NUL cannot be stored in a fixed size, where NUL is padding"))
+        }
+        false => Ok(TextFit::Whole),
     }
 }
 
-/// The end of the last whole character within `width` bytes; of bytes that are no text, `width`.
+/// Returns the end of the last whole character within `width` bytes; `width` for invalid UTF-8.
 fn cut_bytes(bytes: &[u8], width: usize) -> usize {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.floor_char_boundary(width),

@@ -1,4 +1,4 @@
-//! Reading text: hits on the calling thread, the rest as one batch.
+//! Reads text: cached chunks on the calling thread, the others as one batch.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,37 +6,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nczarr_dispatch::{Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version};
 use nczarr_model::{ErrorKind, NcString, Result, Slab};
 
-use super::Strings;
-use crate::keeper::{Form, Keeper};
+use super::TextElements;
+use crate::engine::{ArrayEngine, ElementKind};
 use crate::odometer::Odometer;
-use crate::outcome::Outcome;
-use crate::project::{Cover, Part, Projection};
+use crate::outcome::TransferOutcome;
+use crate::project::{ChunkPart, Coverage, Projection};
 use crate::threads;
 
-/// What one element counts for an observer.
+/// The bytes per element that an observer sees.
 const ELEMENT: usize = size_of::<NcString>();
 
-/// Reads a slab that was checked and is not empty.
-pub(crate) fn get(keeper: &Keeper<Strings>, slab: &Slab<'_>, out: &mut [NcString]) -> Result<()> {
-    let projection = keeper.project(slab, &keeper.grid.shape())?;
-    let outcome = Outcome::new(&keeper.options, out.len() * ELEMENT);
-    let since = keeper.cache.now();
+/// Reads a checked, non-empty slab.
+pub(crate) fn get(engine: &ArrayEngine<TextElements>, slab: &Slab<'_>, out: &mut [NcString]) -> Result<()> {
+    let projection = engine.project(slab, &engine.grid.shape())?;
+    let outcome = TransferOutcome::new(&engine.options, out.len() * ELEMENT);
+    let since = engine.cache.now();
     let mut misses = Vec::new();
-    let mut part = Part::default();
+    let mut part = ChunkPart::default();
     for number in 0..projection.total {
         projection.part(number, &mut part);
-        if !hit(keeper, &part, out)? {
+        if !hit(engine, &part, out)? {
             misses.push(number);
             continue;
         }
         outcome.advance(part.elems * ELEMENT);
         outcome.failure()?;
     }
-    let work = misses.len().saturating_mul(keeper.form.elems).saturating_mul(ELEMENT);
-    let job = Batch {
-        keeper,
+    let work = misses.len().saturating_mul(engine.form.elems).saturating_mul(ELEMENT);
+    let job = TextReadJob {
+        engine,
         projection: &projection,
-        threads: threads::worth(&keeper.options, misses.len(), work),
+        threads: threads::worth(&engine.options, misses.len(), work),
         misses,
         next: AtomicUsize::new(0),
         placed: AtomicUsize::new(0),
@@ -47,21 +47,21 @@ pub(crate) fn get(keeper: &Keeper<Strings>, slab: &Slab<'_>, out: &mut [NcString
     if job.misses.is_empty() {
         return Ok(());
     }
-    keeper.map().read_batch(&job);
+    engine.map().read_batch(&job);
     job.outcome.failure()?;
     match job.misses.len() - job.placed.load(Ordering::Acquire) {
         0 => Ok(()),
         lost => {
-            Err(ErrorKind::Internal.context(format!("{}: the map did not deliver {lost} of its tickets", keeper.name)))
+            Err(ErrorKind::Internal.context(format!("{}: the map did not deliver {lost} of its tickets", engine.name)))
         }
     }
 }
 
-/// Copies what the cache holds of a part. `false`: the chunk is not there.
-fn hit(keeper: &Keeper<Strings>, part: &Part, out: &mut [NcString]) -> Result<bool> {
+/// Copies a part from the cache. `false`: the chunk is not cached.
+fn hit(engine: &ArrayEngine<TextElements>, part: &ChunkPart, out: &mut [NcString]) -> Result<bool> {
     loop {
-        let known: Option<Result<bool>> = keeper.cache.look(&part.index, |entry| {
-            let known = entry.knows(part);
+        let known: Option<Result<bool>> = engine.cache.with_chunk(&part.index, |entry| {
+            let known = entry.has_part(part);
             if known {
                 entry.data.load(part, out)?;
             }
@@ -69,15 +69,15 @@ fn hit(keeper: &Keeper<Strings>, part: &Part, out: &mut [NcString]) -> Result<bo
         });
         match known.transpose()? {
             Some(true) => return Ok(true),
-            Some(false) => keeper.fill_holes(&part.index)?,
+            Some(false) => engine.fill_holes(&part.index)?,
             None => return Ok(false),
         }
     }
 }
 
-/// The chunks of one read that are not in the cache: decoded by many threads, copied by one at a time.
-struct Batch<'a> {
-    keeper: &'a Keeper<Strings>,
+/// The chunks of one read that are not cached: decoded by many threads, copied by one at a time.
+struct TextReadJob<'a> {
+    engine: &'a ArrayEngine<TextElements>,
     projection: &'a Projection,
     threads: usize,
     misses: Vec<usize>,
@@ -85,25 +85,25 @@ struct Batch<'a> {
     placed: AtomicUsize,
     since: u64,
     out: Mutex<&'a mut [NcString]>,
-    outcome: Outcome<'a>,
+    outcome: TransferOutcome<'a>,
 }
 
-impl Batch<'_> {
-    fn place(&self, part: &Part, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) -> Result<()> {
-        let (keeper, form) = (self.keeper, &self.keeper.form);
+impl TextReadJob<'_> {
+    fn place(&self, part: &ChunkPart, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) -> Result<()> {
+        let (engine, form) = (self.engine, &self.engine.form);
         let out = || self.out.lock().unwrap_or_else(PoisonError::into_inner);
         match found? {
             None => {
-                keeper.missing(&part.index)?;
+                engine.missing(&part.index)?;
                 let mut out = out();
                 Odometer::each(&part.dims, part.chunk_start, part.mem_start, |_, to| out[to].clone_from(&form.fill));
             }
             Some((ReadOutcome::Bytes(stored), _)) => {
                 let data = form.decode(stored)?;
                 data.load(part, &mut out())?;
-                if part.cover == Cover::Some {
+                if part.cover == Coverage::Some {
                     let cost = form.cost(&data);
-                    keeper.cache.insert_read(&part.index, Arc::new(data), cost, self.since);
+                    engine.cache.insert_read(&part.index, Arc::new(data), cost, self.since);
                 }
             }
             Some((ReadOutcome::InPlace, _)) => {
@@ -116,7 +116,7 @@ impl Batch<'_> {
     }
 }
 
-impl ReadJob for Batch<'_> {
+impl ReadJob for TextReadJob<'_> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -127,9 +127,9 @@ impl ReadJob for Batch<'_> {
             return None;
         }
         let part = self.projection.get(number);
-        self.keeper.locate(&part.index, key);
-        let plan = &self.keeper.form.plan;
-        let hint = plan.bytes.unwrap_or(self.keeper.form.elems).min(plan.limit);
+        self.engine.locate(&part.index, key);
+        let plan = &self.engine.form.plan;
+        let hint = plan.bytes.unwrap_or(self.engine.form.elems).min(plan.limit);
         Some(ReadTicket { index: number, ranges: Ranges::All, hint, limit: plan.limit, versioned: false, into: None })
     }
 
@@ -139,7 +139,7 @@ impl ReadJob for Batch<'_> {
         }
         let part = self.projection.get(ticket.index);
         if let Err(error) = self.place(&part, found) {
-            self.outcome.fail(self.keeper.blame(error, &part.index));
+            self.outcome.fail(self.engine.at_chunk(error, &part.index));
         }
     }
 }

@@ -1,73 +1,73 @@
-//! [`Strings`]: elements that are text, as they are in memory and as they are stored; and their transfers.
+//! [`TextElements`]: text elements, in memory and as stored, and their transfers.
 //!
-//! A chunk of text of a fixed size stays the bytes it is stored as, and only elements that are asked for become
-//! strings; what has any length becomes a list of strings ([`Held`]). Written ones all go through the cache, in part
-//! or whole: text is never so much that it would pay to be cleverer.
+//! A chunk of fixed-size text keeps its stored bytes, and only accessed elements become strings. A chunk of
+//! variable-length text becomes a list of strings ([`TextChunk`]). All writes go through the cache: text is
+//! rarely large enough for a faster path.
 
 mod cell;
 mod get;
 mod put;
 
-pub(crate) use cell::Cell;
+pub(crate) use cell::FixedText;
 pub(crate) use get::get;
 pub(crate) use put::put;
 
 use nczarr_dispatch::{ElementCodec, OutBuf};
 use nczarr_model::{ErrorKind, NcString, Result, Values};
 
-use crate::keeper::Form;
-use crate::mask::Mask;
-use crate::memory::{Block, Viewed, with_scratch};
+use crate::engine::ElementKind;
+use crate::mask::ElementMask;
+use crate::memory::{ChunkBuffer, HasByteView, with_scratch};
 use crate::odometer::Odometer;
-use crate::plan::{Given, Plan};
-use crate::project::Part;
+use crate::plan::{EncodeInput, FilterPlan};
+use crate::project::ChunkPart;
 
-/// How text is stored.
+/// The encoding of text.
 #[derive(Debug)]
-pub(crate) enum Text {
+pub(crate) enum TextEncoding {
     /// In a fixed size.
-    Fixed(Cell),
-    /// In any length.
+    Fixed(FixedText),
+    /// In variable length.
     Codec(Box<dyn ElementCodec>),
 }
 
-/// How an array's text is stored, and what unwritten elements are.
+/// The stored form of an array's text, and its fill value.
 #[derive(Debug)]
-pub(crate) struct Strings {
-    pub(crate) text: Text,
-    pub(crate) plan: Plan,
+pub(crate) struct TextElements {
+    pub(crate) text: TextEncoding,
+    pub(crate) plan: FilterPlan,
     pub(crate) fill: NcString,
     pub(crate) elems: usize,
-    /// The most bytes a chunk may take in memory.
+    /// The maximum size of a chunk in memory.
     pub(crate) most: usize,
 }
 
 /// The elements of a chunk.
 #[derive(Debug)]
-pub(crate) enum Held {
-    /// One cell after another, as they are stored.
-    Cells(Cell, Block),
-    /// Strings of any length.
+pub(crate) enum TextChunk {
+    /// The stored bytes of fixed-size elements.
+    Cells(FixedText, ChunkBuffer),
+    /// Strings of variable length.
     List(Vec<NcString>),
 }
 
-/// The fill value as one string.
+/// Returns the fill value as a string.
 pub(crate) fn fill_string(fill: Option<&Values>) -> Result<NcString> {
     match fill {
         None => Ok(NcString::new()),
         Some(Values::String(list) | Values::Packed(_, list)) if list.len() == 1 => Ok(list[0].clone()),
         Some(Values::Char(bytes)) => Ok(NcString::from(&**bytes)),
         Some(other) => Err(ErrorKind::Inval.context(format!(
-            "one fill value of type string expected, {} of type {} found",
+            "wrong fill value (expected one value of type string, found {} of type {})",
             other.len(),
             other.nc_type().name()
         ))),
     }
 }
 
-impl Held {
+impl TextChunk {
     /// Copies a part to memory.
-    fn load(&self, part: &Part, out: &mut [NcString]) -> Result<()> {
+    fn load(&self, part: &ChunkPart, out: &mut [NcString]) -> Result<()> {
         let mut result = Ok(());
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| match self {
             Self::List(list) => out[to].clone_from(&list[from]),
@@ -82,8 +82,8 @@ impl Held {
         result
     }
 
-    /// Copies a part from memory, in which `element` finds what belongs to an element's place.
-    fn save<'v>(&mut self, part: &Part, element: impl Fn(usize) -> &'v NcString) -> Result<()> {
+    /// Copies a part from memory; `element` returns the element at a position.
+    fn save<'v>(&mut self, part: &ChunkPart, element: impl Fn(usize) -> &'v NcString) -> Result<()> {
         let mut result = Ok(());
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |to, from| match self {
             Self::List(list) => list[to].clone_from(element(from)),
@@ -98,40 +98,40 @@ impl Held {
     }
 }
 
-impl Strings {
-    /// The element as it can be stored: itself, or cut at a character if `truncate` allows it.
-    fn fit(&self, value: &NcString, truncate: bool) -> Result<Fit> {
+impl TextElements {
+    /// Checks whether an element can be stored: as a whole, or cut at a character if `truncate`.
+    fn fit(&self, value: &NcString, truncate: bool) -> Result<TextFit> {
         match &self.text {
-            Text::Codec(codec) => codec.check(value).map(|()| Fit::Whole),
-            Text::Fixed(cell) => cell.fit(value, truncate),
+            TextEncoding::Codec(codec) => codec.check(value).map(|()| TextFit::Whole),
+            TextEncoding::Fixed(cell) => cell.fit(value, truncate),
         }
     }
 
-    /// Cells of a chunk that `fill` writes.
-    fn cells(&self, cell: Cell, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Held> {
-        let block = Block::new(cell.size() * self.elems, fill, |found| self.plan.wrong_size(found))?;
-        Ok(Held::Cells(cell, block))
+    /// Creates a chunk of fixed-size elements that `fill` writes.
+    fn cells(&self, cell: FixedText, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<TextChunk> {
+        let block = ChunkBuffer::new(cell.size() * self.elems, fill, |found| self.plan.wrong_size(found))?;
+        Ok(TextChunk::Cells(cell, block))
     }
 }
 
 /// Whether an element can be stored.
-enum Fit {
+enum TextFit {
     Whole,
-    /// So many of its bytes can.
+    /// Only this number of its bytes.
     Cut(usize),
-    /// Found, allowed, of what.
+    /// Found, allowed, and the unit.
     TooLong(usize, usize, &'static str),
 }
 
-impl Viewed for Held {}
+impl HasByteView for TextChunk {}
 
-impl Form for Strings {
-    type Data = Held;
+impl ElementKind for TextElements {
+    type Data = TextChunk;
 
-    fn cost(&self, data: &Held) -> usize {
+    fn cost(&self, data: &TextChunk) -> usize {
         match data {
-            Held::Cells(_, bytes) => bytes.len(),
-            Held::List(list) => list.iter().map(|text| size_of::<NcString>() + text.as_bytes().len()).sum(),
+            TextChunk::Cells(_, bytes) => bytes.len(),
+            TextChunk::List(list) => list.iter().map(|text| size_of::<NcString>() + text.as_bytes().len()).sum(),
         }
     }
 
@@ -139,79 +139,86 @@ impl Form for Strings {
         self.plan.limit
     }
 
-    fn copy(&self, data: &Held) -> Result<Held> {
+    fn copy(&self, data: &TextChunk) -> Result<TextChunk> {
         Ok(match data {
-            Held::Cells(cell, bytes) => Held::Cells(*cell, bytes.try_clone()?),
-            Held::List(list) => Held::List(list.clone()),
+            TextChunk::Cells(cell, bytes) => TextChunk::Cells(*cell, bytes.try_clone()?),
+            TextChunk::List(list) => TextChunk::List(list.clone()),
         })
     }
 
-    fn blank(&self) -> Result<Held> {
-        let Text::Fixed(cell) = self.text else { return Ok(Held::List(vec![self.fill.clone(); self.elems])) };
+    fn fill_values(&self) -> Result<TextChunk> {
+        let TextEncoding::Fixed(cell) = self.text else {
+            return Ok(TextChunk::List(vec![self.fill.clone(); self.elems]));
+        };
         let mut fill = vec![0; cell.size()];
         cell.store(&self.fill, &mut fill).map_err(|error| error.at("the fill value"))?;
         self.cells(cell, |out| (0..self.elems).try_for_each(|_| out.put(&fill)))
     }
 
-    fn fresh(&self) -> Result<Held> {
+    fn uninitialised_values(&self) -> Result<TextChunk> {
         match self.text {
-            Text::Fixed(cell) => self.cells(cell, |out| out.put_zeros(out.capacity()).map(drop)),
-            Text::Codec(_) => self.blank(),
+            TextEncoding::Fixed(cell) => self.cells(cell, |out| out.put_zeros(out.capacity()).map(drop)),
+            TextEncoding::Codec(_) => self.fill_values(),
         }
     }
 
-    fn as_stored<'d>(&self, data: &'d Held) -> Option<&'d [u8]> {
+    fn as_stored<'d>(&self, data: &'d TextChunk) -> Option<&'d [u8]> {
         match data {
-            Held::Cells(_, bytes) if !self.plan.has_filters() => Some(bytes),
+            TextChunk::Cells(_, bytes) if !self.plan.has_filters() => Some(bytes),
             _ => None,
         }
     }
 
-    fn decode(&self, stored: &[u8]) -> Result<Held> {
+    fn decode(&self, stored: &[u8]) -> Result<TextChunk> {
         with_scratch(|pair| match &self.text {
-            Text::Fixed(cell) => {
+            TextEncoding::Fixed(cell) => {
                 let held = self.cells(*cell, |out| self.plan.decode_into(stored, pair, out))?;
-                if let Held::Cells(cell, bytes) = &held {
+                if let TextChunk::Cells(cell, bytes) = &held {
                     cell.check(bytes)?;
                 }
                 Ok(held)
             }
-            Text::Codec(codec) => {
+            TextEncoding::Codec(codec) => {
                 let list = codec.decode(self.plan.decode(stored, pair)?, self.elems, self.most)?;
                 match list.len() {
-                    found if found == self.elems => Ok(Held::List(list)),
-                    found => Err(ErrorKind::Filter.context(format!("{} elements expected, {found} found", self.elems))),
+                    found if found == self.elems => Ok(TextChunk::List(list)),
+                    found => Err(ErrorKind::Filter
+                        .context(format!("wrong number of elements (expected {}, found {found})", self.elems))),
                 }
             }
         })
     }
 
-    fn encode(&self, data: &Held, stored: &mut Vec<u8>) -> Result<()> {
+    fn encode(&self, data: &TextChunk, stored: &mut Vec<u8>) -> Result<()> {
         let mut encoded = Vec::new();
         let bytes = match (data, &self.text) {
-            (Held::Cells(_, bytes), _) => &**bytes,
-            (Held::List(list), Text::Codec(codec)) => {
+            (TextChunk::Cells(_, bytes), _) => &**bytes,
+            (TextChunk::List(list), TextEncoding::Codec(codec)) => {
                 codec.encode(list, &mut encoded)?;
                 &encoded
             }
-            (Held::List(_), Text::Fixed(_)) => return Err(ErrorKind::Internal.context("a list where cells are")),
+            (TextChunk::List(_), TextEncoding::Fixed(_)) => {
+                return Err(ErrorKind::Internal.context("a list where cells are"));
+            }
         };
-        let given = Given::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes);
+        let given = EncodeInput::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes);
         with_scratch(|pair| self.plan.encode(given, pair, stored))
     }
 
-    fn overlay(&self, base: &mut Held, over: &Held, mask: &Mask) {
+    fn overlay(&self, base: &mut TextChunk, over: &TextChunk, mask: &ElementMask) {
         mask.runs(true, |start, n| match (&mut *base, over) {
-            (Held::Cells(cell, base), Held::Cells(_, over)) => {
+            (TextChunk::Cells(cell, base), TextChunk::Cells(_, over)) => {
                 let range = start * cell.size()..(start + n) * cell.size();
                 base[range.clone()].copy_from_slice(&over[range]);
             }
-            (Held::List(base), Held::List(over)) => base[start..start + n].clone_from_slice(&over[start..start + n]),
+            (TextChunk::List(base), TextChunk::List(over)) => {
+                base[start..start + n].clone_from_slice(&over[start..start + n])
+            }
             _ => unreachable!("the chunks of an array are held alike"),
         });
     }
 }
 
 fn too_long(found: usize, allowed: usize, unit: &str) -> nczarr_model::Error {
-    ErrorKind::Inval.context(format!("text of {found} {unit} where {allowed} are stored"))
+    ErrorKind::Inval.context(format!("text too long (expected at most {allowed} {unit}, found {found})"))
 }

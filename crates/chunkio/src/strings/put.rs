@@ -1,51 +1,51 @@
-//! Writing text: every element is checked before the first is written.
+//! Writes text: every element is checked before the first is written.
 
 use nczarr_model::{NcString, Result, Slab};
 
-use super::{Fit, Strings, too_long};
-use crate::keeper::Keeper;
-use crate::outcome::Outcome;
-use crate::project::{Cover, Part};
+use super::{TextElements, TextFit, too_long};
+use crate::engine::ArrayEngine;
+use crate::outcome::TransferOutcome;
+use crate::project::{ChunkPart, Coverage};
 use crate::write::writable_shape;
 
-/// Writes a slab that was checked and is not empty.
-pub(crate) fn put(keeper: &Keeper<Strings>, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
-    let form = &keeper.form;
-    let shape = writable_shape(keeper, slab);
-    let projection = keeper.project(slab, &shape)?;
-    // Before anything is written: is every element one that can be stored?
+/// Writes a checked, non-empty slab.
+pub(crate) fn put(engine: &ArrayEngine<TextElements>, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
+    let form = &engine.form;
+    let shape = writable_shape(engine, slab);
+    let projection = engine.project(slab, &shape)?;
+    // Check all elements before writing.
     let mut cuts = Vec::new();
     for (at, value) in values.iter().enumerate() {
-        let place = || format!("{}{:?}", keeper.name, position(slab, at));
-        match form.fit(value, keeper.options.truncate_strings).map_err(|error| error.at(place()))? {
-            Fit::Whole => {}
-            Fit::Cut(end) => cuts.push((at, NcString::from(&value.as_bytes()[..end]))),
-            Fit::TooLong(found, allowed, unit) => return Err(too_long(found, allowed, unit).at(place())),
+        let place = || format!("{}{:?}", engine.name, position(slab, at));
+        match form.fit(value, engine.options.truncate_strings).map_err(|error| error.at(place()))? {
+            TextFit::Whole => {}
+            TextFit::Cut(end) => cuts.push((at, NcString::from(&value.as_bytes()[..end]))),
+            TextFit::TooLong(found, allowed, unit) => return Err(too_long(found, allowed, unit).at(place())),
         }
     }
     let element = |at: usize| match cuts.binary_search_by_key(&at, |(at, _)| *at) {
         Ok(found) => &cuts[found].1,
         Err(_) => &values[at],
     };
-    let outcome = Outcome::new(&keeper.options, size_of_val(values));
-    let mut part = Part::default();
+    let outcome = TransferOutcome::new(&engine.options, size_of_val(values));
+    let mut part = ChunkPart::default();
     for number in 0..projection.total {
         projection.part(number, &mut part);
-        if part.cover == Cover::Some || keeper.shards.is_some() {
-            keeper.check_partial(&part.index)?;
+        if part.cover == Coverage::Some || engine.shards.is_some() {
+            engine.check_partial(&part.index)?;
         }
-        keeper.set_written();
+        engine.set_written();
         let mut saved = Ok(());
-        keeper.put_part(&part, |data| saved = data.save(&part, element))?;
-        saved.map_err(|error| keeper.blame(error, &part.index))?;
+        engine.put_part(&part, |data| saved = data.save(&part, element))?;
+        saved.map_err(|error| engine.at_chunk(error, &part.index))?;
         outcome.advance(part.elems * size_of::<NcString>());
         outcome.failure()?;
-        keeper.relieve()?;
+        engine.relieve()?;
     }
     Ok(())
 }
 
-/// The index in the array of element `at` of a slab.
+/// Returns the index in the array of element `at` of a slab.
 fn position(slab: &Slab<'_>, at: usize) -> Vec<u64> {
     let mut rest = at as u64;
     let mut index = vec![0; slab.rank()];

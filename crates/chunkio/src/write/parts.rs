@@ -1,35 +1,35 @@
-//! A chunk gathered part by part: each is still in the nearer caches when the map takes it, and none takes more memory than
-//! that.
+//! Gathers a chunk part by part.
 //!
-//! Only where the bytes of the chunk are the gathered ones, in the order of its elements. A chunk that is not written
-//! completely is one part, since elements outside have to be filled in.
+//! Applies to unfiltered chunks in the order of their elements: each part is in the near caches when the map
+//! takes it, and the whole chunk needs no memory. Partial chunks fall back to a single part, since elements
+//! outside must be filled.
 
 use std::ops::Range;
 
 use nczarr_dispatch::PutPart;
 use nczarr_model::Result;
 
-use super::Put;
+use super::ChunkWrite;
 use crate::kernel;
 use crate::memory::with_scratch;
-use crate::project::{Cover, Part};
+use crate::project::{ChunkPart, Coverage};
 
-/// Bytes of a part, a quarter of an AMD Zen 3's second cache: the rows it is gathered from and the pages it is written to
-/// pass through that, too.
+/// The size of a part: a quarter of an AMD Zen 3's second-level cache, which gathered rows and written pages
+/// also use.
 const PART: usize = 128 << 10;
 
-/// Whether the chunks of a write are to be had in parts.
-pub(super) fn has_parts(put: &Put<'_>) -> bool {
-    let form = &put.keeper.form;
+/// Whether the chunks of a write have parts.
+pub(super) fn has_parts(put: &ChunkWrite<'_>) -> bool {
+    let form = &put.engine.form;
     !form.plan.has_filters() && !form.plan.layout.planes && form.bytes() > PART
 }
 
-/// Hands over one part of a chunk after another.
-pub(super) fn put_parts(put: &Put<'_>, part: &Part, take: &mut PutPart<'_>) -> Result<()> {
+/// Passes the parts of a chunk to `take`.
+pub(super) fn put_parts(put: &ChunkWrite<'_>, part: &ChunkPart, take: &mut PutPart<'_>) -> Result<()> {
     if let Some(bytes) = put.as_stored(part) {
         return take(bytes);
     }
-    let form = &put.keeper.form;
+    let form = &put.engine.form;
     let (run, per) = cut(part, form.item());
     let n = if per == 0 { 1 } else { part.dims[run].n };
     with_scratch(|pair| {
@@ -50,16 +50,16 @@ pub(super) fn put_parts(put: &Put<'_>, part: &Part, take: &mut PutPart<'_>) -> R
     })
 }
 
-/// The outermost run of a whole chunk, and how many of its iterations make a part; 0 if there is but one.
-fn cut(part: &Part, item: usize) -> (usize, usize) {
+/// Returns the outermost run of a whole chunk, and its iterations per part; 0 for a single part.
+fn cut(part: &ChunkPart, item: usize) -> (usize, usize) {
     let (run, outer) = part.dims.iter().enumerate().max_by_key(|(_, dim)| dim.chunk).expect("a part has runs");
-    let per = if part.cover == Cover::All { (PART / (outer.chunk * item).max(1)).max(1) } else { 0 };
+    let per = if part.cover == Coverage::All { (PART / (outer.chunk * item).max(1)).max(1) } else { 0 };
     (run, per)
 }
 
-/// Some iterations of the outermost run, as if they were a chunk, and its bytes.
-fn piece(part: &Part, run: usize, some: Range<usize>, item: usize) -> (Part, usize) {
-    let mut piece = part.some(run, some);
+/// Returns some iterations of the outermost run as a chunk, and its size in bytes.
+fn piece(part: &ChunkPart, run: usize, some: Range<usize>, item: usize) -> (ChunkPart, usize) {
+    let mut piece = part.slice_run(run, some);
     piece.chunk_start = 0;
     let len = piece.elems * item;
     (piece, len)

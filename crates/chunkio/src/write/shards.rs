@@ -1,4 +1,4 @@
-//! Whole shards of a write: encoded chunk by chunk, from the caller's memory into the shard's, and stored in one piece.
+//! Writes whole shards: chunks are encoded from the caller's memory into the shard, which is stored at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,20 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_dispatch::{DimVec, Key, Payload, PutPart, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, Result};
 
-use super::Put;
-use crate::claims::Claim;
+use super::ChunkWrite;
+use crate::claims::ChunkClaim;
 use crate::grid::ChunkIndex;
-use crate::project::Part;
-use crate::shard::{Edits, Rewrite, Shards, has_parts};
+use crate::project::ChunkPart;
+use crate::shard::{ChunkEdits, ShardRewrite, Shards, has_parts};
 use crate::threads;
 
-/// Writes the shards that are written as a whole, of `chunks` chunks together.
-pub(super) fn put(put: &Put<'_>, chunks: usize) -> Result<()> {
-    let keeper = put.keeper;
-    let Some(shards) = &keeper.shards else { return Ok(()) };
-    let mut list: Vec<Shard> = Vec::new();
-    let mut part = Part::default();
-    // Those of a shard follow one another.
+/// Writes the shards that a slab covers, of `chunks` chunks together.
+pub(super) fn put(put: &ChunkWrite<'_>, chunks: usize) -> Result<()> {
+    let engine = put.engine;
+    let Some(shards) = &engine.shards else { return Ok(()) };
+    let mut list: Vec<WholeShard> = Vec::new();
+    let mut part = ChunkPart::default();
+    // Chunks of a shard are adjacent.
     for number in 0..put.projection.total {
         put.projection.part(number, &mut part);
         if !put.is_whole(&part) {
@@ -28,12 +28,12 @@ pub(super) fn put(put: &Put<'_>, chunks: usize) -> Result<()> {
         let shard = shards.shard(&part.index);
         match list.last_mut() {
             Some(last) if last.index == shard => last.end = number + 1,
-            _ => list.push(Shard { index: shard, start: number, end: number + 1 }),
+            _ => list.push(WholeShard { index: shard, start: number, end: number + 1 }),
         }
     }
-    let all = threads::worth(&keeper.options, chunks, chunks.saturating_mul(keeper.form.bytes()));
+    let all = threads::worth(&engine.options, chunks, chunks.saturating_mul(engine.form.bytes()));
     let several = all.min(list.len());
-    let job = Batch {
+    let job = ShardWriteJob {
         put,
         shards,
         each: all.checked_div(several).unwrap_or(1),
@@ -43,53 +43,53 @@ pub(super) fn put(put: &Put<'_>, chunks: usize) -> Result<()> {
         stored: AtomicUsize::new(0),
         flying: Mutex::new(Vec::new()),
     };
-    keeper.store.map().write_batch(&job);
+    engine.store.map().write_batch(&job);
     put.outcome.failure()?;
     match job.list.len() - job.stored.load(Ordering::Acquire) {
         0 => Ok(()),
         lost => {
-            Err(ErrorKind::Internal.context(format!("{}: the map did not return {lost} of its tickets", keeper.name)))
+            Err(ErrorKind::Internal.context(format!("{}: the map did not return {lost} of its tickets", engine.name)))
         }
     }
 }
 
 /// A shard, and the numbers of its chunks in the projection.
-struct Shard {
+struct WholeShard {
     index: ChunkIndex,
     start: usize,
     end: usize,
 }
 
-struct Batch<'a> {
-    put: &'a Put<'a>,
+struct ShardWriteJob<'a> {
+    put: &'a ChunkWrite<'a>,
     shards: &'a Shards,
-    /// Threads for each shard.
+    /// The threads per shard.
     each: usize,
     threads: usize,
-    list: Vec<Shard>,
+    list: Vec<WholeShard>,
     next: AtomicUsize,
     stored: AtomicUsize,
-    flying: Mutex<Vec<(usize, Claim<'a>)>>,
+    flying: Mutex<Vec<(usize, ChunkClaim<'a>)>>,
 }
 
-impl Batch<'_> {
-    /// The chunks of a shard.
-    fn chunks(&self, index: usize) -> Result<Chunks<'_>> {
+impl ShardWriteJob<'_> {
+    /// Returns the chunks of a shard.
+    fn chunks(&self, index: usize) -> Result<WholeShardChunks<'_>> {
         let Some(shard) = self.list.get(index) else {
-            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
+            return Err(ErrorKind::Internal.context("the map used a ticket that was not issued"));
         };
         let numbers = |number: usize| self.shards.split(&self.put.projection.get(number).index).1;
         let mut chunks: Vec<_> = (shard.start..shard.end).map(|number| (numbers(number), number)).collect();
         chunks.sort_unstable();
-        Ok(Chunks { put: self.put, chunks })
+        Ok(WholeShardChunks { put: self.put, chunks })
     }
 
-    fn shard_of<'r>(&'r self, chunks: &'r Chunks<'_>) -> Rewrite<'r> {
-        Rewrite { levels: &self.shards.levels, edits: chunks, threads: self.each }
+    fn shard_of<'r>(&'r self, chunks: &'r WholeShardChunks<'_>) -> ShardRewrite<'r> {
+        ShardRewrite { levels: &self.shards.levels, edits: chunks, threads: self.each }
     }
 }
 
-impl WriteJob for Batch<'_> {
+impl WriteJob for ShardWriteJob<'_> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -97,9 +97,9 @@ impl WriteJob for Batch<'_> {
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
         let at = self.next.fetch_add(1, Ordering::Relaxed);
         let shard = self.list.get(at).filter(|_| !self.put.outcome.is_stopped())?;
-        let claim = self.put.keeper.claims.take(&shard.index);
+        let claim = self.put.engine.claims.take(&shard.index);
         self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((at, claim));
-        self.put.keeper.store.locate(&shard.index, key);
+        self.put.engine.store.locate(&shard.index, key);
         Some(WriteTicket { index: at, precondition: None })
     }
 
@@ -118,7 +118,7 @@ impl WriteJob for Batch<'_> {
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
-        let (put, keeper) = (self.put, self.put.keeper);
+        let (put, engine) = (self.put, self.put.engine);
         let claim = {
             let mut flying = self.flying.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(at) = flying.iter().position(|(number, _)| *number == ticket.index) else { return };
@@ -127,22 +127,23 @@ impl WriteJob for Batch<'_> {
         let Some(shard) = self.list.get(ticket.index) else { return };
         let blame = |error: nczarr_model::Error| {
             let mut key = Key::root();
-            keeper.store.locate(&shard.index, &mut key);
-            error.at(format_args!("{}: shard {key}", keeper.name))
+            engine.store.locate(&shard.index, &mut key);
+            error.at(format_args!("{}: shard {key}", engine.name))
         };
         match outcome {
             Ok(WriteOutcome::Done(_)) => {
-                let mut part = Part::default();
+                let mut part = ChunkPart::default();
                 for number in shard.start..shard.end {
                     put.projection.part(number, &mut part);
-                    keeper.cache.stale(&part.index);
-                    keeper.cache.remove(&part.index);
+                    engine.cache.mark_stale(&part.index);
+                    engine.cache.remove(&part.index);
                     put.outcome.advance(part.elems * put.mem_item);
                 }
                 self.stored.fetch_add(1, Ordering::AcqRel);
             }
             Ok(WriteOutcome::Conflict) => {
-                put.outcome.fail(blame(ErrorKind::Internal.context("the map compared what it was not asked to")));
+                put.outcome
+                    .fail(blame(ErrorKind::Internal.context("the map reported a conflict without a precondition")));
             }
             Err(error) => put.outcome.fail(blame(error)),
         }
@@ -151,12 +152,12 @@ impl WriteJob for Batch<'_> {
 }
 
 /// The chunks of one shard.
-struct Chunks<'a> {
-    put: &'a Put<'a>,
+struct WholeShardChunks<'a> {
+    put: &'a ChunkWrite<'a>,
     chunks: Vec<(DimVec<usize>, usize)>,
 }
 
-impl Edits for Chunks<'_> {
+impl ChunkEdits for WholeShardChunks<'_> {
     fn count(&self) -> usize {
         self.chunks.len()
     }

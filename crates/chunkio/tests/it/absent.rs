@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::Element;
+use nczarr_chunkio::ElementLayout;
 use nczarr_dispatch::{MemRef, VarData};
 use nczarr_model::{ErrorKind, NcString, NcType, Slab};
 
@@ -32,7 +32,7 @@ fn only_chunks_that_are_nowhere_are_absent() {
     assert_eq!(array.is_absent(&Slab::new(&[6, 0], &[1, 1])).unwrap_err().kind(), ErrorKind::InvalCoords);
 
     let mut text = Setup::new(&Arc::new(Mem::new(ALL)), &[4], &[2], NcType::Int);
-    text.element = Element::Text { width: 3 };
+    text.element = ElementLayout::Text { width: 3 };
     let text = text.open();
     text.put(&Slab::new(&[0], &[1]), MemRef::Strings(&[NcString::new()])).unwrap();
     assert!(!text.is_absent(&Slab::new(&[1], &[1])).unwrap() && text.is_absent(&Slab::new(&[2], &[2])).unwrap());

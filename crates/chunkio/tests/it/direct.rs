@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_chunkio::{ChunkedArray, Element, Order};
+use nczarr_chunkio::{ChunkedArray, DimOrder, ElementLayout};
 use nczarr_dispatch::{CacheConfig, ChunkInfo, ItemType, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
 
@@ -54,21 +54,21 @@ fn chunks_are_stored_whole_and_the_outside_is_fill() {
 #[test]
 fn layouts_are_what_the_format_says() {
     for (order, big_endian, expected) in [
-        (Order::C, false, ints([0, 1, 2, 3, 4, 5])),
-        (Order::F, false, ints([0, 3, 1, 4, 2, 5])),
-        (Order::C, true, (0..6).flat_map(i32::to_be_bytes).collect()),
-        (Order::F, true, [0, 3, 1, 4, 2, 5i32].into_iter().flat_map(i32::to_be_bytes).collect()),
+        (DimOrder::C, false, ints([0, 1, 2, 3, 4, 5])),
+        (DimOrder::F, false, ints([0, 3, 1, 4, 2, 5])),
+        (DimOrder::C, true, (0..6).flat_map(i32::to_be_bytes).collect()),
+        (DimOrder::F, true, [0, 3, 1, 4, 2, 5i32].into_iter().flat_map(i32::to_be_bytes).collect()),
     ] {
         let map = mem();
         let mut setup = Setup::new(&map, &[2, 3], &[2, 3], NcType::Int);
-        (setup.order, setup.element) = (order, Element::Number { ty: NcType::Int, big_endian });
+        (setup.order, setup.element) = (order, ElementLayout::Number { ty: NcType::Int, big_endian });
         put_ints(&setup.open(), &[0, 0], &[2, 3], &[0, 1, 2, 3, 4, 5]).unwrap();
         assert_eq!(map.object("0.0").unwrap(), expected);
     }
     // The one that comes last in the order is fastest: element (i, j, k) is 6 i + 3 j + k in C order.
     let map = mem();
     let mut setup = Setup::new(&map, &[2, 2, 3], &[2, 2, 3], NcType::Int);
-    setup.order = Order::of(&[1, 2, 0]).unwrap();
+    setup.order = DimOrder::of(&[1, 2, 0]).unwrap();
     put_ints(&setup.open(), &[0, 0, 0], &[2, 2, 3], &Vec::from_iter(0..12)).unwrap();
     assert_eq!(map.object("0.0.0").unwrap(), ints([0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]));
     // Byte `b` of element `i` of `n` goes to `b * n + i`.
@@ -90,7 +90,7 @@ fn folded_stages_store_what_the_filters_would() {
         for (ty, item) in [(NcType::Byte, 1), (NcType::Short, 2), (NcType::Int, 4), (NcType::Double, 8)] {
             let map = mem();
             let mut setup = Setup::new(&map, &[5, 7], &[5, 7], ty).filters(chain(number, item));
-            setup.element = Element::Number { ty, big_endian };
+            setup.element = ElementLayout::Number { ty, big_endian };
             let values: Vec<u8> = (0..35 * item).map(|at| (at * at % 251) as u8).collect();
             put(&setup.open(), &Slab::new(&[0, 0], &[5, 7]), ty, &values).unwrap();
             let mut bytes = values;

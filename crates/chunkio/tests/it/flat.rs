@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use nczarr_chunkio::{ArrayDim, ByteStore, FlatArray, FlatSpec, Short};
+use nczarr_chunkio::{ArrayDim, BeyondEnd, ByteStore, FlatArray, FlatSpec};
 use nczarr_dispatch::{Linear, MemMut, MemRef, Options, OutBuf, Progress, VarData};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
@@ -137,7 +137,7 @@ struct Case {
     record: Option<u64>,
     unlimited: bool,
     options: Options,
-    short: Short,
+    short: BeyondEnd,
 }
 
 impl Case {
@@ -150,7 +150,7 @@ impl Case {
             record: None,
             unlimited: false,
             options: Options::default(),
-            short: Short::Error,
+            short: BeyondEnd::Error,
         }
     }
 
@@ -174,7 +174,7 @@ impl Case {
             store,
             options: self.options.clone(),
             writable: true,
-            short: self.short,
+            beyond_end: self.short,
         }
     }
 
@@ -290,7 +290,7 @@ fn reading(seed: u64) {
     let len = case.end() - bytes.len();
     bytes.extend(elements(&mut random, case.ty, len.div_ceil(item)));
     if random.one_in(3) {
-        case.short = Short::Zeros;
+        case.short = BeyondEnd::Zeros;
         bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
     }
     let stores: [Arc<dyn ByteStore>; 3] =
@@ -419,7 +419,7 @@ fn a_store_that_ends_too_early_is_told_or_zeros() {
         assert_eq!(error.to_string(), "NC_ETRUNC: /v: 24 bytes at offset 16: the file ends at 36");
         get(&case.open(&store), &Slab::new(&[0, 0], &[2, 2]), ty).1.unwrap();
     }
-    case.short = Short::Zeros;
+    case.short = BeyondEnd::Zeros;
     assert_eq!(get(&case.open(&store), &whole, NcType::Byte).0, [0, 1, 2, 3, 4, 0]);
     // Half of an element counts as far as it goes.
     store.bytes.lock().unwrap().truncate(34);
@@ -430,7 +430,7 @@ fn a_store_that_ends_too_early_is_told_or_zeros() {
 
 #[test]
 fn a_store_that_delivers_less_than_it_has_is_an_error() {
-    for short in [Short::Zeros, Short::Error] {
+    for short in [BeyondEnd::Zeros, BeyondEnd::Error] {
         let case = Case { short, ..Case::new(&[4], NcType::Int) };
         let store = Arc::new(Bytes { bytes: Mutex::new(vec![1; 32]), lazy: true, ..Bytes::default() });
         let error = get(&case.open(&store), &Slab::new(&[0], &[4]), NcType::Int).1.unwrap_err();

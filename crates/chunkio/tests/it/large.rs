@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
 use nczarr_dispatch::{Filter, Key, Options, ZMap};
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
 use nczarr_zmap_file::FileMap;
@@ -31,18 +31,18 @@ impl ChunkStore for Files {
     }
 }
 
-fn open(path: &Path, order: Order, big_endian: bool) -> ChunkedArray {
+fn open(path: &Path, order: DimOrder, big_endian: bool) -> ChunkedArray {
     filtered(path, order, big_endian, Vec::new())
 }
 
-fn filtered(path: &Path, order: Order, big_endian: bool, filters: Vec<Box<dyn Filter>>) -> ChunkedArray {
+fn filtered(path: &Path, order: DimOrder, big_endian: bool, filters: Vec<Box<dyn Filter>>) -> ChunkedArray {
     let mut options = Options::default();
     options.cache_bytes = Some(0);
     ChunkedArray::new(ArraySpec {
         name: "/v".to_owned(),
         dims: SHAPE.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
         chunk_shape: CHUNK.to_vec(),
-        element: Element::Number { ty: NcType::Int, big_endian },
+        element: ElementLayout::Number { ty: NcType::Int, big_endian },
         order,
         filters,
         fill: Some(Values::Int(vec![-7])),
@@ -79,9 +79,9 @@ fn pieces_are_put_where_they_belong() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
-    let mixed = Order::of(&[1, 0, 2]).unwrap();
+    let mixed = DimOrder::of(&[1, 0, 2]).unwrap();
     for (name, order, big_endian) in
-        [("c", Order::C, false), ("f", Order::F, false), ("big", Order::C, true), ("mixed", mixed, true)]
+        [("c", DimOrder::C, false), ("f", DimOrder::F, false), ("big", DimOrder::C, true), ("mixed", mixed, true)]
     {
         let path = scratch.path().join(name);
         FileMap::create(&path, None, &Options::default()).unwrap();
@@ -116,10 +116,10 @@ fn units_are_put_where_they_belong() {
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
     // Rows of 400 bytes and planes of 60,000, but of 160 and 24,000 in the order of Fortran.
     for (name, order, big_endian, unit) in [
-        ("planes", Order::C, false, 60_000),
-        ("a-third", Order::C, true, 20_000),
-        ("elements", Order::C, false, 4),
-        ("f", Order::F, true, 48_000),
+        ("planes", DimOrder::C, false, 60_000),
+        ("a-third", DimOrder::C, true, 20_000),
+        ("elements", DimOrder::C, false, 4),
+        ("f", DimOrder::F, true, 48_000),
     ] {
         let path = scratch.path().join(name);
         FileMap::create(&path, None, &Options::default()).unwrap();
@@ -148,8 +148,8 @@ fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
     FileMap::create(&path, None, &Options::default()).unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
-    put(&open(&path, Order::C, false), &whole, NcType::Int, &values).unwrap();
-    let array = open(&path, Order::C, false);
+    put(&open(&path, DimOrder::C, false), &whole, NcType::Int, &values).unwrap();
+    let array = open(&path, DimOrder::C, false);
     let object = path.join("1.1.1");
     let stored = fs::read(&object).unwrap();
     assert_eq!(stored.len() as u64, CHUNK.iter().product::<u64>() * 4);
@@ -212,7 +212,7 @@ fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
     let doubles: Vec<u8> = (0..elems).flat_map(|n| if n == far { 1e10 } else { n as f64 }.to_ne_bytes()).collect();
     let ints: Vec<u8> = (0..elems as i32).flat_map(|value| value.to_ne_bytes()).collect();
     for (at, (order, dims)) in
-        [(Order::C, [0, 1, 2]), (Order::F, [2, 1, 0]), (Order::of(&[1, 0, 2]).unwrap(), [1, 0, 2])]
+        [(DimOrder::C, [0, 1, 2]), (DimOrder::F, [2, 1, 0]), (DimOrder::of(&[1, 0, 2]).unwrap(), [1, 0, 2])]
             .into_iter()
             .enumerate()
     {

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nczarr_chunkio::{ChunkedArray, Element};
+use nczarr_chunkio::{ChunkedArray, ElementLayout};
 use nczarr_dispatch::{Linear, MemMut, OutBuf, VarData};
 use nczarr_model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
 
@@ -181,7 +181,7 @@ fn history(seed: u64) {
     caps.versioned_parts = caps.conditional_write && random.one_in(2);
     let map = Arc::new(Mem::new(caps).with_parallel_writes(random.one_in(2)));
     let mut setup = Setup::new(&map, &shape, &chunk, ty).filters(chain(random.below(CHAINS), item));
-    setup.element = Element::Number { ty, big_endian: random.one_in(2) };
+    setup.element = ElementLayout::Number { ty, big_endian: random.one_in(2) };
     setup.order = random.order(rank);
     if random.one_in(2) {
         setup.shards = shards(&mut random, rank);

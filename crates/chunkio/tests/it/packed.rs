@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_chunkio::{ChunkedArray, Element, Piece, pack, unpack};
+use nczarr_chunkio::{ChunkedArray, ElementLayout, ElementPiece, pack_element, unpack_element};
 use nczarr_dispatch::{MemMut, OutBuf, VarData};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcType, Result, Slab, TypeId, Values};
@@ -17,34 +17,34 @@ use crate::support::{Setup, get, put};
 
 const USER: NcType = NcType::User(TypeId(3));
 
-fn kinds() -> [Vec<Piece>; 5] {
-    let numbers = |size, count, big_endian| Piece::Numbers { size, count, big_endian };
+fn kinds() -> [Vec<ElementPiece>; 5] {
+    let numbers = |size, count, big_endian| ElementPiece::Numbers { size, count, big_endian };
     [
-        vec![Piece::Bytes(5)],
+        vec![ElementPiece::Bytes(5)],
         vec![numbers(4, 2, true)],
         vec![numbers(8, 2, false)],
         vec![
-            Piece::Bytes(1),
+            ElementPiece::Bytes(1),
             numbers(2, 1, true),
             numbers(8, 1, false),
-            Piece::Halves { half: Half::Binary16, count: 2, big_endian: true },
-            Piece::Bytes(3),
+            ElementPiece::Halves { half: Half::Binary16, count: 2, big_endian: true },
+            ElementPiece::Bytes(3),
         ],
-        vec![Piece::Bytes(1)],
+        vec![ElementPiece::Bytes(1)],
     ]
 }
 
 /// A random element as stored, and as it is in memory.
-fn element(pieces: &[Piece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
+fn element(pieces: &[ElementPiece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     let (mut stored, mut held) = (Vec::new(), Vec::new());
     for piece in pieces {
         match *piece {
-            Piece::Bytes(len) => {
+            ElementPiece::Bytes(len) => {
                 let bytes = random.bytes(len);
                 stored.extend(&bytes);
                 held.extend(&bytes);
             }
-            Piece::Numbers { size, count, big_endian } => {
+            ElementPiece::Numbers { size, count, big_endian } => {
                 for _ in 0..count {
                     let mut bytes = random.bytes(size);
                     stored.extend(&bytes);
@@ -54,7 +54,7 @@ fn element(pieces: &[Piece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
                     held.extend(&bytes);
                 }
             }
-            Piece::Halves { count, big_endian, .. } => {
+            ElementPiece::Halves { count, big_endian, .. } => {
                 for _ in 0..count {
                     // A small integer, whose bits are known: the exponent, and what is below the first bit.
                     let (exponent, low) = (random.below(5) as u16, random.below(1024) as u16);
@@ -84,9 +84,12 @@ fn history(seed: u64) {
     let map = Arc::new(Mem::new(ALL));
     let pieces = random.pick(&kinds());
     let mut setup = Setup::new(&map, &shape, &chunk, NcType::Int);
-    setup.element = Element::Packed { ty: USER, pieces: pieces.clone() };
+    setup.element = ElementLayout::Packed { ty: USER, pieces: pieces.clone() };
     let (stored, fill) = element(&pieces, &mut random);
-    assert_eq!((unpack(&pieces, &stored).unwrap(), pack(&pieces, &fill).unwrap()), (fill.clone(), stored.clone()));
+    assert_eq!(
+        (unpack_element(&pieces, &stored).unwrap(), pack_element(&pieces, &fill).unwrap()),
+        (fill.clone(), stored.clone())
+    );
     let size = fill.len();
     setup.filters = chain(random.below(CHAINS), stored.len());
     let plain = setup.filters.is_empty();
@@ -154,7 +157,7 @@ fn any_history_of_records_reads_back() {
 fn nothing_else_converts_to_a_record() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[2], &[2], NcType::Int);
-    setup.element = Element::Packed { ty: USER, pieces: vec![Piece::Bytes(4)] };
+    setup.element = ElementLayout::Packed { ty: USER, pieces: vec![ElementPiece::Bytes(4)] };
     let array = setup.open();
     let slab = Slab::new(&[0], &[2]);
     assert_eq!(put(&array, &slab, NcType::Int, &[0; 8]).unwrap_err().kind(), ErrorKind::BadType);
@@ -162,15 +165,15 @@ fn nothing_else_converts_to_a_record() {
     assert_eq!(put(&array, &slab, USER, &[0; 7]).unwrap_err().kind(), ErrorKind::Inval);
     map.set("0", &[0; 7]);
     assert_eq!(read(&array, &slab, 4).unwrap_err().kind(), ErrorKind::Trunc);
-    setup.element = Element::Packed {
+    setup.element = ElementLayout::Packed {
         ty: USER,
-        pieces: vec![Piece::Bytes(2), Piece::Numbers { size: 2, count: 1, big_endian: true }],
+        pieces: vec![ElementPiece::Bytes(2), ElementPiece::Numbers { size: 2, count: 1, big_endian: true }],
     };
     for bytes in [&[0; 7][..], &[0; 9], &[0; 4], &[0; 12]] {
         map.set("0", bytes);
         assert_eq!(read(&setup.open(), &slab, 4).unwrap_err().kind(), ErrorKind::Filter, "{}", bytes.len());
     }
-    setup.element = Element::Packed { ty: USER, pieces: Vec::new() };
+    setup.element = ElementLayout::Packed { ty: USER, pieces: Vec::new() };
     assert_eq!(ChunkedArray::new(setup.spec()).unwrap_err().kind(), ErrorKind::BadType);
 }
 
@@ -184,8 +187,10 @@ fn half_floats_are_numbers_like_others() {
         for keep in [0, 1 << 20] {
             let map = Arc::new(Mem::new(ALL));
             let mut setup = Setup::new(&map, &[4, 3], &[2, 3], NcType::Float);
-            setup.element =
-                Element::Packed { ty: NcType::Float, pieces: vec![Piece::Halves { half, count: 1, big_endian }] };
+            setup.element = ElementLayout::Packed {
+                ty: NcType::Float,
+                pieces: vec![ElementPiece::Halves { half, count: 1, big_endian }],
+            };
             setup.fill = Some(Values::Float(vec![0.1]));
             setup.options.cache_bytes = Some(keep);
             let array = setup.open();

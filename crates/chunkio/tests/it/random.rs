@@ -1,6 +1,6 @@
 //! A small generator of numbers: one seed is one case.
 
-use nczarr_chunkio::Order;
+use nczarr_chunkio::DimOrder;
 
 pub struct Random(u64);
 
@@ -31,14 +31,14 @@ impl Random {
     }
 
     /// An order of so many dimensions: C and F as often as any other.
-    pub fn order(&mut self, rank: usize) -> Order {
+    pub fn order(&mut self, rank: usize) -> DimOrder {
         let mut axes: Vec<usize> = (0..rank).collect();
         match self.below(3) {
             0 => {}
             1 => axes.reverse(),
             _ => (1..rank).for_each(|last| axes.swap(last, self.below(last as u64 + 1) as usize)),
         }
-        Order::of(&axes).unwrap()
+        DimOrder::of(&axes).unwrap()
     }
 
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
 use nczarr_dispatch::{Filter, Key, Options, ZMap};
 use nczarr_model::{ErrorKind, NcType};
 use nczarr_zmap_file::FileMap;
@@ -42,8 +42,8 @@ fn array(
         name: "/v".to_owned(),
         dims: shape.iter().map(dim).collect(),
         chunk_shape: chunk.to_vec(),
-        element: Element::Number { ty: NcType::Int, big_endian: false },
-        order: Order::C,
+        element: ElementLayout::Number { ty: NcType::Int, big_endian: false },
+        order: DimOrder::C,
         filters,
         fill: None,
         shards: vec![plain(counts, false)],

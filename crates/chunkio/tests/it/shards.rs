@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_chunkio::{Order, ShardIndex, ShardSpec};
+use nczarr_chunkio::{DimOrder, ShardIndexSpec, ShardSpec};
 use nczarr_dispatch::{Filter, MapCaps, OutBuf};
 use nczarr_model::{ErrorKind, NcType, Slab};
 
@@ -30,7 +30,7 @@ fn shard(random: &mut Random, rank: usize) -> ShardSpec {
     ShardSpec {
         counts: (0..rank).map(|_| 1 + random.below(4)).collect(),
         order: random.order(rank),
-        index: ShardIndex {
+        index: ShardIndexSpec {
             order: random.order(rank + 1),
             big_endian: random.one_in(2),
             filters: checks,
@@ -56,7 +56,7 @@ fn coordinates(shape: &[u64]) -> Vec<Vec<u64>> {
 }
 
 /// A place's number among all of a shape, in C order of its dimensions as `order` has them.
-fn number(at: &[u64], shape: &[u64], order: &Order) -> usize {
+fn number(at: &[u64], shape: &[u64], order: &DimOrder) -> usize {
     order.axes(shape.len()).iter().fold(0, |number, &axis| number * shape[axis] + at[axis]) as usize
 }
 
@@ -120,8 +120,14 @@ fn decode(spec: &ShardSpec, shard: &[u8]) -> BTreeMap<Vec<u64>, Vec<u8>> {
 pub fn plain(counts: &[u64], at_start: bool) -> ShardSpec {
     ShardSpec {
         counts: counts.to_vec(),
-        order: Order::C,
-        index: ShardIndex { order: Order::C, big_endian: false, filters: vec![Box::new(Sum)], extra: 4, at_start },
+        order: DimOrder::C,
+        index: ShardIndexSpec {
+            order: DimOrder::C,
+            big_endian: false,
+            filters: vec![Box::new(Sum)],
+            extra: 4,
+            at_start,
+        },
         filters: vec![],
     }
 }
@@ -381,7 +387,7 @@ fn a_failure_loses_nothing() {
 fn text_lies_in_shards_too() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[7], &[2], NcType::Char);
-    setup.element = nczarr_chunkio::Element::Text { width: 3 };
+    setup.element = nczarr_chunkio::ElementLayout::Text { width: 3 };
     setup.shards = vec![plain(&[2], true)];
     let array = setup.open();
     let texts: Vec<nczarr_model::NcString> = ["a", "bcd", "", "e"].map(nczarr_model::NcString::from).into();

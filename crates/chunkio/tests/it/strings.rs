@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_chunkio::Element;
+use nczarr_chunkio::ElementLayout;
 use nczarr_dispatch::{ElementCodec, Json, MemMut, MemRef, OutBuf, VarData};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values};
 
@@ -51,13 +51,13 @@ impl ElementCodec for Counted {
     }
 }
 
-fn elements() -> [Element; 5] {
+fn elements() -> [ElementLayout; 5] {
     [
-        Element::Text { width: 9 },
-        Element::Utf32 { chars: 5, big_endian: false },
-        Element::Utf32 { chars: 5, big_endian: true },
-        Element::Variable(Box::new(Counted)),
-        Element::Text { width: 200 },
+        ElementLayout::Text { width: 9 },
+        ElementLayout::Utf32 { chars: 5, big_endian: false },
+        ElementLayout::Utf32 { chars: 5, big_endian: true },
+        ElementLayout::Variable(Box::new(Counted)),
+        ElementLayout::Text { width: 200 },
     ]
 }
 
@@ -76,8 +76,8 @@ fn history(seed: u64) {
     let mut setup = Setup::new(&map, &shape, &chunk, NcType::Int);
     setup.element = random.pick(&elements());
     let item = match setup.element {
-        Element::Text { width } => width,
-        Element::Utf32 { chars, .. } => chars * 4,
+        ElementLayout::Text { width } => width,
+        ElementLayout::Utf32 { chars, .. } => chars * 4,
         _ => 1,
     };
     setup.filters = chain(random.below(CHAINS), item);
@@ -138,7 +138,7 @@ fn any_history_reads_back() {
     }
 }
 
-fn one(element: Element, truncate: bool) -> (Arc<Mem>, nczarr_chunkio::ChunkedArray) {
+fn one(element: ElementLayout, truncate: bool) -> (Arc<Mem>, nczarr_chunkio::ChunkedArray) {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[2, 3], &[2, 3], NcType::Int);
     setup.element = element;
@@ -151,8 +151,8 @@ fn text_too_long_is_refused_or_cut_at_a_character() {
     let slab = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[1, 2]) };
     let words = ["a", "b", "c", "äöü"].map(NcString::from);
     for (element, cut, sizes) in [
-        (Element::Text { width: 5 }, "äö", "6 bytes where 5"),
-        (Element::Utf32 { chars: 2, big_endian: false }, "äö", "3 characters where 2"),
+        (ElementLayout::Text { width: 5 }, "äö", "at most 5 bytes, found 6"),
+        (ElementLayout::Utf32 { chars: 2, big_endian: false }, "äö", "at most 2 characters, found 3"),
     ] {
         let (map, array) = one(element.clone(), false);
         let error = put(&array, &slab, &words).unwrap_err();
@@ -168,10 +168,10 @@ fn text_too_long_is_refused_or_cut_at_a_character() {
     // Bytes that are no text are cut where they must be, but cannot become code points.
     let odd = [NcString::from(&b"\xFF\xFE\xFD"[..])];
     let slab = Slab::new(&[0, 0], &[1, 1]);
-    let (_, array) = one(Element::Text { width: 2 }, true);
+    let (_, array) = one(ElementLayout::Text { width: 2 }, true);
     put(&array, &slab, &odd).unwrap();
     assert_eq!(get_strings(&array, &slab).unwrap()[0].as_bytes(), b"\xFF\xFE");
-    let (_, array) = one(Element::Utf32 { chars: 5, big_endian: false }, true);
+    let (_, array) = one(ElementLayout::Utf32 { chars: 5, big_endian: false }, true);
     assert_eq!(put(&array, &slab, &odd).unwrap_err().kind(), ErrorKind::Char);
 }
 
@@ -185,23 +185,23 @@ fn stored_bytes_are_what_the_format_says() {
         array.flush().unwrap();
         map.object("0.0").unwrap()
     };
-    assert_eq!(stored(Element::Text { width: 2 }), b"a\0\0\0bc\xC3\xA4x\0y\0");
+    assert_eq!(stored(ElementLayout::Text { width: 2 }), b"a\0\0\0bc\xC3\xA4x\0y\0");
     let points: Vec<u8> =
         [0x61, 0, 0, 0, 0x62, 0x63, 0xE4, 0, 0x78, 0, 0x79, 0].into_iter().flat_map(u32::to_be_bytes).collect();
-    assert_eq!(stored(Element::Utf32 { chars: 2, big_endian: true }), points);
-    assert_eq!(stored(Element::Variable(Box::new(Counted))), b"\x01a\0\x02bc\x02\xC3\xA4\x01x\x01y");
+    assert_eq!(stored(ElementLayout::Utf32 { chars: 2, big_endian: true }), points);
+    assert_eq!(stored(ElementLayout::Variable(Box::new(Counted))), b"\x01a\0\x02bc\x02\xC3\xA4\x01x\x01y");
 }
 
 #[test]
 fn foreign_bytes_are_errors_that_name_the_chunk() {
     let slab = Slab::new(&[0, 0], &[2, 3]);
     for (element, object, kind) in [
-        (Element::Text { width: 2 }, vec![b'a'; 11], ErrorKind::Trunc),
-        (Element::Text { width: 2 }, vec![b'a'; 13], ErrorKind::Io),
-        (Element::Utf32 { chars: 1, big_endian: true }, vec![0xFF; 24], ErrorKind::Char),
-        (Element::Variable(Box::new(Counted)), vec![0; 5], ErrorKind::Filter),
-        (Element::Variable(Box::new(Counted)), vec![0; 7], ErrorKind::Filter),
-        (Element::Variable(Box::new(Counted)), vec![0, 0, 0, 0, 0, 9, 1], ErrorKind::Filter),
+        (ElementLayout::Text { width: 2 }, vec![b'a'; 11], ErrorKind::Trunc),
+        (ElementLayout::Text { width: 2 }, vec![b'a'; 13], ErrorKind::Io),
+        (ElementLayout::Utf32 { chars: 1, big_endian: true }, vec![0xFF; 24], ErrorKind::Char),
+        (ElementLayout::Variable(Box::new(Counted)), vec![0; 5], ErrorKind::Filter),
+        (ElementLayout::Variable(Box::new(Counted)), vec![0; 7], ErrorKind::Filter),
+        (ElementLayout::Variable(Box::new(Counted)), vec![0, 0, 0, 0, 0, 9, 1], ErrorKind::Filter),
     ] {
         let (map, array) = one(element, false);
         map.set("0.0", &object);
@@ -209,7 +209,7 @@ fn foreign_bytes_are_errors_that_name_the_chunk() {
         assert!(error.kind() == kind && error.to_string().contains("/v: chunk 0.0"), "{error}");
     }
     // A zero inside text is text; only padding goes.
-    let (map, array) = one(Element::Text { width: 3 }, false);
+    let (map, array) = one(ElementLayout::Text { width: 3 }, false);
     map.set("0.0", b"a\0b\0\0c\0\0\0d\0\0ef\0ghi");
     let found = get_strings(&array, &slab).unwrap();
     assert_eq!(found, ["a\0b", "\0\0c", "", "d", "ef", "ghi"].map(NcString::from));
@@ -219,7 +219,7 @@ fn foreign_bytes_are_errors_that_name_the_chunk() {
 fn many_chunks_are_read_and_flushed_by_many_threads() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[40_000], &[1000], NcType::Int).filters(chain(1, 1));
-    setup.element = Element::Variable(Box::new(Counted));
+    setup.element = ElementLayout::Variable(Box::new(Counted));
     setup.options.threads = 2;
     let array = setup.open();
     let values: Vec<_> = (0..40_000).map(|at| NcString::from(at.to_string())).collect();
@@ -242,13 +242,13 @@ fn many_chunks_are_read_and_flushed_by_many_threads() {
 fn a_fill_value_too_long_is_read_whole_and_never_stored() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[6], &[3], NcType::Int);
-    setup.element = Element::Text { width: 2 };
+    setup.element = ElementLayout::Text { width: 2 };
     setup.fill = Some(Values::String(vec![NcString::from("long")]));
     let array = setup.open();
     put(&array, &Slab::new(&[0], &[3]), &["a", "b", "c"].map(NcString::from)).unwrap();
     put(&array, &Slab::new(&[4], &[1]), &["d"].map(NcString::from)).unwrap();
     let error = array.flush().unwrap_err();
-    assert!(error.to_string().contains("the fill value: text of 4 bytes where 2 are stored"), "{error}");
+    assert!(error.to_string().contains("the fill value: text too long (expected at most 2 bytes, found 4)"), "{error}");
     assert_eq!(map.object("0").unwrap(), b"a\0b\0c\0");
     assert_eq!(map.object("1"), None);
     assert_eq!(get_strings(&setup.open(), &Slab::new(&[4], &[1])).unwrap(), ["long"]);
@@ -256,7 +256,7 @@ fn a_fill_value_too_long_is_read_whole_and_never_stored() {
 
 #[test]
 fn bad_text_is_told_wherever_it_lies_in_the_chunk() {
-    let (map, array) = one(Element::Utf32 { chars: 1, big_endian: false }, false);
+    let (map, array) = one(ElementLayout::Utf32 { chars: 1, big_endian: false }, false);
     let mut object = [0; 24];
     object[20..].copy_from_slice(&0xD800u32.to_le_bytes());
     map.set("0.0", &object);
@@ -270,7 +270,7 @@ fn bad_text_is_told_wherever_it_lies_in_the_chunk() {
 
 #[test]
 fn text_without_room_is_empty() {
-    let (map, array) = one(Element::Text { width: 0 }, false);
+    let (map, array) = one(ElementLayout::Text { width: 0 }, false);
     let slab = Slab::new(&[0, 0], &[2, 3]);
     assert_eq!(
         put(&array, &slab, &["", "", "a", "", "", ""].map(NcString::from)).unwrap_err().kind(),
@@ -285,7 +285,7 @@ fn text_without_room_is_empty() {
 #[test]
 fn text_and_numbers_do_not_mix() {
     let slab = Slab::new(&[0, 0], &[1, 1]);
-    let (_, array) = one(Element::Text { width: 3 }, false);
+    let (_, array) = one(ElementLayout::Text { width: 3 }, false);
     let mut memory = [0; 4];
     let mut out = OutBuf::from_slice(&mut memory);
     let kinds = [

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
 use nczarr_dispatch::{Filter, Key, MemMut, MemRef, Options, OutBuf, VarData, ZMap};
 use nczarr_model::{NcString, NcType, Result, Slab, Values};
 
@@ -29,8 +29,8 @@ pub struct Setup {
     pub map: Arc<Mem>,
     pub dims: Vec<ArrayDim>,
     pub chunk: Vec<u64>,
-    pub element: Element,
-    pub order: Order,
+    pub element: ElementLayout,
+    pub order: DimOrder,
     pub filters: Vec<Box<dyn Filter>>,
     pub fill: Option<Values>,
     pub shards: Vec<nczarr_chunkio::ShardSpec>,
@@ -44,8 +44,8 @@ impl Setup {
             map: map.clone(),
             dims: shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
             chunk: chunk.to_vec(),
-            element: Element::Number { ty, big_endian: false },
-            order: Order::C,
+            element: ElementLayout::Number { ty, big_endian: false },
+            order: DimOrder::C,
             filters: Vec::new(),
             fill: None,
             shards: Vec::new(),

@@ -191,7 +191,7 @@ impl ChunkStore for ChunkObjects {
         }
     }
 
-    fn stored(&self, _rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
+    fn for_each_stored(&self, _rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
         match &self.places {
             ChunkLookup::All(table) => table.placed().for_each(|(place, _)| each(&place)),
             ChunkLookup::Wanted(known) => known.all()?.iter().for_each(|(place, _)| each(place)),

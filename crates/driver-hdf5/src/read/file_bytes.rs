@@ -73,7 +73,7 @@ impl ByteStore for FileBytes {
         }
     }
 
-    fn ahead(&self) -> Option<&ReadAhead> {
+    fn read_ahead(&self) -> Option<&ReadAhead> {
         match self {
             Self::Elsewhere(_, ahead) => Some(ahead),
             _ => None,

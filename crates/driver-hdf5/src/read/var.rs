@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::{
-    ArrayDim, ArraySpec, ByteStore, ChunkStore, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short,
+    ArrayDim, ArraySpec, BeyondEnd, ByteStore, ChunkStore, ChunkedArray, DimOrder, ElementLayout, ElementPiece,
+    FlatArray, FlatSpec,
 };
 use nczarr_dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
 use nczarr_model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
@@ -140,7 +141,7 @@ fn array(with: &VarContext, array: ArrayDescription<'_>) -> Result<RawArray> {
                 store,
                 options: with.options.clone(),
                 writable: false,
-                short: Short::Error,
+                beyond_end: BeyondEnd::Error,
             })?))
         }
         DataLayout::Virtual(address, index) => {
@@ -292,11 +293,14 @@ fn chunked(
     let (element, fill) = match number {
         Some((ty, big_endian)) => {
             let fill = fill.and_then(|bytes| values::numbers(&stored.ty, ty, bytes));
-            (Element::Number { ty, big_endian }, fill)
+            (ElementLayout::Number { ty, big_endian }, fill)
         }
         None => {
-            let pieces = vec![Piece::Bytes(stored.ty.size as usize)];
-            (Element::Packed { ty: RAW, pieces }, fill.map(|bytes| Values::User(TypeId(u32::MAX), bytes.to_vec())))
+            let pieces = vec![ElementPiece::Bytes(stored.ty.size as usize)];
+            (
+                ElementLayout::Packed { ty: RAW, pieces },
+                fill.map(|bytes| Values::User(TypeId(u32::MAX), bytes.to_vec())),
+            )
         }
     };
     ChunkedArray::new(ArraySpec {
@@ -304,7 +308,7 @@ fn chunked(
         dims,
         chunk_shape,
         element,
-        order: Order::C,
+        order: DimOrder::C,
         filters,
         fill,
         shards: Vec::new(),

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use nczarr_chunkio::Rounded;
+use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, PersistTarget, Registry, VarData};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
@@ -126,7 +126,7 @@ impl Dataset for WritableDataset {
         let model = self.model.snapshot();
         let var = model.var(id)?;
         Ok(match var.quantize {
-            Some(quantize) => Arc::new(Rounded::new(data, var.xtype, quantize, kept_value(&model, id)?)),
+            Some(quantize) => Arc::new(QuantizedArray::new(data, var.xtype, quantize, kept_value(&model, id)?)),
             None => data,
         })
     }

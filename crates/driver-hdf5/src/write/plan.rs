@@ -3,7 +3,7 @@
 //! The defaults are those of netCDF-C: chunked if it can grow or has filters, else contiguous. A scalar has
 //! no filters.
 
-use nczarr_chunkio::{Element, Piece as Part, default_shape};
+use nczarr_chunkio::{ElementLayout, ElementPiece as Part, default_shape};
 use nczarr_dispatch::{ChunkInfo, Filter, Limits, Registry};
 use nczarr_model::{Chunking, Error, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
 
@@ -146,12 +146,12 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
 }
 
 /// Describes elements of a type to the chunk engine; `None` for variable length.
-pub(super) fn element(model: &Model, ty: NcType, big_endian: bool) -> Result<Option<Element>> {
+pub(super) fn element(model: &Model, ty: NcType, big_endian: bool) -> Result<Option<ElementLayout>> {
     Ok(match ty {
         NcType::User(_) if model.is_fixed(ty)? => {
-            Some(Element::Packed { ty, pieces: vec![Part::Bytes(stored_size(model, ty)?)] })
+            Some(ElementLayout::Packed { ty, pieces: vec![Part::Bytes(stored_size(model, ty)?)] })
         }
         NcType::User(_) | NcType::String => None,
-        ty => Some(Element::Number { ty, big_endian }),
+        ty => Some(ElementLayout::Number { ty, big_endian }),
     })
 }

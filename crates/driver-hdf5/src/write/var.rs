@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
+use nczarr_chunkio::{ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout, FlatArray, FlatSpec};
 use nczarr_dispatch::{
     CacheConfig, CloseState, Linear, MemMut, MemRef, Options, Registry, VarData, WriteFence, byte_len,
 };
@@ -139,7 +139,7 @@ impl WritableVar {
         let shape: Vec<u64> = model.shape(id)?.iter().map(|&len| len.max(1)).collect();
         let element = plan::element(model, var.xtype, big_endian)?;
         let data = match (&plan.form, element) {
-            (StorageForm::Contiguous, Some(Element::Number { ty, big_endian })) => {
+            (StorageForm::Contiguous, Some(ElementLayout::Number { ty, big_endian })) => {
                 let item = stored_size(model, ty)?;
                 let fill = fill_bytes(model, var, big_endian, item, &mut &*shared.heap)?;
                 let too_large = || ErrorKind::VarSize.context(format!("{name}: shape {shape:?} is too large"));
@@ -155,7 +155,7 @@ impl WritableVar {
                     store: Arc::clone(&piece) as Arc<_>,
                     options: shared.options.clone(),
                     writable: true,
-                    short: Short::Error,
+                    beyond_end: BeyondEnd::Error,
                 })?;
                 VarArray::Piece(piece, array)
             }
@@ -185,7 +185,7 @@ impl WritableVar {
         let var = model.var(id)?;
         let element = plan::element(model, var.xtype, is_big(var))?.unwrap_or_else(|| {
             let (heap, model) = (Arc::clone(&shared.heap), Arc::clone(model));
-            Element::Variable(Box::new(VlenCodec { heap, model, ty: var.xtype }))
+            ElementLayout::Variable(Box::new(VlenCodec { heap, model, ty: var.xtype }))
         });
         let mut options = shared.options.clone();
         // The file is locked.
@@ -198,7 +198,7 @@ impl WritableVar {
                 _ => model.shape(id)?.iter().map(|&len| len.max(1)).collect(),
             },
             element,
-            order: Order::C,
+            order: DimOrder::C,
             filters: plan.filters.clone(),
             fill: match var.fill_value() {
                 // An unwritten element has no parts. An unwritten string is a null string.

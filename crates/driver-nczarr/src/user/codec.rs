@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::Piece;
+use nczarr_chunkio::ElementPiece;
 use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass, Unpacker};
 
@@ -36,10 +36,10 @@ impl PackStep {
     }
 
     /// Returns the engine's form; `None` for text.
-    pub(super) fn piece(&self) -> Option<Piece> {
+    pub(super) fn piece(&self) -> Option<ElementPiece> {
         Some(match *self {
-            Self::Bytes(len) => Piece::Bytes(len),
-            Self::Numbers { size, count, big_endian } => Piece::Numbers { size, count, big_endian },
+            Self::Bytes(len) => ElementPiece::Bytes(len),
+            Self::Numbers { size, count, big_endian } => ElementPiece::Numbers { size, count, big_endian },
             Self::Text { .. } => return None,
         })
     }

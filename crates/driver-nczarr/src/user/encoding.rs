@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nczarr_chunkio::Piece;
+use nczarr_chunkio::ElementPiece;
 use nczarr_dispatch::{ElementCodec, Registry, ZarrFormat};
 use nczarr_model::{ErrorKind, Field, Model, NcType, Result, TypeClass, TypeId};
 use serde_json::json;
@@ -37,7 +37,7 @@ pub(crate) struct ElementEncoding {
     /// Converts packed elements to stored bytes; `None` for types of fixed size.
     pub(crate) element: Option<Box<dyn ElementCodec>>,
     /// The parts of a stored element of fixed size.
-    pub(crate) pieces: Option<Vec<Piece>>,
+    pub(crate) pieces: Option<Vec<ElementPiece>>,
 }
 
 /// Chooses the encoding for a new variable.

@@ -190,11 +190,14 @@ fn read_fill(model: &Model, id: TypeId, form: &ElementEncoding, value: &Values) 
             match &form.element {
                 None => {
                     // Raw bytes have no byte order of their own.
-                    let stored = nczarr_chunkio::pack(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
-                    Ok(Values::User(id, nczarr_chunkio::unpack(form.pieces.as_deref().ok_or_else(wrong)?, &stored)?))
+                    let stored = nczarr_chunkio::pack_element(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
+                    Ok(Values::User(
+                        id,
+                        nczarr_chunkio::unpack_element(form.pieces.as_deref().ok_or_else(wrong)?, &stored)?,
+                    ))
                 }
                 Some(codec) => {
-                    let stored = nczarr_chunkio::pack(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
+                    let stored = nczarr_chunkio::pack_element(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
                     Ok(Values::Packed(id, codec.decode(&stored, 1, usize::MAX)?))
                 }
             }
@@ -221,8 +224,8 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &ElementEn
             Values::from_native_bytes(number, &bytes).ok_or_else(wrong)?
         }
         (Values::User(_, bytes), _) => {
-            let stored = nczarr_chunkio::pack(form.pieces.as_deref().ok_or_else(wrong)?, &bytes)?;
-            Values::User(NO_TYPE, nczarr_chunkio::unpack(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
+            let stored = nczarr_chunkio::pack_element(form.pieces.as_deref().ok_or_else(wrong)?, &bytes)?;
+            Values::User(NO_TYPE, nczarr_chunkio::unpack_element(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
         }
         (Values::Packed(_, list), DTypeKind::Object) => {
             let element = list.first().ok_or_else(wrong)?;
@@ -231,7 +234,7 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &ElementEn
         (Values::Packed(_, list), _) => {
             let mut stored = Vec::new();
             form.element.as_ref().ok_or_else(wrong)?.encode(&list, &mut stored)?;
-            Values::User(NO_TYPE, nczarr_chunkio::unpack(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
+            Values::User(NO_TYPE, nczarr_chunkio::unpack_element(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
         }
         _ => return Err(wrong()),
     }))

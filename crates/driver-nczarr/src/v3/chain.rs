@@ -1,7 +1,7 @@
 //! Conversion between the `codecs` member of Zarr V3 and [`CodecChain`], the engine's processing of a chunk.
 //!
 //! A chain has array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes
-//! an [`Order`], `bytes` a byte order, codecs of variable length an element codec; the registry provides the
+//! an [`DimOrder`], `bytes` a byte order, codecs of variable length an element codec; the registry provides the
 //! rest as filters. An unknown codec does not fail the variable: it becomes the chain's `problem`.
 //!
 //! Before `bytes`, elements have no byte order in V3. Filters here see them in the order that `bytes` will
@@ -10,7 +10,7 @@
 //! Source: Zarr V3 core specification, its registered codecs, and the codecs of real writers in the format
 //! notes.
 
-use nczarr_chunkio::Order;
+use nczarr_chunkio::DimOrder;
 use nczarr_dispatch::{ElementCodec, Filter, Json as Serde, Registry, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, FilterSpec, NcType, Result};
 
@@ -48,7 +48,7 @@ const SHARDING: &str = "sharding_indexed";
 #[derive(Debug, Default)]
 pub(crate) struct CodecChain {
     /// The dimensions of the array from the slowest to the fastest.
-    pub(crate) order: Order,
+    pub(crate) order: DimOrder,
     /// Encodes elements of variable length.
     pub(crate) element: Option<Box<dyn ElementCodec>>,
     /// The type of list items, if elements are lists.
@@ -82,7 +82,7 @@ pub(crate) struct ShardingCodec {
 #[derive(Debug)]
 pub(crate) struct ShardIndexCodecs {
     /// The dimensions of the index from the slowest to the fastest.
-    pub(crate) order: Order,
+    pub(crate) order: DimOrder,
     pub(crate) big_endian: bool,
     /// Checksums.
     pub(crate) filters: Vec<Box<dyn Filter>>,
@@ -232,7 +232,7 @@ impl ChainReader<'_> {
                 ErrorKind::NcZarr.context("member \"codecs\": the chain has no codec that encodes an array as bytes"),
             );
         }
-        chain.order = Order::of(&axes).unwrap_or_default();
+        chain.order = DimOrder::of(&axes).unwrap_or_default();
         chain
     }
 
@@ -360,10 +360,10 @@ impl ChainReader<'_> {
 /// # Errors
 /// [`ErrorKind::Filter`] if V3 does not allow a codec at its position.
 pub(crate) fn write(chain: &CodecChain, data: &DataType, rank: usize) -> Result<Json> {
-    Ok(Json::Array(codecs(chain, data, rank, &Order::C)?))
+    Ok(Json::Array(codecs(chain, data, rank, &DimOrder::C)?))
 }
 
-fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &Order) -> Result<Vec<Json>> {
+fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &DimOrder) -> Result<Vec<Json>> {
     let mut list = Vec::new();
     if let Some(order) = transposition(around, &chain.order, rank) {
         let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
@@ -410,7 +410,7 @@ fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &Order) -> R
 
 fn index_codecs(index: &ShardIndexCodecs, rank: usize) -> Vec<Json> {
     let mut list = Vec::new();
-    if let Some(order) = transposition(&Order::C, &index.order, rank + 1) {
+    if let Some(order) = transposition(&DimOrder::C, &index.order, rank + 1) {
         let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
         list.push(configured(TRANSPOSE, [("order", Json::Array(order))]));
     }
@@ -424,7 +424,7 @@ fn endian(big: bool) -> Json {
 }
 
 /// Returns the order of a `transpose` between two dimension orders; `None` if they are equal.
-fn transposition(from: &Order, to: &Order, rank: usize) -> Option<Vec<usize>> {
+fn transposition(from: &DimOrder, to: &DimOrder, rank: usize) -> Option<Vec<usize>> {
     let (from, to) = (from.axes(rank), to.axes(rank));
     (from != to).then(|| to.iter().filter_map(|axis| from.iter().position(|other| other == axis)).collect())
 }
@@ -449,7 +449,7 @@ fn permuted(axes: &[usize], configuration: &ObjectMembers<'_>) -> Result<Vec<usi
         }
         _ => return Err(wrong()),
     };
-    if order.len() != axes.len() || Order::of(&order).is_none() {
+    if order.len() != axes.len() || DimOrder::of(&order).is_none() {
         return Err(wrong());
     }
     order.into_iter().map(|axis| axes.get(axis).copied().ok_or_else(wrong)).collect()

@@ -144,7 +144,7 @@ pub(crate) fn zero(ty: &DataType) -> Result<Json> {
         _ => {
             let pieces = ty.dtype.pieces().ok_or_else(none)?;
             let zeros = vec![0; ty.dtype.item_size().ok_or_else(none)?];
-            let held = nczarr_chunkio::unpack(&pieces, &zeros)?;
+            let held = nczarr_chunkio::unpack_element(&pieces, &zeros)?;
             print(&held, &ty.dtype).ok_or_else(none)
         }
     }
@@ -242,7 +242,7 @@ fn fixed_text(value: &Value<'_>, width: usize, core_raw: bool) -> Option<Vec<u8>
 
 /// Parses one element of fixed size into its memory form.
 fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
-    let stored = |stored: Vec<u8>| nczarr_chunkio::unpack(&dtype.pieces()?, &stored).ok();
+    let stored = |stored: Vec<u8>| nczarr_chunkio::unpack_element(&dtype.pieces()?, &stored).ok();
     let sized = |bytes: Vec<u8>, size: usize| (bytes.len() == size).then_some(bytes);
     match dtype.kind {
         DTypeKind::Number(ty) => number(value, ty)?.to_native_bytes(),
@@ -341,8 +341,9 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
         DTypeKind::Bool => bytes.first().map(|&byte| Json::Bool(byte != 0)),
         DTypeKind::Char => bytes.first().map(|&byte| Json::int(byte)),
         DTypeKind::Half(_) => {
-            let mut stored = nczarr_chunkio::pack(&dtype.pieces()?, bytes).ok()?;
-            let value = f32::from_ne_bytes(*nczarr_chunkio::unpack(&dtype.pieces()?, &stored).ok()?.first_chunk()?);
+            let mut stored = nczarr_chunkio::pack_element(&dtype.pieces()?, bytes).ok()?;
+            let value =
+                f32::from_ne_bytes(*nczarr_chunkio::unpack_element(&dtype.pieces()?, &stored).ok()?.first_chunk()?);
             if !value.is_nan() || value.to_bits() == f32::NAN.to_bits() {
                 return Some(json_single(value));
             }
@@ -379,12 +380,12 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
 }
 
 /// Returns the bytes in memory of a part of an element.
-fn held(piece: &nczarr_chunkio::Piece) -> usize {
-    use nczarr_chunkio::Piece;
+fn held(piece: &nczarr_chunkio::ElementPiece) -> usize {
+    use nczarr_chunkio::ElementPiece;
     match *piece {
-        Piece::Bytes(size) => size,
-        Piece::Numbers { size, count, .. } => size * count,
-        Piece::Halves { count, .. } => size_of::<f32>() * count,
+        ElementPiece::Bytes(size) => size,
+        ElementPiece::Numbers { size, count, .. } => size * count,
+        ElementPiece::Halves { count, .. } => size_of::<f32>() * count,
         // There are no other variants.
         _ => 0,
     }
@@ -517,7 +518,7 @@ mod tests {
             assert_eq!(write(&found, &ty).unwrap(), json(value));
             let Values::User(_, held) = &found else { panic!("{found:?}") };
             // In base64 it is the element as it is stored.
-            let stored = nczarr_chunkio::pack(&ty.dtype.pieces().unwrap(), held).unwrap();
+            let stored = nczarr_chunkio::pack_element(&ty.dtype.pieces().unwrap(), held).unwrap();
             let coded = Json::string(base64::encode(&stored));
             assert_eq!(read(&coded, &ty).unwrap().unwrap(), found);
             assert!(stored.starts_with(&[0xff, 0xff, 0xff, 0xff, b'a', b'b']));

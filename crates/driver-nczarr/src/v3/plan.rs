@@ -1,7 +1,7 @@
 //! Planning of a new variable's layout in Zarr V3: type, codecs and fill value; the counterpart of `plan` for
 //! V2.
 
-use nczarr_chunkio::Order;
+use nczarr_chunkio::DimOrder;
 use nczarr_dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
 use nczarr_model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::json;
@@ -97,7 +97,7 @@ impl LayoutPlanner<'_> {
             shards,
             fill: fill.map_err(|error| error.at(FILL_VALUE))?,
             dtype: data.dtype,
-            order: nczarr_chunkio::Order::C,
+            order: nczarr_chunkio::DimOrder::C,
             separator: self.separator,
             prefix: true,
             codecs: Vec::new(),
@@ -197,7 +197,7 @@ fn shards(var: &Var, chunks: &mut [u64]) -> Option<Vec<u64>> {
 fn in_shards(chain: CodecChain, chunks: &[u64], registry: &Registry) -> Result<CodecChain> {
     let checksum = json!({"name": "crc32c"});
     let index = ShardIndexCodecs {
-        order: Order::C,
+        order: DimOrder::C,
         big_endian: false,
         filters: vec![registry.filter("crc32c")?.parse_json(&checksum, ZarrFormat::V3)?],
         extra: CHECKSUM_BYTES,

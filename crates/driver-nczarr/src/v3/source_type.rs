@@ -49,7 +49,9 @@ impl SourceType {
             None if self.has_members => fill::zero(data),
             value => {
                 let stored = match value {
-                    Some(Values::User(_, held)) => nczarr_chunkio::pack(&data.dtype.pieces().ok_or_else(none)?, held)?,
+                    Some(Values::User(_, held)) => {
+                        nczarr_chunkio::pack_element(&data.dtype.pieces().ok_or_else(none)?, held)?
+                    }
                     Some(_) => return Err(none()),
                     None => vec![0; data.dtype.item_size().ok_or_else(none)?],
                 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_chunkio::{ShardIndex, ShardSpec};
+use nczarr_chunkio::{ShardIndexSpec, ShardSpec};
 use nczarr_dispatch::Key;
 use nczarr_model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
 
@@ -173,7 +173,7 @@ pub(super) fn unfold(mut chain: CodecChain, chunks: &mut Vec<u64>) -> (Vec<Shard
             // `chain` has checked that each is at least 1 and divides the shard's.
             counts: chunks.iter().zip(&chunk_shape).map(|(of, size)| of / size.max(&1)).collect(),
             order: chain.order,
-            index: ShardIndex { order, big_endian, filters, extra, at_start },
+            index: ShardIndexSpec { order, big_endian, filters, extra, at_start },
             filters: chain.filters,
         });
         *chunks = chunk_shape;

@@ -1,7 +1,7 @@
-//! Numbers as singles that a float of 16 bits holds exactly: what is to be stored as one ([`Half`]).
+//! Converts numbers to singles that a 16-bit float holds exactly ([`Half`]).
 //!
-//! Rounding is to the nearest, ties to even, from the number itself: never first to a single. Beyond the range it is
-//! infinite and out of range, as a double beyond the range of a single is.
+//! A number is rounded once, to nearest with ties to even. Beyond the range the result is infinite and counts
+//! as out of range, as for a double that exceeds the range of a single.
 
 use std::mem::MaybeUninit;
 
@@ -11,17 +11,17 @@ use super::number::Number;
 use super::{Row, no_row, with_number};
 use crate::{NcType, Result};
 
-/// A kind of floats of 16 bits.
+/// A 16-bit float format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
     /// IEEE 754's binary16: 11 bits of precision, up to 65504.
     Binary16,
-    /// A single without its last 16 bits.
+    /// The upper 16 bits of a single.
     BFloat16,
 }
 
 impl Half {
-    /// The nearest of them, ties to even; beyond their range it is infinite.
+    /// Returns the nearest value, ties to even; infinite beyond the range.
     pub fn nearest(self, value: f64) -> f32 {
         let value = to_odd(value);
         match self {
@@ -30,7 +30,7 @@ impl Half {
         }
     }
 
-    /// The greatest of them.
+    /// Returns the greatest finite value.
     fn max(self) -> f64 {
         match self {
             Self::Binary16 => f16::MAX.into(),
@@ -39,10 +39,10 @@ impl Half {
     }
 }
 
-/// The conversion of native elements to singles that half floats hold.
+/// Returns the conversion of native elements to singles that half floats hold.
 ///
 /// # Errors
-/// `NC_EBADTYPE` unless they are numbers.
+/// `NC_EBADTYPE` for types other than numbers.
 pub fn half_row(from: NcType, half: Half) -> Result<Row> {
     match half {
         Half::Binary16 => with_number!(from, S => Ok(each::<S, false>), else Err(no_row(from))),
@@ -50,7 +50,7 @@ pub fn half_row(from: NcType, half: Half) -> Result<Row> {
     }
 }
 
-/// A number, for what follows: the rounding is the same whether it comes from the number or from this.
+/// A number that converts to a double without affecting the later rounding.
 trait Wide: Number {
     fn wide(self) -> f64;
 }
@@ -60,7 +60,7 @@ macro_rules! wide {
         impl Wide for $t {
             #[inline(always)]
             fn wide(self) -> f64 {
-                // An integer that is not exact in this is far out of range.
+                // An inexact integer is far out of range.
                 self as f64
             }
         }
@@ -80,8 +80,8 @@ fn each<S: Wide, const BRAIN: bool>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> 
     out_of_range
 }
 
-/// The value as a single; if it is none, the one beside it whose last bit is set. So rounding this again to fewer bits is
-/// rounding the value.
+/// Returns the value as a single; if it is inexact, the neighbour with an odd last bit. Rounding this to
+/// fewer bits equals rounding the value.
 fn to_odd(value: f64) -> f32 {
     let near = value as f32;
     let back = f64::from(near);

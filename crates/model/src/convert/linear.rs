@@ -1,44 +1,45 @@
-//! [`Linear`]: `value · scale + offset`, as packed data wants it; and [`LinearRow`], which does it to rows of numbers.
+//! [`Linear`]: the transform `value · scale + offset` of packed data. [`LinearRow`] applies it to rows of
+//! numbers.
 //!
-//! The arithmetic is that of doubles, one multiplication and one addition, each rounded; whoever wants singles rounds
-//! once more at the end. Missing elements are recognised before anything is computed, by their exact value.
+//! The arithmetic uses doubles: one rounded multiplication, one rounded addition. Singles are rounded once
+//! more at the end. Missing values are compared exactly, before any computation.
 //!
 //! Source: the attributes `scale_factor`, `add_offset`, `_FillValue` and `missing_value` of the CF conventions.
 
 use super::number::To;
 use crate::{ErrorKind, NcType, Result, Values};
 
-/// What is done to every element on the way to memory.
+/// The transform of every element.
 #[derive(Debug, Clone)]
 pub struct Linear {
-    /// What it is multiplied by.
+    /// The factor.
     pub scale: f64,
-    /// What is added then. Minus zero ([`Linear::NO_OFFSET`]) adds nothing, also to a minus zero.
+    /// The summand. Minus zero ([`Linear::NO_OFFSET`]) changes nothing, even minus zero.
     pub offset: f64,
-    /// Elements equal to one of these become NaN; values of the variable's own type.
+    /// Elements that become NaN: values of the variable's type.
     pub missing: Option<Values>,
 }
 
 impl Linear {
-    /// The offset that leaves every value as it is.
+    /// The offset that changes no value.
     pub const NO_OFFSET: f64 = -0.0;
 
-    /// Scale and offset alone.
+    /// Creates a transform without missing values.
     pub const fn new(scale: f64, offset: f64) -> Self {
         Self { scale, offset, missing: None }
     }
 
-    /// Whether it leaves every value as it is.
+    /// Whether it changes no value.
     pub fn is_identity(&self) -> bool {
         self.scale == 1.0
             && self.offset.to_bits() == Self::NO_OFFSET.to_bits()
             && self.missing.as_ref().is_none_or(Values::is_empty)
     }
 
-    /// The missing values as elements of type `from`, in native byte order, one after another.
+    /// Returns the missing values as native elements of type `from`.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` if they are of another type.
+    /// `NC_EBADTYPE` if their type differs.
     pub fn missing_bytes(&self, from: NcType) -> Result<Vec<u8>> {
         let Some(values) = &self.missing else { return Ok(Vec::new()) };
         values.to_native_bytes().filter(|_| values.nc_type() == from).ok_or_else(|| {
@@ -50,30 +51,30 @@ impl Linear {
         })
     }
 
-    /// Whether elements of type `from` can be transformed, to memory of type `to`.
+    /// Checks that elements of type `from` can be transformed to memory of type `to`.
     ///
     /// # Errors
     /// `NC_EBADTYPE` unless `to` is float or double; as [`check`](super::check).
     pub fn check(from: NcType, to: NcType) -> Result<()> {
         if !matches!(to, NcType::Float | NcType::Double) {
-            let what = format!("scaled values are float or double, {} was asked for", to.name());
+            let what = format!("wrong type of scaled values (expected float or double, found {})", to.name());
             return Err(ErrorKind::BadType.context(what));
         }
         super::check(from, to)
     }
 }
 
-/// Values per block: what is handed on is still in the first cache.
+/// Values per block, which fits the first-level cache.
 const BLOCK: usize = 512;
 
-/// A [`Linear`] for rows of one number type, in native byte order.
+/// A [`Linear`] for rows of one number type in native byte order.
 #[derive(Debug)]
 pub struct LinearRow {
     run: Run,
     terms: Terms,
 }
 
-/// Hands the transformed values of a row to its last argument.
+/// Passes the transformed values of a row to its last argument.
 type Run = fn(&[u8], &Terms, &mut dyn FnMut(&[f64]));
 
 #[derive(Debug)]
@@ -84,10 +85,10 @@ struct Terms {
 }
 
 impl LinearRow {
-    /// For elements of type `from`.
+    /// Creates the transform for elements of type `from`.
     ///
     /// # Errors
-    /// `NC_ECHAR`, `NC_EBADTYPE` if those are no numbers, or the missing values are not of their type.
+    /// `NC_ECHAR` or `NC_EBADTYPE` if they are not numbers, or if the missing values have another type.
     pub fn new(from: NcType, linear: &Linear) -> Result<Self> {
         super::check(from, NcType::Double)?;
         let terms = Terms { scale: linear.scale, offset: linear.offset, missing: linear.missing_bytes(from)? };
@@ -95,7 +96,7 @@ impl LinearRow {
         Ok(Self { run, terms })
     }
 
-    /// Hands on the transformed values of a row, block after block.
+    /// Passes the transformed values of a row to `take`, block by block.
     pub fn run(&self, src: &[u8], take: &mut dyn FnMut(&[f64])) {
         (self.run)(src, &self.terms, take);
     }

@@ -1,9 +1,9 @@
 //! Conversion between number types, with the range rule of netCDF.
 //!
-//! A value out of range is stored wrapped and reported by a flag; the caller answers `NC_ERANGE` after the whole
-//! transfer. Integers keep their low bits; floats lose their fraction, and beyond the range give the low bits of the
-//! 64-bit integer; a double beyond the range of a float becomes infinite. NaN as an integer is 0 and out of range;
-//! infinities as floats and integers as floats are always in range. Text converts to nothing else.
+//! A value out of range is wrapped and reported by a flag; the caller returns `NC_ERANGE` after the whole
+//! transfer. Integers keep their low bits. Floats lose their fraction; beyond the range they give the low
+//! bits of the 64-bit integer. A double beyond the range of a float becomes infinite. NaN as an integer is 0
+//! and out of range. Infinities as floats and integers as floats are always in range. Text does not convert.
 //!
 //! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for attributes, [`Linear`]
 //! for packed data.
@@ -18,13 +18,13 @@ use number::{Number, To, ToAll};
 
 use crate::{ErrorKind, NcType, Result, Values};
 
-/// Converts elements that lie one after another; answers whether some value was out of range.
+/// Converts adjacent elements. Returns whether a value was out of range.
 ///
-/// Both sides are unaligned and hold the same number of elements; then all of the destination is initialised. Of
-/// sides that differ, the elements that both have are converted.
+/// Both sides are unaligned and have the same number of elements; the destination is then initialised
+/// completely. Otherwise the common number of elements is converted.
 pub type Row = fn(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool;
 
-/// Whether values of type `from` can be had as `to` at all.
+/// Checks that values of type `from` convert to `to`.
 ///
 /// # Errors
 /// `NC_ECHAR` between text or strings and anything else; `NC_EBADTYPE` between a user-defined type and anything else.
@@ -39,10 +39,10 @@ pub fn check(from: NcType, to: NcType) -> Result<()> {
     Err(kind.context(format!("{} does not convert to {}", from.name(), to.name())))
 }
 
-/// The conversion for reading: from stored elements, byte-swapped if `swap`, to native ones.
+/// Returns the conversion for reads: from stored elements, byte-swapped if `swap`, to native ones.
 ///
 /// # Errors
-/// As [`check`]; `NC_EBADTYPE` for strings and user-defined types, which are no rows of bytes.
+/// As [`check`]; `NC_EBADTYPE` for strings and user-defined types.
 pub fn read_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
     match swap {
         false => row::<false, false>(from, to),
@@ -50,7 +50,7 @@ pub fn read_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
     }
 }
 
-/// The conversion for writing: from native elements to stored ones, byte-swapped if `swap`.
+/// Returns the conversion for writes: from native elements to stored ones, byte-swapped if `swap`.
 ///
 /// # Errors
 /// As [`read_row`].
@@ -120,7 +120,7 @@ use with_number;
 fn row<const IN: bool, const OUT: bool>(from: NcType, to: NcType) -> Result<Row> {
     check(from, to)?;
     if from == to {
-        // Bits are copied, so that no NaN changes.
+        // Bits are copied, so NaN payloads are kept.
         return match (from.size(), IN || OUT) {
             (Some(_), false) | (Some(1), true) => Ok(copy),
             (Some(2), true) => Ok(swap::<2>),
@@ -137,10 +137,10 @@ fn row_from<S: ToAll, const IN: bool, const OUT: bool>(to: NcType) -> Result<Row
 }
 
 fn no_row(ty: NcType) -> crate::Error {
-    ErrorKind::BadType.context(format!("elements of type {} are no rows of bytes", ty.name()))
+    ErrorKind::BadType.context(format!("elements of type {} have no fixed size", ty.name()))
 }
 
-/// Elements per pass: what a second pass over a block reads is still in the first cache.
+/// Elements per pass, so that a second pass finds the block in the first-level cache.
 const BLOCK: usize = 1024;
 
 fn each<S: To<T>, T: Number, const IN: bool, const OUT: bool>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
@@ -177,7 +177,7 @@ fn swap<const N: usize>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
     false
 }
 
-/// The values as another type, and whether some value was out of range.
+/// Converts values to another type. Returns also whether a value was out of range.
 ///
 /// # Errors
 /// As [`check`].

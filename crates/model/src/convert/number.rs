@@ -1,13 +1,13 @@
-//! The ten number types and how one becomes another: the loop bodies of the conversion rows.
+//! The ten number types and their conversions: the loop bodies of row functions.
 //!
-//! Every operation is branch-free, so that the loops over it are vectorised; `fast` is right for values in range
-//! only, `wrapped` for all.
+//! Every operation is branch-free, so loops are vectorised. `fast` is valid for values in range, `wrapped`
+//! for all.
 
 use std::mem::MaybeUninit;
 
-/// A number type: how its elements lie in bytes.
+/// A number type and its byte form.
 pub(super) trait Number: Copy + 'static {
-    /// The bytes of one element, and room for them.
+    /// The bytes of one element, and memory for them.
     type Raw;
     type Slot;
 
@@ -19,14 +19,14 @@ pub(super) trait Number: Copy + 'static {
 
 /// Conversion of one value.
 pub(super) trait To<T>: Number {
-    /// Whether `wrapped` may differ from `fast` where `fits` says no.
+    /// Whether `wrapped` may differ from `fast` for values out of range.
     const WRAPS: bool;
 
-    /// Whether the value lies in the range of `T`.
+    /// Whether the value is in the range of `T`.
     fn fits(self) -> bool;
-    /// The value as a `T`, if it fits; otherwise any value.
+    /// Returns the value as `T` if it fits; otherwise any value.
     fn fast(self) -> T;
-    /// The value as a `T`, wrapped if it does not fit.
+    /// Returns the value as `T`, wrapped if it does not fit.
     fn wrapped(self) -> T;
 }
 
@@ -128,7 +128,7 @@ macro_rules! int_to_float {
 
 /// Float to integer: the fraction is dropped; beyond the range, the low bits of the 64-bit integer.
 ///
-/// `$via` is the type the processor converts to quickest among those that hold all of `$t`.
+/// `$via` is the type that the processor converts to fastest among those that hold all of `$t`.
 macro_rules! float_to_int {
     ($s:ident: $($t:ident via $via:ident,)*) => {$(
         impl To<$t> for $s {
@@ -136,7 +136,8 @@ macro_rules! float_to_int {
 
             #[inline(always)]
             fn fits(self) -> bool {
-                // The lower limit is a power of two or 0, hence exact. The upper may round up to a float that is too large.
+                // The lower limit is a power of two or 0, hence exact. The upper limit may round up to a
+                // float that is too large.
                 const LOW: $s = $t::MIN as $s;
                 const HIGH: $s = {
                     let high = $t::MAX as $s;
@@ -152,7 +153,7 @@ macro_rules! float_to_int {
 
             #[inline(always)]
             fn wrapped(self) -> $t {
-                // Only an unsigned 64-bit integer holds more than a signed one at this end.
+                // Only an unsigned 64-bit integer exceeds a signed one at this end.
                 if $t::MAX as u64 == u64::MAX && self >= i64::MAX as $s { self as u64 as $t } else { self as i64 as $t }
             }
         }
@@ -180,7 +181,7 @@ int_to_float!(f64: f64);
 float_to_int!(f32: i8 via i32, u8 via i32, i16 via i32, u16 via i32, i32 via i32, u32 via u32, i64 via i64, u64 via u64,);
 float_to_int!(f64: i8 via i32, u8 via i32, i16 via i32, u16 via i32, i32 via i32, u32 via u32, i64 via i64, u64 via u64,);
 
-/// The nearest; too large becomes infinite. Infinities and NaN are what they are.
+/// To the nearest; too large values become infinite. Infinities and NaN are unchanged.
 impl To<f32> for f64 {
     const WRAPS: bool = false;
 

@@ -1,11 +1,11 @@
-//! [`Board`]: the caller's memory, written by many threads at once, each part by one.
+//! [`DisjointOutput`]: the caller's memory, written by many threads, each part by one.
 //!
-//! The parts of a projection never overlap; the board hands out the right to write each of them once, whatever
-//! the map that drives the transfer does, and calls the memory filled only when all were written.
+//! The parts of a projection never overlap. The output grants the right to write each part once, whatever the
+//! map does, and declares the memory filled only when all parts are written.
 //!
-//! [`Strip`] is the simpler thing where parts follow one another: each is cut off the memory that is left.
+//! [`SequentialOutput`] is simpler: parts follow one another, and each is split off the remaining memory.
 //!
-//! The only module that shares raw memory between threads; what is written there, the kernels know.
+//! Only this module shares raw memory between threads. The kernels define the written content.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -16,53 +16,53 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::kernel::{self, Convert, Layout};
-use crate::project::{Part, Projection};
+use crate::kernel::{self, ChunkLayout, Convert};
+use crate::project::{ChunkPart, Projection};
 
 /// Memory shared by the threads of one read.
-pub(crate) struct Board<'a> {
+pub(crate) struct DisjointOutput<'a> {
     memory: *mut u8,
     len: usize,
     item: usize,
     stream: bool,
-    /// One bit per part: somebody has, or had, the right to write it.
-    taken: Marks,
+    /// One bit per part: the right to write it was granted.
+    taken: BitMarks,
     /// One bit per part: its memory was lent.
-    lent: Marks,
+    lent: BitMarks,
     written: AtomicUsize,
     borrow: PhantomData<&'a mut [MaybeUninit<u8>]>,
 }
 
-// SAFETY: the memory is borrowed exclusively for `'a`; threads write through `Slot`s only, of which there is one per
-// part, and parts of one projection do not overlap.
-unsafe impl Sync for Board<'_> {}
+// SAFETY: the memory is borrowed exclusively for `'a`. Threads write only through `OutputPart`s; there is one
+// per part, and parts of one projection do not overlap.
+unsafe impl Sync for DisjointOutput<'_> {}
 
 /// The right to write one part.
-pub(crate) struct Slot<'b> {
-    board: &'b Board<'b>,
+pub(crate) struct OutputPart<'b> {
+    board: &'b DisjointOutput<'b>,
 }
 
-/// Lets `work` fill all of `out` through a board, in elements of `item` bytes.
+/// Lets `work` fill all of `out` through a [`DisjointOutput`], in elements of `item` bytes.
 ///
 /// `stream`: see [`kernel::load`].
 ///
 /// # Errors
-/// Whatever `work` says; `NC_EINTERNAL` if a part was left out.
+/// The error of `work`; `NC_EINTERNAL` if a part is missing.
 pub(crate) fn scatter<R>(
     out: &mut OutBuf<'_>,
     projection: &Projection,
     item: usize,
     stream: bool,
-    work: impl FnOnce(&Board<'_>) -> Result<R>,
+    work: impl FnOnce(&DisjointOutput<'_>) -> Result<R>,
 ) -> Result<R> {
     let len = out.capacity();
-    let board = Board {
+    let board = DisjointOutput {
         memory: out.as_mut_ptr(),
         len,
         item,
         stream,
-        taken: Marks::new(projection.total),
-        lent: Marks::new(projection.total),
+        taken: BitMarks::new(projection.total),
+        lent: BitMarks::new(projection.total),
         written: AtomicUsize::new(0),
         borrow: PhantomData,
     };
@@ -72,92 +72,92 @@ pub(crate) fn scatter<R>(
         let missing = projection.total - written;
         return Err(ErrorKind::Internal.context(format!("the map did not deliver {missing} of its tickets")));
     }
-    // SAFETY: every part was written, and the parts of a projection are all of the slab, hence of the memory.
+    // SAFETY: every part was written, and together they are the slab, hence the memory.
     unsafe { out.set_filled(len) };
     Ok(result)
 }
 
-impl Board<'_> {
-    /// The right to write part `number`; an error if somebody has had it.
-    pub(crate) fn slot(&self, number: usize) -> Result<Slot<'_>> {
+impl DisjointOutput<'_> {
+    /// Claims part `number`; an error if it was claimed before.
+    pub(crate) fn claim_part(&self, number: usize) -> Result<OutputPart<'_>> {
         match self.taken.mark(number) {
-            true => Ok(Slot { board: self }),
-            false => Err(ErrorKind::Internal.context("the map returned a ticket that is not its own")),
+            true => Ok(OutputPart { board: self }),
+            false => Err(ErrorKind::Internal.context("the map returned a ticket that was not issued, or twice")),
         }
     }
 
-    /// Lends the memory of part `number`, which is contiguous in it, to be filled and brought back.
-    pub(crate) fn lend(&self, number: usize, part: &Part) -> Option<OutBuf<'_>> {
+    /// Lends the memory of part `number`, which is contiguous, until [`DisjointOutput::take_back`].
+    pub(crate) fn lend(&self, number: usize, part: &ChunkPart) -> Option<OutBuf<'_>> {
         (part.is_contiguous() && self.taken.mark(number) && self.lent.mark(number))
-            // SAFETY: the mark makes this the only right to the part, and it goes with the `OutBuf`.
+            // SAFETY: the mark makes this the only right to the part, and the `OutBuf` carries it.
             .then(|| OutBuf::new(unsafe { self.bytes(part) }))
     }
 
-    /// Takes lent memory back: all of it was written, or the right to write it is needed after all.
-    pub(crate) fn take_back(&self, number: usize, part: &Part, lent: OutBuf<'_>) -> Result<Slot<'_>> {
+    /// Takes lent memory back, filled or not.
+    pub(crate) fn take_back(&self, number: usize, part: &ChunkPart, lent: OutBuf<'_>) -> Result<OutputPart<'_>> {
         let start = self.memory.addr() + part.mem_start * self.item;
         let same = lent.filled().as_ptr().addr() == start && lent.capacity() == part.elems * self.item;
         match same && self.lent.unmark(number) {
-            true => Ok(Slot { board: self }),
-            false => Err(ErrorKind::Internal.context("the map returned other memory than it was lent")),
+            true => Ok(OutputPart { board: self }),
+            false => Err(ErrorKind::Internal.context("the map returned other memory than the lent one")),
         }
     }
 
     /// # Safety
-    /// The caller holds the right to the part, and uses it for nothing else meanwhile.
+    /// The caller has the right to the part and does not use it otherwise meanwhile.
     #[allow(clippy::mut_from_ref)] // Which is why it is unsafe.
-    unsafe fn bytes(&self, part: &Part) -> &mut [MaybeUninit<u8>] {
+    unsafe fn bytes(&self, part: &ChunkPart) -> &mut [MaybeUninit<u8>] {
         let (start, len) = (part.mem_start * self.item, part.elems * self.item);
         assert!(part.is_contiguous() && start <= self.len && len <= self.len - start, "a part inside the memory");
-        // SAFETY: checked to lie inside the memory, and nobody else has this part.
+        // SAFETY: checked to be inside the memory, and no other thread has this part.
         unsafe { std::slice::from_raw_parts_mut(self.memory.add(start).cast(), len) }
     }
 }
 
-impl Slot<'_> {
-    /// Copies a chunk's part here. `part` is the projection's, save that its place in the chunk may be another.
-    /// Answers whether a value was out of range.
-    pub(crate) fn load(self, chunk: &[u8], layout: &Layout, part: &Part, convert: Option<&Convert>) -> bool {
+impl OutputPart<'_> {
+    /// Copies a chunk's part. `part` is the projection's, except for its position in the chunk. Returns
+    /// whether a value was out of range.
+    pub(crate) fn load(self, chunk: &[u8], layout: &ChunkLayout, part: &ChunkPart, convert: Option<&Convert>) -> bool {
         let board = self.board;
         assert_eq!(board.item, convert.map_or(layout.item, |convert| convert.mem_item));
         let stream = board.stream && !part.is_contiguous();
-        // SAFETY: this slot is the only right to the part's place in memory.
+        // SAFETY: this is the only right to the part's memory.
         let range = unsafe { kernel::load(chunk, layout, part, convert, board.memory, board.len, stream) };
         self.written();
         range
     }
 
-    /// As [`Slot::load`], for some iterations of one of the part's runs, out of a piece of the chunk that begins with its
-    /// element number `from`. The right to the part stays; [`Slot::complete`] ends it.
+    /// As [`OutputPart::load`], for some iterations of one run, from a piece of the chunk that starts at
+    /// element `from`. The right to the part remains until [`OutputPart::complete`].
     pub(crate) fn load_some(
         &self,
         piece: &[u8],
         from: usize,
-        layout: &Layout,
-        part: &Part,
+        layout: &ChunkLayout,
+        part: &ChunkPart,
         (run, some): (usize, Range<usize>),
         convert: Option<&Convert>,
     ) -> bool {
         let board = self.board;
         assert_eq!(board.item, convert.map_or(layout.item, |convert| convert.mem_item));
         let stream = board.stream && !part.is_contiguous();
-        let mut some = part.some(run, some);
+        let mut some = part.slice_run(run, some);
         some.chunk_start = some.chunk_start.checked_sub(from).expect("a piece that holds the iterations");
-        // SAFETY: as in `load`; some iterations lie in memory where all of them do.
+        // SAFETY: as in `load`; some iterations are within the memory of all.
         unsafe { kernel::load(piece, layout, &some, convert, board.memory, board.len, stream) }
     }
 
     /// Sets all elements of the part to one value.
-    pub(crate) fn fill(self, value: &[u8], part: &Part) {
+    pub(crate) fn fill(self, value: &[u8], part: &ChunkPart) {
         assert_eq!(value.len(), self.board.item);
         // SAFETY: as in `load`.
         unsafe { kernel::fill(value, part, self.board.memory, self.board.len) };
         self.written();
     }
 
-    /// Lets `write` fill a part that is contiguous in memory. Answers how many bytes it wrote; if not all, the part
-    /// does not count as written.
-    pub(crate) fn direct(self, part: &Part, write: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
+    /// Lets `write` fill a part that is contiguous in memory. Returns the bytes written; the part counts as
+    /// written only if all are.
+    pub(crate) fn direct(self, part: &ChunkPart, write: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
         // SAFETY: as in `load`.
         let memory = unsafe { self.board.bytes(part) };
         let (start, len) = (memory.as_ptr().cast::<u8>(), memory.len());
@@ -165,7 +165,7 @@ impl Slot<'_> {
         write(&mut out)?;
         let filled = out.filled();
         if !std::ptr::eq(filled.as_ptr(), start) {
-            return Err(ErrorKind::Internal.context("an output was exchanged for another"));
+            return Err(ErrorKind::Internal.context("the output was replaced"));
         }
         let filled = filled.len();
         if filled == len {
@@ -174,7 +174,7 @@ impl Slot<'_> {
         Ok(filled)
     }
 
-    /// All of the part was written: by who was lent its memory, or piece by piece.
+    /// Declares the part as written, through lent memory or piece by piece.
     pub(crate) fn complete(self) {
         self.written();
     }
@@ -184,37 +184,37 @@ impl Slot<'_> {
     }
 }
 
-/// Memory that threads fill piece by piece, in the order of the pieces.
-pub(crate) struct Strip<'a> {
-    /// How many pieces were cut off, and the memory after them.
+/// Memory that threads fill piece by piece, in order.
+pub(crate) struct SequentialOutput<'a> {
+    /// The number of pieces split off, and the remaining memory.
     rest: Mutex<(usize, &'a mut [MaybeUninit<u8>])>,
     written: AtomicUsize,
 }
 
-/// Lets `work` fill all of `out` through a strip.
+/// Lets `work` fill all of `out` through a [`SequentialOutput`].
 ///
 /// # Errors
-/// Whatever `work` says; `NC_EINTERNAL` if a piece was left out.
-pub(crate) fn in_pieces<R>(out: &mut OutBuf<'_>, work: impl FnOnce(&Strip<'_>) -> Result<R>) -> Result<R> {
+/// The error of `work`; `NC_EINTERNAL` if a part is missing.
+pub(crate) fn in_pieces<R>(out: &mut OutBuf<'_>, work: impl FnOnce(&SequentialOutput<'_>) -> Result<R>) -> Result<R> {
     let len = out.capacity();
-    // SAFETY: the memory of an output is one piece of so many bytes, borrowed exclusively.
+    // SAFETY: the memory of an output is contiguous and borrowed exclusively.
     let memory = unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<MaybeUninit<u8>>(), len) };
-    let strip = Strip { rest: Mutex::new((0, memory)), written: AtomicUsize::new(0) };
+    let strip = SequentialOutput { rest: Mutex::new((0, memory)), written: AtomicUsize::new(0) };
     let result = work(&strip)?;
     let written = strip.written.load(Ordering::Acquire);
     if written != len {
         return Err(ErrorKind::Internal.context(format!("{} of {len} bytes were not delivered", len - written)));
     }
-    // SAFETY: pieces of the memory that do not overlap were initialised, and their lengths add up to all of it.
+    // SAFETY: disjoint pieces were initialised, and their lengths add up to the whole memory.
     unsafe { out.set_filled(len) };
     Ok(result)
 }
 
-impl Strip<'_> {
-    /// Lets `fill` write the next piece. `len_of` tells its length by its number, or that there are no more.
+impl SequentialOutput<'_> {
+    /// Lets `fill` write the next piece. `len_of` returns its length for its number, or `None` at the end.
     ///
     /// # Errors
-    /// Whatever `fill` says; `NC_EINTERNAL` if it wrote less than the piece, or there is less memory.
+    /// The error of `fill`; `NC_EINTERNAL` if it wrote less than the piece, or if memory is exhausted.
     pub(crate) fn next<R>(
         &self,
         len_of: impl FnOnce(usize) -> Option<usize>,
@@ -243,14 +243,14 @@ impl Strip<'_> {
     }
 }
 
-/// One bit per part; up to 64 without the heap.
-struct Marks {
+/// One bit per part; up to 64 without heap memory.
+struct BitMarks {
     one: AtomicU64,
     more: Box<[AtomicU64]>,
     len: usize,
 }
 
-impl Marks {
+impl BitMarks {
     fn new(len: usize) -> Self {
         let words = if len > 64 { len.div_ceil(64) } else { 0 };
         Self { one: AtomicU64::new(0), more: (0..words).map(|_| AtomicU64::new(0)).collect(), len }
@@ -260,13 +260,13 @@ impl Marks {
         (at < self.len).then(|| self.more.get(at / 64).unwrap_or(&self.one))
     }
 
-    /// Sets a bit; whether it exists and was not set.
+    /// Sets a bit. Returns whether it exists and was clear.
     fn mark(&self, at: usize) -> bool {
         let bit = 1 << (at % 64);
         self.word(at).is_some_and(|word| word.fetch_or(bit, Ordering::AcqRel) & bit == 0)
     }
 
-    /// Clears a bit; whether it was set.
+    /// Clears a bit. Returns whether it was set.
     fn unmark(&self, at: usize) -> bool {
         let bit = 1 << (at % 64);
         self.word(at).is_some_and(|word| word.fetch_and(!bit, Ordering::AcqRel) & bit != 0)

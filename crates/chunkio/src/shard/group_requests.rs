@@ -1,48 +1,49 @@
-//! [`together`]: which of a shard's chunks are read by one request.
+//! [`group_requests`]: groups the chunks of a shard into requests.
 //!
-//! Near ones, as far as one request should go; a large one that has its place in memory is read alone, straight into it.
+//! Near chunks share a request up to a limit. A large chunk with memory of its own is read alone, directly
+//! into it.
 
 use nczarr_dispatch::CoalescedRanges;
 
-/// Bytes between two chunks that are rather read than asked for twice, of a local storage and of a remote one.
+/// The gap between two chunks, in bytes, that is read rather than split; for local and for remote storage.
 const GAP: u64 = 4 << 10;
 const REMOTE_GAP: u64 = 512 << 10;
 
-/// The most bytes asked for at once, unless one chunk is more: what a processor's cache holds; and what a connection
-/// should not have to repeat.
+/// The maximum size of a request, unless one chunk is larger: the size of the processor's cache, or for
+/// remote storage the size of an acceptable retry.
 const SPAN: u64 = 1 << 20;
 const LEAST_SPAN: u64 = 64 << 10;
 const REMOTE_SPAN: u64 = 16 << 20;
 
-/// How far one request goes.
+/// The limits of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reach {
+pub(super) struct RequestReach {
     remote: bool,
     span: u64,
 }
 
 /// The wanted bytes of one chunk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    /// Which chunk, as its caller counts them.
+pub(super) struct WantedBytes {
+    /// The caller's number of the chunk.
     pub(super) item: usize,
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Whether there is memory to read it into.
+    /// Whether the ticket has memory for it.
     pub(super) has_place: bool,
 }
 
-/// What one request reads.
+/// The content of one request.
 #[derive(Debug)]
-pub(super) enum Together {
-    /// One chunk, into its place.
-    Alone(Wanted),
-    /// Chunks in the order of their bytes, and what holds them.
+pub(super) enum RequestGroup {
+    /// One chunk, into its memory.
+    Alone(WantedBytes),
+    /// Chunks sorted by offset, and the joined ranges.
     Near(Vec<usize>, CoalescedRanges),
 }
 
-impl Reach {
-    /// For a read of `sum` bytes by so many threads.
+impl RequestReach {
+    /// Creates the limits for a read of `sum` bytes by this number of threads.
     pub(super) fn new(remote: bool, sum: u64, threads: usize) -> Self {
         let span = match remote {
             true => REMOTE_SPAN,
@@ -55,32 +56,32 @@ impl Reach {
         CoalescedRanges::new(if self.remote { REMOTE_GAP } else { GAP })
     }
 
-    /// Whether a request of its own costs less than moving the bytes once more.
-    fn is_alone(self, wanted: &Wanted) -> bool {
+    /// Whether a separate request costs less than a copy of the bytes.
+    fn is_alone(self, wanted: &WantedBytes) -> bool {
         !self.remote && wanted.has_place && wanted.to - wanted.from >= LEAST_SPAN
     }
 }
 
-/// Calls `request` with what to read of one shard, in the order of its bytes; `wanted` is sorted by that on return.
-pub(super) fn together(wanted: &mut [Wanted], reach: Reach, mut request: impl FnMut(Together)) {
+/// Calls `request` for each request of one shard, by offset. `wanted` is sorted afterwards.
+pub(super) fn group_requests(wanted: &mut [WantedBytes], reach: RequestReach, mut request: impl FnMut(RequestGroup)) {
     wanted.sort_unstable_by_key(|wanted| (wanted.from, wanted.to));
     let (mut items, mut stretches) = (Vec::new(), reach.stretches());
     for wanted in wanted.iter() {
         if reach.is_alone(wanted) {
-            request(Together::Alone(*wanted));
+            request(RequestGroup::Alone(*wanted));
             continue;
         }
-        let Wanted { item, from, to, .. } = *wanted;
+        let WantedBytes { item, from, to, .. } = *wanted;
         let full = stretches.bytes_with(from, to) > reach.span || (reach.remote && !stretches.is_near(from));
         if full && !items.is_empty() {
             let stretches = std::mem::replace(&mut stretches, reach.stretches());
-            request(Together::Near(std::mem::take(&mut items), stretches));
+            request(RequestGroup::Near(std::mem::take(&mut items), stretches));
         }
         items.push(item);
         stretches.add(from, to);
     }
     if !items.is_empty() {
-        request(Together::Near(items, stretches));
+        request(RequestGroup::Near(items, stretches));
     }
 }
 
@@ -91,14 +92,14 @@ mod tests {
     /// The chunks of a request, and its ranges.
     type Told = (Vec<usize>, Vec<(u64, u64)>);
 
-    fn told(ranges: &[(u64, u64, bool)], reach: Reach) -> Vec<Told> {
-        let wanted = |(item, &(from, to, has_place))| Wanted { item, from, to, has_place };
-        let mut wanted: Vec<Wanted> = ranges.iter().enumerate().map(wanted).collect();
+    fn told(ranges: &[(u64, u64, bool)], reach: RequestReach) -> Vec<Told> {
+        let wanted = |(item, &(from, to, has_place))| WantedBytes { item, from, to, has_place };
+        let mut wanted: Vec<WantedBytes> = ranges.iter().enumerate().map(wanted).collect();
         let mut list = Vec::new();
-        together(&mut wanted, reach, |request| {
+        group_requests(&mut wanted, reach, |request| {
             list.push(match request {
-                Together::Alone(Wanted { item, from, to, .. }) => (vec![item], vec![(from, to)]),
-                Together::Near(items, stretches) => (items, stretches.as_slice().to_vec()),
+                RequestGroup::Alone(WantedBytes { item, from, to, .. }) => (vec![item], vec![(from, to)]),
+                RequestGroup::Near(items, stretches) => (items, stretches.as_slice().to_vec()),
             });
         });
         list
@@ -107,14 +108,14 @@ mod tests {
     #[test]
     fn near_chunks_are_read_together_and_large_ones_into_their_place() {
         const K: u64 = 1 << 10;
-        let local = Reach::new(false, 0, 1);
+        let local = RequestReach::new(false, 0, 1);
         let near = [(8 * K, 12 * K, true), (0, 4 * K, false), (13 * K, 20 * K, false), (100 * K, 101 * K, false)];
         assert_eq!(told(&near, local), [(vec![1, 0, 2, 3], vec![(0, 20 * K), (100 * K, 101 * K)])]);
         let large = [(0, 64 * K, true), (64 * K, 65 * K, true), (65 * K, 129 * K, true), (129 * K, 130 * K, false)];
         let alone: Vec<Vec<usize>> = told(&large, local).into_iter().map(|(items, _)| items).collect();
         assert_eq!(alone, [vec![0], vec![2], vec![1, 3]]);
         // A network moves all of them by one request, and what is far by another.
-        let remote = Reach::new(true, 0, 1);
+        let remote = RequestReach::new(true, 0, 1);
         assert_eq!(told(&large, remote), [(vec![0, 1, 2, 3], vec![(0, 130 * K)])]);
         let far = [(0, K, false), (600 * K, 601 * K, false), (700 * K, 701 * K, false)];
         let apart = [(vec![0], vec![(0, K)]), (vec![1, 2], vec![(600 * K, 701 * K)])];
@@ -122,6 +123,6 @@ mod tests {
         // As much as one request should bring.
         let many: Vec<(u64, u64, bool)> = (0..8).map(|at| (at * 32 * K, (at + 1) * 32 * K, false)).collect();
         assert_eq!(told(&many, local).len(), 4);
-        assert_eq!(told(&many, Reach::new(false, 1 << 30, 2)).len(), 1);
+        assert_eq!(told(&many, RequestReach::new(false, 1 << 30, 2)).len(), 1);
     }
 }

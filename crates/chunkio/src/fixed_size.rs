@@ -1,32 +1,32 @@
-//! [`Numbers`]: elements of fixed size in memory: plain, in this machine's byte order.
+//! [`FixedSize`]: elements of fixed size, native in memory.
 //!
-//! Stored bytes become that in one pass of a kernel after the called filters; see [`crate::read`] and
-//! [`crate::write`] for transfers that never make it whole.
+//! One kernel pass after the called filters converts stored bytes. [`crate::read`] and [`crate::write`]
+//! transfer data without a whole chunk in this form.
 
 use nczarr_model::convert::{self, Half};
 use nczarr_model::{ErrorKind, NcType, Result, Values};
 
-use crate::keeper::Form;
-use crate::kernel::{self, Layout};
-use crate::mask::Mask;
-use crate::memory::{Block, with_scratch};
-use crate::plan::{Given, Plan};
-use crate::project::Part;
+use crate::engine::ElementKind;
+use crate::kernel::{self, ChunkLayout};
+use crate::mask::ElementMask;
+use crate::memory::{ChunkBuffer, with_scratch};
+use crate::plan::{EncodeInput, FilterPlan};
+use crate::project::ChunkPart;
 
-/// How an array's numbers are stored, and what unwritten ones are.
+/// The stored form of an array's numbers, and their fill value.
 #[derive(Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct FixedSize {
     pub(crate) ty: NcType,
-    pub(crate) plan: Plan,
-    /// One element, in this machine's byte order.
+    pub(crate) plan: FilterPlan,
+    /// One native element.
     pub(crate) fill: Vec<u8>,
     pub(crate) elems: usize,
-    /// All elements of a chunk, for whole-chunk kernels.
-    pub(crate) whole: Part,
+    /// All elements of a chunk, for kernels.
+    pub(crate) whole: ChunkPart,
 }
 
-impl Numbers {
-    pub(crate) fn new(ty: NcType, item: usize, plan: Plan, fill: Option<&Values>, elems: usize) -> Result<Self> {
+impl FixedSize {
+    pub(crate) fn new(ty: NcType, item: usize, plan: FilterPlan, fill: Option<&Values>, elems: usize) -> Result<Self> {
         let fill = match fill {
             None => vec![0; item],
             Some(values) => fill_bytes(values, ty, item)?,
@@ -35,26 +35,26 @@ impl Numbers {
             Some(half) => halved(&fill, half)?,
             None => fill,
         };
-        Ok(Self { ty, plan, fill, elems, whole: Part::whole(elems) })
+        Ok(Self { ty, plan, fill, elems, whole: ChunkPart::whole(elems) })
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element.
     pub(crate) fn item(&self) -> usize {
         self.plan.layout.item
     }
 
-    /// Bytes of a chunk.
+    /// Returns the size of a chunk in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.elems * self.item()
     }
 
-    /// How elements lie in a kept chunk.
-    pub(crate) fn kept(&self) -> Layout {
-        Layout::native(self.item())
+    /// Returns the layout of elements in a cached chunk.
+    pub(crate) fn memory_layout(&self) -> ChunkLayout {
+        ChunkLayout::native(self.item())
     }
 }
 
-/// A single as the half float it is stored as.
+/// Rounds a single to the half float that is stored.
 fn halved(fill: &[u8], half: Half) -> Result<Vec<u8>> {
     let one =
         fill.try_into().map(f32::from_ne_bytes).map_err(|_| ErrorKind::Internal.context("a fill value of a single"))?;
@@ -65,7 +65,7 @@ fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {
     let wrong = || {
         let found = values.nc_type().name();
         ErrorKind::Inval.context(format!(
-            "one fill value of type {} expected, {} of type {found}",
+            "wrong fill value (expected one value of type {}, found {} of type {found})",
             ty.name(),
             values.len()
         ))
@@ -81,10 +81,10 @@ fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {
     bytes.filter(|bytes| bytes.len() == item).ok_or_else(wrong)
 }
 
-impl Form for Numbers {
-    type Data = Block;
+impl ElementKind for FixedSize {
+    type Data = ChunkBuffer;
 
-    fn cost(&self, data: &Block) -> usize {
+    fn cost(&self, data: &ChunkBuffer) -> usize {
         data.len()
     }
 
@@ -92,48 +92,49 @@ impl Form for Numbers {
         self.plan.limit
     }
 
-    fn copy(&self, data: &Block) -> Result<Block> {
+    fn copy(&self, data: &ChunkBuffer) -> Result<ChunkBuffer> {
         data.try_clone()
     }
 
-    fn blank(&self) -> Result<Block> {
-        let fill =
-            |out: &mut nczarr_dispatch::OutBuf<'_>| kernel::fill_out(&self.fill, &self.kept(), self.bytes(), out);
-        Block::new(self.bytes(), fill, |found| self.plan.wrong_size(found))
+    fn fill_values(&self) -> Result<ChunkBuffer> {
+        let fill = |out: &mut nczarr_dispatch::OutBuf<'_>| {
+            kernel::fill_out(&self.fill, &self.memory_layout(), self.bytes(), out)
+        };
+        ChunkBuffer::new(self.bytes(), fill, |found| self.plan.wrong_size(found))
     }
 
-    fn fresh(&self) -> Result<Block> {
-        Block::spare(self.bytes()).map_or_else(|| self.blank(), Ok)
+    fn uninitialised_values(&self) -> Result<ChunkBuffer> {
+        ChunkBuffer::spare(self.bytes()).map_or_else(|| self.fill_values(), Ok)
     }
 
     fn is_plain(&self) -> bool {
         self.plan.is_plain()
     }
 
-    fn as_stored<'d>(&self, data: &'d Block) -> Option<&'d [u8]> {
+    fn as_stored<'d>(&self, data: &'d ChunkBuffer) -> Option<&'d [u8]> {
         self.is_plain().then_some(data)
     }
 
-    fn decode(&self, stored: &[u8]) -> Result<Block> {
+    fn decode(&self, stored: &[u8]) -> Result<ChunkBuffer> {
         let wrong = |found| self.plan.wrong_size(found);
         with_scratch(|pair| {
             if self.plan.layout.is_native() {
-                return Block::new(self.bytes(), |out| self.plan.decode_into(stored, pair, out), wrong);
+                return ChunkBuffer::new(self.bytes(), |out| self.plan.decode_into(stored, pair, out), wrong);
             }
             let bytes = self.plan.decode(stored, pair)?;
             let load =
                 |out: &mut nczarr_dispatch::OutBuf<'_>| kernel::load_out(bytes, &self.plan.layout, &self.whole, out);
-            Block::new(self.bytes(), load, wrong)
+            ChunkBuffer::new(self.bytes(), load, wrong)
         })
     }
 
-    fn encode(&self, data: &Block, stored: &mut Vec<u8>) -> Result<()> {
+    fn encode(&self, data: &ChunkBuffer, stored: &mut Vec<u8>) -> Result<()> {
         let layout = &self.plan.layout;
         with_scratch(|pair| {
             let given = if layout.is_native() {
-                Given::Bytes(data)
+                EncodeInput::Bytes(data)
             } else {
-                Given::Gather(self.bytes(), |out: &mut nczarr_dispatch::OutBuf<'_>| {
+                EncodeInput::Gather(self.bytes(), |out: &mut nczarr_dispatch::OutBuf<'_>| {
                     kernel::save_out(data, &self.whole, None, layout, &self.fill, self.bytes(), out).map(drop)
                 })
             };
@@ -141,7 +142,7 @@ impl Form for Numbers {
         })
     }
 
-    fn overlay(&self, base: &mut Block, over: &Block, mask: &Mask) {
+    fn overlay(&self, base: &mut ChunkBuffer, over: &ChunkBuffer, mask: &ElementMask) {
         let item = self.item();
         mask.runs(true, |start, n| {
             let range = start * item..(start + n) * item;
@@ -149,7 +150,7 @@ impl Form for Numbers {
         });
     }
 
-    fn fill_outside(&self, data: &mut Block, mask: &Mask) -> Result<()> {
+    fn fill_outside(&self, data: &mut ChunkBuffer, mask: &ElementMask) -> Result<()> {
         let item = self.item();
         mask.runs(false, |start, n| kernel::fill_in(&self.fill, &mut data[start * item..(start + n) * item]));
         Ok(())

@@ -1,7 +1,7 @@
-//! Many changed chunks to storage: everything at a flush, the oldest when memory runs out.
+//! Stores many changed chunks: all of them in a flush, the oldest when the cache is full.
 //!
-//! Chunks that can be stored as they are go in one batch, encoded by as many threads as the map drives. Those
-//! with holes follow, each read and conditionally written for itself.
+//! Complete chunks go in one batch, encoded by the threads of the map. Partial chunks follow; each is merged
+//! with the stored chunk.
 
 mod shards;
 
@@ -13,26 +13,27 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{ErrorKind, Result};
 
-use crate::cache::Changed;
-use crate::claims::Claim;
+use crate::cache::DirtyChunk;
+use crate::claims::ChunkClaim;
+use crate::engine::{ArrayEngine, ElementKind, WriteBackGuard, WriteBackSnapshot};
 use crate::grid::ChunkIndex;
-use crate::keeper::{Form, Keeper, Landing, Snapshot};
-use crate::outcome::Outcome;
+use crate::outcome::TransferOutcome;
 use crate::threads;
 
-/// Smaller chunks without filters are stored by two threads: more would meet in the directory, whose names the system changes one
-/// after another.
+/// Unfiltered chunks below this size are stored by two threads. More would contend for the directory, whose
+/// entries the system changes one at a time.
 const SMALL: usize = 128 << 10;
 
-impl<F: Form> Keeper<F> {
-    /// Stores every changed chunk. All are tried; the first error is answered.
+impl<F: ElementKind> ArrayEngine<F> {
+    /// Stores all changed chunks. Continues after an error and returns the first.
     pub(crate) fn flush(&self) -> Result<()> {
         let mut changed = self.cache.changed();
         changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
         self.store_changed(&changed)
     }
 
-    /// Stores and gives up the oldest changed chunks until a quarter of the budget is free again, if it is exceeded.
+    /// Stores and evicts the oldest changed chunks until a quarter of the budget is free, if the budget is
+    /// exceeded.
     pub(crate) fn relieve(&self) -> Result<()> {
         if self.cache.excess() == 0 {
             return Ok(());
@@ -50,15 +51,15 @@ impl<F: Form> Keeper<F> {
             wanted = wanted.saturating_sub(entry.cost);
             take
         });
-        // In the order of the grid, so that two threads doing this never wait for each other.
+        // In grid order, so that two threads never wait for each other.
         changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
         let result = self.store_changed(&changed);
         changed.iter().for_each(|entry| self.cache.remove_clean(&entry.index));
         result
     }
 
-    /// Stores some changed chunks, in the order of the grid. All are tried; the first error is answered.
-    pub(crate) fn store_changed(&self, changed: &[Changed]) -> Result<()> {
+    /// Stores some changed chunks in grid order. Continues after an error and returns the first.
+    pub(crate) fn store_changed(&self, changed: &[DirtyChunk]) -> Result<()> {
         if let Some(shards) = &self.shards {
             let mut list: Vec<ChunkIndex> = changed.iter().map(|entry| shards.shard(&entry.index)).collect();
             list.sort_unstable();
@@ -67,16 +68,17 @@ impl<F: Form> Keeper<F> {
         }
         let bytes: usize = changed.iter().filter(|entry| entry.complete).map(|entry| entry.cost).sum();
         let (map, threads) = (self.map(), threads::worth(&self.options, changed.len(), bytes));
-        // Who waits for little else is better at it too; storage far away has many requests on their way by itself.
+        // The calling thread works too if it waits for little else. Remote maps keep many requests in flight
+        // themselves.
         let along = if map.caps().remote { 1 } else { threads };
-        let job = FlushJob {
-            keeper: self,
+        let job = WriteBackJob {
+            engine: self,
             changed,
             threads: if along > 1 { 1 } else { threads },
             next: AtomicUsize::new(0),
-            flights: changed.iter().map(|_| Flight::waiting()).collect(),
+            flights: changed.iter().map(|_| InFlightChunk::waiting()).collect(),
             holes: Mutex::new(Vec::new()),
-            outcome: Outcome::unwatched(),
+            outcome: TransferOutcome::without_progress(),
         };
         let work = || map.write_batch(&job);
         match along {
@@ -97,11 +99,11 @@ impl<F: Form> Keeper<F> {
     }
 }
 
-impl<F: Form> Keeper<F> {
-    /// Stores chunks with holes, each by a read and a conditional write of its own.
-    fn write_parts(&self, changed: &[Changed], holes: &[ChunkIndex]) -> Result<()> {
+impl<F: ElementKind> ArrayEngine<F> {
+    /// Stores partial chunks, each by a merge with the stored chunk.
+    fn write_parts(&self, changed: &[DirtyChunk], holes: &[ChunkIndex]) -> Result<()> {
         let bytes = changed.iter().filter(|entry| !entry.complete).map(|entry| entry.cost).sum();
-        let (next, outcome) = (AtomicUsize::new(0), Outcome::unwatched());
+        let (next, outcome) = (AtomicUsize::new(0), TransferOutcome::without_progress());
         run_on_pool(threads::worth(&self.options, holes.len(), bytes), &|| {
             while let Some(index) = holes.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Err(error) = self.write_back(index) {
@@ -113,25 +115,25 @@ impl<F: Form> Keeper<F> {
     }
 }
 
-struct FlushJob<'a, F: Form> {
-    keeper: &'a Keeper<F>,
-    changed: &'a [Changed],
+struct WriteBackJob<'a, F: ElementKind> {
+    engine: &'a ArrayEngine<F>,
+    changed: &'a [DirtyChunk],
     threads: usize,
     next: AtomicUsize,
-    flights: Vec<Flight<'a, F>>,
+    flights: Vec<InFlightChunk<'a, F>>,
     holes: Mutex<Vec<ChunkIndex>>,
-    outcome: Outcome<'a>,
+    outcome: TransferOutcome<'a>,
 }
 
-/// One chunk on its way.
-struct Flight<'a, F: Form> {
-    /// Set once, when it departs.
-    snapshot: OnceLock<Snapshot<F::Data>>,
-    /// There from departure to arrival. The claim is given back last.
-    landing: Mutex<Option<(Landing<'a, F>, Claim<'a>)>>,
+/// A chunk during write-back.
+struct InFlightChunk<'a, F: ElementKind> {
+    /// Set once, when the write-back begins.
+    snapshot: OnceLock<WriteBackSnapshot<F::Data>>,
+    /// Set while the write-back runs. The claim is released last.
+    landing: Mutex<Option<(WriteBackGuard<'a, F>, ChunkClaim<'a>)>>,
 }
 
-impl<F: Form> Flight<'_, F> {
+impl<F: ElementKind> InFlightChunk<'_, F> {
     fn waiting() -> Self {
         Self { snapshot: OnceLock::new(), landing: Mutex::new(None) }
     }
@@ -141,7 +143,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<F: Form> WriteJob for FlushJob<'_, F> {
+impl<F: ElementKind> WriteJob for WriteBackJob<'_, F> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -150,22 +152,22 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let (entry, flight) = (self.changed.get(at)?, self.flights.get(at)?);
-            if !entry.complete && !self.keeper.options.exclusive {
+            if !entry.complete && !self.engine.options.exclusive {
                 lock(&self.holes).push(entry.index.clone());
                 continue;
             }
-            let claim = self.keeper.claims.take(&entry.index);
-            let Some(snapshot) = self.keeper.depart(&entry.index) else { continue };
-            let landing = self.keeper.landing(&entry.index);
+            let claim = self.engine.claims.take(&entry.index);
+            let Some(snapshot) = self.engine.begin_write_back(&entry.index) else { continue };
+            let landing = self.engine.write_back_guard(&entry.index);
             if !snapshot.ready {
                 drop((landing, claim));
                 lock(&self.holes).push(entry.index.clone());
                 continue;
             }
-            // Set here only, once per number.
+            // Set only here, once per ticket.
             let _ = flight.snapshot.set(snapshot);
             *lock(&flight.landing) = Some((landing, claim));
-            self.keeper.locate(&entry.index, key);
+            self.engine.locate(&entry.index, key);
             return Some(WriteTicket { index: at, precondition: None });
         }
     }
@@ -173,11 +175,11 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         let snapshot = self.flights.get(index).and_then(|flight| flight.snapshot.get());
         let snapshot =
-            snapshot.ok_or_else(|| ErrorKind::Internal.context("the map asks for a ticket that is not its own"))?;
-        if let Some(stored) = self.keeper.form.as_stored(&snapshot.data) {
+            snapshot.ok_or_else(|| ErrorKind::Internal.context("the map used a ticket that was not issued"))?;
+        if let Some(stored) = self.engine.form.as_stored(&snapshot.data) {
             return Ok(Payload::Borrowed(stored));
         }
-        self.keeper.form.encode(&snapshot.data, scratch)?;
+        self.engine.form.encode(&snapshot.data, scratch)?;
         Ok(Payload::Scratch)
     }
 
@@ -186,12 +188,14 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
         let Some((landing, claim)) = flight else { return };
         let outcome = outcome.and_then(|written| match written {
             WriteOutcome::Done(_) => Ok(()),
-            WriteOutcome::Conflict => Err(ErrorKind::Internal.context("the map compared what it was not asked to")),
+            WriteOutcome::Conflict => {
+                Err(ErrorKind::Internal.context("the map reported a conflict without a precondition"))
+            }
         });
         match outcome {
-            Ok(()) => landing.arrive(None),
+            Ok(()) => landing.finish(None),
             Err(error) => {
-                self.outcome.note(self.keeper.blame(error, &landing.index));
+                self.outcome.note(self.engine.at_chunk(error, &landing.index));
                 drop(landing);
             }
         }

@@ -1,9 +1,8 @@
-//! [`Round`]: some tickets for chunks in shards, answered by few requests for parts of shards.
+//! [`ReadRound`]: answers tickets for chunks in shards by few requests for parts of shards.
 //!
-//! First the indexes that are not known are read, then the bytes that are wanted, in one request what lies near. Both
-//! are compared by version where the storage has any: bytes of another state than the index are never taken; the index
-//! is read again then, and at last the shard as a whole, which is of one state for sure. What becomes of an answer is in
-//! [`super::answer`].
+//! First unknown indexes are read, then data, with near ranges in one request. Versions are compared if the
+//! storage has them: data of another version than the index are never used. Then the index is read again, and
+//! finally the whole shard, which is of one version. [`super::answers`] handles the results.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,80 +12,80 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{ErrorKind, Result};
 
-use super::ahead::Ahead;
-use super::answer::Requests;
-use super::cache::Known;
-use super::index::Entry;
+use super::answers::ShardRequests;
+use super::group_requests::{RequestGroup, RequestReach, WantedBytes, group_requests};
+use super::index::ShardEntry;
+use super::index_cache::CachedIndex;
 use super::map::ShardMap;
-use super::together::{Reach, Together, Wanted, together};
+use super::prefetch::IndexPrefetch;
 
-/// Tries with an index that is not of the bytes any more.
+/// The number of attempts with an outdated index.
 const TRIES: usize = 3;
 
-/// A chunk that was asked for.
-pub(super) struct Item<'j> {
+/// A requested chunk.
+pub(super) struct ChunkRequest<'j> {
     pub(super) ticket: Mutex<Option<ReadTicket<'j>>>,
     shard: usize,
     pub(super) number: usize,
-    /// Where its wanted bytes are in the shard.
+    /// The offset of its wanted bytes in the shard.
     pub(super) from: u64,
     pub(super) len: u64,
-    /// Where the chunk begins and how long it is, for errors.
-    pub(super) entry: Entry,
+    /// The position of the chunk, for errors.
+    pub(super) entry: ShardEntry,
 }
 
-/// A shard that is asked for.
-pub(super) struct Shard {
+/// A shard with requested chunks.
+pub(super) struct RequestedShard {
     pub(super) key: Key,
     pub(super) items: Vec<usize>,
-    /// How many of them have no answer yet.
+    /// The number of unanswered chunks.
     left: AtomicUsize,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<IndexState>,
 }
 
 #[derive(Clone)]
-pub(super) enum State {
-    /// Nothing is known.
+pub(super) enum IndexState {
+    /// The index is unknown.
     New,
-    /// What its index says, and the version of the shard if it was read just now.
-    Known(Arc<Known>, Option<Version>),
+    /// The index, and the version of the shard if it was read in this round.
+    Known(Arc<CachedIndex>, Option<Version>),
 }
 
 /// One request.
-pub(super) struct Request {
+pub(super) struct ShardRequest {
     pub(super) shard: usize,
-    pub(super) what: What,
+    pub(super) what: RequestKind,
 }
 
-pub(super) enum What {
+pub(super) enum RequestKind {
     Index,
     Whole,
-    /// The items by offset, and the stretches they lie in.
+    /// The items by offset, and the joined ranges that contain them.
     Parts(Vec<usize>, CoalescedRanges),
-    /// One item, into the memory on its ticket.
+    /// One item, read into its ticket's memory.
     Place(usize),
 }
 
-pub(super) struct Round<'r, 'j> {
+pub(super) struct ReadRound<'r, 'j> {
     pub(super) map: &'r ShardMap,
     pub(super) job: &'j dyn ReadJob,
     pub(super) caps: MapCaps,
-    /// Whether this is the first try: an index that is known may be used, and memory that was lent.
+    /// Whether this is the first attempt, which may use cached indexes and lent memory.
     fresh: bool,
-    pub(super) items: Vec<Item<'j>>,
-    pub(super) shards: Vec<Shard>,
+    pub(super) items: Vec<ChunkRequest<'j>>,
+    pub(super) shards: Vec<RequestedShard>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'r, 'j> Round<'r, 'j> {
+impl<'r, 'j> ReadRound<'r, 'j> {
     pub(super) fn new(map: &'r ShardMap, job: &'j dyn ReadJob) -> Self {
         Self { map, job, caps: map.caps(), fresh: true, items: Vec::new(), shards: Vec::new() }
     }
 
-    /// For tickets whose first answer was of another state than the index.
+    /// Creates a round for tickets whose first result had another version than the index.
     pub(super) fn again(map: &'r ShardMap, job: &'j dyn ReadJob) -> Self {
         Self { fresh: false, ..Self::new(map, job) }
     }
@@ -95,13 +94,13 @@ impl<'r, 'j> Round<'r, 'j> {
         self.items.len()
     }
 
-    /// Adds a ticket for a chunk. Those of a shard follow one another; otherwise its index is asked for more than once.
+    /// Adds a ticket for a chunk. Tickets of a shard should be adjacent, or its index is requested again.
     pub(super) fn add(&mut self, shard: &str, number: usize, ticket: ReadTicket<'j>) {
         if self.shards.last().is_none_or(|last| last.key.as_str() != shard) {
             match Key::new(shard) {
                 Ok(key) => {
-                    let state = Mutex::new(State::New);
-                    self.shards.push(Shard { key, items: Vec::new(), left: AtomicUsize::new(0), state });
+                    let state = Mutex::new(IndexState::New);
+                    self.shards.push(RequestedShard { key, items: Vec::new(), left: AtomicUsize::new(0), state });
                 }
                 Err(error) => return self.job.done(ticket, Err(error)),
             }
@@ -110,7 +109,7 @@ impl<'r, 'j> Round<'r, 'j> {
         self.shards[at].items.push(self.items.len());
         *self.shards[at].left.get_mut() += 1;
         let ticket = Mutex::new(Some(ticket));
-        self.items.push(Item { ticket, shard: at, number, from: 0, len: 0, entry: Entry::MISSING });
+        self.items.push(ChunkRequest { ticket, shard: at, number, from: 0, len: 0, entry: ShardEntry::MISSING });
     }
 
     /// Answers all tickets.
@@ -123,7 +122,7 @@ impl<'r, 'j> Round<'r, 'j> {
                 return;
             }
             if whole || attempt == TRIES {
-                self.ask(open.into_iter().map(|shard| Request { shard, what: What::Whole }).collect());
+                self.ask(open.into_iter().map(|shard| ShardRequest { shard, what: RequestKind::Whole }).collect());
                 break;
             }
             let trust = self.fresh && attempt == 0;
@@ -135,73 +134,74 @@ impl<'r, 'j> Round<'r, 'j> {
             let requests = self.plan(self.fresh && attempt == 0);
             self.ask(requests);
         }
-        // A map that did not give back what it took.
+        // The map did not return some tickets.
         for number in 0..self.items.len() {
             let lost = || ErrorKind::Internal.context("the map did not return its ticket");
             self.finish_with(number, || Err(lost()));
         }
     }
 
-    /// What to ask for to know where chunks are, or to have all of them. `trust`: what is known already will do.
-    fn learn(&self, open: Vec<usize>, trust: bool) -> Vec<Request> {
+    /// Returns the requests for unknown indexes, or for whole shards. `trust`: cached indexes may be used.
+    fn learn(&self, open: Vec<usize>, trust: bool) -> Vec<ShardRequest> {
         let mut requests = Vec::new();
         for shard in open {
             let about = &self.shards[shard];
             if self.wants_all(about) {
-                requests.push(Request { shard, what: What::Whole });
+                requests.push(ShardRequest { shard, what: RequestKind::Whole });
                 continue;
             }
             let known = if trust { self.map.indexes.find(about.key.as_str()) } else { None };
-            // That a chunk is missing no bytes will confirm: somebody may have written it since.
-            let there = |item: &usize, known: &Known| matches!(known.index.find(self.items[*item].number), Ok(Some(_)));
+            // Absence is not confirmed by data: another writer may have added the chunk.
+            let there =
+                |item: &usize, known: &CachedIndex| matches!(known.index.find(self.items[*item].number), Ok(Some(_)));
             match known.filter(|known| about.items.iter().all(|item| there(item, known))) {
-                Some(known) => *lock(&about.state) = State::Known(known, None),
+                Some(known) => *lock(&about.state) = IndexState::Known(known, None),
                 None => {
-                    *lock(&about.state) = State::New;
-                    requests.push(Request { shard, what: What::Index });
+                    *lock(&about.state) = IndexState::New;
+                    requests.push(ShardRequest { shard, what: RequestKind::Index });
                 }
             }
         }
         requests
     }
 
-    /// Adds the indexes of all other shards, where a round trip for each would cost more; whoever reads one chunk may not want
-    /// another.
-    fn look_ahead(&mut self, requests: &mut Vec<Request>) {
-        let asks = requests.iter().any(|request| matches!(request.what, What::Index));
+    /// Adds requests for the indexes of all other shards, if separate round trips would cost more. A read of
+    /// a single chunk needs only one.
+    fn look_ahead(&mut self, requests: &mut Vec<ShardRequest>) {
+        let asks = requests.iter().any(|request| matches!(request.what, RequestKind::Index));
         if !self.caps.remote || self.items.len() < 2 || !asks {
             return;
         }
-        for key in self.map.ahead.as_ref().map_or_else(Vec::new, Ahead::keys) {
+        for key in self.map.ahead.as_ref().map_or_else(Vec::new, IndexPrefetch::keys) {
             let known = self.map.indexes.find(key.as_str()).is_some();
             if !known && self.shards.iter().all(|shard| shard.key != key) {
-                let (left, state) = (AtomicUsize::new(0), Mutex::new(State::New));
-                requests.push(Request { shard: self.shards.len(), what: What::Index });
-                self.shards.push(Shard { key, items: Vec::new(), left, state });
+                let (left, state) = (AtomicUsize::new(0), Mutex::new(IndexState::New));
+                requests.push(ShardRequest { shard: self.shards.len(), what: RequestKind::Index });
+                self.shards.push(RequestedShard { key, items: Vec::new(), left, state });
             }
         }
     }
 
-    /// Whether every chunk of a shard is wanted as a whole, so that one request over the network brings all.
-    fn wants_all(&self, shard: &Shard) -> bool {
+    /// Whether all chunks of a shard are wanted whole, so that one network request suffices.
+    fn wants_all(&self, shard: &RequestedShard) -> bool {
         let all = |item: &usize| {
             lock(&self.items[*item].ticket).as_ref().is_some_and(|ticket| matches!(ticket.ranges, Ranges::All))
         };
         self.caps.remote && shard.items.len() >= self.map.level.total && shard.items.iter().all(all)
     }
 
-    /// Looks all chunks up in the indexes that are known now, answers those that are missing, and groups the others.
-    fn plan(&mut self, lend: bool) -> Vec<Request> {
+    /// Looks up all chunks in the known indexes, answers absent ones and groups the others.
+    fn plan(&mut self, lend: bool) -> Vec<ShardRequest> {
         let (mut lists, mut sum) = (Vec::new(), 0u64);
         for shard in 0..self.shards.len() {
-            let State::Known(known, _) = lock(&self.shards[shard].state).clone() else { continue };
+            let IndexState::Known(known, _) = lock(&self.shards[shard].state).clone() else { continue };
             let mut list = Vec::with_capacity(self.shards[shard].items.len());
             for at in 0..self.shards[shard].items.len() {
                 let number = self.shards[shard].items[at];
                 match self.locate(number, &known) {
                     Ok(Some(wanted)) => {
                         sum = sum.saturating_add(wanted.to - wanted.from);
-                        list.push(Wanted { has_place: wanted.has_place && lend, ..wanted });
+                        list.push(WantedBytes { has_place: wanted.has_place && lend, ..wanted });
                     }
                     Ok(None) => self.finish(number, Ok(None)),
                     Err(error) => self.finish(number, Err(error)),
@@ -211,22 +211,22 @@ impl<'r, 'j> Round<'r, 'j> {
                 lists.push((shard, list));
             }
         }
-        let reach = Reach::new(self.caps.remote, sum, self.job.threads());
+        let reach = RequestReach::new(self.caps.remote, sum, self.job.threads());
         let mut requests = Vec::new();
         for (shard, list) in &mut lists {
-            together(list, reach, |what| {
+            group_requests(list, reach, |what| {
                 let what = match what {
-                    Together::Alone(wanted) => What::Place(wanted.item),
-                    Together::Near(items, stretches) => What::Parts(items, stretches),
+                    RequestGroup::Alone(wanted) => RequestKind::Place(wanted.item),
+                    RequestGroup::Near(items, stretches) => RequestKind::Parts(items, stretches),
                 };
-                requests.push(Request { shard: *shard, what });
+                requests.push(ShardRequest { shard: *shard, what });
             });
         }
         requests
     }
 
-    /// Finds the wanted bytes of a chunk; `None` if it is missing, or has its answer.
-    fn locate(&mut self, number: usize, known: &Known) -> Result<Option<Wanted>> {
+    /// Returns the wanted bytes of a chunk; `None` if it is absent or answered.
+    fn locate(&mut self, number: usize, known: &CachedIndex) -> Result<Option<WantedBytes>> {
         let item = &mut self.items[number];
         let Some(entry) = known.index.find(item.number)? else { return Ok(None) };
         let ticket = lock(&item.ticket);
@@ -240,7 +240,7 @@ impl<'r, 'j> Round<'r, 'j> {
                 let len = len.min(entry.len);
                 (entry.len - len, len)
             }
-            // Several: out of all of it, chunks in shards are small.
+            // Several ranges: read the whole chunk, since chunks in shards are small.
             _ => (0, entry.len),
         };
         if !is_several(&ticket.ranges) {
@@ -249,16 +249,16 @@ impl<'r, 'j> Round<'r, 'j> {
         let has_place =
             !is_several(&ticket.ranges) && ticket.into.as_ref().is_some_and(|into| into.capacity() as u64 == len);
         (item.from, item.len, item.entry) = (entry.offset + skip, len, entry);
-        Ok(Some(Wanted { item: number, from: item.from, to: item.from + len, has_place }))
+        Ok(Some(WantedBytes { item: number, from: item.from, to: item.from + len, has_place }))
     }
 
-    fn ask(&self, requests: Vec<Request>) {
+    fn ask(&self, requests: Vec<ShardRequest>) {
         if !requests.is_empty() {
-            self.map.shards().read_batch(&Requests::new(self, requests));
+            self.map.shards().read_batch(&ShardRequests::new(self, requests));
         }
     }
 
-    /// Takes a ticket to answer it, unless it has its answer.
+    /// Takes a ticket to answer it, unless it is answered.
     pub(super) fn take(&self, number: usize) -> Option<ReadTicket<'j>> {
         let item = &self.items[number];
         let ticket = lock(&item.ticket).take()?;
@@ -266,7 +266,7 @@ impl<'r, 'j> Round<'r, 'j> {
         Some(ticket)
     }
 
-    /// Gives a ticket back.
+    /// Completes a ticket.
     pub(super) fn finish(&self, number: usize, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         self.finish_with(number, || found);
     }
@@ -281,7 +281,7 @@ impl<'r, 'j> Round<'r, 'j> {
         }
     }
 
-    /// Gives a ticket back with bytes of its chunk: all that is wanted of it, or, if `whole`, all there is.
+    /// Completes a ticket with bytes of its chunk: the wanted ones, or all if `whole`.
     pub(super) fn deliver(&self, number: usize, chunk: &[u8], whole: bool, version: Option<&Version>) {
         let Some(ticket) = self.take(number) else { return };
         let version = version.filter(|_| ticket.versioned).cloned();

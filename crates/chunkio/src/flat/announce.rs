@@ -1,36 +1,36 @@
-//! [`Expected`]: tells a store that lies elsewhere which runs a read will want, some megabytes before it wants them.
+//! [`ReadAnnouncer`]: announces the ranges of a read to remote storage, some megabytes ahead.
 
 use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::ReadAhead;
 
-use super::layout::Cut;
+use super::slab_layout::PieceSplit;
 
-/// Bytes that are on their way before they are wanted.
+/// The bytes that are requested ahead.
 const WINDOW: usize = 16 << 20;
 
 /// The ranges that one read announces.
-pub(super) struct Expected<'a> {
+pub(super) struct ReadAnnouncer<'a> {
     ahead: &'a ReadAhead,
-    cut: &'a Cut<'a>,
-    /// Pieces that are announced before they are read.
+    cut: &'a PieceSplit<'a>,
+    /// The number of pieces announced ahead.
     pieces: usize,
-    /// The first piece that was not told yet.
+    /// The first piece that was not announced.
     next: Mutex<usize>,
 }
 
-impl<'a> Expected<'a> {
-    pub(super) fn new(ahead: &'a ReadAhead, cut: &'a Cut<'a>) -> Self {
+impl<'a> ReadAnnouncer<'a> {
+    pub(super) fn new(ahead: &'a ReadAhead, cut: &'a PieceSplit<'a>) -> Self {
         let piece = cut.piece(0);
         let pieces = WINDOW / piece.run().saturating_mul(piece.runs()).max(1);
         Self { ahead, cut, pieces: pieces.max(1), next: Mutex::new(0) }
     }
 
-    /// A piece is read now.
+    /// Announces the pieces after the one that is read now.
     pub(super) fn reads(&self, number: usize) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let until = number.saturating_add(self.pieces).saturating_add(1).min(self.cut.total);
-        // Many at a time, so that near ones are asked for together.
+        // Many at a time, so that near ranges are requested together.
         if *next >= until || *next > number.saturating_add(self.pieces / 2) {
             return;
         }
@@ -43,7 +43,7 @@ impl<'a> Expected<'a> {
             );
         }
         *next = until;
-        // A single run is read with what follows it.
+        // A single run is covered by the read-ahead of `ReadAhead`.
         if runs.len() > 1 {
             let wanted: u64 = runs.iter().map(|run| run.end - run.start).sum();
             self.ahead.prefetch(runs, wanted / 4);

@@ -1,24 +1,24 @@
-//! Scale and offset in vectors: four numbers of a stored type as doubles, and lines of the result made of such.
+//! Scale and offset with AVX2: loads four stored numbers as doubles, and writes lines of the result.
 //!
-//! Written with instructions, not left to the compiler: whether it makes vectors of plain loops depends on how the program
-//! is linked, and single numbers take twice as long as the memory needs. For machines with AVX2; the arithmetic is that of the
-//! plain loops in [`super::linear`], to the bit: a product and a sum, never both at once.
+//! Applies to processors with AVX2; falls back to the plain loops in [`super::linear`]. Intrinsics are used
+//! because vectorisation of plain loops depends on linking, and scalar code takes twice as long as the memory
+//! needs. Results are equal to the bit: one product and one sum, never fused.
 
 use std::arch::x86_64::*;
 
-/// Four numbers that lie one after another.
-pub(super) trait Four {
-    /// As doubles.
+/// Four adjacent numbers.
+pub(super) trait LoadFour {
+    /// Loads them as doubles.
     ///
     /// # Safety
-    /// The machine has AVX2; there are four at `from`, which needs no alignment.
+    /// The processor has AVX2; there are four numbers at `from`, which need no alignment.
     unsafe fn load(from: *const Self) -> __m256d;
 }
 
-/// Implements [`Four`] by an expression of the pointer.
+/// Implements [`LoadFour`] by an expression of the pointer.
 macro_rules! four {
     ($($t:ty: |$from:ident| $load:expr;)*) => {$(
-        impl Four for $t {
+        impl LoadFour for $t {
             #[inline(always)]
             unsafe fn load($from: *const Self) -> __m256d {
                 // SAFETY: the caller's promise.
@@ -28,10 +28,10 @@ macro_rules! four {
     )*};
 }
 
-/// Implements [`Four`] number by number, for types that no instruction converts.
+/// Implements [`LoadFour`] one number at a time, for types without a conversion instruction.
 macro_rules! singly {
     ($($t:ident)*) => {$(
-        impl Four for $t {
+        impl LoadFour for $t {
             #[inline(always)]
             unsafe fn load(from: *const Self) -> __m256d {
                 // SAFETY: the caller's promise; numbers may be any bytes.
@@ -56,16 +56,16 @@ four! {
 singly!(u32 i64 u64);
 
 /// A number of the result.
-pub(super) trait Eight {
-    /// Eight doubles of this type, at `to`; with `STREAM` past the caches. Answers in which of them a number is out of
-    /// the type's range: all bits of its double are set.
+pub(super) trait StoreEight {
+    /// Converts eight doubles and writes them to `to`, with `STREAM` past the caches. In the result, all bits
+    /// are set for each double that is out of the type's range.
     ///
     /// # Safety
-    /// The machine has AVX2; there is room. To stream, `to` is aligned to 32 bytes.
+    /// The processor has AVX2; `to` has room. To stream, `to` is aligned to 32 bytes.
     unsafe fn store<const STREAM: bool>(low: __m256d, high: __m256d, to: *mut Self) -> __m256d;
 }
 
-impl Eight for f64 {
+impl StoreEight for f64 {
     #[inline(always)]
     unsafe fn store<const STREAM: bool>(low: __m256d, high: __m256d, to: *mut Self) -> __m256d {
         // SAFETY: the caller's promise.
@@ -82,7 +82,7 @@ impl Eight for f64 {
     }
 }
 
-impl Eight for f32 {
+impl StoreEight for f32 {
     #[inline(always)]
     unsafe fn store<const STREAM: bool>(low: __m256d, high: __m256d, to: *mut Self) -> __m256d {
         // SAFETY: the caller's promise.
@@ -98,10 +98,10 @@ impl Eight for f32 {
     }
 }
 
-/// Which doubles are finite and beyond the largest single.
+/// Marks the doubles that are finite and beyond the largest single.
 ///
 /// # Safety
-/// The machine has AVX2.
+/// The processor has AVX2.
 #[inline(always)]
 unsafe fn too_large(values: __m256d) -> __m256d {
     // SAFETY: the caller's promise.
@@ -112,21 +112,21 @@ unsafe fn too_large(values: __m256d) -> __m256d {
     }
 }
 
-/// What a line is transformed with.
+/// The terms of the transform.
 #[derive(Clone, Copy)]
-pub(super) struct Terms<'a> {
+pub(super) struct VectorTerms<'a> {
     pub(super) scale: f64,
     pub(super) offset: f64,
     /// Numbers that become NaN.
     pub(super) missing: &'a [f64],
 }
 
-/// Four elements, transformed.
+/// Loads and transforms four elements.
 ///
 /// # Safety
-/// As [`Four::load`].
+/// As [`LoadFour::load`].
 #[inline(always)]
-unsafe fn four<S: Four>(from: *const S, scale: __m256d, offset: __m256d, missing: &[f64]) -> __m256d {
+unsafe fn four<S: LoadFour>(from: *const S, scale: __m256d, offset: __m256d, missing: &[f64]) -> __m256d {
     // SAFETY: the caller's promise.
     unsafe {
         let numbers = S::load(from);
@@ -139,16 +139,16 @@ unsafe fn four<S: Four>(from: *const S, scale: __m256d, offset: __m256d, missing
     }
 }
 
-/// Transforms `n` elements, a multiple of eight. Answers whether one is out of range.
+/// Transforms `n` elements, a multiple of eight. Returns whether one is out of range.
 ///
 /// # Safety
-/// The machine has AVX2; they are on both sides. To stream, `dst` is aligned to 32 bytes.
+/// The processor has AVX2; both sides have the elements. To stream, `dst` is aligned to 32 bytes.
 #[inline(always)]
-pub(super) unsafe fn transform<S: Four, T: Eight, const STREAM: bool>(
+pub(super) unsafe fn transform<S: LoadFour, T: StoreEight, const STREAM: bool>(
     src: *const S,
     dst: *mut T,
     n: usize,
-    terms: Terms<'_>,
+    terms: VectorTerms<'_>,
 ) -> bool {
     // SAFETY: the caller's promise.
     unsafe {

@@ -1,13 +1,13 @@
-//! Which chunks of an array are stored, by a list of the storage.
+//! Lists the stored chunks of an array.
 
 use nczarr_dispatch::StoredChunks;
 use nczarr_model::Result;
 
+use crate::engine::{ArrayEngine, ElementKind};
 use crate::grid::ChunkIndex;
-use crate::keeper::{Form, Keeper};
 
-impl<F: Form> Keeper<F> {
-    /// The chunks that the storage holds, inside the present shape. `None`: it does not list them, or some may still
+impl<F: ElementKind> ArrayEngine<F> {
+    /// Returns the stored chunks inside the current shape. `None`: the storage has no listing, or chunks may
     /// be in the cache.
     pub(crate) fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         if self.check_writable().is_ok() {
@@ -15,7 +15,7 @@ impl<F: Form> Keeper<F> {
         }
         let (shape, rank) = (self.grid.shape(), self.grid.rank());
         let mut objects = Vec::new();
-        let known = self.store.stored(rank, &mut |index| objects.push(ChunkIndex::from(index)));
+        let known = self.store.for_each_stored(rank, &mut |index| objects.push(ChunkIndex::from(index)));
         if !known.map_err(|error| error.at(&self.name))? {
             return Ok(None);
         }
@@ -36,8 +36,8 @@ impl<F: Form> Keeper<F> {
             return Ok(Some(chunks));
         };
         for shard in &objects {
-            for inner in Inner::of(shard, &shards.counts) {
-                if self.map().exists(&self.key(&inner)).map_err(|error| self.blame(error, &inner))? {
+            for inner in ShardChunks::of(shard, &shards.counts) {
+                if self.map().exists(&self.key(&inner)).map_err(|error| self.at_chunk(error, &inner))? {
                     take(&inner);
                 }
             }
@@ -47,20 +47,20 @@ impl<F: Form> Keeper<F> {
 }
 
 /// The chunks of one shard, by their indices in the array.
-struct Inner {
+struct ShardChunks {
     first: ChunkIndex,
     counts: Vec<u64>,
     next: Option<ChunkIndex>,
 }
 
-impl Inner {
+impl ShardChunks {
     fn of(shard: &[u64], counts: &[u64]) -> Self {
         let first: ChunkIndex = shard.iter().zip(counts).map(|(at, count)| at.saturating_mul(*count)).collect();
         Self { next: Some(first.clone()), first, counts: counts.to_vec() }
     }
 }
 
-impl Iterator for Inner {
+impl Iterator for ShardChunks {
     type Item = ChunkIndex;
 
     fn next(&mut self) -> Option<ChunkIndex> {

@@ -1,47 +1,47 @@
-//! [`Course`]: how a part of a chunk is taken in pieces.
+//! [`PieceIter`]: divides a part of a chunk into pieces.
 //!
-//! Each piece is a range of the chunk's elements that holds whole iterations of the part's outermost run, and small
-//! enough to stay near the processor until it lies at its place. Where pieces come from others know: [`super::pour`]
-//! reads them of a file, [`super::units`] decodes them.
+//! Each piece is a range of the chunk's elements with whole iterations of the part's outermost run. It is
+//! small enough for the processor's cache. [`super::streaming`] reads pieces from a file;
+//! [`super::decode_units`] decodes them.
 
 use std::ops::Range;
 
-use crate::project::Part;
+use crate::project::ChunkPart;
 
-/// About so many bytes are taken at once.
+/// The approximate size of a piece in bytes.
 const PIECE: usize = 256 << 10;
 
-/// How a part is taken from a chunk whose elements come in their order.
+/// The division of a part of a chunk whose elements arrive in order.
 #[derive(Debug)]
-pub(super) struct Course {
-    pub(super) part: Part,
-    /// Which run of the part is cut: the one that is outermost in the chunk.
+pub(super) struct PieceIter {
+    pub(super) part: ChunkPart,
+    /// The divided run: the outermost one in the chunk.
     pub(super) along: usize,
-    /// Iterations of it in a piece.
+    /// The iterations per piece.
     per: usize,
-    /// Elements of the chunk.
+    /// The elements of the chunk.
     elems: usize,
-    /// Elements that came.
+    /// The elements received so far.
     pub(super) came: usize,
-    /// Iterations that came.
+    /// The iterations received so far.
     done: usize,
 }
 
 /// The next piece.
-pub(super) struct Next {
-    /// How many elements.
+pub(super) struct NextPiece {
+    /// The number of elements.
     pub(super) elems: usize,
-    /// The iterations that lie in it.
+    /// The iterations inside it.
     pub(super) some: Range<usize>,
     pub(super) last: bool,
 }
 
-impl Course {
-    /// `None` if the part cannot be cut, or a piece would not be small.
-    pub(super) fn new(part: Part, item: usize, elems: usize) -> Option<Self> {
+impl PieceIter {
+    /// `None` if the part cannot be divided, or a piece would be too large.
+    pub(super) fn new(part: ChunkPart, item: usize, elems: usize) -> Option<Self> {
         let along = (0..part.dims.len()).max_by_key(|&run| part.dims[run].chunk)?;
         let step = part.dims[along].chunk;
-        // What is inside one iteration ends before the next begins.
+        // One iteration ends before the next begins.
         let others = part.dims.iter().enumerate().filter(|(run, _)| *run != along);
         let inside: usize = others.map(|(_, dim)| (dim.n - 1) * dim.chunk).sum();
         let bytes = step.checked_mul(item).filter(|&bytes| bytes > 0 && bytes <= 2 * PIECE)?;
@@ -56,12 +56,12 @@ impl Course {
         })
     }
 
-    /// As [`Course::new`], in pieces of whole units of `unit` bytes, of which the first begins with the chunk. `None` also
-    /// if a few units do not hold whole iterations, or one piece would be all.
-    pub(super) fn of_units(part: Part, item: usize, elems: usize, unit: usize) -> Option<Self> {
+    /// As [`PieceIter::new`], with pieces of whole units of `unit` bytes. `None` also if few units never
+    /// contain whole iterations, or if one piece would be the whole chunk.
+    pub(super) fn of_units(part: ChunkPart, item: usize, elems: usize, unit: usize) -> Option<Self> {
         let mut course = Self::new(part, item, elems)?;
         let bytes = course.part.dims[course.along].chunk * item;
-        // Iterations that end where a unit does: every `some` of them.
+        // Every `some` iterations end with a unit.
         let some = unit / gcd(bytes, unit)?;
         let per = (course.per / some).max(1) * some;
         let small = per.checked_mul(bytes).is_some_and(|piece| piece <= 2 * PIECE);
@@ -70,26 +70,26 @@ impl Course {
         (small && begins && per < course.part.dims[course.along].n).then_some(course)
     }
 
-    /// What comes next; `None` if all came.
-    pub(super) fn next(&self) -> Option<Next> {
+    /// Returns the next piece; `None` if all elements were received.
+    pub(super) fn next(&self) -> Option<NextPiece> {
         if self.came == self.elems {
             return None;
         }
         let run = self.part.dims[self.along];
         let until = self.done.saturating_add(self.per).min(run.n);
         let last = until == run.n;
-        // An iteration that begins here is in the next piece.
+        // An iteration that begins here belongs to the next piece.
         let end = if last { self.elems } else { self.part.chunk_start + until * run.chunk };
-        Some(Next { elems: end - self.came, some: self.done..until, last })
+        Some(NextPiece { elems: end - self.came, some: self.done..until, last })
     }
 
-    pub(super) fn advance(&mut self, next: &Next) {
+    pub(super) fn advance(&mut self, next: &NextPiece) {
         self.came += next.elems;
         self.done = next.some.end;
     }
 }
 
-/// The greatest common divisor; `None` if a number is 0.
+/// Returns the greatest common divisor; `None` if a number is 0.
 fn gcd(mut a: usize, mut b: usize) -> Option<usize> {
     if a == 0 || b == 0 {
         return None;
@@ -110,10 +110,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::grid::Grid;
+    use crate::grid::ChunkGrid;
     use crate::odometer::Odometer;
     use crate::project::Projection;
-    use crate::{ArrayDim, Order};
+    use crate::{ArrayDim, DimOrder};
 
     proptest! {
         /// Whatever the slab and the order: the pieces are all of the chunk, and hold the whole part, each element once.
@@ -124,8 +124,8 @@ mod tests {
         ) {
             let dims = axes.iter().map(|axis| ArrayDim { len: Arc::new(AtomicU64::new(axis.0 * 5)), unlimited: false });
             let chunk: Vec<u64> = axes.iter().map(|axis| axis.1).collect();
-            let order = if last_first { Order::C } else { Order::F };
-            let grid = Grid::new(dims.collect(), chunk, &order, 4, &Limits::default()).unwrap();
+            let order = if last_first { DimOrder::C } else { DimOrder::F };
+            let grid = ChunkGrid::new(dims.collect(), chunk, &order, 4, &Limits::default()).unwrap();
             let start: Vec<u64> = axes.iter().map(|axis| axis.2 % (axis.0 * 5)).collect();
             let step: Vec<u64> = axes.iter().map(|axis| axis.4).collect();
             let count: Vec<u64> = (axes.iter().zip(&start)).map(|(axis, start)| axis.3.min((axis.0 * 5 - start).div_ceil(axis.4))).collect();
@@ -135,14 +135,14 @@ mod tests {
                 let part = projection.get(number);
                 let mut expected = vec![None; part.extent().1];
                 Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, mem| expected[mem] = Some(at));
-                let Some(mut course) = Course::new(part, 4, grid.elems) else {
+                let Some(mut course) = PieceIter::new(part, 4, grid.elems) else {
                     prop_assert!(false, "a part of a slab can be cut");
                     continue;
                 };
                 course.per = per;
                 let mut found = vec![None; expected.len()];
                 while let Some(next) = course.next() {
-                    let some = course.part.some(course.along, next.some.clone());
+                    let some = course.part.slice_run(course.along, next.some.clone());
                     let here = course.came..course.came + next.elems;
                     Odometer::each(&some.dims, some.chunk_start, some.mem_start, |at, mem| {
                         assert!(here.contains(&at) && found[mem].is_none());
@@ -160,10 +160,10 @@ mod tests {
         fn pieces_of_units_begin_with_one(
             n in 2usize..400, step in 1usize..400, item in 1usize..9, unit in 1usize..5000, skip in 0usize..2,
         ) {
-            let mut part = Part { dims: nczarr_dispatch::DimVec::with_len(1), chunk_start: skip, ..Part::default() };
-            part.dims[0] = crate::project::Dim { n, chunk: step, mem: 1 };
+            let mut part = ChunkPart { dims: nczarr_dispatch::DimVec::with_len(1), chunk_start: skip, ..ChunkPart::default() };
+            part.dims[0] = crate::project::StridedRun { n, chunk: step, mem: 1 };
             let elems = n * step + skip;
-            let Some(mut course) = Course::of_units(part, item, elems, unit) else {
+            let Some(mut course) = PieceIter::of_units(part, item, elems, unit) else {
                 let whole = step * item / gcd(step * item, unit).unwrap() * unit;
                 prop_assert!(skip > 0 || whole > 2 * PIECE || PIECE / whole * whole >= n * step * item || whole >= n * step * item);
                 return Ok(());

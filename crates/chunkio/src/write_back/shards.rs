@@ -1,7 +1,7 @@
-//! Changed chunks in shards to storage: all of one shard together, so that it is written once.
+//! Stores changed chunks in shards: all chunks of one shard together, so that it is written once.
 //!
-//! A shard of which all chunks are known here is written as it is; every other goes through [`nczarr_dispatch::ZMap::update`], where chunks
-//! that did not change are moved as they are stored.
+//! A shard whose chunks are all known is written without reading. Any other goes through
+//! [`nczarr_dispatch::ZMap::update`], which copies unchanged chunks in encoded form.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,23 +9,23 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_dispatch::{ByteRange, DimVec, Key, Payload, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
 
+use crate::engine::{ArrayEngine, ElementKind, WriteBackGuard, WriteBackSnapshot};
 use crate::grid::ChunkIndex;
-use crate::keeper::{Form, Keeper, Landing, Snapshot};
-use crate::outcome::Outcome;
-use crate::shard::{Edits, Rewrite, Shards};
+use crate::outcome::TransferOutcome;
+use crate::shard::{ChunkEdits, ShardRewrite, Shards};
 use crate::threads;
 
-/// A changed chunk that departed.
-struct Changed<'a, F: Form> {
+/// A changed chunk during write-back.
+struct ShardEdit<'a, F: ElementKind> {
     numbers: DimVec<usize>,
-    snapshot: Snapshot<F::Data>,
-    /// What storage holds now, if that is more than what departed.
+    snapshot: WriteBackSnapshot<F::Data>,
+    /// The stored elements after a merge, if they exceed the written ones.
     merged: Mutex<Option<F::Data>>,
-    landing: Landing<'a, F>,
+    landing: WriteBackGuard<'a, F>,
 }
 
-impl<F: Form> Keeper<F> {
-    /// Stores the changed chunks of some shards. All are tried; the first error is answered.
+impl<F: ElementKind> ArrayEngine<F> {
+    /// Stores the changed chunks of some shards. Continues after an error and returns the first.
     pub(crate) fn write_shards(&self, list: &[ChunkIndex]) -> Result<()> {
         let Some(shards) = &self.shards else { return Ok(()) };
         let changed = self.cache.changed();
@@ -38,7 +38,7 @@ impl<F: Form> Keeper<F> {
         let all = threads::worth(&self.options, sorted.len(), cost);
         let several = all.min(groups.len());
         let each = all.checked_div(several).unwrap_or(1);
-        let (next, outcome) = (AtomicUsize::new(0), Outcome::unwatched());
+        let (next, outcome) = (AtomicUsize::new(0), TransferOutcome::without_progress());
         run_on_pool(several, &|| {
             while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Err(error) = self.write_shard(shards, group, each) {
@@ -53,25 +53,25 @@ impl<F: Form> Keeper<F> {
         let Some((shard, _)) = group.first() else { return Ok(()) };
         let _claim = self.claims.take(shard);
         let departed = group.iter().filter_map(|(_, index)| {
-            let snapshot = self.depart(index)?;
+            let snapshot = self.begin_write_back(index)?;
             let numbers = shards.split(index).1;
-            Some(Changed { numbers, snapshot, merged: Mutex::new(None), landing: self.landing(index) })
+            Some(ShardEdit { numbers, snapshot, merged: Mutex::new(None), landing: self.write_back_guard(index) })
         });
-        let mut edits: Vec<Changed<'_, F>> = departed.collect();
+        let mut edits: Vec<ShardEdit<'_, F>> = departed.collect();
         if edits.is_empty() {
             return Ok(());
         }
         edits.sort_unstable_by(|a, b| a.numbers.cmp(&b.numbers));
         let mut key = Key::root();
         self.store.locate(shard, &mut key);
-        let list = List { keeper: self, edits };
+        let list = ShardEdits { engine: self, edits };
         let result = self.store_shard(shards, shard, &key, &list, threads);
         let arrived = result.is_ok();
-        for Changed { snapshot, merged, landing, .. } in list.edits {
-            // A later change of the elements needs no copy then.
+        for ShardEdit { snapshot, merged, landing, .. } in list.edits {
+            // Dropped first, so that a later change needs no copy.
             drop(snapshot);
             if arrived {
-                landing.arrive(merged.into_inner().unwrap_or_else(PoisonError::into_inner));
+                landing.finish(merged.into_inner().unwrap_or_else(PoisonError::into_inner));
             }
         }
         result.map_err(|error| error.at(format_args!("{}: shard {key}", self.name)))
@@ -82,12 +82,12 @@ impl<F: Form> Keeper<F> {
         shards: &Shards,
         shard: &ChunkIndex,
         key: &Key,
-        list: &List<'_, F>,
+        list: &ShardEdits<'_, F>,
         threads: usize,
     ) -> Result<()> {
         let map = self.store.map();
         let limit = shards.levels.first().map_or(0, |level| level.limit);
-        let shard_of = Rewrite { levels: &shards.levels, edits: list, threads };
+        let shard_of = ShardRewrite { levels: &shards.levels, edits: list, threads };
         let all = list.edits.iter().all(|edit| edit.snapshot.ready);
         if all && self.chunks_of(shards, shard) == Some(list.edits.len() as u64) {
             let mut new = Vec::new();
@@ -104,13 +104,13 @@ impl<F: Form> Keeper<F> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let found = map.read(key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
         if old.len() > limit {
-            return Err(ErrorKind::Io.context(format!("longer than the {limit} bytes it may have")));
+            return Err(ErrorKind::Io.context(format!("too long (expected at most {limit} bytes)")));
         }
         change(found.then_some(&old), &mut new)?;
         map.write(key, &new)
     }
 
-    /// How many chunks of a shard there can be in storage; `None` if that cannot be counted.
+    /// Returns the maximum number of chunks in a shard; `None` on overflow.
     fn chunks_of(&self, shards: &Shards, shard: &ChunkIndex) -> Option<u64> {
         let mut chunks = 1u64;
         for (dim, (at, count)) in shard.iter().zip(&shards.counts).enumerate() {
@@ -123,20 +123,20 @@ impl<F: Form> Keeper<F> {
     }
 }
 
-impl<F: Form> Keeper<F> {
-    /// What of a dimension can have been written: all of it where somebody may have appended, in this process or not.
+impl<F: ElementKind> ArrayEngine<F> {
+    /// Returns the length of a dimension that may be written: unlimited if another writer may have appended.
     pub(crate) fn fixed_len(&self, dim: usize) -> u64 {
         if self.grid.dims[dim].unlimited { u64::MAX } else { self.grid.len(dim) }
     }
 }
 
 /// The changed chunks of one shard.
-struct List<'a, F: Form> {
-    keeper: &'a Keeper<F>,
-    edits: Vec<Changed<'a, F>>,
+struct ShardEdits<'a, F: ElementKind> {
+    engine: &'a ArrayEngine<F>,
+    edits: Vec<ShardEdit<'a, F>>,
 }
 
-impl<F: Form> Edits for List<'_, F> {
+impl<F: ElementKind> ChunkEdits for ShardEdits<'_, F> {
     fn count(&self) -> usize {
         self.edits.len()
     }
@@ -146,8 +146,8 @@ impl<F: Form> Edits for List<'_, F> {
     }
 
     fn make(&self, edit: usize, old: Option<&[u8]>, new: &mut Vec<u8>) -> Result<Payload<'_>> {
-        let (keeper, edit) = (self.keeper, &self.edits[edit]);
-        let form = &keeper.form;
+        let (engine, edit) = (self.engine, &self.edits[edit]);
+        let form = &engine.form;
         let made = (|| {
             if edit.snapshot.ready {
                 if let Some(stored) = form.as_stored(&edit.snapshot.data) {
@@ -157,14 +157,14 @@ impl<F: Form> Edits for List<'_, F> {
                 return Ok(Payload::Scratch);
             }
             let mut data = match old {
-                Some(stored) => keeper.check_limit(stored).and_then(|()| form.decode(stored))?,
-                None => form.blank()?,
+                Some(stored) => engine.check_limit(stored).and_then(|()| form.decode(stored))?,
+                None => form.fill_values()?,
             };
             form.overlay(&mut data, &edit.snapshot.data, &edit.snapshot.mask);
             form.encode(&data, new)?;
             *edit.merged.lock().unwrap_or_else(PoisonError::into_inner) = Some(data);
             Ok(Payload::Scratch)
         })();
-        made.map_err(|error| keeper.blame(error, &edit.landing.index))
+        made.map_err(|error| engine.at_chunk(error, &edit.landing.index))
     }
 }

@@ -1,12 +1,13 @@
-//! [`Keeper`]: an array's chunks between memory and storage, whatever their elements are.
+//! [`ArrayEngine`]: the chunks of an array in cache and storage, for any kind of elements.
 //!
-//! It owns the write-back protocol. A partial write marks what it wrote and reads nothing. A chunk written
-//! completely is stored as it is. One with holes goes through [`ZMap::update`]: read what storage holds now, put the
-//! written elements over it, store that if nobody came between, else again; so no update is lost, inside
-//! the process (a [`Claims`] per chunk) or outside. Where storage that is cheap to ask holds nothing of a chunk, its holes
-//! are filled in place, and it is stored if there is still nothing. What could not be stored stays marked.
+//! It owns the write-back protocol. A partial write records the written elements and reads nothing. A
+//! complete chunk is stored without reading. A partial chunk goes through [`ZMap::update`]: read the stored
+//! chunk, put the written elements over it, and store the result if no other writer came between, else
+//! repeat. So no update is lost, inside the process ([`ChunkClaims`]) or outside. If a cheap test shows that
+//! the chunk is absent, its other elements become fill values, and it is stored on the condition that it is
+//! still absent. Chunks that could not be stored stay marked as changed.
 //!
-//! What elements are, [`Form`] knows. [`crate::flush`] writes many chunks at once.
+//! [`ElementKind`] defines the elements. [`crate::write_back`] stores many chunks at once.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,138 +16,139 @@ use std::sync::{Arc, OnceLock};
 use nczarr_dispatch::{ByteRange, Key, Options, Precondition, WriteOutcome, ZMap};
 use nczarr_model::{Error, ErrorKind, Result, Slab};
 
-use crate::cache::{Cache, Entry, Inserted};
-use crate::claims::{Claim, Claims};
-use crate::grid::{ChunkIndex, Grid};
-use crate::lot::Lot;
-use crate::mask::Mask;
-use crate::memory::Viewed;
-use crate::project::{Dim, Part, Projection};
+use crate::cache::{CachedChunk, ChunkCache, InsertOutcome};
+use crate::claims::{ChunkClaim, ChunkClaims};
+use crate::grid::{ChunkGrid, ChunkIndex};
+use crate::mask::ElementMask;
+use crate::memory::HasByteView;
+use crate::pending_batch::PendingBatch;
+use crate::project::{ChunkPart, Projection, StridedRun};
 use crate::shard::Shards;
 use crate::{ChunkStore, ShardSpec};
 
-/// What the elements of a chunk are in memory.
-pub(crate) trait Form: Send + Sync + fmt::Debug {
-    /// All elements of one chunk.
-    type Data: Viewed + Send + Sync;
+/// The in-memory form of a chunk's elements.
+pub(crate) trait ElementKind: Send + Sync + fmt::Debug {
+    /// All elements of a chunk.
+    type Data: HasByteView + Send + Sync;
 
-    /// Bytes of memory they take.
+    /// Returns their size in memory, in bytes.
     fn cost(&self, data: &Self::Data) -> usize;
 
-    /// The most bytes a stored chunk may have.
+    /// Returns the maximum size of a stored chunk, in bytes.
     fn limit(&self) -> usize;
 
-    /// A copy.
+    /// Copies the elements.
     fn copy(&self, data: &Self::Data) -> Result<Self::Data>;
 
-    /// A chunk nobody wrote.
-    fn blank(&self) -> Result<Self::Data>;
+    /// Returns a chunk of fill values.
+    fn fill_values(&self) -> Result<Self::Data>;
 
-    /// A chunk of which nothing will be read before it is written.
-    fn fresh(&self) -> Result<Self::Data> {
-        self.blank()
+    /// Returns a chunk whose elements are all written before they are read.
+    fn uninitialised_values(&self) -> Result<Self::Data> {
+        self.fill_values()
     }
 
-    /// Whether the stored bytes of chunks are their bytes in memory.
+    /// Whether the stored bytes equal the bytes in memory.
     fn is_plain(&self) -> bool {
         false
     }
 
-    /// The stored bytes of a chunk, if they are its bytes in memory.
+    /// Returns the stored bytes of a chunk, if they equal its bytes in memory.
     fn as_stored<'d>(&self, _data: &'d Self::Data) -> Option<&'d [u8]> {
         None
     }
 
-    /// A chunk from its stored bytes.
+    /// Decodes a chunk.
     fn decode(&self, stored: &[u8]) -> Result<Self::Data>;
 
-    /// The stored bytes of a chunk.
+    /// Encodes a chunk.
     fn encode(&self, data: &Self::Data, stored: &mut Vec<u8>) -> Result<()>;
 
-    /// Puts the elements of `over` that are in the mask into `base`.
-    fn overlay(&self, base: &mut Self::Data, over: &Self::Data, mask: &Mask);
+    /// Copies the elements of `over` that are in the mask into `base`.
+    fn overlay(&self, base: &mut Self::Data, over: &Self::Data, mask: &ElementMask);
 
-    /// Makes all elements that are not in the mask those of a chunk nobody wrote.
-    fn fill_outside(&self, data: &mut Self::Data, mask: &Mask) -> Result<()> {
-        let mut base = self.blank()?;
+    /// Sets all elements outside the mask to the fill value.
+    fn fill_outside(&self, data: &mut Self::Data, mask: &ElementMask) -> Result<()> {
+        let mut base = self.fill_values()?;
         self.overlay(&mut base, data, mask);
         *data = base;
         Ok(())
     }
 }
 
-/// What of an entry is on its way to storage.
-pub(crate) struct Snapshot<D> {
+/// The part of a chunk that is being stored.
+pub(crate) struct WriteBackSnapshot<D> {
     pub(crate) data: Arc<D>,
-    pub(crate) mask: Arc<Mask>,
-    /// Whether `data` can be stored as it is.
+    pub(crate) mask: Arc<ElementMask>,
+    /// Whether `data` can be stored without a merge.
     pub(crate) ready: bool,
 }
 
-/// Held while a chunk is on its way. Should it never arrive, its elements count as changed again: also where a map, a filter
-/// or a codec panics.
-pub(crate) struct Landing<'a, F: Form> {
-    keeper: &'a Keeper<F>,
+/// Held during the write-back of a chunk. If it is dropped unfinished, also by a panic, the elements count as
+/// changed again.
+pub(crate) struct WriteBackGuard<'a, F: ElementKind> {
+    engine: &'a ArrayEngine<F>,
     pub(crate) index: ChunkIndex,
     arrived: bool,
-    /// The elements in storage now, if those are more than the ones that were sent.
+    /// The stored elements after a merge, if they exceed the written ones.
     merged: Option<F::Data>,
 }
 
-impl<F: Form> Landing<'_, F> {
-    /// Storage has it. `merged`: what it holds now, if that is more than what departed.
-    pub(crate) fn arrive(mut self, merged: Option<F::Data>) {
+impl<F: ElementKind> WriteBackGuard<'_, F> {
+    /// The chunk is stored. `merged`: the stored elements after a merge.
+    pub(crate) fn finish(mut self, merged: Option<F::Data>) {
         (self.arrived, self.merged) = (true, merged);
     }
 }
 
-impl<F: Form> Drop for Landing<'_, F> {
+impl<F: ElementKind> Drop for WriteBackGuard<'_, F> {
     fn drop(&mut self) {
-        self.keeper.arrive(&self.index, self.arrived, self.merged.take());
+        self.engine.finish_write_back(&self.index, self.arrived, self.merged.take());
     }
 }
 
 /// The chunks of one array.
 #[derive(Debug)]
-pub(crate) struct Keeper<F: Form> {
+pub(crate) struct ArrayEngine<F: ElementKind> {
     pub(crate) name: String,
-    pub(crate) grid: Grid,
+    pub(crate) grid: ChunkGrid,
     pub(crate) form: F,
     pub(crate) store: Arc<dyn ChunkStore>,
     pub(crate) shards: Option<Shards>,
     pub(crate) options: Options,
-    pub(crate) cache: Cache<F::Data>,
-    pub(crate) claims: Claims,
-    pub(crate) lot: Lot,
-    /// Whether storage gives ranges of chunks as they are in memory, once it was asked.
+    pub(crate) cache: ChunkCache<F::Data>,
+    pub(crate) claims: ChunkClaims,
+    pub(crate) pending: PendingBatch,
+    /// Whether ranges of stored chunks equal ranges in memory; set on first use.
     pub(crate) ranged: OnceLock<bool>,
     writable: bool,
     written: AtomicBool,
 }
 
-impl<F: Form> Keeper<F> {
+impl<F: ElementKind> ArrayEngine<F> {
     pub(crate) fn new(
         name: String,
-        grid: Grid,
+        grid: ChunkGrid,
         form: F,
         (store, shards): (Arc<dyn ChunkStore>, Vec<ShardSpec>),
         options: Options,
         writable: bool,
         chunk_cost: usize,
     ) -> Result<Self> {
-        let cache = Cache::new(options.cache_bytes, chunk_cost);
-        let (claims, lot, written) = (Claims::default(), Lot::default(), AtomicBool::new(false));
+        let cache = ChunkCache::new(options.cache_bytes, chunk_cost);
+        let (claims, lot, written) = (ChunkClaims::default(), PendingBatch::default(), AtomicBool::new(false));
         let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
         let ranged = OnceLock::new();
-        Ok(Self { name, grid, form, store, shards, options, cache, claims, lot, ranged, writable, written })
+        Ok(Self { name, grid, form, store, shards, options, cache, claims, pending: lot, ranged, writable, written })
     }
 
-    /// The chunks as objects, for reading; objects are written in the map of the store.
+    /// Returns the map in which each chunk is an object, for reading. Objects are written to the map of the
+    /// store.
     pub(crate) fn map(&self) -> &dyn ZMap {
         self.shards.as_ref().map_or(self.store.map(), Shards::map)
     }
 
-    /// Sets `key` to that of a chunk.
+    /// Sets `key` to the key of a chunk.
     pub(crate) fn locate(&self, index: &[u64], key: &mut Key) {
         match &self.shards {
             None => self.store.locate(index, key),
@@ -154,32 +156,32 @@ impl<F: Form> Keeper<F> {
         }
     }
 
-    /// The chunks that a slab touches, those of a shard one after another.
+    /// Projects a slab on the grid. Chunks of one shard are adjacent.
     pub(crate) fn project(&self, slab: &Slab<'_>, shape: &[u64]) -> Result<Projection> {
         Projection::new(&self.grid, slab, shape, self.shards.as_ref().map(|shards| &*shards.counts))
     }
 
-    /// The right to change the object of a chunk.
-    fn claim(&self, index: &ChunkIndex) -> Claim<'_> {
+    /// Takes the claim on the object of a chunk.
+    fn claim(&self, index: &ChunkIndex) -> ChunkClaim<'_> {
         match &self.shards {
             None => self.claims.take(index),
             Some(shards) => self.claims.take(&shards.shard(index)),
         }
     }
 
-    /// The key of a chunk.
+    /// Returns the key of a chunk.
     pub(crate) fn key(&self, index: &ChunkIndex) -> Key {
         let mut key = Key::root();
         self.locate(index, &mut key);
         key
     }
 
-    /// Says which chunk of which array an error is about.
-    pub(crate) fn blame(&self, error: Error, index: &ChunkIndex) -> Error {
+    /// Adds the array and the chunk to an error.
+    pub(crate) fn at_chunk(&self, error: Error, index: &ChunkIndex) -> Error {
         error.at(format_args!("{}: chunk {}", self.name, self.key(index)))
     }
 
-    /// Refuses to write a read-only array.
+    /// Fails if the array is read-only.
     pub(crate) fn check_writable(&self) -> Result<()> {
         if !self.writable {
             return Err(ErrorKind::Perm.context(format!("{}: the dataset is read-only", self.name)));
@@ -187,63 +189,63 @@ impl<F: Form> Keeper<F> {
         Ok(())
     }
 
-    /// Something was written.
+    /// Records that the array was written to.
     pub(crate) fn set_written(&self) {
         self.written.store(true, Ordering::Release);
     }
 
-    /// Whether anything was written.
+    /// Whether the array was written to.
     pub(crate) fn written(&self) -> bool {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Refuses to write a part of a chunk where another process could write the same chunk unseen.
+    /// Fails if partial writes are unsafe, since another process could write the same chunk unnoticed.
     pub(crate) fn check_partial(&self, index: &ChunkIndex) -> Result<()> {
         if self.options.exclusive || self.map().caps().conditional_write {
             return Ok(());
         }
-        let why = "a part of a chunk cannot be written safely: this storage has no conditional writes, \
+        let why = "partial chunks cannot be written safely: this storage has no conditional writes, \
                    and the dataset was not opened for exclusive use";
-        Err(self.blame(ErrorKind::Perm.context(why), index))
+        Err(self.at_chunk(ErrorKind::Perm.context(why), index))
     }
 
-    /// Lets `write` write a part of a chunk in memory; it may be called again on other memory. Whether all of the
-    /// chunk was written by now.
-    pub(crate) fn put_part(&self, part: &Part, mut write: impl FnMut(&mut F::Data)) -> Result<bool> {
+    /// Lets `write` write a part of a cached chunk; it may be called again on other memory. Returns whether
+    /// the chunk is complete.
+    pub(crate) fn put_part(&self, part: &ChunkPart, mut write: impl FnMut(&mut F::Data)) -> Result<bool> {
         let (index, elems) = (&part.index, self.grid.elems);
         loop {
-            let changed = self.cache.change(index, |entry| {
+            let changed = self.cache.update(index, |entry| {
                 let data = entry.edit(|data| self.form.copy(data))?;
                 write(data);
                 entry.cost = self.form.cost(&entry.data);
-                entry.wrote(part, elems);
+                entry.mark_written(part, elems);
                 Ok(entry.is_complete())
             });
             if let Some(result) = changed {
-                return result.map_err(|error| self.blame(error, index));
+                return result.map_err(|error| self.at_chunk(error, index));
             }
-            let mut mask = Mask::new(elems);
+            let mut mask = ElementMask::new(elems);
             self.mask_outside(index, &mut mask);
-            // What is outside counts as written, and must be fill then.
-            let data = if mask.is_empty() { self.form.fresh() } else { self.form.blank() };
-            let mut data = data.map_err(|error| self.blame(error, index))?;
+            // Elements outside the shape count as written, so they must be fill values.
+            let data = if mask.is_empty() { self.form.uninitialised_values() } else { self.form.fill_values() };
+            let mut data = data.map_err(|error| self.at_chunk(error, index))?;
             write(&mut data);
             mask.insert(part);
             let complete = mask.is_full();
-            let entry = Entry {
+            let entry = CachedChunk {
                 index: index.clone(),
                 cost: self.form.cost(&data),
                 data: Arc::new(data),
                 filled: false,
                 mask: Some(mask),
-                flying: None,
+                in_flight: None,
                 changed: self.cache.now(),
             };
             match self.cache.insert(entry) {
-                Inserted::Done => return Ok(complete),
-                Inserted::Present => {}
-                Inserted::Crowded => {
-                    let mut crowd = self.cache.crowd(index);
+                InsertOutcome::Done => return Ok(complete),
+                InsertOutcome::Present => {}
+                InsertOutcome::Crowded => {
+                    let mut crowd = self.cache.dirty_in_group(index);
                     crowd.sort_unstable_by_key(|entry| (!entry.complete, entry.changed));
                     if let Some(oldest) = crowd.first() {
                         self.write_back(&oldest.index)?;
@@ -254,10 +256,10 @@ impl<F: Form> Keeper<F> {
         }
     }
 
-    /// Elements beyond the end of a fixed dimension are nobody's: they count as written.
+    /// Marks elements beyond the end of fixed dimensions as written.
     ///
-    /// Beyond the end of an unlimited one another process may have appended, unless this one is alone.
-    fn mask_outside(&self, index: &ChunkIndex, mask: &mut Mask) {
+    /// Beyond the end of an unlimited dimension another process may have appended, except in exclusive mode.
+    fn mask_outside(&self, index: &ChunkIndex, mask: &mut ElementMask) {
         let grid = &self.grid;
         for dim in (0..grid.rank()).filter(|&dim| !grid.dims[dim].unlimited) {
             let inside = grid.inside(dim, index[dim], grid.len(dim)) as usize;
@@ -265,31 +267,31 @@ impl<F: Form> Keeper<F> {
             if outside == 0 {
                 continue;
             }
-            let mut part = Part { elems: 1, chunk_start: inside * grid.strides[dim], ..Part::default() };
+            let mut part = ChunkPart { elems: 1, chunk_start: inside * grid.strides[dim], ..ChunkPart::default() };
             let mut dims: Vec<usize> = (0..grid.rank()).collect();
             dims.sort_by_key(|&at| grid.strides[at]);
             for at in dims {
                 let n = if at == dim { outside } else { grid.chunk[at] as usize };
-                part.nest(Dim { n, chunk: grid.strides[at], mem: grid.strides[at] });
+                part.nest(StridedRun { n, chunk: grid.strides[at], mem: grid.strides[at] });
             }
             part.finish();
             mask.insert(&part);
         }
     }
 
-    /// Makes every element of a chunk's entry known, if there is one: what was not written comes from storage.
+    /// Completes a cached chunk, if it is cached: elements that were not written come from storage.
     pub(crate) fn fill_holes(&self, index: &ChunkIndex) -> Result<()> {
-        // Nobody in this process changes the chunk in storage between reading it and filling the entry.
+        // The claim excludes changes of the stored chunk by this process.
         let _claim = self.claim(index);
-        if self.cache.look(index, |entry| entry.filled).unwrap_or(true) {
+        if self.cache.with_chunk(index, |entry| entry.filled).unwrap_or(true) {
             return Ok(());
         }
         let mut stored = Vec::new();
         if !self.read_stored(index, &mut stored)? {
             return self.fill_absent(index).map(drop);
         }
-        let base = self.form.decode(&stored).map_err(|error| self.blame(error, index))?;
-        self.cache.change(index, |entry| {
+        let base = self.form.decode(&stored).map_err(|error| self.at_chunk(error, index))?;
+        self.cache.update(index, |entry| {
             if let Some(mask) = entry.mask.as_ref().filter(|_| !entry.filled) {
                 let mut base = base;
                 self.form.overlay(&mut base, &entry.data, mask);
@@ -301,103 +303,105 @@ impl<F: Form> Keeper<F> {
         Ok(())
     }
 
-    /// Makes every element of a chunk's entry known where storage holds nothing of the chunk. Whether some were not.
+    /// Completes a cached chunk with fill values, if the stored chunk is absent. Returns whether elements
+    /// were unknown.
     fn fill_absent(&self, index: &ChunkIndex) -> Result<bool> {
-        let filled = self.cache.change(index, |entry| {
+        let filled = self.cache.update(index, |entry| {
             if entry.filled {
                 return Ok(false);
             }
-            let mut mask = entry.mask.clone().unwrap_or_else(|| Mask::new(self.grid.elems));
-            if let Some(flying) = &entry.flying {
-                mask.unite(flying);
+            let mut mask = entry.mask.clone().unwrap_or_else(|| ElementMask::new(self.grid.elems));
+            if let Some(flying) = &entry.in_flight {
+                mask.union_with(flying);
             }
             self.form.fill_outside(entry.edit(|data| self.form.copy(data))?, &mask)?;
             entry.cost = self.form.cost(&entry.data);
             entry.filled = true;
             Ok(true)
         });
-        filled.unwrap_or(Ok(false)).map_err(|error| self.blame(error, index))
+        filled.unwrap_or(Ok(false)).map_err(|error| self.at_chunk(error, index))
     }
 
-    /// As [`Keeper::fill_absent`], for an entry with holes that is about to be stored, where asking the storage costs little.
+    /// As [`ArrayEngine::fill_absent`], for a partial chunk that is about to be stored, if the test for
+    /// absence is cheap.
     fn fill_new(&self, index: &ChunkIndex) -> Result<bool> {
         let caps = self.map().caps();
         let able = !caps.remote && (self.options.exclusive || caps.conditional_write);
         let has_holes =
-            |entry: &Entry<F::Data>| !entry.filled && entry.mask.as_ref().is_some_and(|mask| !mask.is_full());
-        if !able || !self.cache.look(index, has_holes).unwrap_or(false) {
+            |entry: &CachedChunk<F::Data>| !entry.filled && entry.mask.as_ref().is_some_and(|mask| !mask.is_full());
+        if !able || !self.cache.with_chunk(index, has_holes).unwrap_or(false) {
             return Ok(false);
         }
         match self.map().exists(&self.key(index)) {
             Ok(true) => Ok(false),
             Ok(false) => self.fill_absent(index),
-            Err(error) => Err(self.blame(error, index)),
+            Err(error) => Err(self.at_chunk(error, index)),
         }
     }
 
-    /// Whether no chunk of a slab is stored, or about to be.
+    /// Whether no chunk of a slab is stored or cached.
     pub(crate) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         let projection = self.project(slab, &self.grid.shape())?;
-        let mut part = Part::default();
+        let mut part = ChunkPart::default();
         for number in 0..projection.total {
             projection.part(number, &mut part);
             let index = &part.index;
-            let exists = || self.map().exists(&self.key(index)).map_err(|error| self.blame(error, index));
-            if self.cache.look(index, |_| ()).is_some() || exists()? {
+            let exists = || self.map().exists(&self.key(index)).map_err(|error| self.at_chunk(error, index));
+            if self.cache.with_chunk(index, |_| ()).is_some() || exists()? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// The stored bytes of a chunk; `false` if there is none.
+    /// Reads the stored bytes of a chunk; `false` if it is absent.
     pub(crate) fn read_stored(&self, index: &ChunkIndex, stored: &mut Vec<u8>) -> Result<bool> {
         let range = ByteRange::first((self.form.limit() as u64).saturating_add(1));
         let found = self.map().read(&self.key(index), range, stored);
         let found = found.and_then(|found| self.check_limit(stored).map(|()| found));
-        found.map_err(|error| self.blame(error, index))
+        found.map_err(|error| self.at_chunk(error, index))
     }
 
     pub(crate) fn check_limit(&self, stored: &[u8]) -> Result<()> {
         let limit = self.form.limit();
         if stored.len() > limit {
-            return Err(ErrorKind::Io.context(format!("longer than the {limit} bytes it may have")));
+            return Err(ErrorKind::Io.context(format!("too long (expected at most {limit} bytes)")));
         }
         Ok(())
     }
 
-    /// What must be written of an entry, marked as being on its way. Only for whoever holds the claim.
-    pub(crate) fn depart(&self, index: &ChunkIndex) -> Option<Snapshot<F::Data>> {
+    /// Begins the write-back of a chunk and returns the elements to store. The caller holds the claim.
+    pub(crate) fn begin_write_back(&self, index: &ChunkIndex) -> Option<WriteBackSnapshot<F::Data>> {
         let alone = self.options.exclusive;
-        self.cache.change(index, |entry| {
+        self.cache.update(index, |entry| {
             let mut mask = entry.mask.take()?;
-            if let Some(lost) = entry.flying.take() {
-                // A writer that never came back.
-                mask.unite(&lost);
+            if let Some(lost) = entry.in_flight.take() {
+                // Left by an interrupted write-back.
+                mask.union_with(&lost);
             }
             entry.filled |= mask.is_full();
             let ready = mask.is_full() || (alone && entry.filled);
             let mask = Arc::new(mask);
-            entry.flying = Some(Arc::clone(&mask));
-            Some(Snapshot { data: Arc::clone(&entry.data), mask, ready })
+            entry.in_flight = Some(Arc::clone(&mask));
+            Some(WriteBackSnapshot { data: Arc::clone(&entry.data), mask, ready })
         })?
     }
 
-    /// To be held from [`Keeper::depart`] until storage has the chunk.
-    pub(crate) fn landing(&self, index: &ChunkIndex) -> Landing<'_, F> {
-        Landing { keeper: self, index: index.clone(), arrived: false, merged: None }
+    /// Returns the guard of a write-back that [`ArrayEngine::begin_write_back`] began.
+    pub(crate) fn write_back_guard(&self, index: &ChunkIndex) -> WriteBackGuard<'_, F> {
+        WriteBackGuard { engine: self, index: index.clone(), arrived: false, merged: None }
     }
 
-    /// What departed has arrived, or not. `merged`: what storage holds now, if that is more than what departed.
-    fn arrive(&self, index: &ChunkIndex, arrived: bool, merged: Option<F::Data>) {
+    /// Finishes a write-back. `merged`: the stored elements after a merge.
+    fn finish_write_back(&self, index: &ChunkIndex, arrived: bool, merged: Option<F::Data>) {
         if arrived {
-            self.cache.stale(index);
+            self.cache.mark_stale(index);
         }
-        self.cache.change(index, |entry| {
-            let flying = entry.flying.take();
+        self.cache.update(index, |entry| {
+            let flying = entry.in_flight.take();
             if !arrived {
                 match (&mut entry.mask, flying) {
-                    (Some(mask), Some(flying)) => mask.unite(&flying),
+                    (Some(mask), Some(flying)) => mask.union_with(&flying),
                     (mask, flying) => *mask = flying.map(Arc::unwrap_or_clone),
                 }
                 return;
@@ -410,15 +414,15 @@ impl<F: Form> Keeper<F> {
         });
     }
 
-    /// Stores one changed chunk, on this thread.
+    /// Stores one changed chunk on this thread.
     pub(crate) fn write_back(&self, index: &ChunkIndex) -> Result<()> {
         if let Some(shards) = &self.shards {
             return self.write_shards(&[shards.shard(index)]);
         }
         let _claim = self.claims.take(index);
         let is_new = self.fill_new(index)?;
-        let Some(snapshot) = self.depart(index) else { return Ok(()) };
-        let landing = self.landing(index);
+        let Some(snapshot) = self.begin_write_back(index) else { return Ok(()) };
+        let landing = self.write_back_guard(index);
         let result = if snapshot.ready {
             self.store_all(index, &snapshot, |key, stored| self.map().write(key, stored)).map(|()| None)
         } else if is_new {
@@ -426,17 +430,17 @@ impl<F: Form> Keeper<F> {
         } else {
             self.merge(index, &snapshot).map(Some)
         };
-        // A later change of the elements needs no copy then.
+        // Dropped first, so that a later change needs no copy.
         drop(snapshot);
-        landing.arrive(result.map_err(|error| self.blame(error, index))?);
+        landing.finish(result.map_err(|error| self.at_chunk(error, index))?);
         Ok(())
     }
 
-    /// Hands `store` the key of a chunk and its bytes, all of which are known.
+    /// Calls `store` with the key and the encoded bytes of a complete chunk.
     fn store_all<T>(
         &self,
         index: &ChunkIndex,
-        snapshot: &Snapshot<F::Data>,
+        snapshot: &WriteBackSnapshot<F::Data>,
         store: impl FnOnce(&Key, &[u8]) -> Result<T>,
     ) -> Result<T> {
         let key = self.key(index);
@@ -448,25 +452,25 @@ impl<F: Form> Keeper<F> {
         store(&key, &stored)
     }
 
-    /// Stores a chunk of which storage held nothing a moment ago; if somebody else did meanwhile, as [`Keeper::merge`].
-    fn create(&self, index: &ChunkIndex, snapshot: &Snapshot<F::Data>) -> Result<Option<F::Data>> {
+    /// Stores a chunk that was absent. If another process created it meanwhile, merges instead.
+    fn create(&self, index: &ChunkIndex, snapshot: &WriteBackSnapshot<F::Data>) -> Result<Option<F::Data>> {
         match self.store_all(index, snapshot, |key, stored| self.map().write_if(key, stored, Precondition::Absent))? {
             WriteOutcome::Done(_) => Ok(None),
             WriteOutcome::Conflict => {
-                self.cache.change(index, |entry| entry.filled = false);
+                self.cache.update(index, |entry| entry.filled = false);
                 self.merge(index, snapshot).map(Some)
             }
         }
     }
 
-    /// Puts written elements over what storage holds, and answers all of them.
-    fn merge(&self, index: &ChunkIndex, snapshot: &Snapshot<F::Data>) -> Result<F::Data> {
+    /// Merges the written elements with the stored chunk, and returns all elements.
+    fn merge(&self, index: &ChunkIndex, snapshot: &WriteBackSnapshot<F::Data>) -> Result<F::Data> {
         let (key, form) = (self.key(index), &self.form);
         let mut merged = None;
         let mut change = |old: Option<&[u8]>, new: &mut Vec<u8>| {
             let mut data = match old {
                 Some(stored) => self.check_limit(stored).and_then(|()| form.decode(stored))?,
-                None => form.blank()?,
+                None => form.fill_values()?,
             };
             form.overlay(&mut data, &snapshot.data, &snapshot.mask);
             form.encode(&data, new)?;

@@ -1,38 +1,38 @@
-//! [`Lie`]: where the elements of a slab lie in the store; [`Cut`]: the pieces a transfer is done in.
+//! [`SlabLayout`]: the offsets of a slab's elements in the store. [`PieceSplit`]: the pieces of a transfer.
 //!
-//! Elements lie in the same order in the store and in memory, and in memory one after another. So a piece is a range
-//! of memory, and pieces that follow one another in memory do so in the store. Steps here are in bytes of the store.
+//! Elements have the same order in the store and in memory, and are adjacent in memory. So a piece is a range
+//! of memory, and pieces have the same order on both sides. Steps here are bytes of the store.
 
 use nczarr_dispatch::DimVec;
 use nczarr_model::Slab;
 
-use crate::project::{Dim, Part};
+use crate::project::{ChunkPart, StridedRun};
 
-/// Elements, or runs of them, that follow one another.
+/// A run of elements, or of runs, at equal distances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Level {
-    /// How many.
+pub(super) struct StrideLevel {
+    /// The count.
     pub(super) n: usize,
-    /// Bytes from one to the next.
+    /// The distance in bytes.
     pub(super) step: u64,
 }
 
-/// The elements of a slab; there is at least one.
+/// The elements of a non-empty slab.
 #[derive(Debug)]
-pub(super) struct Lie {
+pub(super) struct SlabLayout {
     /// The offset of the first.
     pub(super) start: u64,
     /// Nested runs, innermost first; adjacent ones are joined. Never empty.
-    pub(super) levels: DimVec<Level>,
-    /// How many.
+    pub(super) levels: DimVec<StrideLevel>,
+    /// The count.
     pub(super) elems: usize,
-    /// Bytes of each in the store.
+    /// The size of an element in the store.
     pub(super) item: usize,
 }
 
-impl Lie {
-    /// The elements of a slab that is not empty, whose dimensions have steps of `steps` bytes. `None` if they cannot
-    /// be counted, or an offset does not fit 64 bits.
+impl SlabLayout {
+    /// Computes the layout of a non-empty slab whose dimensions have steps of `steps` bytes. `None` on
+    /// overflow of a count or an offset.
     pub(super) fn new(slab: &Slab<'_>, begin: u64, steps: &[u64], item: usize) -> Option<Self> {
         let mut lie = Self { start: begin, levels: DimVec::default(), elems: 1, item };
         for dim in (0..steps.len()).rev() {
@@ -40,11 +40,11 @@ impl Lie {
             lie.start = lie.start.checked_add(slab.start[dim].checked_mul(steps[dim])?)?;
             lie.elems = lie.elems.checked_mul(n)?;
             if n > 1 {
-                lie.nest(Level { n, step: steps[dim].checked_mul(slab.step(dim))? });
+                lie.nest(StrideLevel { n, step: steps[dim].checked_mul(slab.step(dim))? });
             }
         }
         if lie.levels.is_empty() {
-            lie.levels.push(Level { n: 1, step: item as u64 });
+            lie.levels.push(StrideLevel { n: 1, step: item as u64 });
         }
         let mut end = lie.start.checked_add(item as u64)?;
         for level in lie.levels.iter() {
@@ -53,56 +53,57 @@ impl Lie {
         Some(lie)
     }
 
-    fn nest(&mut self, level: Level) {
+    fn nest(&mut self, level: StrideLevel) {
         if let Some(inner) = self.levels.last_mut()
             && inner.step.checked_mul(inner.n as u64) == Some(level.step)
         {
-            // The number of all elements fits, hence that of these.
+            // The number of all elements fits, so this product does.
             inner.n *= level.n;
             return;
         }
         self.levels.push(level);
     }
 
-    /// One past the last byte.
+    /// Returns the offset after the last byte.
     pub(super) fn end(&self) -> u64 {
-        // Checked when it was made.
+        // Checked in `new`.
         self.start + span(&self.levels, self.item as u64)
     }
 }
 
-/// Bytes from the first to the last of nested runs of things of `item` bytes.
-fn span(levels: &[Level], item: u64) -> u64 {
+/// Returns the bytes from the first to the last of nested runs of items of `item` bytes.
+fn span(levels: &[StrideLevel], item: u64) -> u64 {
     levels.iter().fold(item, |span, level| span + level.step * (level.n as u64 - 1))
 }
 
-/// How the elements of a slab are cut into pieces: along one level, so that all pieces but the last of each run of that
-/// level are alike.
+/// The division of a slab into pieces along one level. All pieces of a run of that level but the last have
+/// the same size.
 #[derive(Debug)]
-pub(super) struct Cut<'a> {
-    lie: &'a Lie,
-    /// The level that is cut.
+pub(super) struct PieceSplit<'a> {
+    lie: &'a SlabLayout,
+    /// The level that is divided.
     level: usize,
-    /// Its indices in one piece.
+    /// The number of its indices per piece.
     most: usize,
-    /// Levels below this are moved as one run, with the gaps there are in between.
+    /// Levels below this one are moved as one run, including gaps.
     solid: usize,
-    /// Elements of one index of the level.
+    /// The elements per index of the level.
     inner: usize,
-    /// Pieces of one run of the level.
+    /// The pieces per run of the level.
     in_run: usize,
-    /// How many pieces there are.
+    /// The number of pieces.
     pub(super) total: usize,
 }
 
-impl<'a> Cut<'a> {
-    /// Pieces of at most `target` bytes (which is at least one element); gaps of less than `gap` bytes are moved too.
-    pub(super) fn new(lie: &'a Lie, gap: u64, target: u64) -> Self {
+impl<'a> PieceSplit<'a> {
+    /// Divides a slab into pieces of at most `target` bytes (at least one element). Gaps of less than `gap`
+    /// bytes are moved too.
+    pub(super) fn new(lie: &'a SlabLayout, gap: u64, target: u64) -> Self {
         let levels = &*lie.levels;
         let mut run = lie.item as u64;
         let mut solid = 0;
         for level in levels {
-            // Levels do not overlap, hence the step is never shorter than the run.
+            // Levels do not overlap, so a step is never shorter than a run.
             if level.step.saturating_sub(run) >= gap {
                 break;
             }
@@ -133,27 +134,27 @@ impl<'a> Cut<'a> {
         }
         cut.solid = solid.min(cut.level + 1);
         cut.in_run = levels[cut.level].n.div_ceil(cut.most);
-        // There are no more pieces than elements.
+        // There are at most as many pieces as elements.
         cut.total = levels[cut.level + 1..].iter().fold(cut.in_run, |total, level| total * level.n);
         cut
     }
 
-    /// Piece number `number`, which is less than [`Cut::total`].
-    pub(super) fn piece(&self, number: usize) -> Piece<'_> {
+    /// Returns piece `number`, which is less than [`PieceSplit::total`].
+    pub(super) fn piece(&self, number: usize) -> SlabPiece<'_> {
         let level = self.lie.levels[self.level];
         let (outer, part) = (number / self.in_run, number % self.in_run);
         let first = part * self.most;
         let n = self.most.min(level.n - first);
         let start = self.lie.start + first as u64 * level.step + offset(&self.lie.levels[self.level + 1..], outer);
-        Piece { cut: self, start, n, first: (outer * level.n + first) * self.inner, elems: n * self.inner }
+        SlabPiece { cut: self, start, n, first: (outer * level.n + first) * self.inner, elems: n * self.inner }
     }
 }
 
-/// Elements per piece are a multiple of this where that is possible: whole lines of the processor's cache.
+/// The number of elements per piece is a multiple of this if possible: whole cache lines.
 const ROUND: usize = 64;
 
-/// The offset of index `number` of nested runs, counted through.
-fn offset(levels: &[Level], number: usize) -> u64 {
+/// Returns the offset of index `number`, counted through nested runs.
+fn offset(levels: &[StrideLevel], number: usize) -> u64 {
     let (mut rest, mut offset) = (number, 0);
     for level in levels {
         if rest == 0 {
@@ -165,49 +166,49 @@ fn offset(levels: &[Level], number: usize) -> u64 {
     offset
 }
 
-/// Elements that are moved at once.
+/// Elements that are moved together.
 #[derive(Debug)]
-pub(super) struct Piece<'c> {
-    cut: &'c Cut<'c>,
+pub(super) struct SlabPiece<'c> {
+    cut: &'c PieceSplit<'c>,
     /// The offset of the first.
     pub(super) start: u64,
-    /// Indices of the level that is cut.
+    /// The number of indices of the divided level.
     n: usize,
-    /// The first in memory.
+    /// The first element in memory.
     pub(super) first: usize,
-    /// How many.
+    /// The count.
     pub(super) elems: usize,
 }
 
-impl Piece<'_> {
-    /// Its levels, innermost first; the last is cut.
-    fn levels(&self) -> impl DoubleEndedIterator<Item = Level> + ExactSizeIterator {
+impl SlabPiece<'_> {
+    /// Returns its levels, innermost first; the last is divided.
+    fn levels(&self) -> impl DoubleEndedIterator<Item = StrideLevel> + ExactSizeIterator {
         let cut = self.cut.level;
         let n = self.n;
         self.cut.lie.levels[..=cut].iter().enumerate().map(move |(at, &level)| match at == cut {
-            true => Level { n, ..level },
+            true => StrideLevel { n, ..level },
             false => level,
         })
     }
 
-    /// Bytes of one run, gaps between its elements included.
+    /// Returns the bytes of a run, including gaps.
     pub(super) fn run(&self) -> usize {
         let item = self.cut.lie.item;
-        // At most what a piece may be.
+        // At most the size of a piece.
         self.levels().take(self.cut.solid).fold(item, |span, level| span + level.step as usize * (level.n - 1))
     }
 
-    /// How many runs.
+    /// Returns the number of runs.
     pub(super) fn runs(&self) -> usize {
         self.levels().skip(self.cut.solid).fold(1, |runs, level| runs * level.n)
     }
 
-    /// The offset of run number `number`.
+    /// Returns the offset of run `number`.
     pub(super) fn run_start(&self, number: usize) -> u64 {
         self.start + offset(&self.cut.lie.levels[self.cut.solid..=self.cut.level], number)
     }
 
-    /// Whether there is nothing between the elements of a run.
+    /// Whether the elements of a run are adjacent.
     pub(super) fn is_dense(&self) -> bool {
         match self.cut.solid {
             0 => true,
@@ -216,19 +217,19 @@ impl Piece<'_> {
         }
     }
 
-    /// Bytes from the first to the last; `None` if they cannot be counted.
+    /// Returns the bytes from the first to the last element; `None` on overflow.
     pub(super) fn span(&self) -> Option<usize> {
         let span = self.levels().fold(self.cut.lie.item as u64, |span, level| span + level.step * (level.n as u64 - 1));
         usize::try_from(span).ok()
     }
 
-    /// Its elements in the store (`compact`: in the runs laid one after another) and in memory; steps of the store are
-    /// in bytes.
-    pub(super) fn part(&self, compact: bool) -> Part {
-        let mut part = Part { elems: 1, ..Part::default() };
+    /// Returns the part between store and memory. Steps of the store are in bytes; with `compact` they refer
+    /// to the concatenated runs.
+    pub(super) fn part(&self, compact: bool) -> ChunkPart {
+        let mut part = ChunkPart { elems: 1, ..ChunkPart::default() };
         let mut bytes = self.run();
         for (at, level) in self.levels().enumerate() {
-            // Of all bytes from the first to the last, or of those in scratch, which can both be counted.
+            // Offsets within the span, or within the scratch buffer; both fit.
             let chunk = match compact && at >= self.cut.solid {
                 true => bytes,
                 false => level.step as usize,
@@ -237,7 +238,7 @@ impl Piece<'_> {
                 bytes *= level.n;
             }
             let mem = part.elems;
-            part.nest(Dim { n: level.n, chunk, mem });
+            part.nest(StridedRun { n: level.n, chunk, mem });
         }
         part.finish();
         part
@@ -262,7 +263,7 @@ mod tests {
     }
 
     /// What a part says of places: where each element of memory is.
-    fn places(part: &Part, base: u64) -> Vec<u64> {
+    fn places(part: &ChunkPart, base: u64) -> Vec<u64> {
         let mut offsets = vec![u64::MAX; part.elems];
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |chunk, mem| offsets[mem] = base + chunk as u64);
         offsets
@@ -289,10 +290,10 @@ mod tests {
             }
             let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
             let offsets = slow(&slab, 3, &steps);
-            let lie = Lie::new(&slab, 3, &steps, item as usize).unwrap();
+            let lie = SlabLayout::new(&slab, 3, &steps, item as usize).unwrap();
             prop_assert_eq!(lie.elems, offsets.len());
             prop_assert_eq!(lie.end(), offsets.last().unwrap() + item);
-            let cut = Cut::new(&lie, gap, target);
+            let cut = PieceSplit::new(&lie, gap, target);
             let mut done = 0;
             for number in 0..cut.total {
                 let piece = cut.piece(number);
@@ -320,16 +321,16 @@ mod tests {
 
     #[test]
     fn adjacent_runs_are_joined() {
-        let lie = |slab: &Slab<'_>, steps: &[u64]| Lie::new(slab, 0, steps, 4).unwrap().levels.to_vec();
-        let level = |n, step| Level { n, step };
+        let lie = |slab: &Slab<'_>, steps: &[u64]| SlabLayout::new(slab, 0, steps, 4).unwrap().levels.to_vec();
+        let level = |n, step| StrideLevel { n, step };
         assert_eq!(lie(&Slab::new(&[0; 3], &[2, 3, 4]), &[48, 16, 4]), [level(24, 4)]);
         assert_eq!(lie(&Slab::new(&[0; 3], &[2, 3, 4]), &[52, 16, 4]), [level(12, 4), level(2, 52)]);
         assert_eq!(lie(&Slab::new(&[0; 3], &[2, 2, 4]), &[48, 16, 4]), [level(8, 4), level(2, 48)]);
         let every = Slab { start: &[0, 1], count: &[3, 2], stride: Some(&[1, 2]) };
         assert_eq!(lie(&every, &[16, 4]), [level(6, 8)]);
         assert_eq!(lie(&Slab::new(&[], &[]), &[]), [level(1, 4)]);
-        assert!(Lie::new(&Slab::new(&[u64::MAX], &[1]), 0, &[4], 4).is_none());
-        assert!(Lie::new(&Slab::new(&[0], &[1]), u64::MAX - 3, &[4], 4).is_none());
-        assert!(Lie::new(&Slab { start: &[0], count: &[3], stride: Some(&[1 << 62]) }, 0, &[4], 4).is_none());
+        assert!(SlabLayout::new(&Slab::new(&[u64::MAX], &[1]), 0, &[4], 4).is_none());
+        assert!(SlabLayout::new(&Slab::new(&[0], &[1]), u64::MAX - 3, &[4], 4).is_none());
+        assert!(SlabLayout::new(&Slab { start: &[0], count: &[3], stride: Some(&[1 << 62]) }, 0, &[4], 4).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! [`Requests`]: what a [`Round`] asks the storage for, as a batch, and what becomes of the answers.
+//! [`ShardRequests`]: the requests of a [`ReadRound`] as a batch, and the handling of their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,27 +8,27 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::cache::Known;
 use super::index::beyond;
-use super::round::{Request, Round, Shard, State, What, lock};
+use super::index_cache::CachedIndex;
+use super::read_round::{IndexState, ReadRound, RequestKind, RequestedShard, ShardRequest, lock};
 
-/// Memory for a whole shard whose length is not known.
+/// The assumed size of a whole shard.
 const HINT: usize = 1 << 20;
 
-/// Chunks of one shard that are worth another thread.
+/// The number of chunks of one shard that justifies another thread.
 const WORTH: usize = 8;
 
-/// What was found of a part of a shard.
+/// The result of a request.
 type Answer<'f> = Result<Option<(ReadOutcome<'f>, Option<Version>)>>;
 
 /// A batch of requests.
-pub(super) struct Requests<'b, 'r, 'j> {
-    round: &'b Round<'r, 'j>,
-    list: Vec<Request>,
+pub(super) struct ShardRequests<'b, 'r, 'j> {
+    round: &'b ReadRound<'r, 'j>,
+    list: Vec<ShardRequest>,
     next: AtomicUsize,
 }
 
-/// An error for each of several that it happened to.
+/// Copies an error for each chunk that it concerns.
 fn again(error: &Error) -> Error {
     error.clone()
 }
@@ -37,13 +37,13 @@ fn not_lent() -> Error {
     ErrorKind::Internal.context("the map filled memory it was not lent")
 }
 
-impl<'b, 'r, 'j> Requests<'b, 'r, 'j> {
-    pub(super) fn new(round: &'b Round<'r, 'j>, list: Vec<Request>) -> Self {
+impl<'b, 'r, 'j> ShardRequests<'b, 'r, 'j> {
+    pub(super) fn new(round: &'b ReadRound<'r, 'j>, list: Vec<ShardRequest>) -> Self {
         Self { round, list, next: AtomicUsize::new(0) }
     }
 }
 
-impl ReadJob for Requests<'_, '_, '_> {
+impl ReadJob for ShardRequests<'_, '_, '_> {
     fn threads(&self) -> usize {
         self.round.job.threads().min(self.list.len())
     }
@@ -56,12 +56,12 @@ impl ReadJob for Requests<'_, '_, '_> {
         let versioned = round.caps.versioned_parts;
         let ticket = |ranges, bytes| ReadTicket { index, ranges, hint: bytes, limit: bytes, versioned, into: None };
         Some(match &request.what {
-            What::Index if level.at_start => {
+            RequestKind::Index if level.at_start => {
                 ticket(Ranges::One(ByteRange::first(level.index_bytes as u64)), level.index_bytes)
             }
-            What::Index => ticket(Ranges::Suffix(level.index_bytes as u64), level.index_bytes),
-            What::Whole => ReadTicket { limit: level.limit, ..ticket(Ranges::All, HINT) },
-            What::Parts(_, stretches) => {
+            RequestKind::Index => ticket(Ranges::Suffix(level.index_bytes as u64), level.index_bytes),
+            RequestKind::Whole => ReadTicket { limit: level.limit, ..ticket(Ranges::All, HINT) },
+            RequestKind::Parts(_, stretches) => {
                 let bytes = usize::try_from(stretches.bytes()).unwrap_or(usize::MAX);
                 let range = |&(from, to): &(u64, u64)| ByteRange::new(from, to - from);
                 match stretches.as_slice() {
@@ -69,10 +69,10 @@ impl ReadJob for Requests<'_, '_, '_> {
                     list => ticket(Ranges::List(list.iter().map(range).collect()), bytes),
                 }
             }
-            What::Place(number) => {
+            RequestKind::Place(number) => {
                 let item = &round.items[*number];
                 let into = lock(&item.ticket).as_mut().and_then(|ticket| ticket.into.take());
-                // As much as there is memory for.
+                // The length equals the capacity of the memory.
                 ReadTicket { into, ..ticket(Ranges::One(ByteRange::new(item.from, item.len)), item.len as usize) }
             }
         })
@@ -82,24 +82,24 @@ impl ReadJob for Requests<'_, '_, '_> {
         let Some(request) = self.list.get(ticket.index) else { return };
         let shard = &self.round.shards[request.shard];
         match &request.what {
-            What::Place(number) => self.placed(shard, *number, ticket.into, found),
-            What::Parts(items, stretches) => self.parts(shard, items, stretches, found),
-            What::Index => self.index(shard, found),
-            What::Whole => self.whole(shard, found),
+            RequestKind::Place(number) => self.placed(shard, *number, ticket.into, found),
+            RequestKind::Parts(items, stretches) => self.parts(shard, items, stretches, found),
+            RequestKind::Index => self.index(shard, found),
+            RequestKind::Whole => self.whole(shard, found),
         }
     }
 }
 
-/// Whether bytes are of the state that an index is of.
+/// Whether bytes belong to the same version as the index.
 #[derive(PartialEq, Eq)]
-enum Age {
+enum VersionMatch {
     Same,
-    /// It has to be read again.
+    /// The index must be read again.
     Other,
 }
 
-impl Requests<'_, '_, '_> {
-    fn index(&self, shard: &Shard, found: Answer<'_>) {
+impl ShardRequests<'_, '_, '_> {
+    fn index(&self, shard: &RequestedShard, found: Answer<'_>) {
         let round = self.round;
         let (bytes, version) = match found {
             Ok(Some((ReadOutcome::Bytes(bytes), version))) => (bytes, version),
@@ -107,16 +107,16 @@ impl Requests<'_, '_, '_> {
         };
         match round.map.level.parse(bytes) {
             Ok(index) => {
-                let known = Arc::new(Known { index, stamp: version.as_ref().map(Version::stamp) });
+                let known = Arc::new(CachedIndex { index, stamp: version.as_ref().map(Version::stamp) });
                 round.map.indexes.keep(shard.key.as_str(), &known);
-                *lock(&shard.state) = State::Known(known, version);
+                *lock(&shard.state) = IndexState::Known(known, version);
             }
             Err(error) => self.for_all(shard, Err(error)),
         }
     }
 
-    /// Cuts all chunks out of a whole shard.
-    fn whole(&self, shard: &Shard, found: Answer<'_>) {
+    /// Extracts all chunks from a whole shard.
+    fn whole(&self, shard: &RequestedShard, found: Answer<'_>) {
         let (round, level) = (self.round, &self.round.map.level);
         let (stored, version) = match found {
             Ok(Some((ReadOutcome::Bytes(bytes), version))) => (bytes, version),
@@ -125,7 +125,7 @@ impl Requests<'_, '_, '_> {
         let cut = level.unwrap(stored, |bytes| {
             let index = level.index_of(bytes)?;
             let next = AtomicUsize::new(0);
-            // Who has nothing to do meanwhile helps: shards are few, and the last ones often come together.
+            // Idle threads help: shards are few, and the last ones often arrive together.
             run_on_pool(round.job.threads().min(shard.items.len() / WORTH), &|| {
                 while let Some(&number) = shard.items.get(next.fetch_add(1, Ordering::Relaxed)) {
                     match index.cut(round.items[number].number, bytes) {
@@ -142,8 +142,8 @@ impl Requests<'_, '_, '_> {
         }
     }
 
-    /// An answer that holds no chunks: the same for all of them.
-    fn for_all(&self, shard: &Shard, found: Answer<'_>) {
+    /// Completes all chunks of a shard with the same result.
+    fn for_all(&self, shard: &RequestedShard, found: Answer<'_>) {
         let error = match found {
             Ok(None) => None,
             Ok(Some(_)) => Some(not_lent()),
@@ -154,9 +154,9 @@ impl Requests<'_, '_, '_> {
         }
     }
 
-    /// Whether an answer is of the state that the index is of. An error of storage may come of an old index.
-    fn age(&self, shard: &Shard, found: &Answer<'_>) -> Age {
-        let State::Known(known, read) = lock(&shard.state).clone() else { return Age::Other };
+    /// Compares the version of a result with that of the index. An old index may also cause a storage error.
+    fn age(&self, shard: &RequestedShard, found: &Answer<'_>) -> VersionMatch {
+        let IndexState::Known(known, read) = lock(&shard.state).clone() else { return VersionMatch::Other };
         let same = match (found, &known.stamp) {
             (Ok(Some(_)), None) => true,
             (Ok(Some((_, Some(version)))), Some(stamp)) => {
@@ -165,13 +165,13 @@ impl Requests<'_, '_, '_> {
             (Ok(_), _) => false,
             (Err(_), stamp) => read.is_some() || stamp.is_none(),
         };
-        if same { Age::Same } else { Age::Other }
+        if same { VersionMatch::Same } else { VersionMatch::Other }
     }
 
-    /// Gives chunks their bytes.
-    fn parts(&self, shard: &Shard, items: &[usize], stretches: &CoalescedRanges, found: Answer<'_>) {
+    /// Delivers the bytes of chunks.
+    fn parts(&self, shard: &RequestedShard, items: &[usize], stretches: &CoalescedRanges, found: Answer<'_>) {
         let round = self.round;
-        if self.age(shard, &found) == Age::Other {
+        if self.age(shard, &found) == VersionMatch::Other {
             return;
         }
         let (bytes, version) = match found {
@@ -182,11 +182,11 @@ impl Requests<'_, '_, '_> {
         let (mut stretches, mut before) = (stretches.as_slice().iter().peekable(), 0);
         for &number in items {
             let item = &round.items[number];
-            // Items and stretches are in order, and each item lies in one.
+            // Items and ranges are sorted, and each item is inside one range.
             while let Some((from, to)) = stretches.next_if(|(_, to)| *to < item.from + item.len) {
                 before += to - from;
             }
-            // All of it lies in memory.
+            // The offset is within memory.
             let start = stretches.peek().map(|(from, _)| before.saturating_add(item.from - from) as usize);
             match start.and_then(|start| bytes.get(start..start.checked_add(item.len as usize)?)) {
                 Some(chunk) => round.deliver(number, chunk, false, version.as_ref()),
@@ -199,15 +199,15 @@ impl Requests<'_, '_, '_> {
         }
     }
 
-    /// Gives a chunk back that was read into its place, or should have been.
-    fn placed(&self, shard: &Shard, number: usize, into: Option<OutBuf<'_>>, found: Answer<'_>) {
+    /// Completes a chunk that was read into the ticket's memory, or should have been.
+    fn placed(&self, shard: &RequestedShard, number: usize, into: Option<OutBuf<'_>>, found: Answer<'_>) {
         let (round, item) = (self.round, &self.round.items[number]);
         let age = self.age(shard, &found);
         let Some(ticket) = round.take(number) else { return };
         let mut ticket = ReadTicket { into, ..ticket };
-        if age == Age::Other {
-            // Its memory goes with the ticket, which is of this call: so it is answered here.
-            let mut round = Round::again(round.map, round.job);
+        if age == VersionMatch::Other {
+            // The ticket's memory is bound to this call, so the retry runs here.
+            let mut round = ReadRound::again(round.map, round.job);
             round.add(shard.key.as_str(), item.number, ticket);
             return round.run();
         }

@@ -1,36 +1,37 @@
-//! [`Ahead`]: the shards of an array that has few of them, so that a storage far away is asked for all their indexes at once.
+//! [`IndexPrefetch`]: requests the indexes of all shards of an array at once, if there are few and the map is
+//! remote.
 //!
-//! Else each part of the array that is read first pays a round trip for an index, and another for its bytes.
+//! Otherwise the first read in each shard would need a round trip for the index, and one for the data.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nczarr_dispatch::Key;
 
-use crate::grid::{ChunkIndex, Grid};
+use crate::grid::{ChunkGrid, ChunkIndex};
 use crate::{ArrayDim, ChunkStore};
 
-/// More shards than this are not a few.
+/// The maximum number of shards.
 const FEW: u64 = 8;
 
-/// What tells the keys of all shards.
+/// The keys of all shards.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct IndexPrefetch {
     store: Arc<dyn ChunkStore>,
     dims: Vec<ArrayDim>,
-    /// Elements of a shard along each dimension.
+    /// The length of a shard along each dimension, in elements.
     shard: Vec<u64>,
     done: AtomicBool,
 }
 
-impl Ahead {
+impl IndexPrefetch {
     /// `counts`: chunks of a shard along each dimension.
-    pub(super) fn new(store: Arc<dyn ChunkStore>, grid: &Grid, counts: &[u64]) -> Self {
+    pub(super) fn new(store: Arc<dyn ChunkStore>, grid: &ChunkGrid, counts: &[u64]) -> Self {
         let shard = grid.chunk.iter().zip(counts).map(|(chunk, count)| chunk.saturating_mul(*count)).collect();
         Self { store, dims: grid.dims.clone(), shard, done: AtomicBool::new(false) }
     }
 
-    /// The keys of all shards, once; none if they are not a few.
+    /// Returns the keys of all shards, at the first call only; an empty list if there are too many.
     pub(super) fn keys(&self) -> Vec<Key> {
         if self.done.swap(true, Ordering::Relaxed) {
             return Vec::new();

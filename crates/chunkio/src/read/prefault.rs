@@ -1,9 +1,8 @@
-//! [`Front`]: pages of a large result, asked for shortly before they are written.
+//! [`Prefault`]: populates pages of a large result shortly before they are written.
 //!
-//! Fresh memory has to be zeroed by the system. Where chunks are smaller than a huge page, or rows of several lie in one, the
-//! threads that read them come to the same page at once; each of them zeroes one then, and all but one are thrown away.
-//! So threads divide the pages among themselves, before the chunks that need them; and where chunks come from far away,
-//! while nothing of them came.
+//! Applies to large new results that several threads fill: threads that fault on one huge page each zero one,
+//! and all but one are discarded. So threads divide the pages among them. For remote maps, the pages are
+//! populated while requests are pending. Falls back to page faults if the system lacks the operation.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -11,47 +10,47 @@ use std::time::Duration;
 
 use nczarr_dispatch::{OutBuf, PageRange};
 
-/// Results of less have too few pages to divide.
+/// The smallest result, in bytes, with enough pages to divide.
 const LEAST: usize = 4 << 20;
 
-/// Asked for at once: a huge page.
+/// The step of population: one huge page.
 const STEP: usize = 2 << 20;
 
-/// For so long requests go out before pages are asked for while they are under way: meanwhile nobody in the process gets
-/// other memory of the system, and connections need some.
+/// The delay before pages are populated during requests. Meanwhile other allocations of the process block,
+/// and connections need some.
 const HEAD_START: Duration = Duration::from_millis(6);
 
-/// So many threads zero memory about as fast as it goes.
+/// This number of threads saturates the memory bandwidth.
 const ZEROING: usize = 4;
 
 /// The pages of one result.
-pub(super) struct Front {
+pub(super) struct Prefault {
     pages: PageRange,
-    /// Bytes that somebody has asked for, or is about to.
+    /// The bytes that are populated or about to be.
     taken: AtomicUsize,
-    /// The system does not do that.
+    /// Whether the system lacks the operation.
     unable: AtomicBool,
 }
 
-impl Front {
-    /// Of a result that is written for the first time; `None` if it is not, or is small.
+impl Prefault {
+    /// Creates it for a new, large result; `None` otherwise.
     pub(super) fn of(out: &OutBuf<'_>) -> Option<Self> {
         (out.is_fresh() && out.capacity() >= LEAST).then(|| Self::of_any(out))
     }
 
-    /// Of any result, which may be there already.
+    /// Creates it for any result, whose pages may exist.
     pub(super) fn of_any(out: &OutBuf<'_>) -> Self {
         Self { pages: PageRange::huge_pages_of(out), taken: AtomicUsize::new(0), unable: AtomicBool::new(false) }
     }
 
-    /// Runs `work`, and has other threads ask for pages meanwhile, at most so many, until something `came`.
+    /// Runs `work`, while up to `threads` other threads populate pages until `came` is set.
     pub(super) fn ahead<R>(&self, threads: usize, came: &AtomicBool, work: impl FnOnce() -> R) -> R {
         thread::scope(|scope| {
             let prepare = || {
                 thread::park_timeout(HEAD_START);
                 while !came.load(Ordering::Relaxed) && self.step(self.pages.bytes()) {}
             };
-            // A thread that cannot be had leaves more for the others.
+            // If a thread cannot start, the others do its work.
             let preparing =
                 (0..threads.min(ZEROING)).map_while(|_| thread::Builder::new().spawn_scoped(scope, prepare).ok());
             let preparing: Vec<_> = preparing.collect();
@@ -62,13 +61,13 @@ impl Front {
         })
     }
 
-    /// Sees that all pages before byte `end` of the result, and those of the next `threads` steps, are there or about to be.
+    /// Populates all pages before byte `end` of the result, and those of the next `threads` steps.
     pub(super) fn reach(&self, end: usize, threads: usize) {
         let end = end.saturating_add(threads.saturating_mul(STEP)).min(self.pages.bytes());
         while self.step(end) {}
     }
 
-    /// Asks for the next pages, if there are some before `end` that nobody asked for. `false`: there are none.
+    /// Populates the next pages before `end`. `false`: there are none.
     fn step(&self, end: usize) -> bool {
         if self.taken.load(Ordering::Relaxed) >= end || self.unable.load(Ordering::Relaxed) {
             return false;
@@ -91,7 +90,7 @@ mod tests {
     fn pages_are_taken_as_far_as_they_are_needed() {
         let len = 7 * STEP + 5;
         let buffer = Buffer::<u8>::fill(len, |out| {
-            let front = Front::of(out).unwrap();
+            let front = Prefault::of(out).unwrap();
             let taken = || front.taken.load(Ordering::Relaxed);
             front.reach(1, 1);
             let able = !front.unable.load(Ordering::Relaxed);
@@ -113,7 +112,7 @@ mod tests {
     fn others_ask_for_pages_until_something_comes() {
         let mut memory = vec![0u8; 9 * STEP];
         let out = OutBuf::from_slice(&mut memory);
-        let (front, came) = (Front::of_any(&out), AtomicBool::new(false));
+        let (front, came) = (Prefault::of_any(&out), AtomicBool::new(false));
         let taken = || front.taken.load(Ordering::Relaxed);
         let done = front.ahead(3, &came, || {
             while taken() < front.pages.bytes() && !front.unable.load(Ordering::Relaxed) {
@@ -123,14 +122,14 @@ mod tests {
         });
         assert!(done == 5 && came.load(Ordering::Relaxed));
         // What came stops them.
-        let front = Front::of_any(&out);
+        let front = Prefault::of_any(&out);
         front.ahead(3, &came, || ());
         assert_eq!(front.taken.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn memory_in_use_and_small_results_have_none() {
-        assert!(Front::of(&OutBuf::from_slice(&mut vec![0; LEAST])).is_none());
-        assert!(Buffer::<u8>::fill(100, |out| out.put(&[u8::from(Front::of(out).is_some()); 100])).unwrap()[0] == 0);
+        assert!(Prefault::of(&OutBuf::from_slice(&mut vec![0; LEAST])).is_none());
+        assert!(Buffer::<u8>::fill(100, |out| out.put(&[u8::from(Prefault::of(out).is_some()); 100])).unwrap()[0] == 0);
     }
 }

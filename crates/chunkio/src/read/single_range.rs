@@ -1,0 +1,128 @@
+//! A fast path for a few adjacent elements of one chunk in native form.
+//!
+//! Applies to slabs of up to [`MOST`] bytes in one unfiltered chunk of local storage: one check, then one
+//! range read. All other slabs fall back to [`super::get`], which also reports errors.
+
+use std::cell::Cell;
+
+use nczarr_dispatch::{Key, MissingChunks, OutBuf};
+use nczarr_model::{NcType, Result, Slab};
+
+use crate::engine::ArrayEngine;
+use crate::fixed_size::FixedSize;
+use crate::grid::ChunkGrid;
+use crate::project::ChunkPart;
+use crate::ranges;
+
+use super::PEEKED;
+
+/// The largest slab for this path, in bytes.
+const MOST: usize = 4 << 10;
+
+thread_local! {
+    /// Moved out during use, since a map may enter this code again.
+    static KEY: Cell<Key> = const { Cell::new(Key::root()) };
+}
+
+/// The result of the fast path.
+pub(super) enum SingleRangeRead {
+    /// The elements were read, or reading failed.
+    Done(Result<()>),
+    /// Not applicable. `keep`: the chunk should be read whole and cached.
+    Other { keep: bool },
+}
+
+/// Reads a checked, non-empty slab into memory of the array's type.
+pub(super) fn read(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, out: &mut OutBuf<'_>) -> SingleRangeRead {
+    const OTHER: SingleRangeRead = SingleRangeRead::Other { keep: false };
+    let form = &engine.form;
+    if out.capacity() > MOST || !engine.gives_ranges() {
+        return OTHER;
+    }
+    let mut part = ChunkPart::default();
+    if !part.single(&engine.grid, slab) || part.elems * form.item() != out.capacity() {
+        return OTHER;
+    }
+    let Some((range, bytes)) = ranges::single_range(&part, form.item(), form.elems) else { return OTHER };
+    if is_all(&engine.grid, &part.index, |dim| slab.count[dim]) {
+        return OTHER;
+    }
+    // A cached chunk may differ from the stored one.
+    if !engine.cache.is_empty() && engine.cache.with_chunk(&part.index, |_| ()).is_some() {
+        return OTHER;
+    }
+    if engine.may_keep(1) && engine.wants(&part) {
+        return SingleRangeRead::Other { keep: true };
+    }
+    SingleRangeRead::Done(
+        fetch(engine, &part, range.offset, bytes, out).map_err(|error| engine.at_chunk(error, &part.index)),
+    )
+}
+
+fn fetch(
+    engine: &ArrayEngine<FixedSize>,
+    part: &ChunkPart,
+    offset: u64,
+    bytes: usize,
+    out: &mut OutBuf<'_>,
+) -> Result<()> {
+    let form = &engine.form;
+    if !ask(engine, &part.index, offset, out)? {
+        engine.missing(&part.index)?;
+        return (0..part.elems).try_for_each(|_| out.put(&form.fill));
+    }
+    match out.filled().len() {
+        found if found == bytes => Ok(()),
+        found => Err(form.plan.wrong_size(found).at("a range of the chunk")),
+    }
+}
+
+/// Reads one element of the array's type from storage, if its chunk is neither cached nor worth caching.
+/// `false`: not applicable or failed; `out` is undefined.
+pub(crate) fn get_stored_element(engine: &ArrayEngine<FixedSize>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    let (form, grid) = (&engine.form, &engine.grid);
+    let item = form.item();
+    // Cached chunks, and chunks worth caching, take the other path.
+    if !engine.cache.is_empty() || ty != form.ty || out.len() != item || engine.may_keep(1) || !engine.gives_ranges() {
+        return false;
+    }
+    let mut index = [0; PEEKED];
+    let Some(place) = grid.element(at, &mut index) else { return false };
+    let index = &index[..at.len()];
+    if is_all(grid, index, |_| 1) {
+        return false;
+    }
+    let mut into = OutBuf::from_slice(out);
+    match ask(engine, index, (place * item) as u64, &mut into) {
+        Ok(true) => into.filled().len() == item,
+        Ok(false) if engine.options.missing_chunks == MissingChunks::Fill => into.put(&form.fill).is_ok(),
+        _ => false,
+    }
+}
+
+/// Whether the slab covers all elements of a chunk inside the array. Such reads must check the object's size.
+fn is_all(grid: &ChunkGrid, index: &[u64], count: impl Fn(usize) -> u64) -> bool {
+    index.iter().enumerate().all(|(dim, &at)| count(dim) == grid.inside(dim, at, grid.len(dim)))
+}
+
+/// Reads a range of a chunk's object. Returns whether the object exists.
+fn ask(engine: &ArrayEngine<FixedSize>, index: &[u64], offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+    let mut key = KEY.take();
+    engine.locate(index, &mut key);
+    out.clear();
+    let found = engine.map().read_into(&key, offset, out);
+    KEY.set(key);
+    found
+}
+
+impl ArrayEngine<FixedSize> {
+    /// Whether storage supports cheap range reads of chunks in native form, and no observer is set.
+    fn gives_ranges(&self) -> bool {
+        let ranged = || {
+            let caps = self.map().caps();
+            let plain = self.shards.is_none() && self.form.plan.is_plain();
+            plain && caps.range_read && !caps.remote && self.options.progress.is_none()
+        };
+        *self.ranged.get_or_init(ranged)
+    }
+}
