@@ -180,9 +180,9 @@ fn what_cannot_be_is_an_error() {
     let file = open("virtual-odd.h5");
     assert_eq!(values(&file, "right").unwrap(), [0.0, 1.0, 2.0]);
     for (name, kind, what) in [
-        ("self", ErrorKind::HdfErr, "perhaps a circle"),
-        ("to", ErrorKind::HdfErr, "perhaps a circle"),
-        ("growing", ErrorKind::HdfErr, "perhaps a circle"),
+        ("self", ErrorKind::HdfErr, "perhaps they form a circle"),
+        ("to", ErrorKind::HdfErr, "perhaps they form a circle"),
+        ("growing", ErrorKind::HdfErr, "perhaps they form a circle"),
         ("above", ErrorKind::Storage, "\"../virtual-0.h5\""),
         ("root", ErrorKind::Storage, "\"/etc/hostname\""),
         ("beyond", ErrorKind::HdfErr, "dimension of 5"),

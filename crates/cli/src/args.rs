@@ -1,22 +1,27 @@
-//! What can be typed: commands, flags and their values.
+//! The command line: commands, flags and their values.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::copy::kind::Kind;
+use crate::examples::{
+    CAT_EXAMPLES, CLI_EXAMPLES, COPY_EXAMPLES, DIFF_NOTES, DUMP_EXAMPLES, GEN_EXAMPLES, VALIDATE_NOTES, VIEW_EXAMPLES,
+};
 
-/// Looks at, copies and deletes netCDF datasets stored as NCZarr and Zarr.
+/// The heading of flags that exist so that command lines of netCDF-C's tools work.
+const OLD: &str = "Compatibility with netCDF-C";
+
+/// Reads, converts and checks netCDF datasets: NCZarr, Zarr, classic and netCDF-4 files.
 ///
-/// A dataset is named by a path, or by a URL whose fragment can say more: file:///data/x.zarr#mode=zarr
+/// A dataset has a path or URL. The part of a URL behind `#` chooses the format and the storage: x.zarr#mode=zarr,v3
 #[derive(Debug, Parser)]
-#[command(name = "ncz", version)]
+#[command(name = "ncz", version, after_help = CLI_EXAMPLES)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// Log to standard error: 1 failures, 5 (as --trace alone) calls as well, 9 every operation on storage; NCTRACING=N does
-    /// the same
+    /// Log to standard error: 1 errors, 5 also calls, 9 also operations on storage [env: NCTRACING]
     #[arg(long, global = true, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "5")]
     pub trace: Option<i32>,
 }
@@ -24,47 +29,47 @@ pub struct Cli {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Print a dataset as CDL
+    /// Print a dataset as CDL, NcML or JSON
     Dump(Dump),
-    /// Make a dataset of CDL text
+    /// Make a dataset from CDL text
     Gen(Generate),
-    /// Copy a dataset to another place or format
+    /// Convert, rechunk or recompress a dataset
     Copy(Copy),
     /// Print the data of a variable
     Cat(Cat),
-    /// Say what a dataset is and what is in it
+    /// Describe a dataset
     Info(Info),
-    /// Say what a path or URL means and why
+    /// Explain how the format of a path or URL is recognised
     Explain {
         /// Path or URL
         url: String,
     },
-    /// Delete a dataset; what is none is left alone
+    /// Delete a dataset
     Rm(Remove),
-    /// Write a zip archive anew, without what overwriting and deleting left in it
+    /// Rewrite a zip archive without the gaps that changes left
     Repack {
         /// Path or URL
         url: String,
     },
-    /// Say what two datasets of any formats say otherwise; exit code 0: nothing, 1: something, 2: a failure
+    /// Compare two datasets of any formats
     Diff(Diff),
-    /// Look for what is wrong with a dataset; exit code 0: nothing that keeps it from being read, 1: something
+    /// Find damage in a dataset
     Validate(Validate),
-    /// Draw a slab of a variable in the terminal, or a whole dataset as an HTML page
+    /// Draw a variable in the terminal, or a dataset as an HTML page
     View(View),
-    /// Look at the objects of a store by their keys, and change them
+    /// List, print, write or delete the objects of a store
     #[command(subcommand)]
     Map(MapCommand),
-    /// Print what a shell needs to complete command lines
+    /// Print completions for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write all of them into a folder
+    /// Print the manual, or write all its pages to a folder
     Man(Man),
     /// List the formats, storage and filters of this build
     Plugins {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -77,73 +82,73 @@ pub enum Command {
 pub struct Remove {
     /// Path or URL
     pub url: String,
-    /// Also what else lies in the directory of the dataset; without it nothing goes then
+    /// Delete the directory even if it holds other files. Without this flag, nothing is deleted then
     #[arg(long)]
     pub force: bool,
 }
 
-/// Arguments of `dump`: `-h` means header only here.
+/// Arguments of `dump`. `-h` prints the header, like ncdump.
 #[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, after_help = DUMP_EXAMPLES)]
 pub struct Dump {
-    /// The header only, no data
+    /// Print the header only
     #[arg(short = 'h', conflicts_with = "coordinates")]
     pub header: bool,
-    /// The header and the data of coordinate variables
+    /// Print the header and the data of coordinate variables
     #[arg(short = 'c')]
     pub coordinates: bool,
-    /// The data of these variables only: paths (/group/var), or names, which mean every variable of that name
+    /// Print the data of these variables only: paths (/group/var), or names in any group
     #[arg(short = 'v', value_name = "VAR,…")]
     pub vars: Option<String>,
-    /// The name after `netcdf`
+    /// Dataset name to print after `netcdf`
     #[arg(short = 'n', value_name = "NAME")]
     pub name: Option<String>,
     /// Significant digits of floats and doubles
     #[arg(short = 'p', value_name = "F[,D]", value_parser = digits)]
     pub precision: Option<(usize, Option<usize>)>,
-    /// Special attributes as well: storage, chunks, filters, byte order …
+    /// Print special attributes too: storage, chunks, filters, byte order
     #[arg(short = 's')]
     pub special: bool,
-    /// Nothing but the kind of file: classic, 64-bit offset, cdf5, netCDF-4, netCDF-4 classic model
+    /// Print only the kind of file: classic, 64-bit offset, cdf5, netCDF-4, netCDF-4 classic model
     #[arg(short = 'k')]
     pub kind: bool,
-    /// Print the extended kind only, with the mode flags of netCDF-C: `HDF5 mode=00001000`
+    /// Print only the extended kind, with the mode flags of netCDF-C: `HDF5 mode=00001000`
     #[arg(short = 'K', conflicts_with = "kind")]
     pub extended_kind: bool,
-    /// Data of these groups only, without those inside them: names or paths; the header stays whole
+    /// Print the data of these groups only, without their subgroups: names or paths
     #[arg(short = 'g', value_name = "GROUP,…")]
     pub groups: Option<String>,
-    /// Times as dates: `2000-01-01 06:30`, by the CF attributes units and calendar
+    /// Print times as dates, by the CF attributes units and calendar: `2000-01-01 06:30`
     #[arg(short = 't')]
     pub times: bool,
-    /// As -t, with a T between date and time
+    /// Like -t, with a T between date and time
     #[arg(short = 'i')]
     pub iso: bool,
-    /// Comments before each row with its indices, counted as in C or in Fortran
+    /// Print a comment with the indices before each row, in C or Fortran order
     #[arg(short = 'b', value_name = "c|f", value_enum, ignore_case = true, conflicts_with = "elements")]
     pub rows: Option<Language>,
-    /// A line for each element, with a comment of its indices, counted as in C or in Fortran
+    /// Print one line for each element, with a comment of its indices
     #[arg(short = 'f', value_name = "c|f", value_enum, ignore_case = true)]
     pub elements: Option<Language>,
-    /// How long a line of data gets before it is folded, in bytes; 80 if not given
+    /// Length of data lines in bytes [default: 80]
     #[arg(short = 'l', value_name = "BYTES", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub line: Option<u32>,
-    /// The header as NcML
+    /// Print the header as NcML
     #[arg(short = 'x', conflicts_with_all = ["json", "kind", "extended_kind"])]
     pub xml: bool,
-    /// Everything as one JSON document; with -t or -i, times are dates
+    /// Print one JSON document. With -t or -i, times are dates
     #[arg(long, conflicts_with_all = ["kind", "extended_kind"])]
     pub json: bool,
-    /// In special attributes, filters as one _Filter (they always are where there is more than deflate, shuffle and fletcher32)
+    /// Print filters as the special attribute _Filter, also deflate, shuffle and fletcher32
     #[arg(short = 'F')]
     pub filters: bool,
-    /// For the sake of old command lines; nothing changes
-    #[arg(short = 'w')]
+    /// No effect
+    #[arg(short = 'w', help_heading = OLD)]
     pub cached: bool,
-    /// As --trace=N
-    #[arg(short = 'L', value_name = "N")]
+    /// Like --trace=N
+    #[arg(short = 'L', value_name = "N", help_heading = OLD)]
     pub log: Option<i32>,
-    /// p: leave out _NCProperties; F: print the type of _FillValue attributes
+    /// Omit _NCProperties (p), or print the type of _FillValue attributes (F)
     #[arg(short = 'X', value_name = "p|F", value_enum, ignore_case = true)]
     pub extras: Vec<Extra>,
     /// Print help
@@ -153,10 +158,10 @@ pub struct Dump {
     pub url: String,
 }
 
-/// Small changes to what `dump` prints.
+/// Small changes to the output of `dump`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Extra {
-    /// Leave out _NCProperties
+    /// Omit _NCProperties
     #[value(name = "p")]
     NoProperties,
     /// Print the type of _FillValue attributes
@@ -164,189 +169,217 @@ pub enum Extra {
     FillTypes,
 }
 
-/// How indices are counted.
+/// The language whose index order comments use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// From 0, the last one varies fastest
+    /// From 0, the last index varies fastest
     #[value(name = "c")]
     C,
-    /// From 1, the first one varies fastest
+    /// From 1, the first index varies fastest
     #[value(name = "f")]
     Fortran,
 }
 
 /// Arguments of `gen`.
 #[derive(Debug, Args)]
+#[command(after_help = GEN_EXAMPLES)]
 pub struct Generate {
-    /// The file with the text; standard input if it is `-` or not given
+    /// File with CDL text [default: standard input]
     pub input: Option<String>,
-    /// Path or URL of the dataset; if not given, the name in the text with `.nc` behind it, which replaces nothing
+    /// Path or URL of the dataset [default: the name in the text with `.nc`]
+    ///
+    /// A dataset with the default name replaces no other one.
     #[arg(short = 'o', value_name = "URL")]
     pub output: Option<String>,
-    /// The kind of the dataset: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
-    /// zarr; if not given, the target's URL or ending says it, or the text's _Format
+    /// Kind of the dataset [default: by the URL, its ending, or _Format in the text]
+    ///
+    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr or zarr.
     #[arg(short = 'k', visible_short_alias = 'v', value_name = "KIND")]
     pub kind: Option<Kind>,
-    /// As -k classic
+    /// Like -k classic
     #[arg(short = '3', conflicts_with_all = ["kind", "offset64", "cdf5"])]
     pub classic: bool,
-    /// As -k 64-bit-offset
+    /// Like -k 64-bit-offset
     #[arg(short = '6', conflicts_with_all = ["kind", "cdf5"])]
     pub offset64: bool,
-    /// As -k cdf5
+    /// Like -k cdf5
     #[arg(short = '5', conflicts_with = "kind")]
     pub cdf5: bool,
-    /// The netCDF-4 model: in the format that the target's URL says, and as -k nc4 for `.nc`
+    /// Use the netCDF-4 model: like -k nc4 for `.nc`, otherwise in the format of the URL
     #[arg(short = '4', conflicts_with_all = ["kind", "classic", "offset64", "cdf5"])]
     pub netcdf4: bool,
-    /// As -k nc4-classic
+    /// Like -k nc4-classic
     #[arg(short = '7', conflicts_with_all = ["kind", "classic", "offset64", "cdf5", "netcdf4"])]
     pub netcdf4_classic: bool,
-    /// Make the dataset, which is what is done anyway; as ncgen, the text is only checked unless an output is asked for
-    #[arg(short = 'b')]
+    /// Make the dataset. This is the default, except when called as ncgen
+    #[arg(short = 'b', help_heading = OLD)]
     pub binary: bool,
-    /// What to make: b for a dataset; programs are not written
-    #[arg(short = 'l', value_name = "b", value_parser = ["b", "binary"])]
+    /// Make a dataset (b). Programs are not supported
+    #[arg(short = 'l', help_heading = OLD, value_name = "b", value_parser = ["b", "binary"])]
     pub language: Option<String>,
-    /// Leave what the text gives no data for unwritten, as _NoFill does
+    /// Do not write fill values where the text has no data, like _NoFill
     #[arg(short = 'x')]
     pub nofill: bool,
-    /// Make the definitions only, and leave the data section unread
+    /// Make the definitions only, without data
     #[arg(short = 'H')]
     pub header: bool,
-    /// As -b; without -o, the name of the dataset ends with `.cdf`
-    #[arg(short = 'n')]
+    /// Like -b, with the ending `.cdf` for the default name
+    #[arg(short = 'n', help_heading = OLD)]
     pub cdf: bool,
-    /// Accepted for old command lines: sizes, levels and names on which nothing here depends
-    #[arg(short = 'L', visible_short_aliases = ['B', 'D', 'M', 'W'], value_name = "N")]
+    /// No effect: sizes, levels and names
+    #[arg(short = 'L', help_heading = OLD, visible_short_aliases = ['B', 'D', 'M', 'W'], value_name = "N")]
     pub ignored: Vec<String>,
-    /// Accepted for old command lines: debugging, and files that are built in memory
-    #[arg(short = 'd', visible_short_alias = 'P', action = ArgAction::Count)]
+    /// No effect: debugging, files built in memory
+    #[arg(short = 'd', help_heading = OLD, visible_short_alias = 'P', action = ArgAction::Count)]
     pub ignored_switches: u8,
-    /// The name of the dataset in place of the one in the text
+    /// Dataset name [default: the name in the text]
     #[arg(short = 'N', value_name = "NAME")]
     pub name: Option<String>,
-    /// Replace a dataset that is there already, in one step once the new one is finished; in a bucket the old one goes first
+    /// Replace an existing dataset
+    ///
+    /// The old dataset stays until the new one is complete, and after a failure. In a bucket it is deleted first.
     #[arg(long)]
     pub clobber: bool,
-    /// Promise that no other process writes the target. Needed where the server has no conditional writes
+    /// Assume that no other process writes the target
+    ///
+    /// Needed for servers without conditional writes.
     #[arg(long)]
     pub exclusive: bool,
-    /// Cut strings that are longer than the text lets them be stored (_nczarr_maxstrlen), as ncgen does; else they are mistakes
+    /// Cut strings that are longer than _nczarr_maxstrlen. Without this flag they are errors
     #[arg(long)]
     pub truncate: bool,
-    /// Read the definitions only, and make nothing
+    /// Check the definitions, and make nothing
     #[arg(long)]
     pub check: bool,
-    /// As the tool of that name: what is made is a netCDF file where nothing says otherwise, called after that of the text
+    /// Use the defaults of ncgen: a netCDF file with the name in the text
     #[arg(long, hide = true)]
     pub as_ncgen: bool,
 }
 
-/// Arguments of `copy`: `-h` is the size of a cache here, as for nccopy.
+/// Arguments of `copy`. `-h` is a cache size, like nccopy.
 #[derive(Debug, Clone, Args)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, after_help = COPY_EXAMPLES)]
 pub struct Copy {
     /// Path or URL of the dataset
     pub source: String,
     /// Path or URL of the copy
     pub target: String,
-    /// Chunk lengths: `dim/len,…` along dimensions, or `var:len,…` for one variable; may be given several times
+    /// Chunk lengths: `dim/len,…` for dimensions, or `var:len,…` for one variable
+    ///
+    /// time/1,lat/180,lon/360 applies to all variables. sst:1,180,360 applies to one. You can repeat this flag.
     #[arg(short = 'c', long, value_name = "SPEC")]
     pub chunks: Vec<String>,
-    /// Shards, which hold several chunks in one object (Zarr V3): lengths as of --chunks, or for all variables the bytes of one
-    /// (64M), or `none`; rounded up to whole chunks; may be given several times
+    /// Shard size in bytes, lengths like --chunks, or `none` (Zarr V3)
+    ///
+    /// A shard is one object with several chunks. 64M makes shards of about 64 MiB. Lengths are rounded up to whole chunks. You can
+    /// repeat this flag.
     #[arg(long, value_name = "SPEC")]
     pub shards: Vec<String>,
-    /// Filters: `name[,param…]` for all variables or `var,name[,param…]` for one, several joined by `|`; `none` takes all away;
-    /// may be given several times
+    /// Filters: `name[,param…]`, several joined by `|`; `var,name…` for one variable; `none` for no filters
+    ///
+    /// They replace all filters of the source: 'shuffle|zstd,3'. You can repeat this flag.
     #[arg(short = 'F', long, value_name = "SPEC")]
     pub filter: Vec<String>,
-    /// Deflate all variables at this level, in place of other filters; 0: no filters
+    /// Deflate all variables at this level in place of other filters; 0 removes all filters
     #[arg(short = 'd', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=9))]
     pub deflate: Option<u8>,
-    /// Shuffle before deflating; nothing without -d
+    /// Shuffle before deflate (with -d)
     #[arg(short = 's')]
     pub shuffle: bool,
-    /// Unlimited dimensions become fixed ones
+    /// Make unlimited dimensions fixed
     #[arg(short = 'u')]
     pub fixed: bool,
-    /// Data of these variables only: paths, or names, which mean every variable of that name; all are defined
+    /// Copy the data of these variables only; define all others without data
+    ///
+    /// Paths (/group/var), or names in any group.
     #[arg(short = 'v', value_name = "VAR,…", conflicts_with = "only_vars")]
     pub data_of: Option<String>,
-    /// These variables only, definitions too
+    /// Copy these variables only; do not define others
     #[arg(short = 'V', value_name = "VAR,…")]
     pub only_vars: Option<String>,
-    /// Data of variables in these groups only, without those inside them; all are defined
+    /// Copy the data of these groups only, without their subgroups; define all others without data
     #[arg(short = 'g', value_name = "GROUP,…", conflicts_with = "only_groups")]
     pub data_in: Option<String>,
-    /// These groups only, and what they lie in without its variables
+    /// Copy these groups only; do not define others
     #[arg(short = 'G', value_name = "GROUP,…")]
     pub only_groups: Option<String>,
-    /// As -k classic
+    /// Like -k classic
     #[arg(short = '3', conflicts_with_all = ["kind", "offset64", "cdf5", "netcdf4"])]
     pub classic: bool,
-    /// As -k 64-bit-offset
+    /// Like -k 64-bit-offset
     #[arg(short = '6', conflicts_with_all = ["kind", "cdf5", "netcdf4"])]
     pub offset64: bool,
-    /// As -k cdf5
+    /// Like -k cdf5
     #[arg(short = '5', conflicts_with_all = ["kind", "netcdf4"])]
     pub cdf5: bool,
-    /// The netCDF-4 model: in the format that the target's URL says, and as -k nc4 for `.nc`
+    /// Use the netCDF-4 model: like -k nc4 for `.nc`, otherwise in the format of the URL
     #[arg(short = '4', conflicts_with = "kind")]
     pub netcdf4: bool,
-    /// As -k nc4-classic
+    /// Like -k nc4-classic
     #[arg(short = '7', conflicts_with_all = ["kind", "classic", "offset64", "cdf5", "netcdf4"])]
     pub netcdf4_classic: bool,
-    /// For the sake of old command lines: sizes of caches and buffers that nothing here depends on
-    #[arg(short = 'm', visible_short_aliases = ['h', 'e', 'M', 'L'], value_name = "N")]
+    /// No effect: sizes of caches and buffers
+    #[arg(short = 'm', help_heading = OLD, visible_short_aliases = ['h', 'e', 'M', 'L'], value_name = "N")]
     pub sizes: Vec<String>,
-    /// For the sake of old command lines: whether files are held in memory
-    #[arg(short = 'w', visible_short_alias = 'r', action = ArgAction::Count)]
+    /// No effect: files held in memory
+    #[arg(short = 'w', help_heading = OLD, visible_short_alias = 'r', action = ArgAction::Count)]
     pub in_memory: u8,
-    /// Replace a dataset that is there already, in one step once the copy is finished; until then, and if it fails, the old
-    /// one stays. In a bucket nothing can be put in its place in one step: there the old one goes when the copy begins
+    /// Replace an existing dataset
+    ///
+    /// The old dataset stays until the copy is complete, and after a failure. In a bucket it is deleted first.
     #[arg(long)]
     pub clobber: bool,
-    /// Promise that no other process writes the target. Needed where the server has no conditional writes
+    /// Assume that no other process writes the target
+    ///
+    /// Needed for servers without conditional writes.
     #[arg(long)]
     pub exclusive: bool,
-    /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
-    /// zarr; if not given, the target's URL or ending says it. What it lacks is held otherwise where nothing of a value is lost (wider numbers, text
-    /// for strings, group_name for what is in groups, fixed dimensions), else left out; either is told
+    /// Kind of the copy [default: by the target's URL or ending]
+    ///
+    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr or zarr. If the kind
+    /// lacks a type or a group, the copy stores wider numbers, text for strings, and names such as group_var. It omits everything else
+    /// that the kind lacks. It reports each case.
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,
-    /// About so many bytes of memory for what is moved, as 256M; if not given, 128M and what the threads need. Less of it means
-    /// that chunks of the source are read more often, where the copy has others, and that fewer threads work
+    /// Memory limit for the data in transit, such as 256M [default: 128M and the needs of the threads]
+    ///
+    /// With less memory, a rechunking copy reads source chunks more often and uses fewer threads.
     #[arg(long, value_name = "BYTES", value_parser = crate::copy::spec::size)]
     pub memory: Option<u64>,
-    /// How many threads work at a time; 1: one after the other; if not given, as many as there are processors
+    /// Number of threads [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
-    /// Go on with a copy that was stopped, to a Zarr store in a directory or in storage of objects; if there is none, begin one. The
-    /// source and all flags but --memory, --jobs and --strict must be as they were
+    /// Continue an interrupted copy, or begin one that can be continued
+    ///
+    /// The target is a Zarr store in a directory or in S3. The source and all flags except --memory, --jobs and --strict must be
+    /// the same as before.
     #[arg(long, conflicts_with = "dry_run")]
     pub resume: bool,
-    /// How many seconds pass before what is complete is written down for --resume, each time; 10 if not given; 0: after each block
+    /// Seconds between checkpoints for --resume; 0 makes one after each block [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub checkpoint: Option<u64>,
-    /// Tell how far the copy is, also where standard error is no terminal: a line each time that is written down
+    /// Print progress, also if standard error is not a terminal
     #[arg(long)]
     pub progress: bool,
-    /// Only say in which blocks each variable would be moved, and how often chunks of the source would be read; nothing is
-    /// copied
+    /// Print the plan, and copy nothing
+    ///
+    /// The plan lists the blocks of each variable and the number of reads of source chunks.
     #[arg(long)]
     pub dry_run: bool,
-    /// Fail if the target cannot keep everything; nothing of the copy stays then, but, with --resume, what was there before
+    /// Fail if the target cannot keep everything
+    ///
+    /// A failed copy is removed. With --resume, the state before this run stays.
     #[arg(long)]
     pub strict: bool,
-    /// Leave out variables and chunks that cannot be read, and name each, instead of failing
+    /// Omit variables and chunks that cannot be read, and report each
     #[arg(long, conflicts_with = "resume")]
     pub skip_unreadable: bool,
-    /// In a plain Zarr store, leave out the attribute that keeps what netCDF knows and Zarr has no word for
+    /// Do not write the attribute _netcdf in plain Zarr
+    ///
+    /// The attribute keeps unlimited dimensions, orders and types, for which Zarr has no place.
     #[arg(long)]
     pub plain: bool,
-    /// As the tool of that name: a netCDF file is of the kind of the source where nothing says otherwise
+    /// Use the defaults of nccopy: a netCDF file of the source's kind
     #[arg(long, hide = true)]
     pub as_nccopy: bool,
     /// Print help
@@ -356,29 +389,30 @@ pub struct Copy {
 
 /// Arguments of `cat`.
 #[derive(Debug, Args)]
+#[command(after_help = CAT_EXAMPLES)]
 pub struct Cat {
     /// Path or URL
     pub url: String,
-    /// The variable, as /group/var; may be left out if there is only one at the root
+    /// Variable, as /group/var. Optional if the root group has only one
     pub var: Option<String>,
-    /// First index per dimension; 0 if not given
+    /// First index of each dimension [default: 0]
     #[arg(long, value_name = "I,…", value_delimiter = ',')]
     pub start: Option<Vec<u64>>,
-    /// Elements per dimension; all there are if not given
+    /// Number of elements along each dimension [default: all]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub count: Option<Vec<u64>>,
-    /// Step per dimension; 1 if not given
+    /// Step along each dimension [default: 1]
     #[arg(long, value_name = "S,…", value_delimiter = ',')]
     pub stride: Option<Vec<u64>>,
-    /// How to write it; npy if not given, json for elements of varying length
+    /// Output format [default: npy; json for elements of variable length]
     #[arg(long, value_enum)]
     pub format: Option<CatFormat>,
-    /// Write to this file
+    /// Output file [default: standard output]
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// Forms in which `cat` writes.
+/// Output formats of `cat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CatFormat {
     /// NumPy's file format, in C order, little-endian
@@ -387,87 +421,90 @@ pub enum CatFormat {
     Text,
     /// {"shape": […], "values": […]}, flat, in C order
     Json,
-    /// The elements alone, in C order, little-endian
+    /// The elements only, in C order, little-endian
     Raw,
 }
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
+#[command(after_help = DIFF_NOTES)]
 pub struct Diff {
     /// Path or URL
     pub left: String,
-    /// Path or URL of the other one
+    /// Path or URL of the other dataset
     pub right: String,
-    /// How far apart numbers may be that count as equal
+    /// Largest difference of numbers that count as equal
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     pub tolerance: f64,
-    /// The same as a part of the larger one; both are added
+    /// The same, relative to the larger number; both are added
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     pub relative: f64,
-    /// These variables only: names or paths
+    /// Compare these variables only: names or paths
     #[arg(short = 'v', long, value_name = "VAR,…")]
     pub vars: Option<String>,
-    /// The definitions only, no values
+    /// Compare definitions only, no values
     #[arg(long)]
     pub header: bool,
-    /// Show at most so many values of a variable
+    /// Number of differing values to print for each variable
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: u64,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Arguments of `view`.
 #[derive(Debug, Args)]
+#[command(after_help = VIEW_EXAMPLES)]
 pub struct View {
     /// Path or URL
     pub url: String,
-    /// The variable; if not given, the one with the most dimensions
+    /// Variable, as /group/var [default: the one with the most dimensions]
     pub var: Option<String>,
-    /// The index along a dimension before the last two, which are shown: `time=3`; 0 if not given
+    /// Index along a dimension that is not drawn: time=3 [default: 0]
     #[arg(long, value_name = "DIM=I,…", value_delimiter = ',', value_parser = dim_index)]
     pub at: Vec<(String, u64)>,
-    /// Columns of characters
+    /// Width in characters
     #[arg(long, value_name = "N", default_value_t = 72, value_parser = cells)]
     pub width: usize,
-    /// Lines of characters
+    /// Height in lines
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = cells)]
     pub height: usize,
-    /// Whether in colours; if not given, in a terminal unless NO_COLOR is set
+    /// Use colours [default: in a terminal, unless NO_COLOR is set]
     #[arg(long, value_name = "BOOL")]
     pub color: Option<bool>,
-    /// Write a page with the tree and small pictures of everything to this file
+    /// Write an HTML page with the tree and small pictures to this file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
+#[command(after_help = VALIDATE_NOTES)]
 pub struct Validate {
     /// Path or URL
     pub url: String,
-    /// Read every chunk
+    /// Read and decode every chunk
     #[arg(long)]
     pub deep: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What can be done with objects.
+/// Commands on the objects of a store.
 #[derive(Debug, Subcommand)]
 pub enum MapCommand {
     /// List names
     Ls {
         /// Path or URL
         url: String,
-        /// Below this key
+        /// Key whose children are listed [default: the root]
         prefix: Option<String>,
-        /// All keys, not only the next names
+        /// List all keys below, not only children
         #[arg(short = 'r', long)]
         recursive: bool,
-        /// With the length of each object in bytes
+        /// Print the length of each object in bytes
         #[arg(short = 'l', long)]
         long: bool,
     },
@@ -475,18 +512,18 @@ pub enum MapCommand {
     Cat {
         /// Path or URL
         url: String,
-        /// Its key
+        /// Key of the object
         key: String,
     },
     /// Write an object
     Put {
         /// Path or URL
         url: String,
-        /// Its key
+        /// Key of the object
         key: String,
-        /// A file with its bytes; standard input if not given
+        /// File with the bytes [default: standard input]
         file: Option<PathBuf>,
-        /// Promise that no other process writes the store. Needed where the server has no conditional writes
+        /// Assume that no other process writes the store
         #[arg(long)]
         exclusive: bool,
     },
@@ -494,9 +531,9 @@ pub enum MapCommand {
     Rm {
         /// Path or URL
         url: String,
-        /// Its key
+        /// Key of the object
         key: String,
-        /// All objects at and below it
+        /// Delete all objects at and below the key
         #[arg(short = 'r', long)]
         recursive: bool,
     },
@@ -505,7 +542,7 @@ pub enum MapCommand {
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub struct Man {
-    /// Where to write a page for each command
+    /// Folder for a page of each command [default: print the manual of ncz]
     pub folder: Option<PathBuf>,
 }
 
@@ -514,24 +551,24 @@ pub struct Man {
 pub struct Info {
     /// Path or URL
     pub url: String,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// More threads than this help nobody.
+/// The largest number of threads.
 const MAX_JOBS: usize = 1024;
 
-/// No terminal is larger.
+/// The largest number of columns or lines.
 const MAX_CELLS: usize = 1000;
 
-/// More digits than this do not make a double any clearer.
+/// The largest number of significant digits.
 const MAX_DIGITS: usize = 20;
 
 fn digits(text: &str) -> Result<(usize, Option<usize>), String> {
     let one = |text: &str| match text.trim().parse() {
         Ok(digits @ 1..=MAX_DIGITS) => Ok(digits),
-        _ => Err(format!("{text:?} is no number of digits from 1 to {MAX_DIGITS}")),
+        _ => Err(format!("expected a number of digits from 1 to {MAX_DIGITS}, found {text:?}")),
     };
     match text.split_once(',') {
         Some((float, double)) => Ok((one(float)?, Some(one(double)?))),
@@ -542,20 +579,20 @@ fn digits(text: &str) -> Result<(usize, Option<usize>), String> {
 fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(jobs @ 1..=MAX_JOBS) => Ok(jobs),
-        _ => Err(format!("{text:?} is no number of threads from 1 to {MAX_JOBS}")),
+        _ => Err(format!("expected a number of threads from 1 to {MAX_JOBS}, found {text:?}")),
     }
 }
 
 fn cells(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(cells @ 1..=MAX_CELLS) => Ok(cells),
-        _ => Err(format!("{text:?} is no number of characters from 1 to {MAX_CELLS}")),
+        _ => Err(format!("expected a number of characters from 1 to {MAX_CELLS}, found {text:?}")),
     }
 }
 
 fn dim_index(text: &str) -> Result<(String, u64), String> {
-    let (dim, index) = text.rsplit_once('=').ok_or_else(|| format!("{text:?} is not dimension=index"))?;
-    Ok((dim.to_owned(), index.parse().map_err(|_| format!("{index:?} is no index"))?))
+    let (dim, index) = text.rsplit_once('=').ok_or_else(|| format!("expected dimension=index, found {text:?}"))?;
+    Ok((dim.to_owned(), index.parse().map_err(|_| format!("expected an index, found {index:?}"))?))
 }
 
 /// The items of a comma-separated list; `\,` is a comma of an item.
@@ -568,7 +605,7 @@ pub fn split_list(text: &str) -> Vec<String> {
             ',' => items.push(String::new()),
             '\\' => match chars.next() {
                 Some(',') => last.push(','),
-                // Other escapes belong to whoever reads the item.
+                // The reader of the item interprets other escapes.
                 Some(other) => last.extend(['\\', other]),
                 None => last.push('\\'),
             },

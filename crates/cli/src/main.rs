@@ -13,6 +13,7 @@ mod completions;
 mod copy;
 mod diff;
 mod dump;
+mod examples;
 mod exclusive;
 mod explain;
 mod failure;

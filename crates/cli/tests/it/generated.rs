@@ -155,7 +155,7 @@ fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
         (" int k(x ;\n}", "6:10", "expected ')' after the dimensions of a variable, found \";\""),
         (" int ;\n}", "6:6", "expected the name of a variable, found \";\""),
         (" i:a = ;;\n i: = 1 ;\n}", "7:5", "expected the name of an attribute, found \"=\""),
-        (" i:_DeflateLevel = 12 ;\n}", "6:2", "deflate level 12; 0 to 9 are possible"),
+        (" i:_DeflateLevel = 12 ;\n}", "6:2", "deflate level 12: out of range (expected 0 to 9)"),
         (" i:_DeflateLevel = \"a\" ;\n}", "6:2", "_DeflateLevel: expected a number"),
         (" i:_Filter = \"99999,1\" ;\n}", "6:2", "no filter 99999 in this build"),
         (" i:_Filter = 5.5 ;\n}", "6:2", "_Filter: expected filters"),

@@ -62,5 +62,5 @@ fn shells_and_manuals() {
     assert!(out(&["man"]).contains(".TH ncz 1"));
     let folder = tempfile::tempdir().unwrap();
     out(&["man", text(folder.path())]);
-    assert!(std::fs::read_to_string(folder.path().join("ncz-dump.1")).unwrap().contains("C or in Fortran"));
+    assert!(std::fs::read_to_string(folder.path().join("ncz-dump.1")).unwrap().contains("C or Fortran order"));
 }

@@ -39,7 +39,7 @@ fn what_cannot_be_drawn_is_said() {
         (&["nix"], "nix"),
         (&["--at", "time=2"], "--at time=2: there are 2"),
         (&["--at", "x=1"], "--at x"),
-        (&["--at", "time"], "is not dimension=index"),
+        (&["--at", "time"], "expected dimension=index"),
     ] {
         let told = failure(&[&["view", text(&target)], flags].concat()).1;
         assert!(told.contains(why), "{flags:?}: {told}");
@@ -84,7 +84,7 @@ fn drawings_are_no_larger_than_terminals() {
     for size in ["0", "1001", "100000000000000", "18446744073709551615", "x"] {
         for flag in ["--width", "--height"] {
             let (code, told) = failure(&["view", text(&target), "--color", "true", flag, size]);
-            assert!(code == 2 && told.contains("is no number of characters from 1 to 1000"), "{flag} {size}: {told}");
+            assert!(code == 2 && told.contains("expected a number of characters from 1 to 1000"), "{flag} {size}: {told}");
         }
     }
     out(&["view", text(&target), "--color", "true", "--height", "1000", "--width", "1000"]);
