@@ -354,7 +354,10 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     assert_eq!(read("error").unwrap_err().kind(), ErrorKind::NoObject);
     let error = read("zero").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Inval);
-    assert!(error.to_string().contains("missing_chunks=zero: fill, warn or error"), "{error}");
+    assert!(
+        error.to_string().contains("invalid value of `missing_chunks` (expected fill, warn or error, found zero)"),
+        "{error}"
+    );
 }
 
 #[test]

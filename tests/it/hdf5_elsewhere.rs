@@ -72,7 +72,7 @@ fn data_in_files_beside_it_are_read() {
     let text = dump(&file, &Options { name: "x".to_owned(), vars, ..Options::default() });
     assert!(text.unwrap().contains("record = {5, 6}, {7, 8} ;"));
     for (name, kind, what) in [
-        ("short", ErrorKind::Trunc, "has 28 bytes, 400 from 0 on are needed"),
+        ("short", ErrorKind::Trunc, "too short (expected 400 bytes from offset 0 on, found 28 in all)"),
         ("absent", ErrorKind::NotFound, "nowhere.raw"),
         ("above", ErrorKind::Storage, "\"../external.raw\""),
         ("root", ErrorKind::Storage, "\"/etc/hostname\""),

@@ -68,11 +68,11 @@ fn what_netcdf_has_no_word_for_is_told() {
     assert!(!file.info().foreign && file.info().properties.is_none());
     let faults = file.info().faults;
     for (link, what) in [
-        ("around", "back to a group around it"),
-        ("nowhere", "leads nowhere"),
-        ("far", "another file"),
-        ("int", "a name for the type integer"),
-        ("none", "without a shape"),
+        ("around", "back to an enclosing group"),
+        ("nowhere", "leads to no object"),
+        ("far", "the file \"x.h5\""),
+        ("int", "a named type integer"),
+        ("none", "null dataspace"),
     ] {
         assert!(
             faults.iter().any(|fault| fault.path.ends_with(&format!("/{link}")) && fault.text.contains(what)),
