@@ -1,7 +1,7 @@
-//! The connections of the process and the runtime they live in: [`Client`].
+//! [`SharedClient`]: the connections of the process and their runtime.
 //!
-//! Both are made when they are first needed and shared by all maps, so that a server is asked over connections that are
-//! open already. Callers never run in the runtime: they hand work over and wait for a message.
+//! Both are made on demand and shared by all maps, so open connections are reused. Callers never run in the
+//! runtime. They hand work over and wait for a message.
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -24,36 +24,36 @@ use tokio::runtime::Runtime;
 use tower_service::Service;
 
 use crate::Config;
-use crate::identity::Identity;
-use crate::proxies::{Proxies, Way};
-use crate::settings::Trust;
+use crate::client_certificate::ClientCertificate;
+use crate::proxies::{Proxies, ProxyConnector};
+use crate::settings::TrustedCertificates;
 
-type Connector = HttpsConnector<Way>;
+type Connector = HttpsConnector<ProxyConnector>;
 
-/// Asks servers.
+/// Sends requests to servers.
 #[derive(Clone)]
-pub(crate) struct Client {
+pub(crate) struct SharedClient {
     runtime: Arc<Runtime>,
     inner: legacy::Client<Connector, Empty<Bytes>>,
 }
 
-/// Whom to trust, and how to show who one is, where connections are encrypted.
+/// Trusted certificates and the client certificate for encrypted connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Secure {
-    pub(crate) trust: Trust,
-    pub(crate) identity: Option<Identity>,
+pub(crate) struct TlsSettings {
+    pub(crate) trust: TrustedCertificates,
+    pub(crate) identity: Option<ClientCertificate>,
 }
 
-/// What makes connections different.
-type Kind = (Duration, bool, Option<Secure>, Proxies);
+/// Properties that distinguish clients.
+type ClientKey = (Duration, bool, Option<TlsSettings>, Proxies);
 
-impl Client {
-    /// The process's client for a configuration, with certificates if anything is to be encrypted.
+impl SharedClient {
+    /// Returns the process's client for a configuration, with certificates if anything is encrypted.
     ///
     /// # Errors
-    /// What the system says if no threads can be made; `NC_ERCFILE` if none of the certificates named can be read.
-    pub(crate) fn shared(config: &Config, secure: Option<&Secure>, proxies: &Proxies) -> Result<Self> {
-        static CLIENTS: Mutex<Vec<(Kind, Client)>> = Mutex::new(Vec::new());
+    /// System errors if threads cannot be made; `NC_ERCFILE` if no configured certificate is readable.
+    pub(crate) fn shared(config: &Config, secure: Option<&TlsSettings>, proxies: &Proxies) -> Result<Self> {
+        static CLIENTS: Mutex<Vec<(ClientKey, SharedClient)>> = Mutex::new(Vec::new());
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let kind = (config.connect, config.link_local, secure.cloned(), proxies.clone());
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
@@ -63,12 +63,15 @@ impl Client {
             Some((_, client)) => Arc::clone(&client.runtime),
             None => Arc::new(runtime()?),
         };
-        let mut http = HttpConnector::new_with_resolver(Resolver { link_local: config.link_local, ..Resolver::new() });
+        let mut http = HttpConnector::new_with_resolver(FilteredResolver {
+            link_local: config.link_local,
+            ..FilteredResolver::new()
+        });
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.connect));
         let https = HttpsConnectorBuilder::new().with_tls_config(tls(secure)?).https_or_http().enable_http1();
-        let https = https.wrap_connector(Way { http, proxies: proxies.clone() });
+        let https = https.wrap_connector(ProxyConnector { http, proxies: proxies.clone() });
         let _inside = runtime.enter();
         let inner = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -79,19 +82,19 @@ impl Client {
         Ok(client)
     }
 
-    /// Runs something beside.
+    /// Runs a task in the background.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(work);
     }
 
-    /// Runs something and waits for what comes out of it.
+    /// Runs a task and waits for its result.
     ///
     /// # Errors
-    /// What comes out of it; `NC_EINTERNAL` if nothing does.
+    /// Errors of the task; `NC_EINTERNAL` if it ends without a result.
     pub(crate) fn wait<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
         self.runtime.spawn(async move {
-            // Who asked waits for it.
+            // The receiver waits for the result.
             let _ = send.send(work.await);
         });
         receive.recv().unwrap_or_else(|_| Err(ErrorKind::Internal.context("a request ended without an outcome")))
@@ -112,23 +115,24 @@ fn runtime() -> Result<Runtime> {
     built.map_err(|error| Error::io("threads for requests", error))
 }
 
-/// Whom to trust: those who are named, else those whom the system trusts. Where there is nobody, only what is encrypted
-/// cannot be read.
-fn tls(secure: Option<&Secure>) -> Result<ClientConfig> {
+/// Makes the TLS configuration with the configured certificates, else the system's. Without any, only
+/// encrypted connections fail.
+fn tls(secure: Option<&TlsSettings>) -> Result<ClientConfig> {
     let mut trusted = RootCertStore::empty();
-    if let Some(Secure { trust, .. }) = secure {
-        let named = *trust != Trust::default();
-        let found = match named {
-            true => rustls_native_certs::load_certs_from_paths(trust.file.as_deref(), trust.folder.as_deref()),
-            false => rustls_native_certs::load_native_certs(),
+    if let Some(TlsSettings { trust, .. }) = secure {
+        let named = *trust != TrustedCertificates::default();
+        let found = if named {
+            rustls_native_certs::load_certs_from_paths(trust.file.as_deref(), trust.folder.as_deref())
+        } else {
+            rustls_native_certs::load_native_certs()
         };
         let (added, _) = trusted.add_parsable_certificates(found.certs);
         if added == 0 && named {
-            let what = "HTTP.SSL.CAINFO and HTTP.SSL.CAPATH: there is no certificate in what they name";
+            let what = "HTTP.SSL.CAINFO and HTTP.SSL.CAPATH: the files have no certificate";
             return Err(ErrorKind::RcFile.context(what));
         }
         if added == 0 {
-            tracing::warn!(errors = found.errors.len(), "the system names nobody who vouches for servers");
+            tracing::warn!(errors = found.errors.len(), "the system has no trusted certificates");
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -139,13 +143,13 @@ fn tls(secure: Option<&Secure>) -> Result<ClientConfig> {
         None => Ok(builder.with_no_client_auth()),
         Some(identity) => {
             let (chain, key) = identity.read()?;
-            let bad = "HTTP.SSL.CERTIFICATE and HTTP.SSL.KEY: they do not fit one another";
+            let bad = "HTTP.SSL.CERTIFICATE and HTTP.SSL.KEY: certificate and key do not match";
             builder.with_client_auth_cert(chain, key).map_err(|error| ErrorKind::RcFile.context(bad).caused_by(error))
         }
     }
 }
 
-/// Whether an address is one that only machines beside this one have.
+/// Whether an address is link-local.
 pub(crate) fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => four.is_link_local(),
@@ -159,20 +163,20 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// Asks the system for the addresses of a name, and keeps those that may be asked.
+/// Resolves names through the system, and drops forbidden addresses.
 #[derive(Clone)]
-pub(crate) struct Resolver {
+pub(crate) struct FilteredResolver {
     inner: GaiResolver,
     link_local: bool,
 }
 
-impl Resolver {
+impl FilteredResolver {
     fn new() -> Self {
         Self { inner: GaiResolver::new(), link_local: false }
     }
 }
 
-impl Service<Name> for Resolver {
+impl Service<Name> for FilteredResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = std::io::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -186,9 +190,10 @@ impl Service<Name> for Resolver {
         Box::pin(async move {
             let mut addresses: Vec<SocketAddr> = found.await?.collect();
             addresses.retain(|address| link_local || !is_link_local(address.ip()));
-            match addresses.is_empty() {
-                true => Err(std::io::Error::other("the name has no address that may be asked")),
-                false => Ok(addresses.into_iter()),
+            if addresses.is_empty() {
+                Err(std::io::Error::other("the host name has no allowed address"))
+            } else {
+                Ok(addresses.into_iter())
             }
         })
     }

@@ -1,39 +1,38 @@
-//! [`Config`]: how long to wait, how often to try, how much at a time.
+//! [`Config`]: timeouts, retries and limits of requests.
 
 use std::time::Duration;
 
-/// How requests are made.
+/// Timeouts, retries and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// A read has failed after so long, repetitions and pauses included; [`Config::slowest`] extends it.
+    /// Time for a read with retries and pauses. [`Config::slowest`] extends it.
     pub deadline: Duration,
-    /// A connection must be there after so long.
+    /// Time to connect.
     pub connect: Duration,
-    /// After so long without a byte an answer is given up, and asked for again.
+    /// After this time without a byte a response is abandoned and requested again.
     pub idle: Duration,
-    /// Bytes that came extend the deadline: by a second for each so many. `None`, as where rc files set the deadline:
-    /// nothing extends it.
+    /// Received bytes extend the deadline by a second for each this many. `None`, as when an rc file sets the
+    /// deadline: nothing extends it.
     pub slowest: Option<u64>,
-    /// How often something is asked for in all.
+    /// Attempts for one request.
     pub tries: u32,
-    /// The longest pause before the first repetition; it doubles with each, and a random part of it is waited.
+    /// Longest pause before the first retry. It doubles with each retry. A random part of it is used.
     pub pause: Duration,
-    /// How often an answer may send elsewhere.
+    /// Most redirects of one request.
     pub redirects: u32,
-    /// Requests under way at one time, of one batch.
+    /// Most concurrent requests of one batch.
     pub requests: usize,
-    /// Bytes of a batch that are under way or not used up yet.
+    /// Most bytes of a batch in flight or not used yet.
     pub bytes: u64,
-    /// Parts of a file that are less than so many bytes apart are read together.
+    /// Parts of a file at most this many bytes apart are read together.
     pub gap: u64,
-    /// Whether addresses that only machines beside this one have (link-local ones) may be asked. There, clouds keep
-    /// services that hand out credentials.
+    /// Whether link-local addresses are allowed. Clouds have services there that provide credentials.
     pub link_local: bool,
 }
 
 impl Config {
-    /// What is right for most servers.
+    /// Defaults for most servers.
     pub const DEFAULT: Self = Self {
         deadline: Duration::from_secs(60),
         connect: Duration::from_secs(10),

@@ -1,4 +1,4 @@
-//! [`HttpMaps`]: opens what a web server has.
+//! [`HttpMaps`]: opens files and stores on web servers.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::{Config, HttpMap, HttpSource, Settings};
 
-/// What the factory is called, and the URLs that it serves.
+/// The name and URLs of the factory.
 pub static INFO: MapInfo = MapInfo {
     name: "http",
     schemes: &["http", "https"],
     magic: &[],
-    about: "files on a plain web server, for reading, one file per object",
+    about: "files on a web server, read-only, one file per object",
 };
 
-/// The factory of [`HttpMap`]s and [`HttpSource`]s, with how requests are made.
+/// The factory of [`HttpMap`]s and [`HttpSource`]s, with the settings for requests.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpMaps(pub Config);
 
@@ -38,13 +38,14 @@ impl MapFactory for HttpMaps {
 }
 
 fn check(request: &OpenRequest<'_>) -> Result<()> {
-    match request.writable {
-        true => Err(ErrorKind::Perm.context(format!("{}: what a web server has is only read", request.target))),
-        false => Ok(()),
+    if request.writable {
+        Err(ErrorKind::Perm.context(format!("{}: datasets on a web server are read-only", request.target)))
+    } else {
+        Ok(())
     }
 }
 
-/// The one that is linked.
+/// The registered factory.
 pub static MAPS: HttpMaps = HttpMaps(Config::DEFAULT);
 
 nczarr_dispatch::inventory::submit! { MapPlugin(&MAPS) }

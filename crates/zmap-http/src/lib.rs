@@ -1,32 +1,31 @@
-//! Files of a plain web server: as a key → bytes map, [`HttpMap`], and single ones read by ranges, [`HttpSource`].
+//! Files on a web server: as a storage map, [`HttpMap`], or single files read by ranges, [`HttpSource`].
 //!
-//! Everything is for reading, and nothing can be listed: a Zarr dataset is found by its consolidated metadata, NCZarr by
-//! what its groups list. Only 404 and 410 mean that something is absent. Requests are repeated where that may help, never
-//! beyond [`Config::deadline`]; an answer counts only if it is seen to be whole and from the state of the file that was
-//! read before.
+//! The map is read-only and cannot be listed. Plain Zarr needs consolidated metadata there; NCZarr has its
+//! own lists. Only 404 and 410 mean absence. Requests are retried where that may help, until
+//! [`Config::deadline`]. A response must be complete, and from the same state of the file as earlier ones.
 //!
-//! What it does not know: what the bytes mean; proxies; compression on the way, which is refused. Read `judge` for what
-//! counts as an answer, `fetch` for what is repeated.
+//! This crate does not interpret the bytes. Responses with content coding are refused. Read `response` for
+//! valid responses, and `fetch` for retries.
 //!
 //! Source: RFC 9110 (HTTP semantics), RFC 3986 (URLs).
 #![forbid(unsafe_code)]
 
 mod client;
-mod clock;
+mod client_certificate;
 mod config;
+mod cookies;
+mod deadline;
 mod factory;
 mod fetch;
-mod identity;
-mod jar;
-mod judge;
-mod lasting;
 mod map;
 mod netrc;
-mod place;
+mod permanent;
 mod proxies;
+mod response;
+mod server_credentials;
+mod server_url;
 mod settings;
 mod source;
-mod wallet;
 
 pub use config::Config;
 pub use factory::{HttpMaps, INFO, MAPS};

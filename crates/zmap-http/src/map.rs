@@ -8,20 +8,20 @@ use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 use tokio::task::JoinSet;
 
-use crate::clock::Clock;
-use crate::fetch::{Asker, Got, Question, fetch};
-use crate::judge::{Want, changed};
-use crate::place::Place;
+use crate::deadline::ReadDeadline;
+use crate::fetch::{FileBytes, FileRequest, Requester, fetch};
+use crate::response::{RequestedPart, changed};
+use crate::server_url::ServerUrl;
 use crate::{Config, Settings};
 
-/// How often several parts of a file are read again when it was changed between them.
+/// Attempts to read several parts of a file that changes in between.
 const TRIES: usize = 4;
 
 /// A dataset on a plain web server, for reading.
 #[derive(Clone)]
 pub struct HttpMap {
-    root: Place,
-    asker: Asker,
+    root: ServerUrl,
+    asker: Requester,
 }
 
 impl std::fmt::Debug for HttpMap {
@@ -31,42 +31,42 @@ impl std::fmt::Debug for HttpMap {
 }
 
 impl HttpMap {
-    /// The files below the URL of a target. Nothing is asked yet.
+    /// Makes a map of the files below the URL of a target, without a request.
     ///
     /// # Errors
-    /// `NC_EURL` for what is no URL of a web server.
+    /// `NC_EURL` if it is not a URL of a web server.
     pub fn new(target: &Target, config: &Config) -> Result<Self> {
         Self::with_settings(target, config, &Settings::default())
     }
 
-    /// As [`HttpMap::new`], with what rc files say.
+    /// As [`HttpMap::new`], with rc file settings.
     ///
     /// # Errors
-    /// As [`HttpMap::new`]; `NC_ERCFILE` for certificates that cannot be read.
+    /// As [`HttpMap::new`]; `NC_ERCFILE` if certificates are unreadable.
     pub fn with_settings(target: &Target, config: &Config, settings: &Settings) -> Result<Self> {
-        let root = Place::of(target)?.or_credentials(settings);
-        let asker = Asker::new(&root, config, settings)?;
+        let root = ServerUrl::of(target)?.or_credentials(settings);
+        let asker = Requester::new(&root, config, settings)?;
         Ok(Self { root, asker })
     }
 
-    fn question(&self, key: &Key, want: Want, limit: u64) -> Question {
+    fn question(&self, key: &Key, want: RequestedPart, limit: u64) -> FileRequest {
         let place = if key.is_root() { self.root.clone() } else { self.root.below(key.as_str()) };
-        Question { place, want, limit, state: None, whole: None }
+        FileRequest { place, want, limit, state: None, whole: None }
     }
 
-    fn ask(&self, key: &Key, want: Want, limit: u64) -> Result<Option<Got>> {
+    fn ask(&self, key: &Key, want: RequestedPart, limit: u64) -> Result<Option<FileBytes>> {
         if key.is_root() {
-            // The folder itself: whatever is answered for it, it is no object.
+            // The folder itself is not an object, whatever the server sends for it.
             return Ok(None);
         }
         let got = self.asker.client.wait(fetch(self.asker.clone(), self.question(key, want, limit)));
         got.map_err(Forbidden::with_advice)
     }
 
-    /// Reads what a ticket wants.
+    /// Reads the bytes of a ticket.
     async fn get(self, wanted: FetchRequest) -> FetchResult {
         if wanted.versioned {
-            return Err(ErrorKind::Perm.context(format!("key {}: a web server tells no versions", wanted.key)));
+            return Err(ErrorKind::Perm.context(format!("key {}: a web server has no versions", wanted.key)));
         }
         if wanted.key.is_root() {
             return Ok(None);
@@ -77,33 +77,33 @@ impl HttpMap {
             (_, Some(parts)) if !parts.is_empty() => return self.get_parts(&wanted, parts).await,
             (Ranges::One(range), _) => want_of(*range, limit),
             (Ranges::Suffix(0), _) | (_, Some(_)) => None,
-            (Ranges::Suffix(len), _) => Some(Want::Tail(*len)),
-            _ => Some(Want::All),
+            (Ranges::Suffix(len), _) => Some(RequestedPart::Tail(*len)),
+            _ => Some(RequestedPart::All),
         };
         let is_there = want.is_none();
-        let question = self.question(&wanted.key, want.unwrap_or(Want::Range(0, 1)), limit.max(u64::from(is_there)));
+        let question =
+            self.question(&wanted.key, want.unwrap_or(RequestedPart::Range(0, 1)), limit.max(u64::from(is_there)));
         let got = fetch(self.asker.clone(), question).await?;
         Ok(got.map(|got| (if is_there { Vec::new() } else { got.bytes }, None)))
     }
 
-    /// Reads several parts, those that are near one another together, all at once; and again if the file was changed
-    /// between them.
+    /// Reads several parts concurrently, near ones together, and again if the file changed in between.
     async fn get_parts(self, wanted: &FetchRequest, parts: &[ByteRange]) -> FetchResult {
         let stretches = coalesce(parts, self.asker.config.gap);
-        let clock = Clock::start(&self.asker.config);
+        let clock = ReadDeadline::start(&self.asker.config);
         for _ in 0..TRIES {
             let mut asked = JoinSet::new();
             for (number, stretch) in stretches.iter().enumerate() {
                 let len = stretch.len.unwrap_or(0);
-                let question = self.question(&wanted.key, Want::Range(stretch.offset, len), len);
+                let question = self.question(&wanted.key, RequestedPart::Range(stretch.offset, len), len);
                 let asker = self.asker.clone();
                 asked.spawn(async move { (number, fetch(asker, question).await) });
             }
-            let mut found: Vec<Option<Got>> = stretches.iter().map(|_| None).collect();
+            let mut found: Vec<Option<FileBytes>> = stretches.iter().map(|_| None).collect();
             let mut absent = 0;
             while let Some(one) = asked.join_next().await {
                 let (number, got) =
-                    one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))?;
+                    one.map_err(|error| ErrorKind::Internal.context("a request was abandoned").caused_by(error))?;
                 match got? {
                     Some(got) => found[number] = Some(got),
                     None => absent += 1,
@@ -112,7 +112,7 @@ impl HttpMap {
             if absent == stretches.len() {
                 return Ok(None);
             }
-            let found: Vec<Got> = found.into_iter().flatten().collect();
+            let found: Vec<FileBytes> = found.into_iter().flatten().collect();
             let first = found.first().map(|got| &got.state);
             if absent == 0 && found.iter().all(|got| first.is_none_or(|first| first.is_same(&got.state))) {
                 let pieces: Vec<(u64, Vec<u8>)> = found.into_iter().map(|got| (got.offset, got.bytes)).collect();
@@ -126,13 +126,13 @@ impl HttpMap {
     }
 }
 
-/// What is asked for a range of which no more than a limit is read; `None`: no byte of it.
-fn want_of(range: ByteRange, limit: u64) -> Option<Want> {
+/// Returns the part to request for a range with a limit; `None` if it has no byte.
+fn want_of(range: ByteRange, limit: u64) -> Option<RequestedPart> {
     match (range.offset, range.len) {
         (_, Some(0)) => None,
-        (0, None) => Some(Want::All),
-        (offset, None) => Some(Want::Range(offset, u64::MAX - offset)),
-        (offset, Some(len)) => Some(Want::Range(offset, len.min(limit.saturating_add(1)))),
+        (0, None) => Some(RequestedPart::All),
+        (offset, None) => Some(RequestedPart::Range(offset, u64::MAX - offset)),
+        (offset, Some(len)) => Some(RequestedPart::Range(offset, len.min(limit.saturating_add(1)))),
     }
 }
 
@@ -142,22 +142,21 @@ impl ZMap for HttpMap {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        let Some(got) = self.ask(key, Want::Range(0, 1), 1)? else { return Ok(None) };
+        let Some(got) = self.ask(key, RequestedPart::Range(0, 1), 1)? else { return Ok(None) };
         let what = || {
-            ErrorKind::Curl
-                .context(format!("{}: how long it is, the server does not say", self.root.below(key.as_str())))
+            ErrorKind::Curl.context(format!("{}: the server does not state the length", self.root.below(key.as_str())))
         };
         got.state.total.map(Some).ok_or_else(what)
     }
 
     fn exists(&self, key: &Key) -> Result<bool> {
-        Ok(self.ask(key, Want::Range(0, 1), 1)?.is_some())
+        Ok(self.ask(key, RequestedPart::Range(0, 1), 1)?.is_some())
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let want = want_of(range, u64::MAX);
-        let Some(got) = self.ask(key, want.unwrap_or(Want::Range(0, 1)), u64::MAX)? else { return Ok(false) };
+        let Some(got) = self.ask(key, want.unwrap_or(RequestedPart::Range(0, 1)), u64::MAX)? else { return Ok(false) };
         if want.is_some() {
             *out = got.bytes;
         }
@@ -165,7 +164,7 @@ impl ZMap for HttpMap {
     }
 
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        let what = "a web server cannot list what it has: the dataset needs consolidated metadata, or NCZarr's lists";
+        let what = "a web server cannot be listed; the dataset needs consolidated metadata or NCZarr's lists";
         Err(ErrorKind::Perm.context(what).at(self.root.below(prefix.as_str())))
     }
 

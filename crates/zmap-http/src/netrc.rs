@@ -1,33 +1,33 @@
-//! [`Netrc`]: names and passwords by hosts, as the file `.netrc` lists them.
+//! [`Netrc`]: the names and passwords by host in a `.netrc` file.
 //!
-//! The crates that read this file either know no comments and no quotes, or bring code for home directories that is not
-//! needed here. Nothing of the file is printed. Source: the manual of curl.
+//! Existing crates know no comments and quotes, or bring code for home directories. No content of the file is
+//! printed. Source: the manual of curl.
 
 use std::path::Path;
 
 use nczarr_model::{ErrorKind, Result};
 
-/// A file larger than this is none.
+/// Largest netrc file in bytes.
 const MOST: u64 = 1 << 20;
 
 /// One `machine`, or `default`.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Machine {
+struct NetrcEntry {
     /// `None`: any host.
     host: Option<String>,
     login: String,
     password: String,
 }
 
-/// Names and passwords by hosts.
+/// Names and passwords by host.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Netrc(Vec<Machine>);
+pub(crate) struct Netrc(Vec<NetrcEntry>);
 
 impl Netrc {
-    /// Reads a file; `None` if it is not there.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// `NC_ERCFILE` if it cannot be read, or is no such file.
+    /// `NC_ERCFILE` if it is unreadable or not a netrc file.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
         let bad = |what: &str| ErrorKind::RcFile.context(format!("{}: {what}", path.display()));
         match std::fs::metadata(path) {
@@ -38,31 +38,31 @@ impl Netrc {
         }
         let bytes = std::fs::read(path).map_err(|error| bad("cannot be read").caused_by(error))?;
         let parsed = Self::parse(&String::from_utf8_lossy(&bytes));
-        parsed.map(Some).map_err(|line| bad(&format!("line {line} is none of a netrc file")))
+        parsed.map(Some).map_err(|line| bad(&format!("line {line} is invalid")))
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// The number of the line that is wrong; what stands there may be a password.
+    /// The number of the invalid line, without its text, which may be a password.
     fn parse(text: &str) -> Result<Self, usize> {
-        let (mut machines, mut key, mut in_macro) = (Vec::<Machine>::new(), None::<String>, false);
+        let (mut machines, mut key, mut in_macro) = (Vec::<NetrcEntry>::new(), None::<String>, false);
         for (number, line) in (1..).zip(text.lines()) {
             if in_macro {
-                // A macro ends with an empty line.
+                // An empty line ends a macro.
                 in_macro = !line.trim().is_empty();
                 continue;
             }
             for word in words(line) {
                 match key.take().as_deref() {
-                    Some("machine") => machines.push(Machine { host: Some(word), ..Machine::default() }),
+                    Some("machine") => machines.push(NetrcEntry { host: Some(word), ..NetrcEntry::default() }),
                     Some("login") => machines.last_mut().ok_or(number)?.login = word,
                     Some("password") => machines.last_mut().ok_or(number)?.password = word,
                     Some("account") => {}
                     Some(_) => in_macro = true,
                     None => match word.as_str() {
                         "machine" | "login" | "password" | "account" | "macdef" => key = Some(word),
-                        "default" => machines.push(Machine::default()),
+                        "default" => machines.push(NetrcEntry::default()),
                         _ => return Err(number),
                     },
                 }
@@ -71,24 +71,24 @@ impl Netrc {
         Ok(Self(machines))
     }
 
-    /// Name and password for a host, perhaps with a port, that an entry names.
+    /// Returns name and password of an entry for a host, perhaps with a port.
     pub(crate) fn of(&self, host: &str) -> Option<(&str, &str)> {
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        let named = |machine: &&Machine| {
+        let named = |machine: &&NetrcEntry| {
             let listed = machine.host.as_deref();
             listed.is_some_and(|listed| listed.eq_ignore_ascii_case(host) || listed.eq_ignore_ascii_case(name))
         };
         self.0.iter().find(named).map(|machine| (machine.login.as_str(), machine.password.as_str()))
     }
 
-    /// Name and password for any host.
+    /// Returns name and password of the default entry.
     pub(crate) fn of_any(&self) -> Option<(&str, &str)> {
         let any = self.0.iter().find(|machine| machine.host.is_none())?;
         Some((any.login.as_str(), any.password.as_str()))
     }
 }
 
-/// The words of a line: between blanks, or in quotes. `#` begins a comment where a word would begin.
+/// Splits a line into words at blanks or by quotes. `#` at the start of a word begins a comment.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut rest) = (Vec::new(), line.trim_start());
     while !rest.is_empty() && !rest.starts_with('#') {

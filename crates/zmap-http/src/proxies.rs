@@ -1,8 +1,9 @@
-//! [`Proxies`]: which requests go through a proxy, as rc files and the environment say; [`Way`]: the connections there.
+//! [`Proxies`]: the requests that use a proxy, from rc files and environment. [`ProxyConnector`]: the
+//! connections.
 //!
-//! `HTTP.PROXY.SERVER` (or `HTTP.PROXY_SERVER`), else `http_proxy` for `http:`, `https_proxy` for `https:`, `all_proxy` for
-//! both; never for hosts that `no_proxy` lists. As for curl, of `HTTP_PROXY` nothing is taken: programs that web servers run
-//! get what a client sends by that name. The crate `hyper-util` knows what the values mean.
+//! `HTTP.PROXY.SERVER` (or `HTTP.PROXY_SERVER`), else `http_proxy` for `http:`, `https_proxy` for `https:`,
+//! `all_proxy` for both; never for hosts in `no_proxy`. `HTTP_PROXY` is ignored, as in curl, because programs
+//! run by web servers get it from clients. The crate `hyper-util` interprets the values.
 
 use std::fmt;
 use std::io::IoSlice;
@@ -20,21 +21,21 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::client::Resolver;
+use crate::client::FilteredResolver;
 
-/// Which requests go through a proxy.
+/// The requests that use a proxy.
 #[derive(Clone, Default)]
 pub(crate) struct Proxies {
-    /// For all, for `http:`, for `https:`, and hosts for which none is used.
+    /// The proxies for all, `http:` and `https:`, and the excluded hosts.
     said: [String; 4],
     matcher: Option<Arc<Matcher>>,
 }
 
 impl Proxies {
-    /// The proxies of rc files and the environment.
+    /// Reads the proxies of rc files and environment.
     ///
     /// # Errors
-    /// The name of a setting whose value is no proxy that is spoken to. The value may have a password in it.
+    /// The name of a setting whose value is not a supported proxy. The value may contain a password.
     pub(crate) fn of(
         said: &dyn Fn(&str) -> Option<String>,
         variables: &dyn Fn(&str) -> Option<String>,
@@ -60,7 +61,7 @@ impl Proxies {
             }
         }
         let [all, http, https] = found.map(|found| found.map_or_else(String::new, |(_, value)| value));
-        // One star means every host; the crate would not take it for addresses.
+        // One star means every host. The crate would not accept it for addresses.
         if no.trim() == "*" || [&all, &http, &https].iter().all(|value| value.is_empty()) {
             return Ok(Self::default());
         }
@@ -73,7 +74,7 @@ impl Proxies {
         self.matcher.as_ref()?.intercept(uri)
     }
 
-    /// The authorization for a proxy that reads the request.
+    /// Returns the authorization for a proxy that reads the request.
     pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
         let proxy = self.intercept(uri).filter(|_| uri.scheme_str() == Some("http"))?;
         proxy.basic_auth().cloned()
@@ -86,61 +87,61 @@ impl PartialEq for Proxies {
     }
 }
 
-/// Without passwords.
+/// Hides passwords.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies").field("used", &self.matcher.is_some()).finish_non_exhaustive()
     }
 }
 
-/// Connects to servers, through a proxy where one is to be used.
+/// Connects to servers, through a proxy where configured.
 #[derive(Clone)]
-pub(crate) struct Way {
-    pub(crate) http: HttpConnector<Resolver>,
+pub(crate) struct ProxyConnector {
+    pub(crate) http: HttpConnector<FilteredResolver>,
     pub(crate) proxies: Proxies,
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 
-impl Service<Uri> for Way {
-    type Response = Stream;
-    type Error = Failure;
-    type Future = Pin<Box<dyn Future<Output = Result<Stream, Failure>> + Send>>;
+impl Service<Uri> for ProxyConnector {
+    type Response = ProxiedStream;
+    type Error = ConnectError;
+    type Future = Pin<Box<dyn Future<Output = Result<ProxiedStream, ConnectError>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         self.http.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let Some(proxy) = self.proxies.intercept(&uri) else {
             let connecting = self.http.call(uri);
-            return Box::pin(async move { Ok(Stream { io: connecting.await?, proxied: false }) });
+            return Box::pin(async move { Ok(ProxiedStream { io: connecting.await?, proxied: false }) });
         };
         if uri.scheme_str() == Some("http") {
             let connecting = self.http.call(proxy.uri().clone());
-            return Box::pin(async move { Ok(Stream { io: connecting.await?, proxied: true }) });
+            return Box::pin(async move { Ok(ProxiedStream { io: connecting.await?, proxied: true }) });
         }
         let mut tunnel = Tunnel::new(proxy.uri().clone(), self.http.clone());
         if let Some(authorization) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(authorization.clone());
         }
-        Box::pin(async move { Ok(Stream { io: tunnel.call(uri).await?, proxied: false }) })
+        Box::pin(async move { Ok(ProxiedStream { io: tunnel.call(uri).await?, proxied: false }) })
     }
 }
 
-/// A connection, and whether a proxy reads what is sent.
-pub(crate) struct Stream {
+/// A connection, and whether a proxy reads its requests.
+pub(crate) struct ProxiedStream {
     io: TokioIo<TcpStream>,
     proxied: bool,
 }
 
-impl Connection for Stream {
+impl Connection for ProxiedStream {
     fn connected(&self) -> Connected {
         self.io.connected().proxy(self.proxied)
     }
 }
 
-impl Read for Stream {
+impl Read for ProxiedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -150,7 +151,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for ProxiedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(context, bytes)
     }

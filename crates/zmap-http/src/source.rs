@@ -9,25 +9,25 @@ use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 use tokio::task::JoinSet;
 
-use crate::fetch::{Asker, Question, fetch};
-use crate::judge::{State, Want};
-use crate::place::Place;
+use crate::fetch::{FileRequest, Requester, fetch};
+use crate::response::{FileState, RequestedPart};
+use crate::server_url::ServerUrl;
 use crate::{Config, Settings};
 
-/// Bytes of a file that is kept whole where no parts of it can be had.
+/// Largest file, in bytes, that is kept whole if the server gives no ranges.
 const WHOLE: u64 = 64 << 20;
 
-/// Bytes of one request; more are asked for at once in several.
+/// Bytes of one request. More are read by several.
 const PIECE: u64 = 8 << 20;
 
-/// A file on a plain web server.
+/// A file on a web server.
 #[derive(Clone)]
 pub struct HttpSource {
-    place: Place,
-    asker: Asker,
-    state: State,
+    place: ServerUrl,
+    asker: Requester,
+    state: FileState,
     len: u64,
-    /// What was read when it was opened, and where that begins.
+    /// Offset and bytes read at opening.
     kept: Arc<(u64, Vec<u8>)>,
 }
 
@@ -38,38 +38,38 @@ impl fmt::Debug for HttpSource {
 }
 
 impl HttpSource {
-    /// Opens the file at the URL of a target and reads a part of it, which is kept. A file of which the server gives no
-    /// parts is read and kept whole, up to 64 MiB.
+    /// Opens the file at the URL of a target and reads a part of it, which is kept. If the server gives no
+    /// ranges, a file of up to 64 MiB is read and kept whole.
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; what the server says.
+    /// `NC_ENOTFOUND` if it does not exist; errors of the server.
     pub fn open(target: &Target, part: InitialRead, config: &Config) -> Result<Self> {
         Self::with_settings(target, part, config, &Settings::default())
     }
 
-    /// As [`HttpSource::open`], with what rc files say.
+    /// As [`HttpSource::open`], with rc file settings.
     ///
     /// # Errors
-    /// As [`HttpSource::open`]; `NC_ERCFILE` for certificates that cannot be read.
+    /// As [`HttpSource::open`]; `NC_ERCFILE` if certificates are unreadable.
     pub fn with_settings(target: &Target, part: InitialRead, config: &Config, settings: &Settings) -> Result<Self> {
-        let place = Place::of(target)?.or_credentials(settings);
-        let asker = Asker::new(&place, config, settings)?;
+        let place = ServerUrl::of(target)?.or_credentials(settings);
+        let asker = Requester::new(&place, config, settings)?;
         let (want, limit) = match part {
-            InitialRead::Head(len) => (Want::Range(0, len.max(1)), len.max(1)),
-            InitialRead::Tail(len) => (Want::Tail(len.max(1)), len.max(1)),
+            InitialRead::Head(len) => (RequestedPart::Range(0, len.max(1)), len.max(1)),
+            InitialRead::Tail(len) => (RequestedPart::Tail(len.max(1)), len.max(1)),
         };
-        let question = Question { place: place.clone(), want, limit, state: None, whole: Some(WHOLE) };
+        let question = FileRequest { place: place.clone(), want, limit, state: None, whole: Some(WHOLE) };
         let got = asker.client.wait(fetch(asker.clone(), question))?;
         let got = got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: nothing is there")))?;
         let len = got
             .state
             .total
-            .ok_or_else(|| ErrorKind::Curl.context(format!("{place}: how long it is, the server does not say")))?;
+            .ok_or_else(|| ErrorKind::Curl.context(format!("{place}: the server does not state the length")))?;
         let kept = Arc::new((got.offset, got.bytes));
         Ok(Self { place, asker, state: got.state, len, kept })
     }
 
-    /// Bytes that were kept.
+    /// Returns bytes that were kept.
     fn stretch_at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
         let (start, bytes) = &*self.kept;
         let from = usize::try_from(from.checked_sub(*start)?).ok()?;
@@ -77,14 +77,14 @@ impl HttpSource {
         bytes.get(from..to).map(<[u8]>::to_vec)
     }
 
-    /// Reads a stretch, in as many pieces as it takes, all at once.
+    /// Reads a range in concurrent pieces.
     async fn get(self, from: u64, to: u64) -> Result<Vec<u8>> {
         let mut asked = JoinSet::new();
         let mut at = from;
         while at < to {
             let len = PIECE.min(to - at);
             let (place, state) = (self.place.clone(), Some(self.state.clone()));
-            let question = Question { place, want: Want::Range(at, len), limit: len, state, whole: None };
+            let question = FileRequest { place, want: RequestedPart::Range(at, len), limit: len, state, whole: None };
             let asker = self.asker.clone();
             asked.spawn(async move { (question.want, fetch(asker, question).await) });
             at += len;
@@ -92,11 +92,11 @@ impl HttpSource {
         let mut pieces = Vec::new();
         while let Some(one) = asked.join_next().await {
             let (want, got) =
-                one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))?;
-            // With a state before, absence is an error already.
-            let got = got?.ok_or_else(|| ErrorKind::Internal.context("an answer without bytes"))?;
-            if want != Want::Range(got.offset, got.bytes.len() as u64) {
-                let what = format!("{}: {want:?} wanted, {} bytes came", self.place, got.bytes.len());
+                one.map_err(|error| ErrorKind::Internal.context("a request was abandoned").caused_by(error))?;
+            // With an earlier state, absence is already an error.
+            let got = got?.ok_or_else(|| ErrorKind::Internal.context("a response without bytes"))?;
+            if want != RequestedPart::Range(got.offset, got.bytes.len() as u64) {
+                let what = format!("{}: wrong length (expected {want:?}, found {} bytes)", self.place, got.bytes.len());
                 return Err(ErrorKind::Io.context(what));
             }
             pieces.push((got.offset, got.bytes));

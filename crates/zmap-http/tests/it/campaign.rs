@@ -1,4 +1,4 @@
-//! Every kind of fault, by chance: what is read is right or an error, and there is an answer in time.
+//! Random faults of every kind. Every read is right or an error, and in time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 
 use crate::support::{Answer, batch, content, map, patience};
 
-/// What goes wrong, and whether reads that are repeated come through in the end.
+/// The faults, and whether retried reads succeed in the end.
 pub fn faults() -> Vec<(Fault, bool)> {
     vec![
         (Fault::Status(400, "BadRequest"), false),
@@ -45,7 +45,7 @@ pub fn faults() -> Vec<(Fault, bool)> {
         (Fault::RangeIgnored, true),
         (Fault::Replaced, true),
         (Fault::Grown, true),
-        // Parts of which some have a mark and some none may be of two states.
+        // Parts with and without an ETag may be of two states.
         (Fault::NoETag, false),
         (Fault::Chunked, true),
         (Fault::ChunkedCut, true),
@@ -55,20 +55,20 @@ pub fn faults() -> Vec<(Fault, bool)> {
     ]
 }
 
-/// How many rounds the tests make that need many.
+/// Number of rounds of the long tests.
 fn rounds(few: u64) -> u64 {
     std::env::var("NCZ_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(few)
 }
 
 const LEN: usize = 3000;
 
-/// Whether an answer is of the state there was before, or of the one after, and of one only.
+/// Whether a result is of exactly one state, before or after.
 fn is_right(found: &[u8], ranges: &Ranges, states: &[Vec<u8>]) -> bool {
     let key = Key::new("k").unwrap();
     states.iter().any(|state| ranges.cut(&key, state, usize::MAX).is_ok_and(|right| *right == *found))
 }
 
-/// Every state that an object has had: `Replaced` turns it over and back, `Grown` makes it longer each time.
+/// Returns every state of an object: `Replaced` inverts it and back, `Grown` extends it each time.
 fn states(number: usize, fault: &Fault, now: Vec<u8>) -> Vec<Vec<u8>> {
     let first = content(number, LEN);
     let mut states = vec![first.clone()];
@@ -100,7 +100,7 @@ fn no_fault_gives_wrong_bytes() {
     assert!(all.len() >= 20);
     for (fault, passes) in &all {
         for seed in 0..rounds(2) {
-            // What keeps a request waiting costs the time until it is given up.
+            // A fault that delays a request costs its whole timeout.
             let slow = matches!(fault, Fault::Stall | Fault::StallBody);
             let server = Server::start(Kind::default().web("web").pause(Duration::from_micros(100)));
             let names: Vec<String> = (0..10).map(|number| format!("c/{number}")).collect();
@@ -109,7 +109,7 @@ fn no_fault_gives_wrong_bytes() {
             }
             server.fault(Rule::new(fault.clone()).chance(seed, if slow { 100 } else { 300 }));
             let mut config = patience();
-            // Parts that are not near are several requests.
+            // Distant parts take several requests.
             (config.gap, config.tries) = (100, 12);
             config.idle = Duration::from_millis(if slow { 50 } else { 2000 });
             config.connect = if slow { Duration::from_millis(50) } else { Duration::from_secs(2) };
@@ -145,7 +145,7 @@ fn no_fault_gives_wrong_bytes() {
     assert!(right * 2 > reads, "{right} of {reads}");
 }
 
-/// Whether a read came through; what did must be right.
+/// Whether a read succeeded; then its result must be right.
 fn check(found: &Answer, number: usize, ranges: &Ranges, fault: &Fault, now: Vec<u8>) -> bool {
     match found {
         Ok(Some(bytes)) => {
@@ -173,7 +173,7 @@ fn a_deadline_is_kept() {
         (config.deadline, config.idle) = (Duration::from_millis(400), Duration::from_millis(100));
         let (start, mut bytes) = (Instant::now(), Vec::new());
         map(&server, &config).read(&Key::new("a").unwrap(), ByteRange::ALL, &mut bytes).unwrap_err();
-        // A machine that does much else may be late, but not for ever.
+        // A busy machine may be late, within limits.
         assert!(start.elapsed() < Duration::from_secs(30), "{fault:?}");
         assert!(server.counts().total() <= u64::from(config.tries), "{fault:?}");
     }

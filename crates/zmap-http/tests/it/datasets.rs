@@ -1,4 +1,4 @@
-//! Datasets as they lie on web servers, through the facade.
+//! Datasets on web servers, through the facade.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -37,7 +37,7 @@ fn upload(server: &Server, path: &Path, key: &str) {
     }
 }
 
-/// Checks what a dataset holds.
+/// Checks the content of a dataset.
 fn check(url: &str) -> Result<()> {
     let file = nczarr::open(url)?;
     let v = file.variable("v")?;
@@ -79,20 +79,20 @@ fn all_forms_are_read() {
         let counts = server.counts();
         assert_eq!(counts.of(Op::Get), counts.total(), "{name}{asked}: {counts:?}");
         println!("{name}{asked}: {} requests, {} bytes", counts.total(), counts.sent);
-        // The same in chunks of the answer, and without ranges.
+        // The same with chunked responses, and without ranges.
         for fault in [Fault::Chunked, Fault::RangeIgnored] {
             server.fault(Rule::new(fault.clone()));
             server.clear_log();
             check(&url).unwrap_or_else(|error| panic!("{name}{asked} {fault:?}: {error}"));
             server.no_faults();
-            // A file that comes whole comes once.
+            // A file that the server sends whole is requested once.
             if fault == Fault::RangeIgnored && Path::new(&path).is_file() {
                 let counts = server.counts();
                 let len = std::fs::metadata(&path).unwrap().len();
                 assert_eq!((counts.total(), counts.sent), (1, len), "{name}{asked}: {counts:?}");
             }
         }
-        // What is only read is not written, replaced or deleted.
+        // Writing, replacing and deleting are refused.
         for refused in [nczarr::OpenOptions::new().writable(true).open(&url).err(), nczarr::delete(&url).err()] {
             let error = refused.expect("an error");
             assert_eq!(error.kind(), ErrorKind::Perm, "{name}{asked}: {error}");
@@ -100,7 +100,7 @@ fn all_forms_are_read() {
     }
 }
 
-/// HDF4 files are only read: one that the HDF library wrote.
+/// HDF4 files written by the HDF library.
 #[test]
 fn hdf4_files_are_read_by_ranges() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4");
@@ -179,7 +179,7 @@ fn a_file_that_is_replaced_while_it_is_open_is_an_error() {
     assert!(error.to_string().contains("changed"), "{error}");
 }
 
-/// A name that ends as a file's does is looked at first. Of another name the object is looked at last.
+/// A name that ends like a file's is first opened as one. Of other names the object itself is tried last.
 #[test]
 fn files_open_without_a_mode() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ fn files_open_without_a_mode() {
         ("#mode=netcdf-4", "h.nc", 0),
         ("#mode=nczarr,zip", "n.zip", 0),
         ("#mode=zarr,v3,zip", "z3.zip", 0),
-        // All markers of stores are looked for first.
+        // All markers of stores are tried first.
         ("#mode=cdf1", "classic", 6),
         ("#mode=netcdf-4", "hdf5.dat", 6),
         ("#mode=zarr,zip", "archive", 6),
@@ -202,17 +202,17 @@ fn files_open_without_a_mode() {
         let file = nczarr::open(&url).unwrap_or_else(|error| panic!("{name}: {error}"));
         let (log, counts) = (server.log(), server.counts());
         assert_eq!(log.iter().take_while(|entry| entry.status == 404).count(), before, "{name}: {log:?}");
-        // A small one finds out what it is; then the driver opens the file.
+        // Few requests find the format; then the driver opens the file.
         assert!(counts.total() <= before as u64 + 3, "{name}: {counts:?}");
         assert!(log[before].range.is_some() && log[before].sent <= 65_536, "{name}: {:?}", log[before]);
         drop(file);
         check(&url).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    // A store of such a name is a store.
+    // A store with such a name is a store.
     make(&format!("{}#mode=nczarr,file", place("store.nc"))).unwrap();
     upload(&server, Path::new(&place("store.nc")), "store.nc");
     check(&format!("{}/web/store.nc", server.url())).unwrap();
-    // A store costs nothing more.
+    // A store needs no more requests.
     make(&format!("{}#mode=nczarr,v3,file", place("n3.zarr"))).unwrap();
     upload(&server, Path::new(&place("n3.zarr")), "n3.zarr");
     server.clear_log();
@@ -243,7 +243,7 @@ fn a_mistyped_url_says_that_nothing_is_there_and_what_was_tried() {
     }
 }
 
-/// Another try would not make the server speak another protocol.
+/// A retry cannot help if the server speaks plain HTTP.
 #[test]
 fn https_at_a_port_of_plain_http_is_told_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -258,7 +258,7 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
                 }
                 connections.fetch_add(1, Ordering::AcqRel);
                 let mut stream = stream.unwrap();
-                // What is no request is answered as servers do; they read what came before.
+                // A server answers an invalid request after reading it.
                 let _ = stream.read(&mut [0; 4096]);
                 let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             }
@@ -267,7 +267,7 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
     for (path, most) in [
         ("x.zarr#mode=zarr,v3", 1),
         ("x.nc#mode=bytes", 1),
-        // The list is asked for beside the document.
+        // The list is requested together with the document.
         ("bucket/x.zarr#mode=zarr,v3,s3", 3),
     ] {
         asked.store(0, Ordering::Release);
@@ -330,7 +330,7 @@ fn an_array_opens_by_its_own_url_where_its_group_does() {
     }
 }
 
-/// A list that names what is not there costs that alone.
+/// A listed child that does not exist is the only one missing.
 #[test]
 fn a_child_that_is_listed_and_not_there_is_the_only_one_that_is_missing() {
     let folder = tempfile::tempdir().unwrap();

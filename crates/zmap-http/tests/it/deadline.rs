@@ -1,4 +1,4 @@
-//! The configured time bounds a whole read: all its requests, repetitions and pauses, heads and bodies.
+//! The configured time limits a whole read: all requests, retries and pauses, heads and bodies.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use nczarr_zmap_http::{Config, HttpMap, HttpSource, Settings};
 
 use crate::support::{batch, content, target};
 
-/// The time that the rc file sets.
+/// The time in the rc file.
 const TIME: Duration = Duration::from_secs(2);
-/// A read that takes longer ignores it, however slow the machine.
+/// A read that takes longer ignores the time, even on a slow machine.
 const LONGEST: Duration = Duration::from_secs(9);
 
 type Operation = (&'static str, fn(&Server, &Settings) -> nczarr_model::Result<()>);
@@ -57,7 +57,8 @@ fn no_read_outlives_the_configured_time() {
     let path = folder.path().join("rc");
     std::fs::write(&path, format!("HTTP.TIMEOUT={}\n", TIME.as_secs())).unwrap();
     let rc = path.to_str().unwrap();
-    // A silent server; one that sends a head and no body, or half of it; one that drips; one that sends in circles, slowly.
+    // A silent server; one that sends only a head, or half a body; one that drips; one that redirects in
+    // circles, slowly.
     let mut cases = Vec::new();
     for operation in OPERATIONS {
         cases.push((operation, Fault::Stall, 3_000_000, Kind::default()));
@@ -89,7 +90,7 @@ fn no_read_outlives_the_configured_time() {
     });
 }
 
-/// Without a configured time, one that is large may take longer than the deadline, as long as bytes come.
+/// Without a configured time, a large read may exceed the deadline while bytes arrive.
 #[test]
 fn bytes_that_come_extend_the_default_deadline() {
     let server = Server::start(Kind::default().web("web").pause(Duration::from_millis(100)));
@@ -105,5 +106,5 @@ fn bytes_that_come_extend_the_default_deadline() {
     assert!(read(&config).unwrap() == whole);
     config.slowest = None;
     let error = read(&config).unwrap_err().to_string();
-    assert!(error.contains("the time is up"), "{error}");
+    assert!(error.contains("timed out"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! How much is asked for of large files far away: as much as is needed, in few requests.
+//! Large remote files: only the needed parts are read, in few requests.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -10,13 +10,13 @@ fn server() -> Server {
     Server::start(Kind::default().web("web"))
 }
 
-/// Opens a file of a server, without anything that was asked before.
+/// Opens a file of a server, with nothing cached.
 fn open(server: &Server, name: &str) -> File {
     server.clear_log();
     nczarr::open(&format!("{}/web/{name}#mode=bytes", server.url())).unwrap()
 }
 
-/// The requests so far. All of them are GET.
+/// Counts the requests so far. All of them are GET.
 fn asked(server: &Server) -> Counts {
     let counts = server.counts();
     assert_eq!(counts.of(Op::Get), counts.total(), "{counts:?}");
@@ -48,7 +48,7 @@ fn value(at: u64) -> u8 {
     (at % 251) as u8
 }
 
-/// Nodes on the way to a chunk: each has up to 64 children.
+/// Returns the number of nodes on the way to a chunk. Each has up to 64 children.
 fn depth(count: u64) -> u64 {
     (1..).find(|&depth| 64u64.pow(depth) >= count).unwrap().into()
 }
@@ -66,12 +66,12 @@ fn a_box_takes_as_many_requests_as_its_index_is_deep_and_a_few() {
             let counts = asked(&server);
             assert!(counts.total() <= depth(count) + 4, "{count} chunks: {counts:?}");
             assert!(counts.sent <= 2 << 20, "{count} chunks: {counts:?}");
-            // Where it is, is known then.
+            // The location is known now.
             server.clear_log();
             file.variable("v").unwrap().get_values::<u8>((at, 2..4, 5..7)).unwrap();
             assert!(asked(&server).total() <= 1);
         }
-        // Chunks that lie one behind another come together.
+        // Consecutive chunks are read together.
         let file = open(&server, "x.nc");
         let found = file.variable("v").unwrap().get_values::<u8>((count - 300..count, .., ..)).unwrap();
         assert_eq!(found, ((count - 300) * 100..count * 100).map(value).collect::<Vec<_>>());
@@ -108,13 +108,13 @@ fn no_byte_is_asked_for_twice_where_a_box_cuts_across_chunks() {
     }
 }
 
-/// The first and the last byte of a request for a part.
+/// Returns the first and the last byte of a range request.
 fn span(range: Option<&str>) -> (u64, u64) {
     let (first, last) = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-')).unwrap();
     (first.parse().unwrap(), last.parse().unwrap())
 }
 
-/// A file of 200,000 chunks by the HDF5 library, packed, from `make.py` beside them.
+/// A compressed file of 200,000 chunks by the HDF5 library, from `make.py` beside them.
 fn packed(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hdf5").join(format!("far-{name}.h5.gz"));
     let mut bytes = Vec::new();
@@ -148,7 +148,7 @@ fn of_each_kind_of_index_only_what_is_needed_is_read() {
             assert!(counts.total() <= depth + 4, "{name}: {rows:?}: {counts:?}");
             assert!(counts.sent <= 1 << 20, "{name}: {rows:?}: {counts:?}");
         }
-        // Everything, and element by element, is the same.
+        // Whole reads and single elements agree.
         let file = open(&server, "x.nc");
         let v = file.variable("v").unwrap();
         for at in (0..200_000).step_by(997).chain(0..50) {
@@ -164,7 +164,7 @@ fn of_each_kind_of_index_only_what_is_needed_is_read() {
     }
 }
 
-/// Every file that the HDF5 library wrote for other tests holds the same far away.
+/// Every file of the HDF5 library in other tests has the same content when read remotely.
 #[test]
 fn files_hold_the_same_far_away() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf5");
@@ -175,7 +175,7 @@ fn files_hold_the_same_far_away() {
             continue;
         }
         let bytes = std::fs::read(&path).unwrap();
-        // In memory nothing lies beside it either.
+        // In memory it has no external files either.
         let local = nczarr::open_bytes(bytes.clone()).unwrap();
         server.put("web", "x.nc", bytes);
         let far = open(&server, "x.nc");
@@ -200,7 +200,7 @@ fn files_hold_the_same_far_away() {
     assert!(seen > 100, "{seen}");
 }
 
-/// One of several variables with records is read without the others.
+/// One of several record variables is read without the others.
 #[test]
 fn records_are_read_without_those_of_others() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
@@ -233,7 +233,7 @@ fn records_are_read_without_those_of_others() {
     }
 }
 
-/// Many groups, variables and attributes take few round trips, and so do many strings.
+/// Many groups, variables, attributes and strings take few round trips.
 #[test]
 fn many_objects_are_opened_in_a_few_rounds() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());
@@ -265,7 +265,7 @@ fn many_objects_are_opened_in_a_few_rounds() {
     assert!(counts.total() <= 12, "{counts:?}");
 }
 
-/// An HDF4 file whose elements lie `far` bytes from one another.
+/// Makes an HDF4 file whose elements are `far` bytes apart.
 fn spread(bytes: &[u8], far: usize) -> Vec<u8> {
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (mut out, mut at, mut moved) = (bytes.to_vec(), 4, std::collections::HashMap::new());
@@ -313,7 +313,7 @@ fn of_hdf4_files_only_what_is_needed_is_read() {
     }
 }
 
-/// Of a large chunk without filters only the rows are read that are wanted.
+/// Of a large unfiltered chunk only the wanted rows are read.
 #[test]
 fn of_a_large_chunk_only_parts_are_read() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());

@@ -1,4 +1,4 @@
-//! A certificate of one's own is shown to the server it is for, and to no other.
+//! A client certificate is shown only to its own server.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ use crate::support::patience;
 
 const TRUST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/trust");
 
-/// A server that answers the same to everybody, and whether each who asked showed a certificate.
+/// A server with a fixed response that records whether each client showed a certificate.
 fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
@@ -38,7 +38,7 @@ fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
             while !head.ends_with(b"\r\n\r\n") {
                 match stream.read(&mut piece) {
                     Ok(len) if len > 0 => head.extend_from_slice(&piece[..len]),
-                    // A client that does not trust the server hangs up.
+                    // A client that does not trust the server closes the connection.
                     _ => break,
                 }
             }
@@ -80,7 +80,7 @@ fn a_certificate_is_shown_to_the_server_it_is_for() {
         assert!(read(&format!("{url}/x"), &format!("{ca}{more}")).unwrap(), "{more}");
         assert_eq!(seen.lock().unwrap().last(), Some(&shown), "{more}");
     }
-    // An answer may lead from what is not encrypted to what is.
+    // A redirect may lead from a plain to an encrypted server.
     let plain = Mock::start(move |_| Reply::new(302, "").with("Location", format!("{other}/b")));
     assert!(read(&format!("{}/x", plain.url()), &format!("{ca}{certificate}{encrypted}")).unwrap());
     assert_eq!(others.lock().unwrap().as_slice(), [false; 5]);

@@ -1,5 +1,5 @@
-//! Credentials go to the server they are for and to no other, also where an answer leads elsewhere; a login on another
-//! server, as NASA's Earthdata has it, lets one in.
+//! Credentials go only to their own server, also after a redirect. A login on another server works as with
+//! NASA's Earthdata.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use nczarr_zmap_http::{HttpMap, HttpSource, Settings};
 
 use crate::support::{content, patience};
 
-/// All secrets begin so.
+/// The prefix of all secrets.
 const HUSH: &str = "HUSH";
-/// `user:HUSHword`, as it is sent.
+/// `user:HUSHword` as sent.
 const BASIC: &str = "Basic dXNlcjpIVVNId29yZA==";
 
-/// A home with files.
+/// A home directory with files.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -32,7 +32,7 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// The settings for a URL, where the environment has these variables.
+    /// Returns the settings for a URL, with these environment variables.
     fn settings(&self, target: &Target, variables: &[(&str, &str)]) -> Result<Settings> {
         Settings::with_variables(target, &|name| match name {
             "HOME" => Some(self.0.path().to_str()?.to_owned()),
@@ -50,7 +50,7 @@ impl Home {
     }
 }
 
-/// The file, or a range of it.
+/// Returns the file, or a range of it.
 fn file(asked: &Asked) -> Reply {
     let whole = content(1, 5000);
     let answer = |status, bytes: &[u8]| Reply::new(status, bytes).with("ETag", "\"1\"");
@@ -62,8 +62,8 @@ fn file(asked: &Asked) -> Reply {
     answer(206, &whole[first..=last]).with("Content-Range", range)
 }
 
-/// A server with data, which leads who brings no cookie to a login; the login, which wants a password or a token, and leads
-/// back; and another server, to which the login leads who asks for `/stolen`.
+/// A data server that redirects clients without a cookie to a login; the login, which needs a password or
+/// token and redirects back; and a third server, the redirect target of `/stolen`.
 struct Earthdata {
     data: Mock,
     login: Mock,
@@ -74,7 +74,7 @@ impl Earthdata {
     fn start() -> Self {
         let other = Mock::start(file);
         let stolen = other.url();
-        // Where the login is, is known when it listens; the data server learns it from the login's port.
+        // The login's address is known once it listens. The data server gets it from its port.
         let login = Mock::start(move |asked| {
             let lets_in = matches!(asked.header("authorization"), Some(BASIC | "Bearer HUSHtoken"));
             match (lets_in, asked.param("back")) {
@@ -104,7 +104,7 @@ impl Earthdata {
         Self { data, login, other }
     }
 
-    /// The login's host, as it is named.
+    /// Returns the login's host name.
     fn host(&self) -> String {
         self.login.host().replace("127.0.0.1", "localhost")
     }
@@ -138,14 +138,14 @@ fn a_login_on_another_server_lets_one_in() {
         let url = format!("{}/f", earthdata.data.url());
         assert_eq!(home.read(&url, &variables).unwrap(), content(1, 5000), "{kind}");
         let (data, login) = (earthdata.data.log(), earthdata.login.log());
-        // One login for all requests, and the file twice: its start and its rest.
+        // One login for all requests, and the file in two: its start and its rest.
         assert_eq!((data.len(), login.len()), (4, 1), "{kind}: {data:?}");
         for asked in &data {
             assert_eq!(asked.header("authorization"), None, "{kind}: the data server gets no password");
             assert!(!asked.header("cookie").unwrap_or_default().contains("login="), "{kind}");
         }
         assert_eq!(login[0].header("cookie"), None, "{kind}");
-        // A server that the login leads to gets nothing.
+        // A server that the login redirects to gets nothing.
         home.read(&format!("{}/stolen", earthdata.data.url()), &variables).unwrap();
         let other = earthdata.other.log();
         assert!(!other.is_empty());
@@ -160,7 +160,7 @@ fn a_login_on_another_server_lets_one_in() {
 #[test]
 fn who_asked_for_a_password_and_whether_one_was_sent_is_told() {
     let wrong = "machine localhost login user password HUSHwrong\n";
-    for (netrc, sent) in [("", "no password and no token was sent"), (wrong, "; a password was sent")] {
+    for (netrc, sent) in [("", "sent: no credentials"), (wrong, "; sent: a password")] {
         let earthdata = Earthdata::start();
         let home = Home::new(&[(".netrc", netrc)]);
         let error = home.read(&format!("{}/f", earthdata.data.url()), &[]).unwrap_err();
@@ -171,7 +171,7 @@ fn who_asked_for_a_password_and_whether_one_was_sent_is_told() {
     }
 }
 
-/// Credentials for one server, or for no named server, reach no other: not by a redirect to another host or port.
+/// Credentials for one server, or for no named server, reach no other by a redirect to another host or port.
 #[test]
 fn nothing_goes_to_a_server_it_is_not_for() {
     let other = Mock::start(file);
@@ -215,7 +215,7 @@ fn a_file_keeps_cookies_from_one_run_to_the_next() {
     assert_eq!(earthdata.login.log().len(), 1);
     let text = std::fs::read_to_string(&jar).unwrap();
     assert!(text.contains("\tsession\tHUSHsession"), "{text}");
-    // Another file with the same lines is read as another run reads it.
+    // A new file with the same lines is read as by another process.
     let again = home.path("again");
     std::fs::copy(&jar, &again).unwrap();
     std::fs::write(home.path(".ncrc"), format!("HTTP.COOKIEJAR={}\n", again.display())).unwrap();

@@ -1,4 +1,4 @@
-//! The map of web servers against one that runs in the test: what is there, what goes wrong, what is asked.
+//! The HTTP map with a server in the test process: content, faults, request counts.
 
 mod campaign;
 mod datasets;

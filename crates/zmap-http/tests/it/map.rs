@@ -1,4 +1,4 @@
-//! What is there is read, with as few requests as can be.
+//! Reads with as few requests as possible.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,7 +136,7 @@ fn ranges_that_are_near_are_one_request() {
         let absent = batch(&map, &[("none".to_owned(), ranges.clone())], 10_000).remove(0);
         assert_eq!(absent.unwrap(), None, "{ranges:?}");
     }
-    // A part that is not there is an error, and so is what is longer than it may be.
+    // A missing part is an error, and so is a file that exceeds the limit.
     for (ranges, limit) in
         [(list(&[part(0, 3), part(999_999, 4)]), 100), (Ranges::All, 100), (list(&[part(0, 300)]), 100)]
     {
@@ -152,13 +152,13 @@ fn parts_are_of_one_state() {
     let parts = Arc::from([ByteRange::new(0, 3), ByteRange::new(500_000, 4)]);
     let wanted = [("long".to_owned(), Ranges::List(parts))];
     let map = map(&server, &patience());
-    // Replaced once: read again, all of the new state.
+    // Replaced once: read again, in the new state.
     server.fault(Rule::new(Fault::Replaced).after(1).times(1));
     let found = batch(&map, &wanted, 100).remove(0).unwrap().unwrap();
     let now = server.get("web", "x/long").unwrap();
     assert_eq!(found, [&now[..3], &now[500_000..500_004]].concat());
     assert_eq!(server.counts().total(), 4);
-    // Again and again: an error.
+    // Replaced repeatedly: an error.
     server.no_faults();
     server.fault(Rule::new(Fault::Replaced));
     let error = batch(&map, &wanted, 100).remove(0).unwrap_err();
@@ -178,7 +178,7 @@ fn answers_that_send_elsewhere() {
     }
     server.fault(Rule::new(Fault::Redirect(302, "a".to_owned())));
     let error = map.read(&key("a"), ByteRange::ALL, &mut bytes).unwrap_err();
-    assert!(error.to_string().contains("more than 10 times"), "{error}");
+    assert!(error.to_string().contains("more than 10 redirects"), "{error}");
     assert_eq!(server.counts().total(), 5 + 11);
     for location in ["http://169.254.169.254/latest/meta-data", "http://[fe80::1]/x", "file:///etc/passwd"] {
         server.no_faults();

@@ -1,4 +1,4 @@
-//! Requests go through the proxy that rc files or the environment name.
+//! Requests use the proxy in rc files or environment.
 
 use nczarr_dispatch::{ByteRange, Key, ZMap as _};
 use nczarr_s3_server::{Mock, Proxy, Reply};
@@ -26,7 +26,7 @@ fn requests_go_through_the_proxy_that_is_named() {
     let proxy = Proxy::start(Some(server.host()));
     let at = format!("http://me:HUSH@{}", proxy.host());
     let rc = format!("HTTP.PROXY.SERVER={at}\n");
-    // No such host is asked for: the proxy knows where it is.
+    // The host does not exist; only the proxy resolves it.
     let url = "http://data.invalid:81/d/x";
     for (rc, variables) in [("", [("http_proxy", at.as_str())]), ("", [("all_proxy", &at)]), (&rc, [("no_proxy", "h")])]
     {
@@ -52,7 +52,7 @@ fn requests_go_through_the_proxy_that_is_named() {
         assert!(read(&format!("{}/d/x", server.url()), "", variables).unwrap(), "{variables:?}");
     }
     assert_eq!(proxy.log().len(), requests);
-    // Encrypted requests go through a tunnel. The proxy learns host and port only.
+    // Encrypted requests use a tunnel. The proxy learns only host and port.
     let error = read("https://data.invalid/d/x", "", &[("HTTPS_PROXY", &at)]).unwrap_err();
     let log = proxy.log();
     assert!(log[requests].starts_with("CONNECT data.invalid:443 HTTP/1.1\r\n"), "{}", log[requests]);

@@ -1,4 +1,4 @@
-//! What lets one in is in no message, however much is told.
+//! Secrets appear in no message at any log level.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ impl Write for Log {
 fn nothing_prints_them() {
     let log = Log::default();
     let writer = log.clone();
-    // Requests are made by threads of their own: the log is the process's.
+    // Requests run on other threads, so the log is the process's.
     let subscriber =
         tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).finish();
     tracing::subscriber::set_global_default(subscriber).unwrap();

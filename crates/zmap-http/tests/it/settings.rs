@@ -1,4 +1,4 @@
-//! What rc files say of web servers is done, or refused.
+//! Settings of rc files for web servers take effect, or are refused.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use nczarr_zmap_http::{Config, HttpMap, Settings};
 
 use crate::support::{patience, target};
 
-/// The settings that an rc file with these lines makes, for a URL.
+/// Returns the settings of an rc file with these lines, for a URL.
 fn settings(target: &nczarr_url_infer::Target, lines: &str) -> Result<Settings> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rc");
@@ -41,7 +41,7 @@ fn credentials_and_the_name_of_the_program_are_sent() {
         assert_eq!(log[0].header("authorization"), credentials, "{lines}");
         assert!(log[0].header("user-agent").unwrap().starts_with(agent), "{lines}");
     }
-    // What the URL says comes before.
+    // The URL has precedence.
     let url = format!("http://you:word@{}/web/x", server.host());
     let target = nczarr_url_infer::parse(&url).unwrap();
     let settings = settings(&target, "HTTP.CREDENTIALS.USERPASSWORD=me:pass").unwrap();
@@ -93,7 +93,7 @@ fn what_would_be_left_aside_is_refused() {
         let text = format!("{error} {error:?}");
         assert!(text.contains(key) && !text.contains("hush"), "{lines}: {text}");
     }
-    // A file without any certificate trusts nobody, and is not taken for nothing said.
+    // A certificate file without certificates trusts no server; it is not ignored.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none.pem");
     std::fs::write(&path, "nothing").unwrap();

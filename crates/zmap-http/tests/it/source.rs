@@ -47,7 +47,7 @@ fn servers_without_ranges_are_read_whole() {
     }
 }
 
-/// Servers that know neither ranges nor what state a file is in: one request, and the answer is the file or the reason.
+/// Servers without ranges and file states: one request yields the file or the reason.
 #[test]
 fn servers_that_say_nothing_are_asked_once() {
     let path = tempfile::tempdir().unwrap();
@@ -62,17 +62,17 @@ fn servers_that_say_nothing_are_asked_once() {
     assert!(file.attribute("title").is_some());
     assert_eq!(server.asked.load(Ordering::Relaxed), 1);
     let error = nczarr::open(&url("large.nc")).unwrap_err();
-    assert!(error.to_string().contains("does not answer requests for parts (Range)"), "{error}");
+    assert!(error.to_string().contains("ignores range requests"), "{error}");
     assert_eq!(server.asked.load(Ordering::Relaxed), 2);
-    // Parts of objects of a map are not cut out of such answers.
+    // Parts of objects are not cut from such responses.
     let map =
         HttpMap::new(&nczarr_url_infer::parse(&format!("http://{}", server.address)).unwrap(), &patience()).unwrap();
     let error = map.len(&Key::new("x.nc").unwrap()).unwrap_err();
-    assert!(error.to_string().contains("does not answer requests for parts (Range)"), "{error}");
+    assert!(error.to_string().contains("ignores range requests"), "{error}");
     assert_eq!(server.asked.load(Ordering::Relaxed), 3);
 }
 
-/// Whole files and their lengths, whatever is asked for.
+/// A server that always sends whole files with their lengths.
 struct Bare {
     address: SocketAddr,
     asked: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! A server, a map of it, and short patience.
+//! A server, a map of it, and short timeouts.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use nczarr_zmap_http::{Config, HttpMap};
 
 pub use nczarr_s3_server::content;
 
-/// A configuration whose patience is short enough for tests, and long enough for slow machines.
+/// A configuration with timeouts short enough for tests, and long enough for slow machines.
 pub fn patience() -> Config {
     let mut config = Config::DEFAULT;
     config.deadline = Duration::from_secs(20);

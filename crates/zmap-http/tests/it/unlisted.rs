@@ -1,6 +1,6 @@
-//! Servers that do not allow listing: they answer 403 for a list, and for every key that does not exist.
+//! Servers that refuse listing: they answer 403 for a list, and for every missing key.
 //!
-//! Web servers and buckets of S3 behave the same.
+//! Web servers and S3 buckets behave the same.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use nczarr_s3_server::{Config, Fault, Op, Rule, Server};
 
 const BUCKETS: [&str; 2] = ["web", "bucket"];
 
-/// A server whose buckets do not allow listing.
+/// A server whose buckets refuse listing.
 fn unlisted() -> Server {
     Server::start(Config::default().web("web").unlisted("web").unlisted("bucket"))
 }
@@ -44,7 +44,7 @@ fn make(server: &Server, name: &str, modes: &str) -> Result<()> {
     Ok(())
 }
 
-/// The URL of a store in a bucket, with these modes.
+/// Returns the URL of a store in a bucket, with these modes.
 fn url(server: &Server, bucket: &str, name: &str, modes: &str) -> String {
     let (keys, s3) = if bucket == "web" { ("", "") } else { ("key:secret@", "s3,") };
     let modes = format!("{s3}{modes}");
@@ -69,7 +69,8 @@ fn check(file: &File, is_array: bool) {
 #[test]
 fn a_store_opens_if_its_main_document_is_readable() {
     let server = unlisted();
-    // The requests of opening: without a mode, with the format, and with the version too. The list of a bucket is one more.
+    // The requests of opening: without a mode, with the format, and with the version too. Listing a bucket
+    // takes one more.
     for (name, modes, version, requests) in [
         ("n2.zarr", "nczarr", "v2", [14, 13, 12]),
         ("n3.zarr", "nczarr,v3", "v3", [10, 9, 5]),
@@ -120,8 +121,8 @@ fn one_variable_opens_too() {
     }
 }
 
-/// A document is taken for absent beside the one that makes the node. Only where the server tells of absent keys can
-/// something be lost by that, and then it is a fault.
+/// A refused document beside the readable one of its node counts as absent. This is reported as a fault only
+/// where the server reports absent keys, because then content may be missing.
 #[test]
 fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
     for (config, told) in
@@ -139,7 +140,7 @@ fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
             assert!(faults.iter().all(|fault| fault.kind == FaultKind::LeftOut), "{n2}: {faults:?}");
             assert_eq!(file.variable("v").unwrap().get_values::<i32>(3..5).unwrap(), [3, 4]);
             server.no_faults();
-            // The root's own attributes, where an array of the store is opened.
+            // The root's own attributes, when an array of the store is opened.
             server.fault(Rule::new(Fault::Status(403, "AccessDenied")).key("v/.zattrs"));
             let v = url(&server, bucket, "z2.zarr/v", "zarr,v2");
             let file = nczarr::open(&v).unwrap_or_else(|error| panic!("{v}: {error:#}"));
@@ -150,7 +151,7 @@ fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
     }
 }
 
-/// Other words of a 403 speak of who asks, and not of the key.
+/// Other codes of a 403 concern the credentials, not the key.
 #[test]
 fn credentials_that_are_no_longer_good_are_an_error() {
     let server = unlisted();

@@ -1,18 +1,18 @@
-//! Failures to connect that no other try mends: [`lasting`].
+//! Failures to connect that no retry can help: [`permanent_reason`].
 
 use std::error::Error;
 use std::io;
 
 use rustls::InvalidMessage;
 
-/// The reason, if the encrypted connection failed for one that stays: the server speaks plain HTTP, or is not the one
-/// that it should be.
-pub(crate) fn lasting(error: &(dyn Error + 'static)) -> Option<&'static str> {
+/// Returns the reason if an encrypted connection failed permanently: the server uses plain HTTP, or has the
+/// wrong certificate.
+pub(crate) fn permanent_reason(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     while let Some(error) = next {
-        // The inner error of a system error is not its cause.
+        // The inner error of a system error is not its source.
         if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref)
-            && let Some(reason) = lasting(inner)
+            && let Some(reason) = permanent_reason(inner)
         {
             return Some(reason);
         }
@@ -32,7 +32,7 @@ fn reason(error: &rustls::Error) -> Option<&'static str> {
         rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
             Some("the server's certificate is not trusted")
         }
-        rustls::Error::PeerIncompatible(_) => Some("the server and this program have no encryption in common"),
+        rustls::Error::PeerIncompatible(_) => Some("the server supports none of this program's encryption methods"),
         _ => None,
     }
 }
@@ -51,10 +51,10 @@ mod tests {
             (rustls::Error::InvalidCertificate(CertificateError::Expired), Some("not trusted")),
             (rustls::Error::HandshakeNotComplete, None),
         ] {
-            let found = lasting(&wrapped(error));
+            let found = permanent_reason(&wrapped(error));
             assert_eq!(found.is_some(), expected.is_some());
             assert!(found.is_none_or(|found| found.contains(expected.unwrap_or_default())));
         }
-        assert!(lasting(&io::Error::other("the connection broke")).is_none());
+        assert!(permanent_reason(&io::Error::other("the connection broke")).is_none());
     }
 }

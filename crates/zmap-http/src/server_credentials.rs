@@ -1,8 +1,8 @@
-//! [`Wallet`]: credentials by server; [`Lines`]: the lines of rc files for one place.
+//! [`ServerCredentials`]: credentials by server. [`RcLines`]: the rc file lines for one URL.
 //!
-//! Lines of rc files without a place, and netrc's `default`, are for the server of the dataset. A redirect target gets only
-//! credentials that name it: a place in rc files with the same scheme, host and port, a `machine`, or an entry of
-//! `NCZARR_BEARER`.
+//! Rc file lines without a URL, and netrc's `default`, are for the server of the dataset. A redirect target
+//! gets only credentials that name it: an rc file URL with the same scheme, host and port, a `machine`, or an
+//! entry of `NCZARR_BEARER`.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use hyper::header::{
 use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::identity::Identity;
+use crate::client_certificate::ClientCertificate;
 use crate::netrc::Netrc;
-use crate::place::{Place, basic, pair};
+use crate::server_url::{ServerUrl, basic, pair};
 
-/// Tokens by hosts, `host=token` with commas or blanks between.
+/// The variable with tokens by host: `host=token`, separated by commas or blanks.
 const TOKENS: &str = "NCZARR_BEARER";
-/// Fields that only this program sets.
+/// Header fields that only this program sets.
 const OWN: &[HeaderName] = &[
     ACCEPT_ENCODING,
     CONNECTION,
@@ -32,18 +32,20 @@ const OWN: &[HeaderName] = &[
     TRANSFER_ENCODING,
 ];
 
-/// Credentials, by hosts.
+/// Credentials by host.
 #[derive(Clone, Default)]
-pub(crate) struct Wallet {
+pub(crate) struct ServerCredentials {
     rc: RcFile,
     netrc: Netrc,
     /// By host, perhaps with a port.
     tokens: Vec<(String, HeaderValue)>,
 }
 
-impl Wallet {
+impl ServerCredentials {
+    /// Reads the credentials.
+    ///
     /// # Errors
-    /// `NC_ERCFILE` for a netrc file that is named and not there, or cannot be read, and for what is no list of tokens.
+    /// `NC_ERCFILE` if a configured netrc file is missing or unreadable, or if the list of tokens is invalid.
     pub(crate) fn new(
         rc: RcFile,
         said: &dyn Fn(&str) -> Option<String>,
@@ -66,7 +68,7 @@ impl Wallet {
         };
         let listed = variable(TOKENS).unwrap_or_default();
         let listed = listed.split([',', ' ', '\t', '\n']).filter(|entry| !entry.is_empty());
-        let bad = || ErrorKind::RcFile.context(format!("{TOKENS}: it is no list of host=token"));
+        let bad = || ErrorKind::RcFile.context(format!("{TOKENS}: invalid list (expected host=token pairs)"));
         let token = |entry: &str| {
             let (host, token) = entry.split_once('=').filter(|(host, _)| !host.is_empty()).ok_or_else(bad)?;
             Ok((host.to_ascii_lowercase(), bearer(token).ok_or_else(bad)?))
@@ -74,40 +76,40 @@ impl Wallet {
         Ok(Self { rc, netrc, tokens: listed.map(token).collect::<Result<_>>()? })
     }
 
-    /// The authorization for the server of the dataset, where rc files have none.
-    pub(crate) fn of_own(&self, place: &Place) -> Result<Option<HeaderValue>> {
+    /// Returns the authorization for the dataset's server, if rc files have none.
+    pub(crate) fn of_own(&self, place: &ServerUrl) -> Result<Option<HeaderValue>> {
         match self.by_name(place)? {
             None => self.netrc.of_any().map(login).transpose(),
             found => Ok(found),
         }
     }
 
-    /// The authorization for a redirect target.
-    pub(crate) fn of_other(&self, place: &Place) -> Result<Option<HeaderValue>> {
+    /// Returns the authorization for a redirect target.
+    pub(crate) fn of_other(&self, place: &ServerUrl) -> Result<Option<HeaderValue>> {
         match self.lines(place).authorization()? {
             None => self.by_name(place),
             found => Ok(found),
         }
     }
 
-    /// More fields for a redirect target.
-    pub(crate) fn headers_of_other(&self, place: &Place) -> Result<Vec<(HeaderName, HeaderValue)>> {
+    /// Returns more header fields for a redirect target.
+    pub(crate) fn headers_of_other(&self, place: &ServerUrl) -> Result<Vec<(HeaderName, HeaderValue)>> {
         self.lines(place).headers()
     }
 
-    /// The client certificate for a redirect target.
-    pub(crate) fn identity_of_other(&self, place: &Place) -> Result<Option<Identity>> {
+    /// Returns the client certificate for a redirect target.
+    pub(crate) fn identity_of_other(&self, place: &ServerUrl) -> Result<Option<ClientCertificate>> {
         self.lines(place).identity()
     }
 
-    fn lines(&self, place: &Place) -> Lines {
+    fn lines(&self, place: &ServerUrl) -> RcLines {
         let url = place.to_string();
         let said = |key: &str| self.rc.get_strictly(key, &url).filter(|value| !value.is_empty()).map(str::to_owned);
-        Lines::new(&said, self.rc.keys("HTTP.HEADER."))
+        RcLines::new(&said, self.rc.keys("HTTP.HEADER."))
     }
 
-    /// A token or a password of a host that is listed by its name.
-    fn by_name(&self, place: &Place) -> Result<Option<HeaderValue>> {
+    /// Returns the token or password of a host listed by name.
+    fn by_name(&self, place: &ServerUrl) -> Result<Option<HeaderValue>> {
         let (host, port) = place.host_and_port();
         let with_port = format!("{host}:{port}");
         let usual = port == place.usual_port();
@@ -130,11 +132,11 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     (!token.is_empty() && token.bytes().all(fits)).then_some(value)
 }
 
-/// The lines of rc files for one place.
-pub(crate) struct Lines(Vec<(String, String)>);
+/// The rc file lines for one URL.
+pub(crate) struct RcLines(Vec<(String, String)>);
 
-impl Lines {
-    /// The lines that `said` finds; `more`: keys of fields.
+impl RcLines {
+    /// Collects the lines that `said` finds. `more`: keys of header fields.
     pub(crate) fn new(said: &dyn Fn(&str) -> Option<String>, more: Vec<&str>) -> Self {
         let keys = [
             "HTTP.CREDENTIALS.BEARER",
@@ -154,49 +156,49 @@ impl Lines {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// A token, else name and password.
+    /// Returns a token, else name and password.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for a line that makes no header, naming the key.
+    /// `NC_ERCFILE` with the key, if a line makes no valid header.
     pub(crate) fn authorization(&self) -> Result<Option<HeaderValue>> {
         if let Some(token) = self.get("HTTP.CREDENTIALS.BEARER") {
-            return bearer(token).map(Some).ok_or_else(|| bad("HTTP.CREDENTIALS.BEARER", "it is no token"));
+            return bearer(token).map(Some).ok_or_else(|| bad("HTTP.CREDENTIALS.BEARER", "invalid token"));
         }
         let both = "HTTP.CREDENTIALS.USERPASSWORD";
         let [user, password] = ["HTTP.CREDENTIALS.USER", "HTTP.CREDENTIALS.PASSWORD"].map(|key| self.get(key));
         let pair = match (self.get(both), user, password) {
             (Some(pair), ..) => pair.to_owned(),
             (None, Some(user), password) => format!("{user}:{}", password.unwrap_or_default()),
-            (None, None, Some(_)) => return Err(bad("HTTP.CREDENTIALS.USER", "a password stands without it")),
+            (None, None, Some(_)) => return Err(bad("HTTP.CREDENTIALS.USER", "a password is set without a name")),
             (None, None, None) => return Ok(None),
         };
-        basic(&pair).map(Some).map_err(|_| bad(both, "it makes no header"))
+        basic(&pair).map(Some).map_err(|_| bad(both, "the value is not valid in a header"))
     }
 
-    /// More fields of requests: `HTTP.HEADER.<name>`.
+    /// Returns more header fields: `HTTP.HEADER.<name>`.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for a line that makes no field, and for a field of the program's own, naming the key.
+    /// `NC_ERCFILE` with the key, if a line makes no valid field, or names one of [`OWN`].
     pub(crate) fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let mut headers = Vec::new();
         for (key, value) in &self.0 {
             let Some(name) = key.strip_prefix("HTTP.HEADER.") else { continue };
-            let name = HeaderName::try_from(name).map_err(|_| bad(key, "it is no name of a field"))?;
+            let name = HeaderName::try_from(name).map_err(|_| bad(key, "invalid header field name"))?;
             if OWN.contains(&name) {
-                return Err(bad(key, "this field is the program's own"));
+                return Err(bad(key, "only the program sets this header field"));
             }
-            let mut value = HeaderValue::try_from(value).map_err(|_| bad(key, "it fits in no request"))?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| bad(key, "the value is not valid in a header"))?;
             value.set_sensitive(true);
             headers.push((name, value));
         }
         Ok(headers)
     }
 
-    /// A certificate of one's own.
+    /// Returns the client certificate.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for a key without a certificate, and for files that are not there.
-    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+    /// `NC_ERCFILE` for a key without a certificate, and for missing files.
+    pub(crate) fn identity(&self) -> Result<Option<ClientCertificate>> {
         let path = |name: &str| match self.get(name).map(PathBuf::from) {
             Some(path) if !path.exists() => Err(bad(name, "nothing is there")),
             path => Ok(path),
@@ -204,16 +206,16 @@ impl Lines {
         let (certificate, key) = (path("HTTP.SSL.CERTIFICATE")?, path("HTTP.SSL.KEY")?);
         let Some(certificate) = certificate else {
             return match key {
-                Some(_) => Err(bad("HTTP.SSL.CERTIFICATE", "a key stands without it")),
+                Some(_) => Err(bad("HTTP.SSL.CERTIFICATE", "a key is set without a certificate")),
                 None => Ok(None),
             };
         };
         let password = self.get("HTTP.SSL.KEYPASSWORD").or_else(|| self.get("SSL.KEYPASSWORD")).map(str::to_owned);
-        Ok(Some(Identity { key: key.unwrap_or_else(|| certificate.clone()), certificate, password }))
+        Ok(Some(ClientCertificate { key: key.unwrap_or_else(|| certificate.clone()), certificate, password }))
     }
 }
 
-/// Values may be secrets: messages have the key.
+/// Makes an error with the key only, because values may be secret.
 fn bad(key: &str, what: &str) -> nczarr_model::Error {
     ErrorKind::RcFile.context(format!("{key}: {what}"))
 }

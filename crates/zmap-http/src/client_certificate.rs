@@ -1,4 +1,4 @@
-//! [`Identity`]: the certificate by which this program shows who it is, and its key.
+//! [`ClientCertificate`]: the certificate that identifies this program, and its key.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,38 +8,38 @@ use pkcs8::{EncryptedPrivateKeyInfo, SecretDocument};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Where certificate and key are.
+/// The files of certificate and key.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct ClientCertificate {
     pub(crate) certificate: PathBuf,
-    /// Perhaps the same file.
+    /// May be the same file.
     pub(crate) key: PathBuf,
     pub(crate) password: Option<String>,
 }
 
-impl Identity {
-    /// The certificates, one's own first, and the key.
+impl ClientCertificate {
+    /// Reads the certificates, own one first, and the key.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for files that hold none, and a password that does not fit.
+    /// `NC_ERCFILE` if a file has none, or if the password is wrong.
     pub(crate) fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
         let bad = |path: &Path, what: &str| ErrorKind::RcFile.context(format!("{}: {what}", path.display()));
         let found = CertificateDer::pem_file_iter(&self.certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let chain = found.map_err(|error| bad(&self.certificate, "no certificate can be read").caused_by(error))?;
+        let chain =
+            found.map_err(|error| bad(&self.certificate, "the certificate file is unreadable").caused_by(error))?;
         if chain.is_empty() {
-            return Err(bad(&self.certificate, "there is no certificate in it"));
+            return Err(bad(&self.certificate, "the file has no certificate"));
         }
         if let Ok(key) = PrivateKeyDer::from_pem_file(&self.key) {
             return Ok((chain, key));
         }
         let text = std::fs::read_to_string(&self.key);
-        let text = text.map_err(|error| bad(&self.key, "no key can be read").caused_by(error))?;
+        let text = text.map_err(|error| bad(&self.key, "the key file is unreadable").caused_by(error))?;
         let begin = text.find("-----BEGIN ENCRYPTED PRIVATE KEY-----");
-        let begin = begin.ok_or_else(|| bad(&self.key, "there is no key in it (PEM; encrypted ones by PKCS #8)"))?;
-        let password = self
-            .password
-            .as_deref()
-            .ok_or_else(|| bad(&self.key, "the key is encrypted; HTTP.SSL.KEYPASSWORD is the password for it"))?;
+        let begin =
+            begin.ok_or_else(|| bad(&self.key, "the file has no key (expected PEM; encrypted keys as PKCS #8)"))?;
+        let password =
+            self.password.as_deref().ok_or_else(|| bad(&self.key, "the key is encrypted; set HTTP.SSL.KEYPASSWORD"))?;
         let end = "-----END ENCRYPTED PRIVATE KEY-----";
         let end = text[begin..].find(end).map_or(text.len(), |at| begin + at + end.len());
         let (_, document) = SecretDocument::from_pem(&text[begin..end]).map_err(|_| bad(&self.key, "damaged"))?;
@@ -51,8 +51,8 @@ impl Identity {
     }
 }
 
-/// Without the password.
-impl fmt::Debug for Identity {
+/// Hides the password.
+impl fmt::Debug for ClientCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
     }

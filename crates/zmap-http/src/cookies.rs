@@ -1,9 +1,10 @@
-//! [`Jar`]: cookies, kept while the process runs, and in a file if one is named.
+//! [`CookieJar`]: cookies, kept by the process, and in a file if configured.
 //!
-//! A cookie goes back to the very place that set it: the same scheme, host and port. `Domain` makes no other host get it.
-//! The crate `cookie` reads what servers send; the file is that of curl and of browsers before it, whose lines name no port.
+//! A cookie returns only to its origin: the same scheme, host and port. `Domain` does not extend it to other
+//! hosts. The crate `cookie` parses cookies of servers. The file format is curl's and older browsers', which
+//! has no port.
 //!
-//! Source: RFC 6265; the file's form: curl's description of its cookie file.
+//! Source: RFC 6265; curl's description of its cookie file.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,23 +15,23 @@ use cookie::{Cookie, Expiration};
 use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use nczarr_model::{ErrorKind, Result};
 
-use crate::place::Place;
+use crate::server_url::ServerUrl;
 
-/// The cookies that are kept, at most. The newest stay.
+/// Most cookies kept. The newest stay.
 const MOST: usize = 1000;
-/// A longer cookie is left aside.
+/// Longest cookie in bytes. Longer ones are ignored.
 const LONGEST: usize = 4096;
-/// A file larger than this is none.
+/// Largest cookie file in bytes.
 const MOST_FILE: u64 = 4 << 20;
 
 /// One cookie.
 #[derive(Clone, PartialEq, Eq)]
-struct Kept {
-    /// Scheme and port of the place that set it; a file tells them not.
+struct CookieEntry {
+    /// Scheme and port of its origin. A cookie from a file has none.
     origin: Option<(&'static str, u16)>,
     /// In lower case, without port.
     host: String,
-    /// Hosts below that name get it too, as its file says.
+    /// Hosts below this name get it too, according to its file.
     below: bool,
     path: String,
     secure: bool,
@@ -39,17 +40,17 @@ struct Kept {
     value: String,
 }
 
-/// Cookies.
+/// The cookies, and their file.
 #[derive(Clone, Default)]
-pub(crate) struct Jar(Arc<Mutex<Vec<Kept>>>, Option<PathBuf>);
+pub(crate) struct CookieJar(Arc<Mutex<Vec<CookieEntry>>>, Option<PathBuf>);
 
-impl Jar {
-    /// The process's cookies, or those of a file, which is read once.
+impl CookieJar {
+    /// Returns the process's cookies, or those of a file, which is read once.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for a file that cannot be read.
+    /// `NC_ERCFILE` if the file is unreadable.
     pub(crate) fn shared(file: Option<&Path>) -> Result<Self> {
-        static JARS: Mutex<Vec<Jar>> = Mutex::new(Vec::new());
+        static JARS: Mutex<Vec<CookieJar>> = Mutex::new(Vec::new());
         let mut jars = JARS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jar) = jars.iter().find(|jar| jar.1.as_deref() == file) {
             return Ok(jar.clone());
@@ -60,10 +61,11 @@ impl Jar {
         Ok(jar)
     }
 
-    /// The cookies for a place, as a field.
-    pub(crate) fn of(&self, place: &Place) -> Option<HeaderValue> {
+    /// Returns the cookies for a URL as a header value.
+    pub(crate) fn of(&self, place: &ServerUrl) -> Option<HeaderValue> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut fitting: Vec<&Kept> = kept.iter().filter(|cookie| cookie.fits(place, SystemTime::now())).collect();
+        let mut fitting: Vec<&CookieEntry> =
+            kept.iter().filter(|cookie| cookie.fits(place, SystemTime::now())).collect();
         // Longer paths come first.
         fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
         let text: Vec<String> = fitting.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
@@ -72,9 +74,9 @@ impl Jar {
         Some(value)
     }
 
-    /// Keeps the cookies of an answer.
-    pub(crate) fn keep(&self, place: &Place, headers: &HeaderMap) {
-        let mut set = headers.get_all(SET_COOKIE).iter().filter_map(|value| Kept::of(place, value)).peekable();
+    /// Keeps the cookies of a response.
+    pub(crate) fn keep(&self, place: &ServerUrl, headers: &HeaderMap) {
+        let mut set = headers.get_all(SET_COOKIE).iter().filter_map(|value| CookieEntry::of(place, value)).peekable();
         if set.peek().is_none() {
             return;
         }
@@ -95,12 +97,12 @@ impl Jar {
     }
 }
 
-impl Kept {
-    /// The cookie that a server sets.
-    fn of(place: &Place, value: &HeaderValue) -> Option<Self> {
+impl CookieEntry {
+    /// Parses the cookie of a server.
+    fn of(place: &ServerUrl, value: &HeaderValue) -> Option<Self> {
         let cookie = Cookie::parse(value.to_str().ok().filter(|text| text.len() <= LONGEST)?).ok()?;
         let (host, port) = place.host_and_port();
-        // A server speaks for no other host.
+        // A server sets no cookies for other hosts.
         let domain = cookie.domain().map(|domain| domain.trim_start_matches('.').to_ascii_lowercase());
         if domain.is_some_and(|domain| domain != host && !host.ends_with(&format!(".{domain}"))) {
             return None;
@@ -129,7 +131,7 @@ impl Kept {
         })
     }
 
-    fn fits(&self, place: &Place, now: SystemTime) -> bool {
+    fn fits(&self, place: &ServerUrl, now: SystemTime) -> bool {
         let (host, port) = place.host_and_port();
         let below = || self.below && host.strip_suffix(&self.host).is_some_and(|rest| rest.ends_with('.'));
         let path = place.path.strip_prefix(&self.path);
@@ -146,8 +148,8 @@ impl Kept {
     }
 }
 
-/// The cookies of a file; none if it is not there.
-fn read(path: &Path) -> Result<Vec<Kept>> {
+/// Reads a cookie file; a missing file has none.
+fn read(path: &Path) -> Result<Vec<CookieEntry>> {
     let bad = |what: &str| ErrorKind::RcFile.context(format!("HTTP.COOKIEJAR: {}: {what}", path.display()));
     match std::fs::metadata(path) {
         Ok(found) if found.len() > MOST_FILE => return Err(bad("longer than 4 MiB")),
@@ -159,8 +161,8 @@ fn read(path: &Path) -> Result<Vec<Kept>> {
     Ok(String::from_utf8_lossy(&bytes).lines().filter_map(line).collect())
 }
 
-/// A line of the file: domain, whether hosts below get it, path, whether only encrypted, end, name, value.
-fn line(text: &str) -> Option<Kept> {
+/// Parses a line: domain, subdomains, path, encrypted only, expiry, name, value.
+fn line(text: &str) -> Option<CookieEntry> {
     let text = text.strip_prefix("#HttpOnly_").unwrap_or(text);
     if text.starts_with('#') {
         return None;
@@ -169,7 +171,7 @@ fn line(text: &str) -> Option<Kept> {
     let [domain, below, path, secure, end, name, value] = fields[..] else { return None };
     let yes = |text: &str| text.eq_ignore_ascii_case("TRUE");
     let end = end.parse::<u64>().ok()?;
-    Some(Kept {
+    Some(CookieEntry {
         origin: None,
         host: domain.trim_start_matches('.').to_ascii_lowercase(),
         below: yes(below),
@@ -181,13 +183,13 @@ fn line(text: &str) -> Option<Kept> {
     })
 }
 
-/// Writes the file anew, for its owner only.
-fn write(path: &Path, kept: &[Kept]) -> std::io::Result<()> {
+/// Replaces the file; only its owner may read it.
+fn write(path: &Path, kept: &[CookieEntry]) -> std::io::Result<()> {
     let mut text = String::from("# Netscape HTTP Cookie File\n");
     let flag = |yes: bool| if yes { "TRUE" } else { "FALSE" };
     for cookie in kept {
         let end = cookie.expires.and_then(|end| end.duration_since(UNIX_EPOCH).ok()).map_or(0, |end| end.as_secs());
-        let Kept { host, path, name, value, .. } = cookie;
+        let CookieEntry { host, path, name, value, .. } = cookie;
         let (below, secure) = (flag(cookie.below), flag(cookie.secure));
         let _ = writeln!(text, "{host}\t{below}\t{path}\t{secure}\t{end}\t{name}\t{value}");
     }
@@ -204,23 +206,23 @@ fn write(path: &Path, kept: &[Kept]) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn place(url: &str) -> Place {
-        Place::of(&nczarr_url_infer::parse(url).unwrap()).unwrap()
+    fn place(url: &str) -> ServerUrl {
+        ServerUrl::of(&nczarr_url_infer::parse(url).unwrap()).unwrap()
     }
 
-    fn set(jar: &Jar, url: &str, text: &str) {
+    fn set(jar: &CookieJar, url: &str, text: &str) {
         let mut headers = HeaderMap::new();
         headers.append(SET_COOKIE, text.parse().unwrap());
         jar.keep(&place(url), &headers);
     }
 
-    fn sent(jar: &Jar, url: &str) -> String {
+    fn sent(jar: &CookieJar, url: &str) -> String {
         jar.of(&place(url)).map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
     }
 
     #[test]
     fn cookies_go_back_to_the_place_that_set_them() {
-        let jar = Jar::default();
+        let jar = CookieJar::default();
         set(&jar, "https://a.b.example/d/x", "one=1; Domain=b.example; Path=/; HttpOnly; Secure");
         set(&jar, "https://a.b.example/d/x", "two=2; Max-Age=100");
         set(&jar, "https://a.b.example/d/x", "other=3; Domain=c.example");
@@ -253,12 +255,12 @@ mod tests {
              h\tFALSE\t/\tFALSE\t1\told\t3\nnothing\n",
         )
         .unwrap();
-        let jar = Jar(Arc::new(Mutex::new(read(&path).unwrap())), Some(path.clone()));
+        let jar = CookieJar(Arc::new(Mutex::new(read(&path).unwrap())), Some(path.clone()));
         assert_eq!(sent(&jar, "https://a.b.example/"), "one=1");
         assert_eq!([sent(&jar, "http://a.b.example/"), sent(&jar, "https://ab.example/")], ["", ""]);
         assert_eq!([sent(&jar, "http://h:8080/d/x"), sent(&jar, "http://x.h/d/x")], ["two=2", ""]);
         set(&jar, "http://h:8080/d/x", "two=4; Path=/d");
-        let again = Jar(Arc::new(Mutex::new(read(&path).unwrap())), None);
+        let again = CookieJar(Arc::new(Mutex::new(read(&path).unwrap())), None);
         assert_eq!([sent(&again, "http://h:8080/d/x"), sent(&again, "https://a.b.example/")], ["two=4", "one=1"]);
     }
 }

@@ -1,4 +1,4 @@
-//! [`Place`]: a URL that is asked, and what of it may be printed.
+//! [`ServerUrl`]: a URL to request, and its printable form.
 
 use std::fmt;
 
@@ -9,27 +9,28 @@ use nczarr_url_infer::{Scheme, Target};
 
 use crate::Settings;
 
-/// A URL, with the credentials that are sent there. What it prints has neither query nor credentials.
+/// A URL and its credentials. The printed form has neither query nor credentials.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ServerUrl {
     pub(crate) scheme: &'static str,
-    /// With its port, if it has one.
+    /// With its port, if present.
     pub(crate) host: String,
-    /// Encoded.
+    /// Percent-encoded.
     pub(crate) path: String,
     query: Option<String>,
-    /// `Basic …`, kept from being printed.
+    /// `Basic …`, never printed.
     pub(crate) credentials: Option<HeaderValue>,
 }
 
-impl Place {
+impl ServerUrl {
     pub(crate) fn of(target: &Target) -> Result<Self> {
         let scheme = match target.scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
-            _ => return Err(ErrorKind::Url.context(format!("{target}: not a place on a web server"))),
+            _ => return Err(ErrorKind::Url.context(format!("{target}: not the URL of a web server"))),
         };
-        let host = target.host.clone().ok_or_else(|| ErrorKind::Url.context(format!("{target}: it has no host")))?;
+        let host =
+            target.host.clone().ok_or_else(|| ErrorKind::Url.context(format!("{target}: the URL has no host")))?;
         let credentials = target.user_info.as_deref().map(basic).transpose()?;
         let path = match escape(&target.path, true).as_str() {
             "" => "/".to_owned(),
@@ -39,7 +40,7 @@ impl Place {
         Ok(Self { scheme, host, path, query, credentials })
     }
 
-    /// With the credentials of the rc files, where the URL has none.
+    /// Adds the credentials of the rc files if the URL has none.
     pub(crate) fn or_credentials(mut self, settings: &Settings) -> Self {
         self.credentials = self.credentials.or_else(|| settings.credentials.clone());
         if let Some(value) = &mut self.credentials {
@@ -48,23 +49,23 @@ impl Place {
         self
     }
 
-    /// The place of a key below this one. The query, which may be what lets one in, stays.
+    /// Returns the URL of a key below this one. The query stays, because it may authorize the request.
     pub(crate) fn below(&self, key: &str) -> Self {
         let path = self.path.trim_end_matches('/');
         Self { path: format!("{path}/{}", escape(key, false)), ..self.clone() }
     }
 
-    /// Where an answer sends who asked here. Credentials go only to the same host, by the same protocol.
+    /// Returns the target of a redirect. Credentials go only to the same host and protocol.
     ///
     /// # Errors
-    /// Why it is not followed.
+    /// The reason for not following it.
     pub(crate) fn follow(&self, location: &str) -> Result<Self, &'static str> {
-        const BAD: &str = "it sends elsewhere, to what is no URL";
+        const BAD: &str = "the redirect target is not a URL";
         let (scheme, rest) = match location.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => ("http", rest),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => ("https", rest),
             Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
-                return Err("it sends elsewhere, where another protocol is spoken");
+                return Err("the redirect target has another protocol");
             }
             _ => match location.strip_prefix("//") {
                 Some(rest) => (self.scheme, rest),
@@ -72,11 +73,11 @@ impl Place {
             },
         };
         if self.scheme == "https" && scheme == "http" {
-            return Err("it sends elsewhere, where nothing is encrypted");
+            return Err("the redirect target is not encrypted");
         }
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
-        // Credentials that somebody else chose are not sent.
+        // Credentials chosen by a server are not sent.
         let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
         if host.is_empty() {
             return Err(BAD);
@@ -88,12 +89,12 @@ impl Place {
         place.at(rest)
     }
 
-    /// Whether another place is on the same server: the same scheme, host and port.
+    /// Whether another URL has the same scheme, host and port.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         self.scheme == other.scheme && self.host_and_port() == other.host_and_port()
     }
 
-    /// The host in lower case, and the port.
+    /// Returns the host in lower case, and the port.
     pub(crate) fn host_and_port(&self) -> (String, u16) {
         let (host, port) = match self.host.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
@@ -102,12 +103,12 @@ impl Place {
         (host.to_ascii_lowercase(), port.unwrap_or(self.usual_port()))
     }
 
-    /// The port of its scheme.
+    /// Returns the default port of the scheme.
     pub(crate) fn usual_port(&self) -> u16 {
         if self.scheme == "https" { 443 } else { 80 }
     }
 
-    /// Another place on the same host.
+    /// Returns another URL on the same host.
     fn beside(&self, location: &str) -> Result<Self, &'static str> {
         if location.starts_with('/') || location.starts_with('?') || location.is_empty() {
             return self.clone().at(location);
@@ -126,41 +127,41 @@ impl Place {
         Ok(self)
     }
 
-    /// As it is asked for.
+    /// Returns the URL for a request.
     pub(crate) fn uri(&self) -> Result<Uri> {
         let query = self.query.as_deref().map(|query| format!("?{query}")).unwrap_or_default();
         let text = format!("{}://{}{}{query}", self.scheme, self.host, self.path);
-        text.parse().map_err(|_| ErrorKind::Url.context(format!("{self}: not a URL that can be asked for")))
+        text.parse().map_err(|_| ErrorKind::Url.context(format!("{self}: invalid URL")))
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme, self.host, self.path)
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Place({self})")
     }
 }
 
-/// The header that user and password make.
+/// Makes the header for user and password.
 pub(crate) fn basic(user_info: &str) -> Result<HeaderValue> {
     header_of(&unescape(
         if user_info.contains(':') { user_info.to_owned() } else { format!("{user_info}:") }.as_bytes(),
     ))
 }
 
-/// The header that a name and a password make, as they are.
+/// Makes the header for a name and a password as they are.
 pub(crate) fn pair(name: &str, password: &str) -> Result<HeaderValue> {
     header_of(format!("{name}:{password}").as_bytes())
 }
 
 fn header_of(text: &[u8]) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Basic {}", base64(text)))
-        .map_err(|_| ErrorKind::Url.context("user and password of the URL make no header"))?;
+        .map_err(|_| ErrorKind::Url.context("user and password of the URL are not valid in a header"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -179,7 +180,7 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// Percent encoding of what cannot stand in a URL. `written`: it is part of one already, so what is encoded stays.
+/// Percent-encodes invalid characters. `written`: the text is part of a URL, so existing escapes stay.
 fn escape(text: &str, written: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for &byte in text.as_bytes() {
@@ -208,8 +209,8 @@ fn unescape(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn place(url: &str) -> Place {
-        Place::of(&nczarr_url_infer::parse(url).unwrap()).unwrap()
+    fn place(url: &str) -> ServerUrl {
+        ServerUrl::of(&nczarr_url_infer::parse(url).unwrap()).unwrap()
     }
 
     #[test]
