@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
 use nczarr::model::{GroupId, Model, VarId};
 use nczarr::{FillMode, MemMut, MemRef, OpenOptions, OutBuf};
-use nczarr_cdl::{Options, Part};
+use nczarr_cdl::{Options, PrintedPart};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 
@@ -34,7 +34,7 @@ pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, S
     // Of CDF-5 netCDF-C prints no special attributes.
     let special = path.with_file_name(format!("{name}.s.cdl")).exists();
     let variants = [
-        ("h.cdl", Options { part: Part::Header, ..Options::default() }),
+        ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),
         ("s.cdl", Options { special: true, ..Options::default() }),
         ("p17.cdl", Options { special, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nczarr::{File, OpenOptions};
-use nczarr_cdl::{Options, Part};
+use nczarr_cdl::{Options, PrintedPart};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 
@@ -30,7 +30,7 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let held = OpenOptions::new().open_bytes(&text, bytes).map_err(|error| format!("open in memory: {error}"))?;
     let variants = [
-        ("h.cdl", Options { part: Part::Header, ..Options::default() }),
+        ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),
         ("s.cdl", Options { special: true, ..Options::default() }),
         ("p17.cdl", Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use nczarr_cdl::{Options, Part};
+use nczarr_cdl::{Options, PrintedPart};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::unpack::unpack;
@@ -45,7 +45,7 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     let fragment = row.fragment.split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
     let file = nczarr::open(&format!("file://{plain}#{fragment}")).map_err(|error| format!("open: {error}"))?;
     let variants = [
-        ("h.cdl", Options { part: Part::Header, ..Options::default() }),
+        ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),
         ("s.cdl", Options { special: true, ..Options::default() }),
         ("p17.cdl", Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),

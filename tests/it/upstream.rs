@@ -11,7 +11,7 @@ use std::sync::Arc;
 use nczarr::dispatch::NcDispatch as _;
 use nczarr::model::{Defined, Edit, Model, Values, VarId};
 use nczarr::{File, MemRef, Result};
-use nczarr_cdl::{Cdl, Layout, Options, Part, Target};
+use nczarr_cdl::{Cdl, SpecialLayout, Options, PrintedPart, CdlTarget};
 use nczarr_tests::dump::dump;
 
 use crate::corpus;
@@ -80,7 +80,7 @@ fn files_of_the_reference_s_tests_print_as_they_should() {
             let expected = fs::read(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
             let expected = String::from_utf8_lossy(&expected).into_owned();
             let title = expected.lines().next().unwrap().trim_start_matches("netcdf ").trim_end_matches(" {");
-            let part = if matches!(text, Header) { Part::Header } else { Part::All };
+            let part = if matches!(text, Header) { PrintedPart::Header } else { PrintedPart::All };
             let options = Options { name: title.to_owned(), part, ..Options::default() };
             let path = upstream.join(name);
             let bytes = fs::read(&path).unwrap();
@@ -89,7 +89,7 @@ fn files_of_the_reference_s_tests_print_as_they_should() {
                 let found = dump(&file, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
                 same(&found, &expected).unwrap_or_else(|why| panic!("{name}: {why}"));
                 compared += 1;
-                if part == Part::Header {
+                if part == PrintedPart::Header {
                     dump(&file, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
             }
@@ -135,7 +135,7 @@ fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
 /// A file in the making, as a text says.
 struct Made<'f>(&'f File);
 
-impl Target for Made<'_> {
+impl CdlTarget for Made<'_> {
     fn model(&self) -> Arc<Model> {
         self.0.model()
     }
@@ -144,7 +144,7 @@ impl Target for Made<'_> {
         self.0.dataset().edit(edit)
     }
 
-    fn lay_out(&mut self, _: VarId, _: &Layout) -> Result<()> {
+    fn lay_out(&mut self, _: VarId, _: &SpecialLayout) -> Result<()> {
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Attributes of variables and groups.
+//! Prints attributes of variables and groups.
 
 use nczarr_model::{Att, FILL_VALUE, GroupId, NcType, Result, TypeClass, Values, VarId};
 
@@ -27,7 +27,7 @@ impl Printer<'_> {
         if self.options.special && id == GroupId::ROOT { self.root_specials() } else { Ok(()) }
     }
 
-    /// `times`: what numbers are moments of, if that is to be told, and what stands between date and time.
+    /// Prints attributes. `times`: the time axis of the numbers, and the separator between date and time.
     fn atts(&mut self, group: GroupId, owner: &str, atts: &Att, times: Option<(TimeAxis, char)>) -> Result<()> {
         for (name, values) in atts {
             let mut line = Vec::new();
@@ -56,7 +56,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Whether its values are folded as data are: those of user-defined types, but for enums.
+    /// Whether its values are folded as data are: those of user-defined types except enums.
     fn folds(&self, values: &Values) -> Result<bool> {
         Ok(match values.nc_type() {
             NcType::User(id) => {
@@ -66,8 +66,8 @@ impl Printer<'_> {
         })
     }
 
-    /// Writes an attribute whose values are folded. Columns are counted from the last value before; what stands in front of
-    /// the values does not count.
+    /// Writes an attribute with folded values. Columns count from the last preceding value, without the text
+    /// before the values.
     fn folded(&mut self, front: &[u8], values: &Values) -> Result<()> {
         self.att_line(front)?;
         let items = self.model.items(values)?;
@@ -80,7 +80,7 @@ impl Printer<'_> {
         self.out.raw(" ;\n")
     }
 
-    /// Writes one line of an attribute, whatever it says.
+    /// Writes one line of an attribute.
     pub(crate) fn att_line(&mut self, line: &[u8]) -> Result<()> {
         self.out.margin()?;
         self.out.raw("\t\t")?;
@@ -91,7 +91,8 @@ impl Printer<'_> {
         match values {
             _ if values.is_empty() => line.extend_from_slice(b"\"\""),
             Values::Char(text) => {
-                // The classic formats have no string attributes: there, lines of text are written as lines.
+                // The classic formats have no string attributes, so each line of a text is written on its own
+                // line.
                 let feed = if self.facts.classic { Feed::Break("\t\t\t") } else { Feed::Escape };
                 push_quoted(line, without_nuls(text), feed);
             }
@@ -113,7 +114,7 @@ impl Printer<'_> {
     }
 }
 
-/// Appends a comment with the moments that numbers are: up to two on the same line, more on lines of their own.
+/// Appends a comment with the dates of numbers: up to two on the same line, more on their own lines.
 fn push_moments(line: &mut Vec<u8>, axis: &TimeAxis, values: &Values, separator: char, width: usize) {
     const BEGIN: &[u8] = b"\n\t\t  // ";
     // A tabulator takes eight columns.

@@ -1,7 +1,7 @@
-//! [`Blocks`]: how much of an array is asked for at a time.
+//! [`Blocks`]: divides an array into blocks to read.
 
-/// The blocks of an array, in C order, as start and count: as many whole trailing dimensions as fit, and a range of the
-/// one before.
+/// The blocks of an array in C order, as start and count: as many whole trailing dimensions as fit, and a
+/// range of the one before.
 ///
 /// # Examples
 /// ```
@@ -15,45 +15,45 @@ pub struct Blocks {
     /// The dimension along which a block is a range; trailing ones are whole, leading ones are single.
     split: usize,
     step: u64,
-    /// How the chunks lie along that dimension.
-    line: Option<Line>,
+    /// The chunks along that dimension.
+    line: Option<ChunkAxis>,
     next: Option<Vec<u64>>,
 }
 
-/// How chunks lie in a part of an array.
+/// The position of chunks in a part of an array.
 #[derive(Debug, Clone, Copy)]
-pub struct Grid<'a> {
+pub struct ChunkGrid<'a> {
     /// The shape of the chunks.
     pub chunks: &'a [u64],
-    /// Where the part begins.
+    /// Start of the part.
     pub start: &'a [u64],
-    /// From one element of the part to the next.
+    /// Stride of the part.
     pub stride: &'a [u64],
 }
 
-/// As [`Grid`], along one dimension.
+/// As [`ChunkGrid`], along one dimension.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct ChunkAxis {
     chunk: u64,
     start: u64,
     stride: u64,
 }
 
-impl Grid<'_> {
-    /// `None` where there are no chunks.
-    fn line(&self, dim: usize) -> Option<Line> {
+impl ChunkGrid<'_> {
+    /// Returns the axis; `None` without chunks.
+    fn line(&self, dim: usize) -> Option<ChunkAxis> {
         let (chunk, start, stride) = (*self.chunks.get(dim)?, *self.start.get(dim)?, *self.stride.get(dim)?);
-        (chunk > 0 && stride > 0).then_some(Line { chunk, start, stride })
+        (chunk > 0 && stride > 0).then_some(ChunkAxis { chunk, start, stride })
     }
 }
 
-impl Line {
-    /// How many elements of the part lie in a chunk, at most.
+impl ChunkAxis {
+    /// Returns the most elements of the part in a chunk.
     fn count(self) -> u64 {
         self.chunk.div_ceil(self.stride)
     }
 
-    /// The last index from `from` on, up to `to`, at which no chunk is cut; `to` where there is none.
+    /// Returns the last index from `from` to `to` at which no chunk is cut, or `to`.
     fn cut(self, from: u64, to: u64) -> u64 {
         let Some(place) = to.checked_mul(self.stride).and_then(|skip| skip.checked_add(self.start)) else { return to };
         let begins = place - place % self.chunk;
@@ -63,21 +63,21 @@ impl Line {
 }
 
 impl Blocks {
-    /// The blocks of `shape` with at most `limit` elements each; where that allows it, they begin at whole chunks.
+    /// Divides `shape` into blocks of at most `limit` elements, which start at whole chunks if possible.
     pub fn new(shape: &[u64], chunks: Option<&[u64]>, limit: u64) -> Self {
         let (start, stride) = (vec![0; shape.len()], vec![1; shape.len()]);
-        Self::of_part(shape, chunks.map(|chunks| Grid { chunks, start: &start, stride: &stride }), limit, limit)
+        Self::of_part(shape, chunks.map(|chunks| ChunkGrid { chunks, start: &start, stride: &stride }), limit, limit)
     }
 
-    /// As [`Blocks::new`], for who reads each block once: a block has up to `most` elements where it takes so many to read
-    /// no chunk twice.
+    /// As [`Blocks::new`], for a caller that reads each block once. A block may have up to `most` elements if
+    /// that avoids reading a chunk twice.
     pub fn by_chunks(shape: &[u64], chunks: Option<&[u64]>, limit: u64, most: u64) -> Self {
         let (start, stride) = (vec![0; shape.len()], vec![1; shape.len()]);
-        Self::of_part(shape, chunks.map(|chunks| Grid { chunks, start: &start, stride: &stride }), limit, most)
+        Self::of_part(shape, chunks.map(|chunks| ChunkGrid { chunks, start: &start, stride: &stride }), limit, most)
     }
 
-    /// As [`Blocks::by_chunks`], for a part of an array; `shape` is the part's.
-    pub fn of_part(shape: &[u64], grid: Option<Grid<'_>>, limit: u64, most: u64) -> Self {
+    /// As [`Blocks::by_chunks`], for a part of an array with shape `shape`.
+    pub fn of_part(shape: &[u64], grid: Option<ChunkGrid<'_>>, limit: u64, most: u64) -> Self {
         let mut inner = 1u64;
         let mut split = shape.len();
         while split > 0 && inner.saturating_mul(shape[split - 1]) <= limit {
@@ -92,9 +92,10 @@ impl Blocks {
         split -= 1;
         let mut step = (limit / inner.max(1)).max(1);
         let line = |dim: usize| grid.as_ref().and_then(|grid| grid.line(dim));
-        // A chunk that several blocks cut is read for each of them: the outermost one that need not be.
+        // A chunk cut by several blocks is read for each of them. Find the outermost dimension where this is
+        // avoidable.
         let within = |dim: usize| shape[dim + 1..].iter().try_fold(1u64, |len, &side| len.checked_mul(side));
-        let row = |dim: usize| line(dim).map_or(1, Line::count).min(shape[dim]);
+        let row = |dim: usize| line(dim).map_or(1, ChunkAxis::count).min(shape[dim]);
         let fits = |dim: usize| within(dim).and_then(|len| len.checked_mul(row(dim))).is_some_and(|len| len <= most);
         if let Some(dim) = (0..=split).find(|&dim| row(dim) > 1 && fits(dim))
             && (dim < split || step < row(dim))
@@ -145,8 +146,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the shape, chunks and limits: the blocks, one after another, are all elements in C order, and none is
-        /// larger than the limits allow. Where a row of chunks is not, no chunk is read twice.
+        /// For any shape, chunks and limits, the blocks cover all elements in C order and stay within the
+        /// limits. If a row of chunks fits, no chunk is read twice.
         #[test]
         fn blocks_are_all_elements_in_order(
             dims in prop::collection::vec((1u64..6, 1u64..4, 0u64..5, 1u64..4), 0..5),
@@ -156,7 +157,7 @@ mod tests {
             let column = |of: fn(&(u64, u64, u64, u64)) -> u64| dims.iter().map(of).collect::<Vec<u64>>();
             let (shape, chunks) = (column(|dim| dim.0), column(|dim| dim.1));
             let (origin, stride, most) = (column(|dim| dim.2), column(|dim| dim.3), limit + more);
-            let grid = Grid { chunks: &chunks, start: &origin, stride: &stride };
+            let grid = ChunkGrid { chunks: &chunks, start: &origin, stride: &stride };
             let (mut seen, mut reads) = (Vec::new(), std::collections::BTreeMap::<Vec<u64>, usize>::new());
             for (start, count) in Blocks::of_part(&shape, Some(grid), limit, most) {
                 let len: u64 = count.iter().product();

@@ -1,13 +1,13 @@
-//! `C_format`: a variable's own wish how its values are printed.
+//! `C_format`: the number format of a variable.
 //!
-//! One `printf` conversion with text around it, for instance `%7.2f` or `0x%08x`. A format that is no such thing, or
-//! does not fit the variable's type, counts as absent.
+//! It is one `printf` conversion with text around it, for instance `%7.2f` or `0x%08x`. An invalid format, or
+//! one that does not fit the variable's type, is ignored.
 
 use std::io::Write as _;
 
 use crate::number::{exponential, fixed, general};
 
-/// Wider fields and longer numbers than this are not meant.
+/// Largest field width and precision.
 const MAX_LEN: usize = 100;
 
 /// A parsed format.
@@ -26,12 +26,12 @@ pub(crate) struct CFormat {
 
 /// A number to print.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
-    /// An integer; `wide` if its type has 64 bits.
+pub(crate) enum FormatNumber {
+    /// An integer; `wide` for types of 64 bits.
     Int {
         /// Its value.
         value: i128,
-        /// Whether it counts modulo 2^64 where C would print it without sign.
+        /// Whether C prints it modulo 2^64 in unsigned conversions.
         wide: bool,
     },
     /// A finite float.
@@ -39,7 +39,7 @@ pub(crate) enum Number {
 }
 
 impl CFormat {
-    /// Reads a format for integers (`float` false) or floats.
+    /// Parses a format for integers (`float` false) or floats.
     pub(crate) fn parse(text: &[u8], float: bool) -> Option<Self> {
         let (before, rest) = literal(text)?;
         let mut rest = rest.strip_prefix(b"%")?;
@@ -83,18 +83,19 @@ impl CFormat {
     }
 
     /// Appends a number.
-    pub(crate) fn push(&self, out: &mut Vec<u8>, number: Number) {
+    pub(crate) fn push(&self, out: &mut Vec<u8>, number: FormatNumber) {
         out.extend_from_slice(&self.before);
         let (negative, prefix, digits) = match number {
-            Number::Int { value, wide } => self.int(value, wide),
-            Number::Float(value) => self.float(value),
+            FormatNumber::Int { value, wide } => self.int(value, wide),
+            FormatNumber::Float(value) => self.float(value),
         };
         let signed = !matches!(self.conversion, b'u' | b'x' | b'X' | b'o');
         let sign = if negative { Some(b'-') } else { self.plus.filter(|_| signed) };
         let len = sign.map_or(0, |_| 1) + prefix.len() + digits.len();
         let fill = self.width.saturating_sub(len);
-        // A precision of an integer switches the zeros off.
-        let zeros = self.zero && !self.left && !(matches!(number, Number::Int { .. }) && self.precision.is_some());
+        // The precision of an integer disables padding with zeros.
+        let zeros =
+            self.zero && !self.left && !(matches!(number, FormatNumber::Int { .. }) && self.precision.is_some());
         if !self.left && !zeros {
             out.resize(out.len() + fill, b' ');
         }
@@ -156,7 +157,7 @@ impl CFormat {
     }
 }
 
-/// Text up to a conversion, with `%%` read as `%`.
+/// Parses text up to a conversion; `%%` stands for `%`.
 fn literal(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -164,7 +165,7 @@ fn literal(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
         match (byte, tail.first()) {
             (b'%', Some(b'%')) => rest = &tail[1..],
             (b'%', _) => break,
-            // The text goes to CDL as it is: what cannot stand there makes the format void.
+            // The text goes into CDL unescaped, so these bytes make the format invalid.
             (b'\n' | b'"' | 0, _) => return None,
             _ => rest = tail,
         }
@@ -173,7 +174,7 @@ fn literal(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     Some((out, rest))
 }
 
-/// A decimal number, 0 if there is none; `None` if it is too large.
+/// Parses a decimal number, 0 if there is none; `None` if it is too large.
 fn number(text: &[u8]) -> Option<(usize, &[u8])> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(len);
@@ -185,9 +186,9 @@ fn number(text: &[u8]) -> Option<(usize, &[u8])> {
 mod tests {
     use super::*;
 
-    fn text(format: &str, number: Number) -> Option<String> {
+    fn text(format: &str, number: FormatNumber) -> Option<String> {
         let mut out = Vec::new();
-        CFormat::parse(format.as_bytes(), matches!(number, Number::Float(_)))?.push(&mut out, number);
+        CFormat::parse(format.as_bytes(), matches!(number, FormatNumber::Float(_)))?.push(&mut out, number);
         Some(String::from_utf8(out).unwrap())
     }
 
@@ -209,7 +210,7 @@ mod tests {
             ("%#.0f", 1.0, "1."),
             ("%.0e", 15.0, "2e+01"),
         ] {
-            assert_eq!(text(format, Number::Float(value)).as_deref(), Some(want), "{format} of {value}");
+            assert_eq!(text(format, FormatNumber::Float(value)).as_deref(), Some(want), "{format} of {value}");
         }
     }
 
@@ -228,19 +229,19 @@ mod tests {
             ("%lld", i128::from(i64::MIN), true, "-9223372036854775808"),
             ("%.0d", 0, false, ""),
         ] {
-            assert_eq!(text(format, Number::Int { value, wide }).as_deref(), Some(want), "{format} of {value}");
+            assert_eq!(text(format, FormatNumber::Int { value, wide }).as_deref(), Some(want), "{format} of {value}");
         }
     }
 
     #[test]
     fn what_is_no_format_counts_as_absent() {
         for format in ["", "plain", "%", "%d %d", "%s", "%n", "%9999999999999f", "%.101f", "%5", "%*d", "a\n%f", "%q"] {
-            assert_eq!(text(format, Number::Float(1.0)), None, "{format:?}");
+            assert_eq!(text(format, FormatNumber::Float(1.0)), None, "{format:?}");
             if format != "%d %d" {
-                assert_eq!(text(format, Number::Int { value: 1, wide: false }), None, "{format:?}");
+                assert_eq!(text(format, FormatNumber::Int { value: 1, wide: false }), None, "{format:?}");
             }
         }
-        assert_eq!(text("%d", Number::Float(1.0)), None);
-        assert_eq!(text("%f", Number::Int { value: 1, wide: false }), None);
+        assert_eq!(text("%d", FormatNumber::Float(1.0)), None);
+        assert_eq!(text("%f", FormatNumber::Int { value: 1, wide: false }), None);
     }
 }

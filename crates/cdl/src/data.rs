@@ -1,32 +1,32 @@
-//! The data section: blocks of a variable from the source, and their elements as rows of text.
+//! Prints the data section: blocks of a variable, as rows of text.
 //!
-//! The last dimension is a row. Rows stand on lines of their own if there is more than one dimension; an unlimited
-//! dimension that is not the first is put in braces, since its length stands nowhere else in CDL.
+//! The last dimension is a row. With more than one dimension, each row has its own line. An unlimited
+//! dimension other than the first is put in braces, because CDL states its length nowhere else.
 
 use std::collections::HashMap;
 
 use nczarr_model::{Item, NcString, NcType, Result, Values, Var, VarId};
 
-use crate::cformat::{CFormat, Number};
+use crate::cformat::{CFormat, FormatNumber};
 use crate::header::Printer;
 use crate::text::{Feed, push_char, push_name};
 use crate::time::TimeAxis;
 use crate::value::{push_item, push_value};
-use crate::{Blocks, Indices, Notes, Part};
+use crate::{Blocks, Indices, Notes, PrintedPart};
 
-/// About so many bytes are asked of the source at a time.
+/// Approximate bytes read from the source at once.
 const BLOCK_BYTES: u64 = 4 << 20;
-/// Up to so many, where it takes them to read no chunk twice.
+/// Most bytes read at once, if that avoids reading a chunk twice.
 const MOST_BYTES: u64 = 64 << 20;
-/// What a string is reckoned as.
+/// Assumed size of a string in bytes.
 const STRING_BYTES: u64 = 64;
 
 impl Printer<'_> {
-    /// Prints one variable's data, if it was asked for and has any.
+    /// Prints the data of a variable, if requested and present.
     pub(crate) fn var_data(&mut self, id: VarId) -> Result<()> {
         let var = self.model.var(id)?;
         let wanted = self.options.vars.is_empty() || self.options.vars.contains(&id);
-        if !wanted || (self.options.part == Part::Coordinates && !self.is_coordinate(var)) {
+        if !wanted || (self.options.part == PrintedPart::Coordinates && !self.is_coordinate(var)) {
             return Ok(());
         }
         let shape = self.model.shape(id)?;
@@ -45,7 +45,7 @@ impl Printer<'_> {
                 return Ok(());
             }
         };
-        let mut rows = Rows::new(self, id, shape.clone())?;
+        let mut rows = RowPrinter::new(self, id, shape.clone())?;
         rows.begin(self)?;
         rows.block(self, first, &count).map_err(place)?;
         for (start, count) in blocks {
@@ -55,7 +55,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A block of data, in which those strings are none at all of which the source says so, chunk by chunk.
+    /// Reads a block of strings. Empty strings of chunks that the source reports as null become null strings.
     fn strings(
         &mut self,
         id: VarId,
@@ -90,15 +90,16 @@ impl Printer<'_> {
         Ok(block)
     }
 
-    /// Whether the variable is a coordinate variable: one-dimensional, and named like a dimension seen from its group.
+    /// Whether the variable is a coordinate variable: one-dimensional, with the name of a dimension visible
+    /// from its group.
     fn is_coordinate(&self, var: &Var) -> bool {
         var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some()
     }
 }
 
-/// What prints as `_`.
-enum Fill {
-    /// Nothing.
+/// The value printed as `_`.
+enum PrintedFill {
+    /// None.
     None,
     /// An element of an atomic type.
     Value(Values),
@@ -106,27 +107,27 @@ enum Fill {
     Item(Item),
 }
 
-/// One variable being printed: knows the index of the next element.
-pub(crate) struct Rows {
+/// Prints the elements of one variable, and tracks their indices.
+pub(crate) struct RowPrinter {
     ty: NcType,
     pub(crate) name: String,
     pub(crate) shape: Vec<u64>,
     unlimited: Vec<bool>,
     pub(crate) index: Vec<u64>,
-    fill: Fill,
-    /// Whether that is the variable's own.
+    fill: PrintedFill,
+    /// Whether the fill value is the variable's own.
     own_fill: bool,
     format: Option<CFormat>,
-    /// What the numbers are times of, if that is asked for, and what stands between date and time.
+    /// The time axis of the numbers, if dates are requested, and the separator between date and time.
     times: Option<(TimeAxis, char)>,
-    /// Which comments tell the indices, and how these are counted.
+    /// The kind of index comments, and the way indices are counted.
     pub(crate) notes: Option<(Notes, Indices)>,
-    /// NULs of a character row that are printed only if something else follows.
+    /// NULs of a character row that are printed only before another character.
     nuls: u64,
     pub(crate) piece: Vec<u8>,
 }
 
-impl Rows {
+impl RowPrinter {
     fn new(printer: &Printer<'_>, id: VarId, shape: Vec<u64>) -> Result<Self> {
         let model = printer.model;
         let var = model.var(id)?;
@@ -165,7 +166,7 @@ impl Rows {
         let (found, ty) = (printer.model.count(&block)? as u64, block.nc_type());
         if found != expected || ty != self.ty {
             return Err(nczarr_model::ErrorKind::Internal.context(format!(
-                "the data source answered {found} elements of {ty:?} in place of {expected} of {:?}",
+                "wrong data from the source (expected {expected} elements of {:?}, found {found} of {ty:?})",
                 self.ty
             )));
         }
@@ -174,7 +175,7 @@ impl Rows {
             Values::User(..) | Values::Packed(..) => printer.model.items(&block)?.iter().try_for_each(|item| {
                 self.piece.clear();
                 match &self.fill {
-                    Fill::Item(fill) if fill.same(item) => self.piece.push(b'_'),
+                    PrintedFill::Item(fill) if fill.same(item) => self.piece.push(b'_'),
                     _ => push_item(&mut self.piece, printer.model, self.ty, item, printer.digits),
                 }
                 self.element(printer)
@@ -192,9 +193,9 @@ impl Rows {
     }
 
     fn is_fill(&self, values: &Values, at: usize) -> bool {
-        let Fill::Value(fill) = &self.fill else { return false };
+        let PrintedFill::Value(fill) = &self.fill else { return false };
         match (fill, values) {
-            // As the reference compares: a last bit lost on the way through decimal text makes no difference.
+            // As the reference compares: a last bit lost in decimal text does not matter.
             (Values::Float(fill), Values::Float(v)) => {
                 let (fill, v) = (fill[0], v[at]);
                 fill == v
@@ -207,7 +208,7 @@ impl Rows {
                     || (fill.is_nan() && v.is_nan())
                     || fill.is_finite() && (fill - v).abs() <= fill.abs() * f64::EPSILON
             }
-            // Only a fill value that was asked for stands for no string at all too.
+            // Only an explicit fill value also stands for a null string.
             (Values::String(fill), Values::String(v)) => fill[0] == v[at] && (self.own_fill || !v[at].is_nil()),
             (fill, values) => fill.scalar(0) == values.scalar(at),
         }
@@ -221,9 +222,9 @@ impl Rows {
         }
         let number = match (&self.format, values.scalar(at)) {
             (None, _) | (_, None) => None,
-            (_, Some(nczarr_model::Scalar::Float(value))) => value.is_finite().then_some(Number::Float(value)),
+            (_, Some(nczarr_model::Scalar::Float(value))) => value.is_finite().then_some(FormatNumber::Float(value)),
             (_, Some(nczarr_model::Scalar::Int(value))) => {
-                Some(Number::Int { value, wide: matches!(self.ty, NcType::Int64 | NcType::UInt64) })
+                Some(FormatNumber::Int { value, wide: matches!(self.ty, NcType::Int64 | NcType::UInt64) })
             }
         };
         match (&self.format, number) {
@@ -237,7 +238,7 @@ impl Rows {
         }
     }
 
-    /// Writes the piece as the next element.
+    /// Writes `piece` as the next element.
     fn element(&mut self, printer: &mut Printer<'_>) -> Result<()> {
         for _ in 0..self.opened() {
             printer.out.fold(b"{")?;
@@ -252,7 +253,7 @@ impl Rows {
                 printer.out.fold(&self.piece)
             }
             Some(braces) => {
-                // What ends a row has no part in the folding, but the braces have.
+                // The end of a row does not take part in folding, but the braces do.
                 self.piece.resize(self.piece.len() + braces, b'}');
                 printer.out.fold(&self.piece)?;
                 self.end_row(printer)
@@ -260,7 +261,7 @@ impl Rows {
         }
     }
 
-    /// Writes one element of a character array: a row is one text.
+    /// Writes one element of a character array; a row is one text.
     fn char(&mut self, printer: &mut Printer<'_>, byte: u8) -> Result<()> {
         self.piece.clear();
         if self.index.last().is_none_or(|&column| column == 0) {
@@ -299,15 +300,15 @@ impl Rows {
         Ok(())
     }
 
-    /// How many braces open before the next element.
+    /// Returns the number of braces to open before the next element.
     fn opened(&self) -> usize {
         let zeros = self.index.iter().rev().take_while(|&&index| index == 0).count();
         let first = self.index.len() - zeros;
         (first.max(1)..self.index.len()).filter(|&dim| self.unlimited[dim]).count()
     }
 
-    /// Goes to the next element. `Some` at the end of a row, with the number of braces that close there; after the last
-    /// element of all the index is zero again.
+    /// Moves to the next element. Returns the number of braces to close at the end of a row. After the last
+    /// element the index is zero again.
     fn advance(&mut self) -> Option<usize> {
         let mut braces = 0;
         let mut row = self.index.is_empty();
@@ -326,26 +327,26 @@ impl Rows {
     }
 }
 
-/// The value that prints as `_`: the variable's `_FillValue`, or its type's default. Bytes and characters have no default
-/// here: every value of theirs may be meant.
-fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<Fill> {
+/// Returns the value printed as `_`: the `_FillValue`, or the type's default. Bytes and characters have no
+/// default here, because every value may be meant.
+fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<PrintedFill> {
     if let Some(values) = var.atts.get("_FillValue").filter(|values| values.nc_type() == var.xtype) {
         if !values.nc_type().is_atomic() {
             let mut items = printer.model.items(values)?;
             if items.len() == 1 {
-                return Ok(items.pop().map_or(Fill::None, Fill::Item));
+                return Ok(items.pop().map_or(PrintedFill::None, PrintedFill::Item));
             }
         } else if values.len() == 1 {
-            return Ok(Fill::Value(values.clone()));
+            return Ok(PrintedFill::Value(values.clone()));
         }
     }
     Ok(match var.xtype {
-        NcType::Byte | NcType::UByte | NcType::Char => Fill::None,
-        ty => nczarr_model::fill::default(ty).map_or(Fill::None, Fill::Value),
+        NcType::Byte | NcType::UByte | NcType::Char => PrintedFill::None,
+        ty => nczarr_model::fill::default(ty).map_or(PrintedFill::None, PrintedFill::Value),
     })
 }
 
-/// The variable's `C_format`, unless digits were asked for.
+/// Returns the variable's `C_format`, unless digits were requested.
 fn format_of(printer: &Printer<'_>, var: &Var) -> Option<CFormat> {
     let float = match var.xtype {
         NcType::Float if printer.options.float_digits.is_some() => return None,

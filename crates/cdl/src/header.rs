@@ -1,21 +1,21 @@
-//! The header: types, dimensions, variables and attributes of each group, and the walk over the groups.
+//! Prints the header: types, dimensions, variables and attributes of each group; visits the groups.
 
 use std::io::Write;
 
 use nczarr_model::{DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, VarId};
 
-use crate::out::Out;
+use crate::output::Output;
 use crate::text::push_name;
-use crate::value::Digits;
-use crate::{DataSource, Facts, Options, Part};
+use crate::value::FloatDigits;
+use crate::{DataSource, Facts, Options, PrintedPart};
 
 /// Writes the CDL text of a dataset.
 ///
-/// If the data of a variable cannot be read at all, the variable is left out of the data section, the rest is printed,
-/// and the first such failure is the answer in the end.
+/// If the data of a variable cannot be read, the variable is left out of the data section and the rest is
+/// printed. The first such error is returned at the end.
 ///
 /// # Errors
-/// What the data source and the output say.
+/// Errors of the data source and the output.
 pub fn print(
     model: &Model,
     facts: &Facts,
@@ -23,9 +23,9 @@ pub fn print(
     source: &mut dyn DataSource,
     sink: &mut dyn Write,
 ) -> Result<()> {
-    let digits = Digits::of(options);
+    let digits = FloatDigits::of(options);
     let mut printer =
-        Printer { model, facts, options, digits, source, out: Out::new(sink, options.width), failed: None };
+        Printer { model, facts, options, digits, source, out: Output::new(sink, options.width), failed: None };
     printer.dataset()?;
     printer.failed.map_or(Ok(()), Err)
 }
@@ -34,9 +34,9 @@ pub(crate) struct Printer<'a> {
     pub(crate) model: &'a Model,
     pub(crate) facts: &'a Facts,
     pub(crate) options: &'a Options,
-    pub(crate) digits: Digits,
+    pub(crate) digits: FloatDigits,
     pub(crate) source: &'a mut dyn DataSource,
-    pub(crate) out: Out<'a>,
+    pub(crate) out: Output<'a>,
     pub(crate) failed: Option<Error>,
 }
 
@@ -50,8 +50,8 @@ impl Printer<'_> {
         self.out.raw("}\n")
     }
 
-    /// All groups, each after the contents of the one around it. A list of open groups instead of recursion: the depth
-    /// of the tree is the dataset's to choose.
+    /// Prints all groups, each after the contents of its parent. It uses a list instead of recursion, because
+    /// a dataset may have any depth.
     fn groups(&mut self) -> Result<()> {
         let mut open = vec![(GroupId::ROOT, 0)];
         self.contents(GroupId::ROOT)?;
@@ -107,7 +107,7 @@ impl Printer<'_> {
         }
         self.group_atts(id)?;
         let wanted = self.options.groups.is_empty() || self.options.groups.contains(&id);
-        if wanted && self.options.part != Part::Header && !group.vars.is_empty() {
+        if wanted && self.options.part != PrintedPart::Header && !group.vars.is_empty() {
             self.title("data:\n")?;
             for &var in group.vars.values() {
                 self.var_data(var)?;
@@ -144,7 +144,7 @@ impl Printer<'_> {
             self.push_dim(&mut line, var.group, dim)?;
         }
         line.extend_from_slice(if var.dims.is_empty() { b" ;" } else { b") ;" });
-        // The type before is none of its own.
+        // The stored type has no netCDF counterpart.
         if let (Some(stored), Some(_)) = (&var.stored_type, &var.problem) {
             line.extend_from_slice(b" // stored as ");
             line.extend(stored.bytes().map(|byte| if byte.is_ascii_control() { b'?' } else { byte }));
@@ -156,7 +156,7 @@ impl Printer<'_> {
         self.var_atts(id)
     }
 
-    /// The simple name of a dimension, or its path where the simple name means another one.
+    /// Appends the simple name of a dimension, or its path if the simple name means another one.
     fn push_dim(&self, line: &mut Vec<u8>, group: GroupId, id: DimId) -> Result<()> {
         let dim = self.model.dim(id)?;
         if self.model.find_dim(group, &dim.name) != Some(id) {
@@ -166,7 +166,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// The name of a type, with its path where the name alone means another one, or none.
+    /// Appends the name of a type, with its path if the name alone means another one or none.
     pub(crate) fn push_type(&self, line: &mut Vec<u8>, group: GroupId, ty: NcType) -> Result<()> {
         let NcType::User(id) = ty else {
             line.extend_from_slice(ty.name().as_bytes());
@@ -229,7 +229,8 @@ impl Printer<'_> {
         if members.is_empty() {
             self.out.raw("} ;\n")?;
         }
-        // The next enum stands in the right column; the first one of all, and one after data, is taken to stand in column 0.
+        // The next enumeration starts at the right column. The first one, and one after data, count from
+        // column 0.
         self.out.set_column(self.out.indent());
         Ok(())
     }

@@ -1,11 +1,11 @@
-//! CDL text of a netCDF dataset: the printer and the reader.
+//! Printer and parser for CDL, the text form of netCDF datasets.
 //!
-//! [`print()`] writes what netCDF's own dump tool writes, byte for byte, from a [`Model`](nczarr_model::Model), a few
-//! [`Facts`] and a [`DataSource`] that hands out the data block by block, so a large variable never lies in memory
-//! as a whole. [`Cdl`] reads such text, and what people write by hand, and makes a dataset of it in a [`Target`]. This
-//! crate knows no storage and no format; it reads nothing but what the caller hands it.
+//! [`print()`] writes the same bytes as netCDF's ncdump, from a [`Model`](nczarr_model::Model), a few
+//! [`Facts`] and a [`DataSource`]. The source provides data block by block, so a large variable is never in
+//! memory as a whole. [`Cdl`] parses such text, also written by hand, and makes a dataset in a [`CdlTarget`].
+//! This crate knows no storage and no format.
 //!
-//! One difference is on purpose: a scalar has no `_ChunkSizes`.
+//! One deliberate difference: a scalar has no `_ChunkSizes`.
 #![forbid(unsafe_code)]
 
 mod atts;
@@ -17,17 +17,17 @@ mod ncml;
 mod notes;
 mod number;
 mod options;
-mod out;
+mod output;
 mod parse;
 mod special;
 mod text;
 mod time;
 mod value;
 
-pub use blocks::{Blocks, Grid};
+pub use blocks::{Blocks, ChunkGrid};
 pub use header::print;
 pub use ncml::ncml;
-pub use options::{DataSource, Facts, Indices, NoData, Notes, Options, Part};
-pub use parse::{Cdl, Layout, Mistake, Target};
+pub use options::{DataSource, Facts, Indices, NoData, Notes, Options, PrintedPart};
+pub use parse::{Cdl, CdlError, CdlTarget, SpecialLayout};
 pub use text::dataset_name;
 pub use time::{Moment, TimeAxis};

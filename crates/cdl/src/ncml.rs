@@ -1,26 +1,26 @@
-//! The header of a dataset as NcML, the XML that other tools read descriptions of datasets from. No data.
+//! Prints the header of a dataset as NcML, an XML description for other tools, without data.
 //!
-//! What the reference prints of classic files is printed byte for byte. Groups become `group` elements, types with names
-//! of their own `enumTypedef`, or are named only: the schema knows no other.
+//! For classic files it writes the same bytes as the reference. Groups become `group` elements, enumerations
+//! `enumTypedef`. Other user-defined types are only named, because the schema has no more.
 
 use std::io::Write;
 
 use nczarr_model::{Att, DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, Values, Var, VarId};
 
-use crate::options::{Options, Part};
+use crate::options::{Options, PrintedPart};
 use crate::text::without_nuls;
-use crate::value::{Digits, push_att_number};
+use crate::value::{FloatDigits, push_att_number};
 
-/// Writes the NcML of a dataset that lies at `location`.
+/// Writes the NcML of a dataset at `location`.
 ///
 /// # Errors
-/// What the output says.
+/// Errors of the output.
 pub fn ncml(model: &Model, options: &Options, location: &str, sink: &mut dyn Write) -> Result<()> {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     text.push_str("<netcdf xmlns=\"https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\"");
     push_value_of(&mut text, "location", location);
     text.push_str(">\n");
-    let printer = Ncml { model, options, digits: Digits::of(options) };
+    let printer = Ncml { model, options, digits: FloatDigits::of(options) };
     printer.group(&mut text, GroupId::ROOT, 1)?;
     text.push_str("</netcdf>\n");
     sink.write_all(text.as_bytes()).map_err(|error| Error::io("writing NcML", error))
@@ -29,11 +29,11 @@ pub fn ncml(model: &Model, options: &Options, location: &str, sink: &mut dyn Wri
 struct Ncml<'a> {
     model: &'a Model,
     options: &'a Options,
-    digits: Digits,
+    digits: FloatDigits,
 }
 
 impl Ncml<'_> {
-    /// Recursion is as deep as the tree of groups, which the model limits.
+    /// Writes a group. The model limits the depth of groups, and so the recursion.
     fn group(&self, text: &mut String, id: GroupId, depth: usize) -> Result<()> {
         let group: &Group = self.model.group(id)?;
         let margin = "  ".repeat(depth);
@@ -87,16 +87,16 @@ impl Ncml<'_> {
         Ok(())
     }
 
-    /// Whether the element of a variable is written as one that may hold data: the reference leaves room for those that it
-    /// would print as text.
+    /// Whether the element of a variable may hold data. The reference leaves room for data that it would
+    /// print as text.
     fn has_room(&self, id: VarId, var: &Var) -> bool {
         let wanted = self.options.vars.is_empty() || self.options.vars.contains(&id);
         let coordinate = var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some();
         let unlimited = |dim: &DimId| self.model.dim(*dim).is_ok_and(|dim| dim.unlimited);
         let records = self.model.dims().find(|(_, dim)| dim.unlimited).map_or(0, |(_, dim)| dim.len());
         match self.options.part {
-            Part::Header => false,
-            Part::Coordinates if !coordinate => false,
+            PrintedPart::Header => false,
+            PrintedPart::Coordinates if !coordinate => false,
             _ => wanted && (records > 0 || !var.dims.iter().any(unlimited)),
         }
     }
@@ -129,7 +129,7 @@ impl Ncml<'_> {
                 Values::Char(bytes) => push_value_of(text, "value", &String::from_utf8_lossy(without_nuls(bytes))),
                 Values::String(strings) => {
                     let parts: Vec<_> = strings.iter().map(|part| String::from_utf8_lossy(part.as_bytes())).collect();
-                    // Something that none of them holds.
+                    // A separator that none of them contains.
                     let separator =
                         ["|", ";", ",", "\u{1f}"].into_iter().find(|s| parts.iter().all(|part| !part.contains(s)));
                     push_value_of(text, "type", "String");
@@ -155,8 +155,9 @@ impl Ncml<'_> {
     }
 }
 
-/// A number of an attribute, with the C library's words for what is no number, as the reference has them in NcML alone.
-fn push_number(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
+/// Appends a number of an attribute. As in the reference, only NcML uses the C library's words for NaN and
+/// infinity.
+fn push_number(out: &mut Vec<u8>, values: &Values, index: usize, digits: FloatDigits) {
     let value = match values {
         Values::Float(values) => values.get(index).map(|&value| f64::from(value)),
         Values::Double(values) => values.get(index).copied(),

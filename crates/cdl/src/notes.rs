@@ -1,14 +1,14 @@
-//! Comments in the data section that tell which element is which.
+//! Comments in the data section that identify elements.
 
 use nczarr_model::Result;
 
-use crate::data::Rows;
+use crate::data::RowPrinter;
 use crate::header::Printer;
 use crate::text::push_name;
 use crate::{Indices, Notes};
 
-impl Rows {
-    /// Begins a row: says which one it is, if rows are told.
+impl RowPrinter {
+    /// Begins a row with its comment, if row comments are requested.
     pub(crate) fn row_note(&self, printer: &mut Printer<'_>) -> Result<()> {
         let Some((Notes::Rows, indices)) = self.notes else { return Ok(()) };
         let [rest @ .., 0] = self.index.as_slice() else { return Ok(()) };
@@ -32,7 +32,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The comment behind the next element, if elements are told.
+    /// Returns the comment behind the next element, if requested.
     pub(crate) fn element_note(&self) -> Option<Vec<u8>> {
         let (Notes::Elements, indices) = self.notes? else { return None };
         Some(self.note(&match indices {
@@ -42,16 +42,16 @@ impl Rows {
         }))
     }
 
-    /// Writes the piece and its comment; `closed` is what closes behind it at the end of a row.
+    /// Writes `piece` and its comment. `closed`: the braces to close behind it at the end of a row.
     pub(crate) fn noted(&mut self, printer: &mut Printer<'_>, closed: Option<usize>, note: &[u8]) -> Result<()> {
         let last = closed.is_some() && self.index.iter().all(|&index| index == 0);
         self.piece.resize(self.piece.len() + closed.unwrap_or(0), b'}');
         self.piece.extend_from_slice(if last { b";" } else { b"," });
-        // One blank more within a row.
+        // One more blank within a row.
         self.piece.extend_from_slice(if closed.is_some() { b"  " } else { b"   " });
         self.piece.extend_from_slice(note);
         self.piece.push(b'\n');
-        // As the reference has it: behind the last comment too, and the same in groups.
+        // As in the reference: also behind the last comment, and the same in groups.
         self.piece.extend_from_slice(b"    ");
         printer.out.raw(&self.piece)
     }

@@ -1,24 +1,23 @@
-//! Numbers as C's `printf` writes them.
+//! Formats numbers as C's `printf` does.
 //!
-//! The standard library's `{:.*e}` rounds exactly (ties to even), so its digits are those of C; what is left is the
-//! choice between plain and exponent form.
-//! Source: ISO C, `fprintf`, conversions `e`, `f`, `g`.
+//! The standard library's `{:.*e}` rounds exactly (ties to even), so its digits equal those of C. This module
+//! chooses between plain and exponent form. Source: ISO C, `fprintf`, conversions `e`, `f`, `g`.
 
 use std::io::Write as _;
 
 /// Room for the exponent form of any number with [`MAX_DIGITS`] digits.
 const ROOM: usize = 128;
-/// More digits than these are not asked for: `C_format` allows 100 behind the point.
+/// Most digits: `C_format` allows 100 behind the point.
 const MAX_DIGITS: usize = ROOM - 16;
 
-/// The decimal digits of a finite number and its decimal exponent, without a detour over the heap.
-struct Digits {
+/// The decimal digits and exponent of a finite number, without heap allocation.
+struct DecimalDigits {
     text: [u8; ROOM],
     len: usize,
     exponent: i32,
 }
 
-impl Digits {
+impl DecimalDigits {
     fn new(value: f64, digits: usize) -> Self {
         let mut this = Self { text: [0; ROOM], len: 0, exponent: 0 };
         let mut rest = &mut this.text[..];
@@ -33,7 +32,7 @@ impl Digits {
         };
         let size = number.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
         this.exponent = if negative { -size } else { size };
-        // What stands before the exponent is one digit, and the point if there are more.
+        // Before the exponent there is one digit, and a point if there are more.
         this.len = if at == 1 { 1 } else { at - 1 };
         this.text.copy_within(2..at.max(2), 1);
         this
@@ -44,13 +43,14 @@ impl Digits {
     }
 }
 
-/// `%.{precision}g`, or `%#.{precision}g`, which keeps the point and trailing zeros. `value` is finite.
+/// Formats as `%.{precision}g`, or `%#.{precision}g`, which keeps the point and trailing zeros. `value` must
+/// be finite.
 pub(crate) fn general(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
     let precision = precision.max(1);
-    let digits = Digits::new(value, precision);
+    let digits = DecimalDigits::new(value, precision);
     let (mut digits, exponent) = (digits.all(), digits.exponent);
     let plain = exponent >= -4 && usize::try_from(exponent).map_or(true, |exponent| exponent < precision);
-    // At least the digits before the point stay.
+    // The digits before the point always stay.
     let least = if plain { usize::try_from(exponent).map_or(1, |exponent| exponent + 1) } else { 1 };
     if !keep {
         while let [more @ .., b'0'] = digits
@@ -85,7 +85,7 @@ pub(crate) fn general(out: &mut Vec<u8>, value: f64, precision: usize, keep: boo
 
 /// `%.{precision}e`, or `%#.{precision}e`.
 pub(crate) fn exponential(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
-    let digits = Digits::new(value, precision.saturating_add(1));
+    let digits = DecimalDigits::new(value, precision.saturating_add(1));
     let (digits, exponent) = (digits.all(), digits.exponent);
     if value.is_sign_negative() {
         out.push(b'-');
@@ -111,7 +111,7 @@ fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
     write!(out, "e{sign}{:02}", exponent.unsigned_abs()).expect("a vector takes everything");
 }
 
-/// `%.{precision}g` with a point in any case: how a float attribute is written (`347.`, `1.e+20`).
+/// Formats as `%.{precision}g` with a point in any case, as float attributes are written (`347.`, `1.e+20`).
 pub(crate) fn with_point(out: &mut Vec<u8>, value: f64, precision: usize) {
     let from = out.len();
     general(out, value, precision, false);
@@ -199,8 +199,8 @@ mod tests {
         }
     }
 
-    /// The rule of the C standard, word for word: format with `%e` to learn the exponent X; use `%f` with
-    /// P - 1 - X decimals if P > X >= -4, else `%e` with P - 1; then drop trailing zeros and a bare point.
+    /// The rule of the C standard, word for word: format with `%e` for the exponent X; use `%f` with P - 1 -
+    /// X decimals if P > X >= -4, else `%e` with P - 1; then drop trailing zeros and a bare point.
     fn oracle(value: f64, precision: usize) -> String {
         let probe = format!("{:.*e}", precision - 1, value);
         let exponent: i32 = probe.split_once('e').unwrap().1.parse().unwrap();

@@ -1,11 +1,10 @@
-//! What to print ([`Options`]), what the model does not say of the dataset ([`Facts`]), and where the data comes from
-//! ([`DataSource`]).
+//! [`Options`] of printing, [`Facts`] of the dataset beside the model, and the [`DataSource`].
 
 use nczarr_model::{ErrorKind, GroupId, Result, Values, VarId};
 
-/// How much is printed.
+/// The part of a dataset to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Part {
+pub enum PrintedPart {
     /// The header and the data of all variables.
     #[default]
     All,
@@ -15,94 +14,96 @@ pub enum Part {
     Coordinates,
 }
 
-/// How the data section says which element is which.
+/// Comments in the data section that identify elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notes {
     /// A comment before each row of an array with more than one dimension.
     Rows,
-    /// A comment behind each element, which has a line of its own.
+    /// A comment behind each element. Each element has its own line.
     Elements,
 }
 
-/// How the indices in comments are counted.
+/// The way indices in comments are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Indices {
-    /// From 0, the last one varies fastest.
+    /// From 0; the last one varies fastest.
     #[default]
     C,
-    /// From 1, the first one varies fastest.
+    /// From 1; the first one varies fastest.
     Fortran,
 }
 
-/// What to print, and how.
+/// Options of printing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The name after `netcdf`, as it is; it is escaped on the way.
+    /// The name after `netcdf`, unescaped.
     pub name: String,
-    /// How much.
-    pub part: Part,
-    /// The variables whose data is printed; empty: all that `part` says.
+    /// The part to print.
+    pub part: PrintedPart,
+    /// The variables to print data of; empty: all of `part`.
     pub vars: Vec<VarId>,
-    /// The groups whose data is printed, without those inside them; empty: all.
+    /// The groups to print data of, without inner groups; empty: all.
     pub groups: Vec<GroupId>,
-    /// Significant digits of floats, in place of 7 and of any `C_format`.
+    /// Significant digits of floats, instead of 7 and of `C_format`.
     pub float_digits: Option<usize>,
-    /// Significant digits of doubles, in place of 15 and of any `C_format`.
+    /// Significant digits of doubles, instead of 15 and of `C_format`.
     pub double_digits: Option<usize>,
-    /// Whether the special attributes (`_Storage`, `_ChunkSizes` …) are printed.
+    /// Whether special attributes (`_Storage`, `_ChunkSizes` …) are printed.
     pub special: bool,
-    /// Whether these tell deflate, shuffle and fletcher32 as filters like any other.
+    /// Whether they list deflate, shuffle and fletcher32 as ordinary filters.
     pub as_filters: bool,
-    /// Whether the type of `_FillValue` attributes is printed before them.
+    /// Whether the type of `_FillValue` attributes is printed.
     pub fill_types: bool,
-    /// Numbers of time variables are printed as dates, with this between date and time: a blank, or `T`.
+    /// Prints time variables as dates, with this separator between date and time: a blank, or `T`.
     pub times: Option<char>,
-    /// Comments that tell indices.
+    /// Comments with indices.
     pub notes: Option<Notes>,
-    /// How these are counted.
+    /// The way indices are counted.
     pub indices: Indices,
-    /// How long a line of data gets before it is folded, in bytes; 80 if not given.
+    /// The width at which data lines are folded, in bytes. Default 80.
     pub width: Option<usize>,
 }
 
-/// What is printed of the dataset as a whole.
+/// Facts of the dataset as a whole.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// The value of `_Format`, for instance `netCDF-4`.
     pub format: String,
-    /// Whether it is one of the classic formats: they have no special attributes but `_Format`.
+    /// Whether it is a classic format. Those have no special attributes except `_Format`.
     pub classic: bool,
-    /// Whether it is an HDF4 file: these have no `_IsNetcdf4`.
+    /// Whether it is an HDF4 file. Those have no `_IsNetcdf4`.
     pub hdf4: bool,
-    /// Whether empty text of a fixed size is text, as in plain Zarr, and prints as `""`. Elsewhere it stands for no string at
-    /// all, and prints as `NIL`.
+    /// Whether empty text of fixed size prints as `""`, as in plain Zarr. Otherwise it is a null string,
+    /// printed as `NIL`.
     pub plain_text: bool,
-    /// The value of `_NCProperties`, if there is one.
+    /// The value of `_NCProperties`, if present.
     pub properties: Option<String>,
-    /// The value of `_SuperblockVersion`, if there is one.
+    /// The value of `_SuperblockVersion`, if present.
     pub superblock: Option<i32>,
-    /// Whether nothing tells that netCDF made it: `_IsNetcdf4` is 0.
+    /// Whether the file has no sign of netCDF: `_IsNetcdf4` is 0.
     pub foreign: bool,
 }
 
-/// Where the data comes from.
+/// The source of data.
 pub trait DataSource {
-    /// The elements of a hyperslab in C order, in the variable's own type. The printer asks in C order and for a few MiB at a time.
+    /// Reads a hyperslab in C order, in the variable's own type. The printer reads in C order, a few MiB at a
+    /// time.
     ///
     /// # Errors
-    /// Whatever keeps the data from being read; it names the variable.
+    /// An error that names the variable.
     fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Values>;
 
-    /// The shape of the stored chunks, where the model leaves it to the format's default; `None`: stored in one piece.
+    /// Returns the shape of the stored chunks if the model leaves it to the format's default; `None`:
+    /// contiguous.
     fn chunk_shape(&mut self, _var: VarId) -> Option<Vec<u64>> {
         None
     }
 
-    /// Whether empty strings of a chunk, or of what is stored in one piece, print as none at all (`NIL`): the storage does not
-    /// tell the one from the other, and they were stored.
+    /// Whether empty strings of a chunk, or of a contiguous variable, print as null strings (`NIL`): the
+    /// storage does not distinguish them, and they were stored.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// The reason why it is unknown.
     fn is_nil_where_empty(&mut self, _var: VarId, _start: &[u64], _count: &[u64]) -> Result<bool> {
         Ok(false)
     }

@@ -1,5 +1,5 @@
-//! The special attributes of `-s`: how a variable is stored, and what the dataset says of itself. They are no attributes
-//! of the dataset, but CDL readers take them as orders.
+//! The special attributes of `-s`: the storage of a variable, and properties of the dataset. They are not
+//! attributes of the dataset; CDL readers apply them.
 
 use nczarr_model::{Chunking, Endian, FilterSpec, Result, Var, VarFill, VarId};
 
@@ -7,7 +7,7 @@ use crate::atts::push_text_att;
 use crate::header::Printer;
 use crate::text::push_name;
 
-/// HDF5 ids of the filters with an attribute of their own.
+/// HDF5 ids of filters with special attributes of their own.
 const DEFLATE: u32 = 1;
 const SHUFFLE: u32 = 2;
 const FLETCHER32: u32 = 3;
@@ -28,7 +28,7 @@ impl Printer<'_> {
             },
         };
         self.text_att(&var.name, "_Storage", storage)?;
-        // A scalar has no chunk sizes to name.
+        // A scalar has no chunk sizes.
         if let Some(shape) = chunks.filter(|shape| !shape.is_empty() && !var.dims.is_empty()) {
             self.plain_att(&var.name, "_ChunkSizes", &joined(&shape, ", "))?;
         }
@@ -60,7 +60,7 @@ impl Printer<'_> {
         if let Some(level) = find(DEFLATE).and_then(|deflate| deflate.params.first()) {
             self.plain_att(&var.name, "_DeflateLevel", &level.to_string())?;
         }
-        // What HDF5 keeps beside the shuffle filter is the size of an element.
+        // The parameter that HDF5 stores for the shuffle filter is the element size.
         let size = self.model.type_size(var.xtype)?.and_then(|size| u32::try_from(size).ok());
         let told = |filter: &FilterSpec| match size {
             Some(size) if filter.hdf5_id == Some(SHUFFLE) && filter.params.is_empty() => {
@@ -109,7 +109,8 @@ impl Printer<'_> {
     }
 }
 
-/// Id and parameters of a filter that has no attribute of its own; `None` if it has, or has no id.
+/// Returns id and parameters of a filter without a special attribute of its own; `None` if it has one, or has
+/// no id.
 fn other_filter(filter: &FilterSpec, own: impl Fn(u32) -> bool) -> Option<String> {
     let id = filter.hdf5_id.filter(|&id| !own(id))?;
     let numbers: Vec<u32> = std::iter::once(id).chain(filter.params.iter().copied()).collect();
@@ -120,7 +121,7 @@ fn joined<T: ToString>(values: &[T], between: &str) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// JSON text with one blank after each colon and, in objects, after each comma, and no other blanks between tokens.
+/// Formats JSON text with one blank after each colon and, in objects, after each comma, and no others.
 fn spaced(json: &str) -> String {
     let mut text = String::with_capacity(json.len() + 16);
     let mut inside = Vec::new();

@@ -1,17 +1,17 @@
-//! Text between quotation marks, and names, with CDL's escapes.
+//! Text in quotation marks, and names, with CDL's escapes.
 
 use std::io::Write as _;
 
-/// What a line feed inside quotation marks becomes.
+/// The treatment of a line feed in quotation marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feed {
-    /// `\n`, and the text goes on.
+    /// `\n`, and the text continues.
     Escape,
-    /// `\n`, and the text ends there and goes on between new quotation marks after this.
+    /// `\n`, and the text ends and continues in new quotation marks after this.
     Break(&'static str),
 }
 
-/// Appends one byte of text with the escapes of characters that would end or hide it.
+/// Appends one byte of text, escaped if it would end or hide the text.
 pub(crate) fn push_byte(out: &mut Vec<u8>, byte: u8, feed: Feed) {
     match byte {
         0x08 => out.extend_from_slice(b"\\b"),
@@ -35,8 +35,8 @@ pub(crate) fn push_byte(out: &mut Vec<u8>, byte: u8, feed: Feed) {
     }
 }
 
-/// Appends one element of a character array: as [`push_byte`], but bytes beyond ASCII are written as octal numbers,
-/// since a character of an array is a byte.
+/// Appends one element of a character array. As [`push_byte`], but bytes beyond ASCII become octal numbers,
+/// because an array element is a byte.
 pub(crate) fn push_char(out: &mut Vec<u8>, byte: u8, feed: Feed) {
     if byte.is_ascii() { push_byte(out, byte, feed) } else { push_octal(out, byte) }
 }
@@ -45,7 +45,7 @@ fn push_octal(out: &mut Vec<u8>, byte: u8) {
     write!(out, "\\{byte:03o}").expect("a vector takes everything");
 }
 
-/// Appends a text between quotation marks.
+/// Appends a text in quotation marks.
 pub(crate) fn push_quoted(out: &mut Vec<u8>, text: &[u8], feed: Feed) {
     out.push(b'"');
     for &byte in text {
@@ -54,7 +54,7 @@ pub(crate) fn push_quoted(out: &mut Vec<u8>, text: &[u8], feed: Feed) {
     out.push(b'"');
 }
 
-/// Appends a piece of a character array between quotation marks, without the NULs at its end.
+/// Appends a piece of a character array in quotation marks, without trailing NULs.
 pub(crate) fn push_chars(out: &mut Vec<u8>, text: &[u8], feed: Feed) {
     out.push(b'"');
     for &byte in without_nuls(text) {
@@ -63,12 +63,12 @@ pub(crate) fn push_chars(out: &mut Vec<u8>, text: &[u8], feed: Feed) {
     out.push(b'"');
 }
 
-/// The text up to its last byte that is not NUL.
+/// Returns the text without trailing NULs.
 pub(crate) fn without_nuls(text: &[u8]) -> &[u8] {
     &text[..text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)]
 }
 
-/// Appends a name: characters with a meaning in CDL, and a digit at the start, get a backslash; control characters
+/// Appends a name. Characters with a meaning in CDL, and a first digit, get a backslash. Control characters
 /// become `\%xx`.
 pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
     if name.starts_with(|first: char| first.is_ascii_digit()) {
@@ -86,11 +86,11 @@ pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
     }
 }
 
-/// The words that begin a section of CDL where a colon is right behind them.
+/// Words that begin a section of CDL if a colon follows.
 const SECTIONS: &[&str] = &["types", "dimensions", "variables", "data", "group"];
 
-/// Appends the variable an attribute belongs to (none: empty), and the colon; one that is called like a section is kept
-/// apart from the colon. (The reference does so for attributes, not for special ones.)
+/// Appends the variable of an attribute, if any, and the colon. A name equal to a section's is separated from
+/// the colon, as in the reference.
 pub(crate) fn push_owner(out: &mut Vec<u8>, name: &str) {
     push_name(out, name);
     if SECTIONS.contains(&name) {
@@ -99,7 +99,7 @@ pub(crate) fn push_owner(out: &mut Vec<u8>, name: &str) {
     out.push(b':');
 }
 
-/// The name a dataset gets in its CDL when nobody says otherwise: the last segment of its path without its last extension.
+/// Returns the default dataset name in CDL: the last segment of the path without its last extension.
 ///
 /// # Examples
 /// `a/b/temp.2.nc` → `temp.2`; `/data/x.zarr/` → `x`; `.hidden` → `.hidden`.

@@ -1,4 +1,4 @@
-//! Values as text: in data ([`push_value`], [`push_item`]) and in attributes ([`push_att_value`]).
+//! Formats values: in data ([`push_value`], [`push_item`]) and in attributes ([`push_att_value`]).
 
 use std::io::Write as _;
 
@@ -10,14 +10,14 @@ use crate::text::{Feed, push_chars, push_quoted};
 
 /// Significant digits of floats and doubles.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Digits {
+pub(crate) struct FloatDigits {
     /// Of floats.
     pub(crate) float: usize,
     /// Of doubles.
     pub(crate) double: usize,
 }
 
-impl Digits {
+impl FloatDigits {
     pub(crate) fn of(options: &Options) -> Self {
         Self { float: options.float_digits.unwrap_or(7), double: options.double_digits.unwrap_or(15) }
     }
@@ -38,22 +38,22 @@ fn push_special(out: &mut Vec<u8>, value: f64, suffix: &str) {
     out.extend_from_slice(suffix.as_bytes());
 }
 
-fn push_float(out: &mut Vec<u8>, value: f32, digits: Digits) {
+fn push_float(out: &mut Vec<u8>, value: f32, digits: FloatDigits) {
     let wide = f64::from(value);
     if wide.is_finite() { general(out, wide, digits.float, false) } else { push_special(out, wide, "f") }
 }
 
-fn push_double(out: &mut Vec<u8>, value: f64, digits: Digits) {
+fn push_double(out: &mut Vec<u8>, value: f64, digits: FloatDigits) {
     if value.is_finite() { general(out, value, digits.double, false) } else { push_special(out, value, "") }
 }
 
-/// Appends a string; no string at all is a word of its own.
+/// Appends a string. A null string has a word of its own.
 fn push_string(out: &mut Vec<u8>, value: &NcString) {
     if value.is_nil() { out.extend_from_slice(b"NIL") } else { push_quoted(out, value.as_bytes(), Feed::Escape) }
 }
 
-/// Appends value `index` of an atomic vector as data. Nothing, if there is no such value.
-pub(crate) fn push_value(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
+/// Appends value `index` of an atomic vector as data; nothing if there is no such value.
+pub(crate) fn push_value(out: &mut Vec<u8>, values: &Values, index: usize, digits: FloatDigits) {
     match values {
         Values::Float(v) => v.get(index).into_iter().for_each(|&value| push_float(out, value, digits)),
         Values::Double(v) => v.get(index).into_iter().for_each(|&value| push_double(out, value, digits)),
@@ -73,8 +73,8 @@ pub(crate) fn push_value(out: &mut Vec<u8>, values: &Values, index: usize, digit
     }
 }
 
-/// As an attribute is written, but for the letters that say its type: floats have a point.
-pub(crate) fn push_att_number(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
+/// Appends a number as in attributes, without the type suffix; floats have a point.
+pub(crate) fn push_att_number(out: &mut Vec<u8>, values: &Values, index: usize, digits: FloatDigits) {
     let (value, digits_of) = match values {
         Values::Float(v) => (v.get(index).map(|&value| f64::from(value)), digits.float),
         Values::Double(v) => (v.get(index).copied(), digits.double),
@@ -88,7 +88,7 @@ pub(crate) fn push_att_number(out: &mut Vec<u8>, values: &Values, index: usize, 
 }
 
 /// Appends one element of any type as data.
-pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Item, digits: Digits) {
+pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Item, digits: FloatDigits) {
     let class = match ty {
         NcType::User(id) => model.user_type(id).ok().map(|user| &user.class),
         _ => None,
@@ -99,7 +99,7 @@ pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Ite
                 let name = members.iter().find(|member| member.value == *value).map(|member| member.name.as_str());
                 match name {
                     Some(name) => crate::text::push_name(out, name),
-                    // What was never written. Any other value is told, or it would be lost.
+                    // A value that was never written. Any other value is printed, so it is not lost.
                     None if *value == 0 => out.extend_from_slice(b"_UNDEFINED"),
                     None => push_int(out, value),
                 }
@@ -141,8 +141,8 @@ pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Ite
     }
 }
 
-/// Appends a list in braces; text is one string in them.
-fn push_list(out: &mut Vec<u8>, model: &Model, ty: NcType, items: &[Item], digits: Digits) {
+/// Appends a list in braces. Text is one string in them.
+fn push_list(out: &mut Vec<u8>, model: &Model, ty: NcType, items: &[Item], digits: FloatDigits) {
     out.push(b'{');
     if ty == NcType::Char {
         let text: Vec<u8> = items.iter().map(|item| if let Item::Char(byte) = item { *byte } else { 0 }).collect();
@@ -158,8 +158,8 @@ fn push_list(out: &mut Vec<u8>, model: &Model, ty: NcType, items: &[Item], digit
     out.push(b'}');
 }
 
-/// Appends value `index` of an attribute: numbers carry the suffix of their type, floats always a point.
-pub(crate) fn push_att_value(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
+/// Appends value `index` of an attribute. Numbers have the suffix of their type, and floats a point.
+pub(crate) fn push_att_value(out: &mut Vec<u8>, values: &Values, index: usize, digits: FloatDigits) {
     push_att_number(out, values, index, digits);
     out.extend_from_slice(match values {
         Values::Float(_) => b"f",

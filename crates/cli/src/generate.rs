@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use nczarr::dispatch::{FilterText, FormatX, Json, MemRef, NcDispatch as _, ZarrFormat};
 use nczarr::{CreateOptions, File};
-use nczarr_cdl::{Cdl, Layout, Mistake, Target};
+use nczarr_cdl::{Cdl, SpecialLayout, CdlError, CdlTarget};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 
 use crate::args::Generate;
@@ -26,7 +26,7 @@ use crate::failure::{Failure, at};
 pub fn run(args: &Generate) -> Result<(), Failure> {
     let name = args.input.as_deref().unwrap_or("-");
     let text = read(name).map_err(|error| Failure::Failed { place: name.to_owned(), error })?;
-    let mistake = |mistake: Mistake| Failure::Failed {
+    let mistake = |mistake: CdlError| Failure::Failed {
         place: format!("{name}:{}:{}", mistake.line, mistake.column),
         error: mistake.error,
     };
@@ -122,7 +122,7 @@ fn make(
     file: File,
     cdl: &Cdl<'_>,
     (nofill, header): (bool, bool),
-    mistake: impl Fn(Mistake) -> Failure,
+    mistake: impl Fn(CdlError) -> Failure,
     at: impl Fn(nczarr_model::Error) -> Failure,
 ) -> Result<(), Failure> {
     let mut made = Made { file: &file, nofill };
@@ -140,7 +140,7 @@ struct Made<'f> {
 
 impl Made<'_> {
     /// The filters that `_Codecs` tells; none if one of them is unknown and other attributes tell filters as well.
-    fn codecs(&self, text: &str, layout: &Layout) -> Result<Option<Vec<FilterSpec>>> {
+    fn codecs(&self, text: &str, layout: &SpecialLayout) -> Result<Option<Vec<FilterSpec>>> {
         let others = layout.shuffle || layout.deflate.is_some() || layout.fletcher32 || layout.filters.is_some();
         let wrong = |error: serde_json::Error| ErrorKind::Inval.context("_Codecs: no list in JSON").caused_by(error);
         let list: Vec<Json> = serde_json::from_str(text).map_err(wrong)?;
@@ -163,7 +163,7 @@ impl Made<'_> {
     }
 }
 
-impl Target for Made<'_> {
+impl CdlTarget for Made<'_> {
     fn model(&self) -> Arc<Model> {
         self.file.model()
     }
@@ -172,7 +172,7 @@ impl Target for Made<'_> {
         self.file.dataset().edit(edit)
     }
 
-    fn lay_out(&mut self, var: VarId, layout: &Layout) -> Result<()> {
+    fn lay_out(&mut self, var: VarId, layout: &SpecialLayout) -> Result<()> {
         let dataset = self.file.dataset();
         let scalar = self.model().var(var)?.dims.is_empty();
         // A scalar has no chunks to name.

@@ -1,21 +1,22 @@
-//! A dataset made of a tree: one [`Edit`] for each definition, then the data of each group.
+//! Makes a dataset from a tree: one [`Edit`] for each definition, then the data of each group.
 //!
-//! All groups, types and dimensions are there before the first variable: it may name those of any group.
+//! All groups, types and dimensions are made before the first variable, which may refer to those of any
+//! group.
 
 use std::sync::Arc;
 
 use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId};
 
-use super::layout::{Layout, is_special_of_dataset};
+use super::layout::{SpecialLayout, is_special_of_dataset};
 use super::tree::{AttDef, ClassDef, GroupDef, TypeDef, TypeRef};
-use super::{Target, data, types, values};
+use super::{CdlTarget, data, types, values};
 
-/// An error, and the bytes before the place it is about.
-pub(super) type At<T> = Result<T, (usize, Error)>;
+/// A result whose error has a byte offset in the text.
+pub(super) type Located<T> = Result<T, (usize, Error)>;
 
-/// Makes everything: definitions, then data.
-pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At<()> {
-    let mut told = data::Told::new();
+/// Makes definitions, then data.
+pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn CdlTarget) -> Located<()> {
+    let mut told = data::SectionContext::new();
     for (group, def) in header(text, root, target, &mut told)? {
         for &at in &def.data {
             data::section(text, at, group, &mut told, target)?;
@@ -24,16 +25,16 @@ pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At
     Ok(())
 }
 
-/// Makes the definitions; answers each group with what is said of it.
+/// Makes the definitions. Returns each group with its definition.
 pub(super) fn header<'d>(
     text: &[u8],
     root: &'d GroupDef,
-    target: &mut dyn Target,
-    told: &mut data::Told,
-) -> At<Vec<(GroupId, &'d GroupDef)>> {
+    target: &mut dyn CdlTarget,
+    told: &mut data::SectionContext,
+) -> Located<Vec<(GroupId, &'d GroupDef)>> {
     let mut made = Vec::new();
     let mut layouts = Vec::new();
-    let mut builder = Builder { text, target, layouts: &mut layouts, told };
+    let mut builder = DatasetBuilder { text, target, layouts: &mut layouts, told };
     builder.group(root, GroupId::ROOT, &mut made)?;
     for &(group, def) in &made {
         builder.vars(def, group)?;
@@ -45,25 +46,25 @@ pub(super) fn header<'d>(
     Ok(made)
 }
 
-struct Builder<'b, 't> {
+struct DatasetBuilder<'b, 't> {
     text: &'t [u8],
-    target: &'b mut dyn Target,
-    /// What special attributes ask for, per variable, with the place of the first one.
-    layouts: &'b mut Vec<(VarId, usize, Layout)>,
-    told: &'b mut data::Told,
+    target: &'b mut dyn CdlTarget,
+    /// The special attributes of each variable, with the offset of the first one.
+    layouts: &'b mut Vec<(VarId, usize, SpecialLayout)>,
+    told: &'b mut data::SectionContext,
 }
 
-impl Builder<'_, '_> {
+impl DatasetBuilder<'_, '_> {
     fn model(&self) -> Arc<Model> {
         self.target.model()
     }
 
-    fn edit(&mut self, at: usize, edit: &Edit<'_>) -> At<Defined> {
+    fn edit(&mut self, at: usize, edit: &Edit<'_>) -> Located<Defined> {
         self.target.edit(edit).map_err(|error| (at, error))
     }
 
-    /// A group, its types and dimensions, and the groups in it.
-    fn group<'d>(&mut self, def: &'d GroupDef, id: GroupId, made: &mut Vec<(GroupId, &'d GroupDef)>) -> At<()> {
+    /// Makes a group, its types and dimensions, and its inner groups.
+    fn group<'d>(&mut self, def: &'d GroupDef, id: GroupId, made: &mut Vec<(GroupId, &'d GroupDef)>) -> Located<()> {
         for ty in &def.types {
             self.user_type(ty, id)?;
         }
@@ -82,8 +83,8 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// The variables and attributes of a group.
-    fn vars(&mut self, def: &GroupDef, id: GroupId) -> At<()> {
+    /// Makes the variables and attributes of a group.
+    fn vars(&mut self, def: &GroupDef, id: GroupId) -> Located<()> {
         for var in &def.vars {
             let model = self.model();
             let xtype = self.type_of(&model, id, &var.ty)?;
@@ -91,7 +92,7 @@ impl Builder<'_, '_> {
                 .dims
                 .iter()
                 .map(|path| types::dim_of(&model, id, path).map_err(|error| (var.at, error)))
-                .collect::<At<_>>()?;
+                .collect::<Located<_>>()?;
             self.edit(var.at, &Edit::DefVar { group: id, name: &var.name, xtype, dims: &dims })?;
         }
         for att in &def.atts {
@@ -100,16 +101,16 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn type_of(&self, model: &Model, group: GroupId, ty: &TypeRef) -> At<NcType> {
+    fn type_of(&self, model: &Model, group: GroupId, ty: &TypeRef) -> Located<NcType> {
         types::type_of(model, group, &ty.path).map_err(|error| (ty.at, error))
     }
 
-    fn attribute(&mut self, att: &AttDef, group: GroupId) -> At<()> {
+    fn attribute(&mut self, att: &AttDef, group: GroupId) -> Located<()> {
         let model = self.model();
         let (var, ty) = match (&att.var, &att.ty) {
             (Some(path), ty) => match types::var_of(&model, group, path) {
                 Ok(var) => (Some(var), ty.clone()),
-                // The path before the colon may be that of a type: then the attribute is the group's.
+                // The path before the colon may be a type's; then the attribute belongs to the group.
                 Err(_) if ty.is_none() && types::type_of(&model, group, path).is_ok() => {
                     (None, Some(TypeRef { path: path.clone(), at: att.at }))
                 }
@@ -120,7 +121,7 @@ impl Builder<'_, '_> {
         match var {
             Some(var) => {
                 let known = self.layouts.iter().position(|(of, ..)| *of == var);
-                let mut layout = known.map_or_else(Layout::default, |at| self.layouts[at].2.clone());
+                let mut layout = known.map_or_else(SpecialLayout::default, |at| self.layouts[at].2.clone());
                 if layout.take(&att.name, &att.values).map_err(|error| (att.at, error))? {
                     match known {
                         Some(at) => self.layouts[at].2 = layout,
@@ -139,14 +140,14 @@ impl Builder<'_, '_> {
             (None, _) => values::common_type(&att.values),
         };
         let mut values = values::attribute(&model, self.text, &att.values, ty)?;
-        // A fill value without a character is the one that fills.
+        // An empty fill value stands for the NUL character.
         if let Values::Char(bytes) = &mut values
             && bytes.is_empty()
             && att.name == "_FillValue"
         {
             bytes.push(nczarr_model::fill::CHAR);
         }
-        // The group of a variable that a path names is its own.
+        // The group is that of the variable named by the path.
         let owner = match var {
             Some(var) => model.var(var).map_err(|error| (att.at, error))?.group,
             None => group,
@@ -154,7 +155,7 @@ impl Builder<'_, '_> {
         self.edit(att.at, &Edit::PutAtt { group: owner, var, name: &att.name, values: &values }).map(drop)
     }
 
-    fn user_type(&mut self, def: &TypeDef, group: GroupId) -> At<()> {
+    fn user_type(&mut self, def: &TypeDef, group: GroupId) -> Located<()> {
         let model = self.model();
         let (name, at) = (def.name.as_str(), def.at);
         match &def.class {
@@ -198,7 +199,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn define(&mut self, at: usize, edit: &Edit<'_>) -> At<TypeId> {
+    fn define(&mut self, at: usize, edit: &Edit<'_>) -> Located<TypeId> {
         match self.edit(at, edit)? {
             Defined::Type(id) => Ok(id),
             other => Err(unexpected(at, other)),

@@ -1,52 +1,52 @@
-//! [`Constant`]: a value as text has it, and the type it says it has.
+//! [`Constant`]: a value as written, with the type of its suffix.
 //!
-//! What it becomes in a variable or an attribute is decided where its type is known (`values`).
-//! Source: netCDF-C's CDL reader, its documents on constants and their suffixes.
+//! `values` converts it once the type of its variable or attribute is known. Source: netCDF-C's CDL reader,
+//! its documents on constants and their suffixes.
 
 use nczarr_model::{ErrorKind, NcType, Result};
 
-use super::cursor::{Cursor, in_name};
+use super::cursor::{CdlCursor, in_name};
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Constant {
-    /// An integer; `ty` is what its suffix says.
+    /// An integer, with the type of its suffix.
     Int { value: i128, ty: Option<NcType> },
-    /// A float as it stands, without its suffix: a decimal number, `nan` or `infinity` with a sign; the type by its suffix.
+    /// A float as text, without its suffix: a decimal number, `nan` or `infinity` with a sign; and its type.
     Float { text: String, ty: NcType },
-    /// A byte between apostrophes.
+    /// A byte in apostrophes.
     Char(u8),
-    /// Text between quotation marks.
+    /// Text in quotation marks.
     Text(Vec<u8>),
     /// More than 16 hexadecimal digits.
     Opaque(Vec<u8>),
-    /// A member of an enum, by its path.
+    /// A member of an enumeration, by its path.
     Name(Vec<String>),
     /// `_`: the fill value.
     Fill,
-    /// `NIL`: no text at all.
+    /// `NIL`: a null string.
     Nil,
-    /// Constants between braces.
+    /// Constants in braces.
     List(Vec<Placed>),
 }
 
-/// A constant, and where it stands.
+/// A constant and its offset.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placed {
     pub(crate) constant: Constant,
-    /// Bytes before it.
+    /// Byte offset.
     pub(crate) at: usize,
 }
 
-/// Lists nest at most this deep.
+/// Most levels of nested lists.
 const MAX_DEPTH: usize = 64;
 
-/// A list of constants up to what is no comma.
-pub(crate) fn list(cursor: &mut Cursor<'_>) -> Result<Vec<Placed>> {
+/// Parses constants separated by commas.
+pub(crate) fn list(cursor: &mut CdlCursor<'_>) -> Result<Vec<Placed>> {
     nested_list(cursor, 0)
 }
 
-fn nested_list(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Placed>> {
+fn nested_list(cursor: &mut CdlCursor<'_>, depth: usize) -> Result<Vec<Placed>> {
     let mut list = Vec::new();
     loop {
         list.push(nested(cursor, depth)?);
@@ -56,15 +56,15 @@ fn nested_list(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Placed>> {
     }
 }
 
-/// One constant.
+/// Parses one constant.
 ///
 /// # Errors
-/// `NC_EINVAL` for what is none, `NC_ERANGE` for an integer of more than 64 bits.
-pub(crate) fn one(cursor: &mut Cursor<'_>) -> Result<Placed> {
+/// `NC_EINVAL` if there is none; `NC_ERANGE` for an integer of more than 64 bits.
+pub(crate) fn one(cursor: &mut CdlCursor<'_>) -> Result<Placed> {
     nested(cursor, 0)
 }
 
-fn nested(cursor: &mut Cursor<'_>, depth: usize) -> Result<Placed> {
+fn nested(cursor: &mut CdlCursor<'_>, depth: usize) -> Result<Placed> {
     let first = cursor.peek();
     let at = cursor.at();
     let constant = match first {
@@ -86,8 +86,8 @@ fn nested(cursor: &mut Cursor<'_>, depth: usize) -> Result<Placed> {
     Ok(Placed { constant, at })
 }
 
-/// The token of a number: everything that can stand in one.
-pub(crate) fn number_token<'t>(cursor: &mut Cursor<'t>) -> &'t [u8] {
+/// Returns the token of a number: all bytes that may be part of one.
+pub(crate) fn number_token<'t>(cursor: &mut CdlCursor<'t>) -> &'t [u8] {
     let from = cursor.at();
     let hexadecimal = matches!(strip_sign(cursor.rest()), [b'0', b'x' | b'X', ..]);
     let mut last = 0;
@@ -105,10 +105,10 @@ pub(crate) fn number_token<'t>(cursor: &mut Cursor<'t>) -> &'t [u8] {
     cursor.since(from)
 }
 
-fn number(cursor: &mut Cursor<'_>) -> Result<Constant> {
+fn number(cursor: &mut CdlCursor<'_>) -> Result<Constant> {
     let token = number_token(cursor);
     parse_number(token)
-        .ok_or_else(|| ErrorKind::Inval.context(format!("{:?} is no number", String::from_utf8_lossy(token))))?
+        .ok_or_else(|| ErrorKind::Inval.context(format!("{:?} is not a number", String::from_utf8_lossy(token))))?
 }
 
 fn strip_sign(token: &[u8]) -> &[u8] {
@@ -118,7 +118,7 @@ fn strip_sign(token: &[u8]) -> &[u8] {
     }
 }
 
-/// A number; `None` for what is none.
+/// Parses a number; `None` if it is not one.
 fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
     let negative = token.first() == Some(&b'-');
     let digits = strip_sign(token);
@@ -130,7 +130,7 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
         if body.len() > 18 && suffix.is_empty() && token == digits {
             return Some(Ok(Constant::Opaque(opaque(&body[2..]))));
         }
-        // The digits may swallow a suffix of `b`; a value that is meant so says `ub` or `sb` in decimals.
+        // The digits may include a suffix of `b`. Such a value uses `ub` or `sb` in decimal.
         let ty = suffix_type(suffix)?;
         let value = i128::from_str_radix(std::str::from_utf8(&body[2..]).ok()?, 16).ok()?;
         return Some(int(if negative { -value } else { value }, ty).ok_or_else(range));
@@ -144,7 +144,7 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
         let octal = body.len() > 1 && body[0] == b'0' && body.iter().all(|digit| (b'0'..=b'7').contains(digit));
         let value = if octal { i128::from_str_radix(text, 8) } else { text.parse() };
         let value = value.ok().and_then(|value| int(if negative { -value } else { value }, ty));
-        // Floats are printed so, too, with enough digits; integer types refuse it.
+        // Floats with enough digits are printed like this, too. Integer types refuse it.
         if value.is_none() && ty.is_none() && !octal {
             return float(body, negative, NcType::Double).map(Ok);
         }
@@ -158,7 +158,7 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
     float(text, negative, ty).map(Ok)
 }
 
-/// A float without its sign and suffix.
+/// Parses a float without its sign and suffix.
 fn float(text: &[u8], negative: bool, ty: NcType) -> Option<Constant> {
     let known = text.eq_ignore_ascii_case(b"nan") || text.eq_ignore_ascii_case(b"infinity") || is_decimal(text);
     let text = std::str::from_utf8(text).ok().filter(|_| known)?;
@@ -186,7 +186,7 @@ fn is_decimal(text: &[u8]) -> bool {
     whole + part > 0 && exponent
 }
 
-/// The type a suffix says: `Some(None)` if there is none, `None` if it is no suffix.
+/// Parses a type suffix: `Some(None)` if it is empty, `None` if it is invalid.
 fn suffix_type(suffix: &[u8]) -> Option<Option<NcType>> {
     let lower = suffix.to_ascii_lowercase();
     Some(Some(match lower.as_slice() {
@@ -203,19 +203,19 @@ fn suffix_type(suffix: &[u8]) -> Option<Option<NcType>> {
     }))
 }
 
-/// An integer within 64 bits.
+/// Checks that an integer fits in 64 bits.
 fn int(value: i128, ty: Option<NcType>) -> Option<Constant> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(Constant::Int { value, ty })
 }
 
-/// Bytes of hexadecimal digits; one digit alone at the end is the upper half of a byte.
+/// Returns the bytes of hexadecimal digits. A single last digit is the upper half of a byte.
 pub(crate) fn opaque(digits: &[u8]) -> Vec<u8> {
     let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
     digits.chunks(2).map(|pair| value(pair[0]) << 4 | pair.get(1).map_or(0, |&digit| value(digit))).collect()
 }
 
-/// A word: a float without digits, fill, nothing, or a member of an enum.
-fn word(cursor: &mut Cursor<'_>) -> Result<Constant> {
+/// Parses a word: a float without digits, a fill value, a null string, or a member of an enumeration.
+fn word(cursor: &mut CdlCursor<'_>) -> Result<Constant> {
     let token: &[u8] = {
         let rest = cursor.rest();
         &rest[..rest.iter().take_while(|&&byte| in_name(byte)).count()]

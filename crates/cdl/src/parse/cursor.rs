@@ -1,22 +1,23 @@
-//! [`Cursor`]: a place in a CDL text, and the words there: blanks and comments, names, paths, quoted text.
+//! [`CdlCursor`]: a position in a CDL text, and its tokens: blanks and comments, names, paths, quoted text.
 //!
-//! It knows no grammar. Source: the CDL chapter of the netCDF user's guide; escapes as the printer writes them.
+//! It knows no grammar. Source: the CDL chapter of the netCDF user's guide; escapes as the printer writes
+//! them.
 
 use nczarr_model::{ErrorKind, Result};
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor<'t> {
+pub(crate) struct CdlCursor<'t> {
     text: &'t [u8],
     at: usize,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> CdlCursor<'t> {
     pub(crate) fn new(text: &'t [u8], at: usize) -> Self {
         Self { text, at: at.min(text.len()) }
     }
 
-    /// Bytes before this place.
+    /// Returns the byte offset.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -29,7 +30,7 @@ impl<'t> Cursor<'t> {
         &self.text[self.at..]
     }
 
-    /// The text from `from` to here.
+    /// Returns the text from `from` to here.
     pub(crate) fn since(&self, from: usize) -> &'t [u8] {
         self.text.get(from..self.at).unwrap_or_default()
     }
@@ -38,7 +39,7 @@ impl<'t> Cursor<'t> {
         self.text.get(self.at).copied()
     }
 
-    /// The byte after the next one.
+    /// Returns the byte after the next one.
     pub(crate) fn second(&self) -> Option<u8> {
         self.text.get(self.at + 1).copied()
     }
@@ -47,7 +48,7 @@ impl<'t> Cursor<'t> {
         self.at = (self.at + 1).min(self.text.len());
     }
 
-    /// Goes past blanks and comments.
+    /// Skips blanks and comments.
     #[inline]
     pub(crate) fn skip(&mut self) {
         while let Some(byte) = self.byte() {
@@ -59,10 +60,10 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Goes past a comment if one is next; whether it was.
+    /// Skips a comment. Returns whether there was one.
     ///
     /// # Errors
-    /// `NC_EINVAL` for one that does not end.
+    /// `NC_EINVAL` if it does not end.
     pub(crate) fn comment(&mut self) -> Result<bool> {
         let rest = self.rest();
         let len = match rest {
@@ -77,14 +78,14 @@ impl<'t> Cursor<'t> {
         Ok(true)
     }
 
-    /// The next byte that is no blank, without going there.
+    /// Returns the next non-blank byte without skipping it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         self.skip();
         self.byte()
     }
 
-    /// Goes past `byte` if it is next.
+    /// Skips `byte` if it is next.
     #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
@@ -94,15 +95,15 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Goes past `byte`.
+    /// Skips `byte`.
     ///
     /// # Errors
-    /// `NC_EINVAL` telling what stands there instead; `context` says what was being read.
+    /// `NC_EINVAL` with the text found instead. `context` describes the construct being read.
     pub(crate) fn expect(&mut self, byte: u8, context: &str) -> Result<()> {
         if self.take(byte) { Ok(()) } else { Err(self.unexpected(&format!("'{}' {context}", char::from(byte)))) }
     }
 
-    /// The error of finding something else than `expected` here.
+    /// Makes the error for finding something other than `expected`.
     pub(crate) fn unexpected(&mut self, expected: &str) -> nczarr_model::Error {
         let found = match self.peek() {
             None => "the end of the text".to_owned(),
@@ -119,10 +120,10 @@ impl<'t> Cursor<'t> {
         self.peek().is_some_and(|byte| starts_name(byte) || byte == b'/')
     }
 
-    /// A name without its escapes.
+    /// Reads a name and removes its escapes.
     ///
     /// # Errors
-    /// `NC_EINVAL` if there is none, `NC_EBADNAME` for an escape that means nothing, or bytes that are no UTF-8.
+    /// `NC_EINVAL` if there is none; `NC_EBADNAME` for an invalid escape or invalid UTF-8.
     pub(crate) fn name(&mut self, what: &str) -> Result<String> {
         if !self.peek().is_some_and(starts_name) {
             return Err(self.unexpected(what));
@@ -132,8 +133,8 @@ impl<'t> Cursor<'t> {
         text_of(name)
     }
 
-    /// A path: names with `/` between, or before the first one; a plain name is one of one segment. The segments, the first of
-    /// which is empty if the path starts at the root.
+    /// Reads a path: names separated by `/`. Returns the segments. The first one is empty if the path starts
+    /// at the root.
     pub(crate) fn path(&mut self, what: &str) -> Result<Vec<String>> {
         if !self.at_name() {
             return Err(self.unexpected(what));
@@ -167,7 +168,7 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    /// What a backslash in a name stands for: the byte after it, or `%` and two hexadecimal digits.
+    /// Reads an escape in a name: a backslash and a byte, or `%` and two hexadecimal digits.
     fn name_escape(&mut self) -> Result<u8> {
         let byte = self.byte().ok_or_else(|| ErrorKind::BadName.context("a name ends in a backslash"))?;
         if byte == b'%'
@@ -181,15 +182,15 @@ impl<'t> Cursor<'t> {
         Ok(byte)
     }
 
-    /// The text between quotation marks; consecutive ones are not joined.
+    /// Reads text in quotation marks. Consecutive texts are not joined.
     ///
     /// # Errors
-    /// `NC_EINVAL` for one that does not end, or an escape that means nothing.
+    /// `NC_EINVAL` if it does not end, or for an invalid escape.
     pub(crate) fn quoted(&mut self) -> Result<Vec<u8>> {
         self.between(b'"', "text")
     }
 
-    /// The byte between apostrophes; more than one byte is the first one in netCDF's own reader, and an error here.
+    /// Reads a byte in apostrophes. More than one byte is an error. netCDF's own reader takes the first one.
     pub(crate) fn character(&mut self) -> Result<u8> {
         let bytes = self.between(b'\'', "character")?;
         match bytes.as_slice() {
@@ -216,9 +217,9 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// What a backslash in text stands for; nothing before the end of a line.
+    /// Reads an escape in text; nothing before the end of a line.
     fn escape(&mut self, what: &str) -> Result<Option<u8>> {
-        let wrong = |found: &str| ErrorKind::Inval.context(format!("a {what}: \"\\{found}\" is no escape"));
+        let wrong = |found: &str| ErrorKind::Inval.context(format!("a {what}: \"\\{found}\" is not an escape"));
         let byte = self.byte().ok_or_else(|| wrong(""))?;
         self.at += 1;
         Ok(Some(match byte {
@@ -250,7 +251,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Hexadecimal digits as a byte; `None` if there are none, or too many.
+/// Parses hexadecimal digits as a byte; `None` if there are none, or too many.
 fn hex(digits: &[u8]) -> Option<u8> {
     let all = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(digits).ok().filter(|_| all)?;
@@ -265,13 +266,13 @@ fn starts_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte == b'\\' || !byte.is_ascii()
 }
 
-/// The bytes a name may hold without a backslash.
+/// Whether a name may contain the byte without a backslash.
 pub(crate) fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'@' | b'+' | b'-' | b'%') || !byte.is_ascii()
 }
 
 fn text_of(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
-        ErrorKind::BadName.context(format!("{:?} is no UTF-8", String::from_utf8_lossy(error.as_bytes())))
+        ErrorKind::BadName.context(format!("{:?} is not UTF-8", String::from_utf8_lossy(error.as_bytes())))
     })
 }

@@ -1,48 +1,48 @@
-//! Data sections: `variable = values ;`, read straight into typed values and written block by block.
+//! Parses data sections, `variable = values ;`, directly to typed values, and writes them block by block.
 //!
-//! An unlimited dimension that is not the first one needs braces around each run along it: its length is that of the longest
-//! run. What a text leaves out is left unwritten. Characters are padded to the length of the last dimension, text by text.
+//! An unlimited dimension other than the first needs braces around each run along it; its length is that of
+//! the longest run. Missing values stay unwritten. Each text is padded to the length of the last dimension.
 
 use std::collections::HashMap;
 
 use nczarr_model::{DimId, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
 
-use super::build::At;
+use super::build::Located;
 use super::constant::{self, Constant, Placed};
-use super::cursor::{Cursor, is_blank};
-use super::values::{self, Budget, Num};
-use super::{Target, types};
+use super::cursor::{CdlCursor, is_blank};
+use super::values::{self, CdlNumber, ValueBudget};
+use super::{CdlTarget, types};
 
-/// So many bytes of values are written at once.
+/// Bytes of values written at once.
 const BLOCK: usize = 4 << 20;
-/// So many bytes of elements of user-defined types are written that the text has not.
+/// Most bytes written for missing elements of user-defined types.
 const MOST_PADDED: u64 = 1 << 28;
 
-/// What a value that a text leaves out of an element counts, in bytes.
+/// Bytes counted for a missing value of an element.
 const LEFT_OUT: u64 = 4;
 
-/// So many characters at the end of a row are always written.
+/// Most characters of row padding that are always written.
 const FEW_PADDED: u64 = 4096;
 
-/// So many NULs at most end a text because of a comment alone.
+/// Most trailing NULs written because of a comment alone.
 const MOST_NULS: u64 = 1 << 16;
 
-/// What the data sections of a text have in common.
-pub(super) struct Told {
-    /// The lengths of unlimited dimensions, as far as comments of the printer's tell them.
+/// State shared by the data sections of a text.
+pub(super) struct SectionContext {
+    /// Lengths of unlimited dimensions in comments of the printer.
     pub(super) lens: HashMap<DimId, u64>,
-    /// How many bytes may still be written that the text has not.
+    /// Bytes that may still be written for missing values.
     padding: u64,
 }
 
-impl Told {
+impl SectionContext {
     pub(super) fn new() -> Self {
         Self { lens: HashMap::new(), padding: MOST_PADDED }
     }
 
-    /// Looks for the length of an unlimited dimension whose definition starts at `at`.
+    /// Reads the length of an unlimited dimension whose definition starts at `at`, from its comment.
     pub(super) fn look(&mut self, text: &[u8], at: usize, dim: DimId) {
-        // As long as the longest name makes it, all of whose bytes are escaped.
+        // The longest possible line: a name with all bytes escaped.
         let line = text.get(at..).unwrap_or_default();
         let line = line[..line.len().min(2048)].split(|&byte| byte == b'\n').next().unwrap_or_default();
         let len = || {
@@ -55,9 +55,15 @@ impl Told {
     }
 }
 
-/// All statements of a section that starts at `at`.
-pub(super) fn section(text: &[u8], at: usize, group: GroupId, told: &mut Told, target: &mut dyn Target) -> At<()> {
-    let mut cursor = Cursor::new(text, at);
+/// Parses all statements of a section that starts at `at`.
+pub(super) fn section(
+    text: &[u8],
+    at: usize,
+    group: GroupId,
+    told: &mut SectionContext,
+    target: &mut dyn CdlTarget,
+) -> Located<()> {
+    let mut cursor = CdlCursor::new(text, at);
     loop {
         while cursor.take(b';') {}
         if !cursor.at_name() || at_group(&cursor) {
@@ -78,7 +84,7 @@ pub(super) fn section(text: &[u8], at: usize, group: GroupId, told: &mut Told, t
 }
 
 /// Whether `group:` is next.
-fn at_group(cursor: &Cursor<'_>) -> bool {
+fn at_group(cursor: &CdlCursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     let word: Vec<u8> = ahead.rest().iter().copied().take_while(u8::is_ascii_alphabetic).collect();
     ahead.seek(ahead.at() + word.len());
@@ -86,12 +92,12 @@ fn at_group(cursor: &Cursor<'_>) -> bool {
 }
 
 fn variable<'t>(
-    cursor: &mut Cursor<'t>,
+    cursor: &mut CdlCursor<'t>,
     model: &Model,
-    (text, told): (&'t [u8], &mut Told),
+    (text, told): (&'t [u8], &mut SectionContext),
     var: VarId,
-    target: &mut dyn Target,
-) -> At<()> {
+    target: &mut dyn CdlTarget,
+) -> Located<()> {
     let at = cursor.at();
     let here = |error| (at, error);
     let described = model.var(var).map_err(here)?;
@@ -104,12 +110,13 @@ fn variable<'t>(
         now.push(len.or_else(|| told.lens.get(&id).copied()));
     }
     let filled = described.fill_value();
-    // `_` is the fill value also where nothing is written in advance.
+    // `_` is the fill value also where nothing is prefilled.
     let fill = filled.clone().or_else(|| described.atts.get(FILL_VALUE).cloned());
     let ty = described.xtype;
     let pads = matches!(ty, NcType::User(_)) && described.fill == VarFill::Default;
     let padding = &mut told.padding;
-    let mut run = Run { model, text, var, ty, target, lens: &lens, now: &now, filled: filled.is_some(), pads, padding };
+    let mut run =
+        VarWriter { model, text, var, ty, target, lens: &lens, now: &now, filled: filled.is_some(), pads, padding };
     macro_rules! numbers {
         ($t:ty) => {{
             let fill = fill.as_ref().and_then(<$t>::only).unwrap_or_else(<$t>::fill);
@@ -175,39 +182,39 @@ fn variable<'t>(
     }
 }
 
-/// The values of one variable on their way.
-struct Run<'r, 't> {
+/// Writes the values of one variable.
+struct VarWriter<'r, 't> {
     model: &'r Model,
     text: &'t [u8],
     var: VarId,
     ty: NcType,
-    target: &'r mut dyn Target,
-    /// The dimensions; `None`: unlimited.
+    target: &'r mut dyn CdlTarget,
+    /// The lengths of the dimensions; `None`: unlimited.
     lens: &'r [Option<u64>],
-    /// Their lengths as a printer told them; `None`: nobody did.
+    /// The lengths in comments of the printer; `None` if there are none.
     now: &'r [Option<u64>],
-    /// Whether what is not written has a value.
+    /// Whether unwritten elements have a value.
     filled: bool,
-    /// Whether what is left out is written all the same.
+    /// Whether missing values are written.
     pads: bool,
-    /// How many bytes of that may still be.
+    /// Bytes of missing values that may still be written.
     padding: &'r mut u64,
 }
 
-/// A block of dimensions without braces inside: where it starts, and its lengths.
-struct Place<'p> {
-    /// The indices along the dimensions before it.
+/// Dimensions without braces inside: their position and lengths.
+struct LeafBlock<'p> {
+    /// The indices along the earlier dimensions.
     before: Vec<u64>,
     lens: &'p [Option<u64>],
 }
 
-impl Place<'_> {
-    /// Elements of one index along the first dimension; `None` beyond memory.
+impl LeafBlock<'_> {
+    /// Returns the elements of one index of the first dimension; `None` if they exceed memory.
     fn inner(&self) -> Option<u64> {
         self.lens.iter().skip(1).try_fold(1u64, |product, len| product.checked_mul(len.unwrap_or(0)))
     }
 
-    /// How many elements there can be; `None`: any number.
+    /// Returns the most elements; `None`: unlimited.
     fn capacity(&self) -> Option<u64> {
         match self.lens.first() {
             None => Some(1),
@@ -217,18 +224,18 @@ impl Place<'_> {
     }
 }
 
-type Leaf<'l, 'r, 't> = &'l mut dyn FnMut(&mut Run<'r, 't>, &mut Cursor<'t>, &Place<'_>) -> At<()>;
+type Leaf<'l, 'r, 't> = &'l mut dyn FnMut(&mut VarWriter<'r, 't>, &mut CdlCursor<'t>, &LeafBlock<'_>) -> Located<()>;
 
-impl<'r, 't> Run<'r, 't> {
-    fn all(&mut self, cursor: &mut Cursor<'t>, leaf: Leaf<'_, 'r, 't>) -> At<()> {
+impl<'r, 't> VarWriter<'r, 't> {
+    fn all(&mut self, cursor: &mut CdlCursor<'t>, leaf: Leaf<'_, 'r, 't>) -> Located<()> {
         self.level(cursor, Vec::new(), leaf)
     }
 
-    /// The dimensions from `before.len()` on: those up to the next unlimited one, each element of which is a list.
-    fn level(&mut self, cursor: &mut Cursor<'t>, before: Vec<u64>, leaf: Leaf<'_, 'r, 't>) -> At<()> {
+    /// Parses the dimensions from `before.len()` on, up to the next unlimited one. Its elements are lists.
+    fn level(&mut self, cursor: &mut CdlCursor<'t>, before: Vec<u64>, leaf: Leaf<'_, 'r, 't>) -> Located<()> {
         let lens: &'r [Option<u64>] = &self.lens[before.len()..];
         let next = lens.iter().skip(1).position(Option::is_none).map(|at| at + 1);
-        let Some(next) = next else { return leaf(self, cursor, &Place { before, lens }) };
+        let Some(next) = next else { return leaf(self, cursor, &LeafBlock { before, lens }) };
         let mut index = vec![0; next];
         loop {
             let at = cursor.at();
@@ -257,8 +264,9 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    /// Numbers up to the end of the list. Braces around all of them mean nothing; others would say of a number where it belongs.
-    fn numbers<T: Num>(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: T) -> At<()> {
+    /// Parses numbers up to the end of the list. Outer braces around all numbers are ignored. Inner braces
+    /// are errors, because only the order gives a number its position.
+    fn numbers<T: CdlNumber>(&mut self, cursor: &mut CdlCursor<'t>, place: &LeafBlock<'_>, fill: T) -> Located<()> {
         let most = block_of(BLOCK / size_of::<T>().max(1), place.inner());
         let mut block: Vec<T> = Vec::new();
         let mut done = 0u64;
@@ -285,7 +293,7 @@ impl<'r, 't> Run<'r, 't> {
                 block.reserve_exact(most);
             }
             block.push(value);
-            // A comma may end the list of a brace.
+            // A comma may end a list in braces.
             let more = cursor.take(b',');
             if more && (depth == 0 || cursor.peek() != Some(b'}')) {
                 continue;
@@ -306,12 +314,12 @@ impl<'r, 't> Run<'r, 't> {
         self.put(place, done, T::values(block), cursor.at())
     }
 
-    fn chars(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: u8) -> At<()> {
+    fn chars(&mut self, cursor: &mut CdlCursor<'t>, place: &LeafBlock<'_>, fill: u8) -> Located<()> {
         let start = cursor.at();
         let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
         let list = bare(list)?;
         let single = |value: &Placed| !matches!(value.constant, Constant::Text(_));
-        // Text fills rows; single characters, and text along one dimension, follow one another.
+        // Text fills rows. Single characters, and text along one dimension, are consecutive.
         let row = match place.lens {
             [_, .., Some(last)] if !list.iter().all(single) => Some((*last).max(1)),
             _ => None,
@@ -321,7 +329,7 @@ impl<'r, 't> Run<'r, 't> {
             _ => list,
         };
         let mut bytes = Vec::new();
-        // What was written before these.
+        // Number of elements written before these.
         let mut done = 0u64;
         for value in &list {
             values::chars(&value.constant, fill, &mut bytes).map_err(|error| (value.at, error))?;
@@ -340,7 +348,7 @@ impl<'r, 't> Run<'r, 't> {
         if place.lens.is_empty() {
             bytes.truncate(1);
         }
-        // Along an unlimited dimension the printer leaves out the NULs at the end, and tells in a comment how many there are.
+        // Along an unlimited dimension the printer omits trailing NULs, and states their number in a comment.
         if let ([None], [Some(len @ ..=MOST_NULS)]) = (place.lens, &self.now[place.before.len()..])
             && matches!(&list[..], [Placed { constant: Constant::Text(_), .. }])
             && done == 0
@@ -350,22 +358,22 @@ impl<'r, 't> Run<'r, 't> {
         self.put(place, done, Values::Char(bytes), start)
     }
 
-    fn put_chars(&mut self, place: &Place<'_>, (bytes, done): (&mut Vec<u8>, &mut u64), at: usize) -> At<()> {
+    fn put_chars(&mut self, place: &LeafBlock<'_>, (bytes, done): (&mut Vec<u8>, &mut u64), at: usize) -> Located<()> {
         let count = bytes.len() as u64;
         self.put(place, *done, Values::Char(std::mem::take(bytes)), at)?;
         *done += count;
         Ok(())
     }
 
-    /// Fills a row of characters to its end. Where a text leaves out very many, only the last one is written: the others have that
-    /// value because they are not.
+    /// Fills a row of characters. If very many are missing, only the last one is written. The others then
+    /// read as the fill value.
     fn pad_row(
         &mut self,
-        place: &Place<'_>,
+        place: &LeafBlock<'_>,
         (bytes, done): (&mut Vec<u8>, &mut u64),
         (count, fill): (u64, u8),
         at: usize,
-    ) -> At<()> {
+    ) -> Located<()> {
         let mut count = count;
         if count > FEW_PADDED {
             match self.padding.checked_sub(count) {
@@ -388,18 +396,18 @@ impl<'r, 't> Run<'r, 't> {
         Ok(())
     }
 
-    /// Values that are made one by one.
+    /// Parses values that are made one by one.
     fn others<T>(
         &mut self,
-        cursor: &mut Cursor<'t>,
-        place: &Place<'_>,
-        each: impl Fn(&Self, &Placed, &Budget) -> At<T>,
+        cursor: &mut CdlCursor<'t>,
+        place: &LeafBlock<'_>,
+        each: impl Fn(&Self, &Placed, &ValueBudget) -> Located<T>,
         values: impl Fn(&Self, Vec<T>) -> nczarr_model::Result<Values>,
-    ) -> At<()> {
+    ) -> Located<()> {
         let start = cursor.at();
         let mut all = Vec::new();
         let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
-        // What is to be filled is left unwritten, where nothing depends on that.
+        // Fill values are left unwritten, where nothing depends on them.
         if self.filled
             && place.before.is_empty()
             && place.lens.iter().all(Option::is_some)
@@ -408,7 +416,7 @@ impl<'r, 't> Run<'r, 't> {
         {
             return Ok(());
         }
-        let mut budget = Budget::default();
+        let mut budget = ValueBudget::default();
         let mut done = 0;
         for value in &list {
             all.push(each(self, value, &budget)?);
@@ -419,7 +427,7 @@ impl<'r, 't> Run<'r, 't> {
                 let count = all.len() as u64;
                 let block = values(self, std::mem::take(&mut all)).map_err(|error| (value.at, error))?;
                 self.put(place, done, block, value.at)?;
-                (done, budget) = (done + count, Budget::default());
+                (done, budget) = (done + count, ValueBudget::default());
             }
         }
         let count = all.len() as u64;
@@ -428,10 +436,10 @@ impl<'r, 't> Run<'r, 't> {
         self.pad(place, done + count, start)
     }
 
-    /// Writes what a text leaves out of elements of a user-defined type: numbers in them are the fill values of their types,
-    /// where storage has zeros. Of an unlimited dimension the row that was begun is written to its end. A few words are not to
-    /// fill a disk: where very many are left out, they are left unwritten.
-    fn pad(&mut self, place: &Place<'_>, done: u64, at: usize) -> At<()> {
+    /// Writes missing values of user-defined elements: numbers become the fill values of their types, where
+    /// the storage would have zeros. Of an unlimited dimension, the last row is completed. If very many
+    /// values are missing, they stay unwritten, so that a short text cannot fill a disk.
+    fn pad(&mut self, place: &LeafBlock<'_>, done: u64, at: usize) -> Located<()> {
         let here = |error| (at, error);
         let row = place.inner().unwrap_or(0);
         let end = place.capacity().or_else(|| done.checked_next_multiple_of(row.max(1))).unwrap_or(done);
@@ -467,8 +475,8 @@ impl<'r, 't> Run<'r, 't> {
         Ok(())
     }
 
-    /// Writes values that start at element `done` of a place.
-    fn put(&mut self, place: &Place<'_>, done: u64, values: Values, at: usize) -> At<()> {
+    /// Writes values from element `done` of a block on.
+    fn put(&mut self, place: &LeafBlock<'_>, done: u64, values: Values, at: usize) -> Located<()> {
         let count = self.model.count(&values).map_err(|error| (at, error))?;
         if count == 0 {
             return Ok(());
@@ -481,20 +489,21 @@ impl<'r, 't> Run<'r, 't> {
         if place.inner() == Some(0) && !place.lens.is_empty() {
             return Err((at, ErrorKind::Edge.context("values for a variable without elements")));
         }
-        let mut parts = Parts { size, values, used: 0, at };
+        let mut parts = ValueBuffer { size, values, used: 0, at };
         let mut start = place.before.clone();
         self.rectangles(&mut start, place.lens, done, count, &mut parts)
     }
 
-    /// Writes `count` elements from element `first` on as few hyperslabs: a part of a row, whole rows, a part of a row.
+    /// Writes `count` elements from element `first` on, in few hyperslabs: a part of a row, whole rows, a
+    /// part of a row.
     fn rectangles(
         &mut self,
         start: &mut Vec<u64>,
         lens: &[Option<u64>],
         first: u64,
         count: u64,
-        parts: &mut Parts,
-    ) -> At<()> {
+        parts: &mut ValueBuffer,
+    ) -> Located<()> {
         if lens.len() <= 1 {
             let (mut from, mut counts) = (start.clone(), vec![1; start.len()]);
             if !lens.is_empty() {
@@ -532,16 +541,16 @@ impl<'r, 't> Run<'r, 't> {
 }
 
 /// Values that are written piece by piece.
-struct Parts {
-    /// Entries of the vector per element: bytes of a user-defined type of fixed size, else 1.
+struct ValueBuffer {
+    /// Vector entries per element: bytes for a user-defined type of fixed size, else 1.
     size: usize,
     values: Values,
     used: usize,
     at: usize,
 }
 
-impl Parts {
-    fn write(&mut self, run: &mut Run<'_, '_>, start: &[u64], count: &[u64], elements: u64) -> At<()> {
+impl ValueBuffer {
+    fn write(&mut self, run: &mut VarWriter<'_, '_>, start: &[u64], count: &[u64], elements: u64) -> Located<()> {
         let end = self.used + elements as usize * self.size;
         let piece = match (self.used, &mut self.values) {
             // Most are written in one piece.
@@ -553,13 +562,13 @@ impl Parts {
     }
 }
 
-/// How many elements make a block of about `most`: whole rows of the first dimension, if one fits.
+/// Returns the number of elements in a block of about `most`: whole rows of the first dimension, if one fits.
 fn block_of(most: usize, row: Option<u64>) -> usize {
     let row = row.and_then(|row| usize::try_from(row).ok()).filter(|row| (1..=most).contains(row));
     row.map_or(most, |row| most - most % row)
 }
 
-/// Some of the values.
+/// Returns some of the values.
 fn cut(values: &Values, range: std::ops::Range<usize>) -> Values {
     macro_rules! cut {
         ($($variant:ident)*) => {
@@ -574,8 +583,8 @@ fn cut(values: &Values, range: std::ops::Range<usize>) -> Values {
     cut!(Byte Char Short Int Float Double UByte UShort UInt Int64 UInt64 String)
 }
 
-/// Values without the braces around all of them.
-fn bare(list: Vec<Placed>) -> At<Vec<Placed>> {
+/// Removes the braces around all values.
+fn bare(list: Vec<Placed>) -> Located<Vec<Placed>> {
     let mut list = list;
     while let [Placed { constant: Constant::List(inner), .. }] = &mut list[..] {
         list = std::mem::take(inner);
@@ -586,15 +595,16 @@ fn bare(list: Vec<Placed>) -> At<Vec<Placed>> {
     }
 }
 
-/// What is wrong with braces among values that are no lists: where these belong follows from their order alone.
+/// Makes the error for braces among plain values, whose order alone gives their positions.
 fn no_list() -> nczarr_model::Error {
     ErrorKind::Inval.context("braces inside the values along a dimension that is not unlimited")
 }
 
-/// Rows of at most `row` characters, of which those are one again that the printer broke behind a line feed.
+/// Joins rows of at most `row` characters that the printer split at a line feed.
 ///
-/// It begins a row behind two blanks, and goes on behind four. People may write rows so as well: these are as many as the
-/// dimensions say (`lens`, as far as they are known) without that, and what the printer wrote only with it.
+/// The printer begins a row after two blanks, and continues it after four. Handwritten text may look the
+/// same. If the number of rows matches the dimensions (`lens`, as far as known) without joining, nothing is
+/// joined.
 fn joined(text: &[u8], list: Vec<Placed>, row: usize, lens: &[Option<u64>]) -> Vec<Placed> {
     let rows = lens.iter().try_fold(1u64, |rows, &len| rows.checked_mul(len?));
     let blanks = |at: usize| {
@@ -611,7 +621,7 @@ fn joined(text: &[u8], list: Vec<Placed>, row: usize, lens: &[Option<u64>]) -> V
         let Constant::Text(more) = &value.constant else { return list };
         let part = before.is_some_and(|before| before.ends_with(b"\n")) && blanks(value.at) == Some(4);
         len = if part { len + more.len() } else { more.len() };
-        // What is longer than a row is no row that was printed.
+        // The printer writes no row longer than this.
         if len > row {
             return list;
         }
@@ -632,9 +642,9 @@ fn joined(text: &[u8], list: Vec<Placed>, row: usize, lens: &[Option<u64>]) -> V
     all
 }
 
-/// A plain decimal number followed by the end of its item; nothing is passed if it is anything else.
+/// Parses a plain decimal number followed by the end of its item. Skips nothing if it is anything else.
 #[inline]
-fn quick<T: Num>(cursor: &mut Cursor<'_>) -> Option<T> {
+fn quick<T: CdlNumber>(cursor: &mut CdlCursor<'_>) -> Option<T> {
     let rest = cursor.rest();
     let (negative, start) = match rest.first()? {
         b'-' => (true, 1),
@@ -665,7 +675,7 @@ fn quick<T: Num>(cursor: &mut Cursor<'_>) -> Option<T> {
         return Some(value);
     }
     if rest[at] == b'.' {
-        // Most floats: few digits around a point.
+        // Most floats have few digits around a point.
         let (point, mut digits) = (at, value as u64);
         let mut end = at + 1;
         while let Some(digit @ b'0'..=b'9') = rest.get(end) {

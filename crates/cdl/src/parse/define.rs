@@ -1,18 +1,18 @@
-//! The grammar of definitions: a text becomes a [`GroupDef`]. Data sections are stepped over; they are read once the types
-//! of their variables are known.
+//! The grammar of definitions: parses a text to a [`GroupDef`]. Data sections are skipped, and read once the
+//! types of their variables are known.
 //!
-//! Source: the CDL chapter of the netCDF user's guide, and what netCDF's own reader takes beyond it.
+//! Source: the CDL chapter of the netCDF user's guide, and the extensions of netCDF's own reader.
 
 use nczarr_model::{ErrorKind, Result};
 
 use super::constant::{self, Constant};
-use super::cursor::{Cursor, is_blank};
+use super::cursor::{CdlCursor, is_blank};
 use super::tree::{AttDef, ClassDef, DimDef, FieldDef, GroupDef, TypeDef, TypeRef, VarDef};
 
-/// Groups nest at most this deep.
+/// Most levels of nested groups.
 const MAX_DEPTH: usize = 200;
 
-/// The parts of a group.
+/// The sections of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     Types,
@@ -30,8 +30,8 @@ const SECTIONS: &[(&str, Section)] = &[
     ("group", Section::Group),
 ];
 
-/// The whole text: `netcdf NAME { … }`.
-pub(crate) fn dataset(cursor: &mut Cursor<'_>) -> Result<GroupDef> {
+/// Parses the whole text: `netcdf NAME { … }`.
+pub(crate) fn dataset(cursor: &mut CdlCursor<'_>) -> Result<GroupDef> {
     let word = cursor.name("\"netcdf\"")?;
     if !word.eq_ignore_ascii_case("netcdf") {
         return Err(ErrorKind::Inval.context(format!("expected \"netcdf\", found {word:?}")));
@@ -45,8 +45,8 @@ pub(crate) fn dataset(cursor: &mut Cursor<'_>) -> Result<GroupDef> {
     }
 }
 
-/// A dataset's name may hold anything but a brace, escaped or not.
-fn dataset_name(cursor: &mut Cursor<'_>) -> String {
+/// Parses the dataset's name, which may contain anything but a brace, escaped or not.
+fn dataset_name(cursor: &mut CdlCursor<'_>) -> String {
     cursor.skip();
     let mut name = Vec::new();
     while let Some(byte) = cursor.byte().filter(|&byte| byte != b'{' && !is_blank(byte)) {
@@ -63,8 +63,8 @@ fn dataset_name(cursor: &mut Cursor<'_>) -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// `{ … }` of a group.
-fn body(cursor: &mut Cursor<'_>, group: &mut GroupDef, depth: usize) -> Result<()> {
+/// Parses the `{ … }` of a group.
+fn body(cursor: &mut CdlCursor<'_>, group: &mut GroupDef, depth: usize) -> Result<()> {
     if depth > MAX_DEPTH {
         return Err(ErrorKind::Inval.context(format!("groups nested deeper than {MAX_DEPTH}")));
     }
@@ -102,9 +102,8 @@ fn body(cursor: &mut Cursor<'_>, group: &mut GroupDef, depth: usize) -> Result<(
     }
 }
 
-/// Goes past the head of a section, if one is next. A variable may be named like one: then its attributes stand right
-/// behind the colon.
-fn next_section(cursor: &mut Cursor<'_>, group: &GroupDef) -> Option<Section> {
+/// Skips the start of a section. A variable may have the same name; then an attribute follows the colon.
+fn next_section(cursor: &mut CdlCursor<'_>, group: &GroupDef) -> Option<Section> {
     cursor.skip();
     let mut ahead = cursor.clone();
     let word: Vec<u8> = ahead.rest().iter().copied().take_while(u8::is_ascii_alphabetic).collect();
@@ -122,7 +121,7 @@ fn next_section(cursor: &mut Cursor<'_>, group: &GroupDef) -> Option<Section> {
 }
 
 /// Whether `[type] [variable] : name` is next.
-fn at_attribute(cursor: &mut Cursor<'_>) -> bool {
+fn at_attribute(cursor: &mut CdlCursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     for _ in 0..2 {
         if ahead.peek() == Some(b':') {
@@ -135,14 +134,14 @@ fn at_attribute(cursor: &mut Cursor<'_>) -> bool {
     ahead.peek() == Some(b':')
 }
 
-fn type_ref(cursor: &mut Cursor<'_>) -> Result<TypeRef> {
+fn type_ref(cursor: &mut CdlCursor<'_>) -> Result<TypeRef> {
     cursor.skip();
     let at = cursor.at();
     Ok(TypeRef { path: cursor.path("a type")?, at })
 }
 
-/// A whole number from 0 on.
-fn count(cursor: &mut Cursor<'_>, what: &str) -> Result<u64> {
+/// Parses a whole number from 0 on.
+fn count(cursor: &mut CdlCursor<'_>, what: &str) -> Result<u64> {
     match constant::one(cursor)?.constant {
         Constant::Int { value, .. } if u64::try_from(value).is_ok() => Ok(value as u64),
         Constant::Float { text, .. }
@@ -154,7 +153,7 @@ fn count(cursor: &mut Cursor<'_>, what: &str) -> Result<u64> {
     }
 }
 
-fn type_def(cursor: &mut Cursor<'_>) -> Result<TypeDef> {
+fn type_def(cursor: &mut CdlCursor<'_>) -> Result<TypeDef> {
     cursor.skip();
     let at = cursor.at();
     let first = type_ref(cursor)?;
@@ -185,13 +184,13 @@ fn type_def(cursor: &mut Cursor<'_>) -> Result<TypeDef> {
             members(cursor, first)?
         }
     };
-    // netCDF's own reader does without it here.
+    // netCDF's own reader does not require it here.
     cursor.take(b';');
     Ok(TypeDef { name, at, class })
 }
 
 /// `NAME { A = 0, B = 1 }`.
-fn members(cursor: &mut Cursor<'_>, base: TypeRef) -> Result<(String, ClassDef)> {
+fn members(cursor: &mut CdlCursor<'_>, base: TypeRef) -> Result<(String, ClassDef)> {
     let name = cursor.name("the name of a type")?;
     cursor.expect(b'{', "before the members of an enum")?;
     let mut members = Vec::new();
@@ -212,7 +211,7 @@ fn members(cursor: &mut Cursor<'_>, base: TypeRef) -> Result<(String, ClassDef)>
 }
 
 /// `NAME { type field, field(2, 3) ; … }`.
-fn compound(cursor: &mut Cursor<'_>) -> Result<(String, ClassDef)> {
+fn compound(cursor: &mut CdlCursor<'_>) -> Result<(String, ClassDef)> {
     let name = cursor.name("the name of a type")?;
     cursor.expect(b'{', "before the fields of a compound")?;
     let mut fields = Vec::new();
@@ -244,7 +243,7 @@ fn compound(cursor: &mut Cursor<'_>) -> Result<(String, ClassDef)> {
 }
 
 /// `a = 1, b = unlimited ;`.
-fn dimensions(cursor: &mut Cursor<'_>, group: &mut GroupDef) -> Result<()> {
+fn dimensions(cursor: &mut CdlCursor<'_>, group: &mut GroupDef) -> Result<()> {
     loop {
         cursor.skip();
         let at = cursor.at();
@@ -267,8 +266,8 @@ fn dimensions(cursor: &mut Cursor<'_>, group: &mut GroupDef) -> Result<()> {
     }
 }
 
-/// An attribute, or variables.
-fn statement(cursor: &mut Cursor<'_>, group: &mut GroupDef, variables: bool) -> Result<()> {
+/// Parses an attribute, or variables.
+fn statement(cursor: &mut CdlCursor<'_>, group: &mut GroupDef, variables: bool) -> Result<()> {
     cursor.skip();
     let at = cursor.at();
     if cursor.take(b':') {
@@ -317,7 +316,7 @@ fn statement(cursor: &mut Cursor<'_>, group: &mut GroupDef, variables: bool) -> 
 }
 
 fn attribute(
-    cursor: &mut Cursor<'_>,
+    cursor: &mut CdlCursor<'_>,
     group: &mut GroupDef,
     ty: Option<TypeRef>,
     var: Option<Vec<String>>,
@@ -331,8 +330,8 @@ fn attribute(
     Ok(())
 }
 
-/// Goes to the end of a data section: the next group, or the end of this one.
-fn pass_data(cursor: &mut Cursor<'_>, group: &GroupDef) -> Result<()> {
+/// Skips a data section: to the next group, or the end of this one.
+fn pass_data(cursor: &mut CdlCursor<'_>, group: &GroupDef) -> Result<()> {
     loop {
         if matches!(cursor.peek(), None | Some(b'}')) || next_section(&mut cursor.clone(), group).is_some() {
             return Ok(());
@@ -356,10 +355,10 @@ fn pass_data(cursor: &mut Cursor<'_>, group: &GroupDef) -> Result<()> {
     }
 }
 
-/// The first byte of values that may be their end, or in which an end may be hidden.
+/// Returns the first byte of values that may be their end, or may hide it.
 fn stop(text: &[u8]) -> Option<usize> {
     let is_stop = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\' | b'/' | b';');
-    // Many at once: a block has none, or is looked at byte by byte.
+    // Whole blocks at once: a block has no such byte, or is examined byte by byte.
     let blocks = text.as_chunks::<64>().0.iter();
     let clean = 64 * blocks.take_while(|block| !block.iter().fold(false, |any, &byte| any | is_stop(byte))).count();
     text[clean..].iter().position(|&byte| is_stop(byte)).map(|at| clean + at)

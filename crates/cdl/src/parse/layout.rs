@@ -1,4 +1,4 @@
-//! [`Layout`]: what the special attributes of a variable ask for.
+//! [`SpecialLayout`]: the storage that the special attributes of a variable request.
 //!
 //! The printer's `special` writes them. Source: netCDF's documents on special attributes.
 
@@ -6,9 +6,9 @@ use nczarr_model::{Chunking, Endian, ErrorKind, NcType, Quantize, Result};
 
 use super::constant::{Constant, Placed};
 
-/// How a variable is to be stored.
+/// The requested storage of a variable.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Layout {
+pub struct SpecialLayout {
     /// `_Storage` and `_ChunkSizes`.
     pub chunking: Option<Chunking>,
     /// `_ShardSizes`.
@@ -19,20 +19,20 @@ pub struct Layout {
     pub deflate: Option<u32>,
     /// `_Fletcher32`.
     pub fletcher32: bool,
-    /// `_Filter`: ids or names with parameters, joined by `|`, as it stands.
+    /// `_Filter`: ids or names with parameters, joined by `|`, unparsed.
     pub filters: Option<String>,
-    /// `_Codecs`: all filters in their order, as JSON. It says again what the attributes above say, and tells those as well
-    /// that have no number.
+    /// `_Codecs`: all filters in order, as JSON. It repeats the attributes above, and includes filters
+    /// without an HDF5 id.
     pub codecs: Option<String>,
     /// `_Endianness`.
     pub endian: Option<Endian>,
     /// `_NoFill`.
     pub no_fill: bool,
-    /// `_QuantizeBitGroomNumberOfSignificantDigits` and kin.
+    /// `_QuantizeBitGroomNumberOfSignificantDigits` and similar ones.
     pub quantize: Option<Quantize>,
 }
 
-/// Special attributes of the dataset; what they say follows from how it is made.
+/// Special attributes of the dataset. Their values follow from the way it is made.
 const OF_DATASET: &[&str] = &["_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"];
 
 /// Whether an attribute of the root group is special.
@@ -40,11 +40,11 @@ pub(crate) fn is_special_of_dataset(name: &str) -> bool {
     OF_DATASET.contains(&name)
 }
 
-impl Layout {
-    /// Takes an attribute in, if it is a special one; whether it is.
+impl SpecialLayout {
+    /// Stores a special attribute. Returns whether it is one.
     ///
     /// # Errors
-    /// `NC_EINVAL` for a value that means nothing.
+    /// `NC_EINVAL` for an invalid value.
     pub(crate) fn take(&mut self, name: &str, values: &[Placed]) -> Result<bool> {
         let wrong = |expected: &str| ErrorKind::Inval.context(format!("{name}: expected {expected}"));
         let flag = || match word(values).as_deref() {
@@ -102,7 +102,7 @@ impl Layout {
     }
 }
 
-/// One text, or one number as text.
+/// Returns one text, or one number as text.
 fn word(values: &[Placed]) -> Option<String> {
     match values {
         [Placed { constant: Constant::Text(text), .. }] => String::from_utf8(text.clone()).ok(),
@@ -111,7 +111,7 @@ fn word(values: &[Placed]) -> Option<String> {
     }
 }
 
-/// Numbers from 0 on.
+/// Returns numbers from 0 on.
 fn numbers(values: &[Placed]) -> Option<Vec<u64>> {
     let one = |value: &Placed| match &value.constant {
         Constant::Int { value, ty } if ty.is_none_or(NcType::is_integer) => u64::try_from(*value).ok(),

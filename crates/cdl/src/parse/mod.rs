@@ -1,7 +1,8 @@
-//! CDL text read: [`Cdl::parse`] reads the definitions, [`Cdl::build`] makes a dataset of them and of the data.
+//! Parses CDL text: [`Cdl::parse`] reads the definitions, [`Cdl::build`] makes a dataset from definitions and
+//! data.
 //!
-//! Definitions are small and become a tree; data may be large and goes straight from the text into typed values, block by
-//! block, once the types of the variables are known. What the dataset is stored in is the [`Target`]'s business.
+//! Definitions are small and become a tree. Data may be large, so they are converted block by block to typed
+//! values, once the types are known. The [`CdlTarget`] stores the dataset.
 
 mod build;
 mod constant;
@@ -9,7 +10,7 @@ mod cursor;
 mod data;
 mod define;
 mod layout;
-mod needs;
+mod netcdf4_needs;
 mod tree;
 mod types;
 mod values;
@@ -19,54 +20,54 @@ use std::sync::Arc;
 
 use nczarr_model::{Defined, Edit, Error, Model, Result, Values, VarId};
 
-pub use layout::Layout;
+pub use layout::SpecialLayout;
 
 use constant::Constant;
-use cursor::Cursor;
+use cursor::CdlCursor;
 use tree::GroupDef;
 
-/// Where a dataset is made.
-pub trait Target {
-    /// What there is so far.
+/// Receives a dataset.
+pub trait CdlTarget {
+    /// Returns the current model.
     fn model(&self) -> Arc<Model>;
 
-    /// Makes one change.
+    /// Applies one edit.
     ///
     /// # Errors
-    /// Why it cannot be made.
+    /// The reason for rejecting it.
     fn edit(&mut self, edit: &Edit<'_>) -> Result<Defined>;
 
-    /// Lays a variable out; called once for each variable with special attributes, before data are written.
+    /// Sets the storage of a variable with special attributes, once, before data are written.
     ///
     /// # Errors
-    /// Why it cannot be laid out so.
-    fn lay_out(&mut self, var: VarId, layout: &Layout) -> Result<()>;
+    /// The reason for rejecting it.
+    fn lay_out(&mut self, var: VarId, layout: &SpecialLayout) -> Result<()>;
 
-    /// All is defined; data follow.
+    /// Ends the definitions; data follow.
     ///
     /// # Errors
-    /// What storing the definitions says.
+    /// Errors of storing the definitions.
     fn defined(&mut self) -> Result<()>;
 
     /// Writes a hyperslab: `values` in C order, of the variable's own type.
     ///
     /// # Errors
-    /// What storing them says.
+    /// Errors of storing them.
     fn put(&mut self, var: VarId, start: &[u64], count: &[u64], values: Values) -> Result<()>;
 }
 
-/// What is wrong with a text, or with what it asks for, and where.
+/// An error, with its position in the text.
 #[derive(Debug)]
-pub struct Mistake {
-    /// The line, from 1 on.
+pub struct CdlError {
+    /// The line, from 1.
     pub line: usize,
-    /// The byte in the line, from 1 on.
+    /// The byte in the line, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The error.
     pub error: Error,
 }
 
-impl Mistake {
+impl CdlError {
     fn new(text: &[u8], at: usize, error: Error) -> Self {
         let before = text.get(..at).unwrap_or(text);
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -75,21 +76,21 @@ impl Mistake {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for CdlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: ", self.line, self.column)?;
         fmt::Display::fmt(&self.error, f)
     }
 }
 
-impl std::error::Error for Mistake {
+impl std::error::Error for CdlError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its message is shown already.
+        // The message already includes it.
         self.error.source()
     }
 }
 
-/// A text, its definitions read.
+/// A text with parsed definitions.
 #[derive(Debug)]
 pub struct Cdl<'t> {
     text: &'t [u8],
@@ -97,24 +98,24 @@ pub struct Cdl<'t> {
 }
 
 impl<'t> Cdl<'t> {
-    /// Reads the definitions of a text, and where its data is.
+    /// Parses the definitions of a text, and finds its data.
     ///
     /// # Errors
-    /// Where the text is no CDL.
-    pub fn parse(text: &'t [u8]) -> Result<Self, Mistake> {
-        // A mark of the encoding that some editors put in front.
+    /// The position where the text is not CDL.
+    pub fn parse(text: &'t [u8]) -> Result<Self, CdlError> {
+        // A byte order mark, which some editors insert.
         let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let mut cursor = Cursor::new(text, start);
-        let root = define::dataset(&mut cursor).map_err(|error| Mistake::new(text, cursor.at(), error))?;
+        let mut cursor = CdlCursor::new(text, start);
+        let root = define::dataset(&mut cursor).map_err(|error| CdlError::new(text, cursor.at(), error))?;
         Ok(Self { text, root })
     }
 
-    /// The name after `netcdf`.
+    /// Returns the name after `netcdf`.
     pub fn name(&self) -> &str {
         &self.root.name
     }
 
-    /// The value of the special attribute `_Format`, if there is one: `classic`, `netCDF-4` …
+    /// Returns the special attribute `_Format`, if present: `classic`, `netCDF-4` …
     pub fn format(&self) -> Option<String> {
         let att = self.root.atts.iter().find(|att| att.var.is_none() && att.name == "_Format")?;
         match &att.values.first()?.constant {
@@ -123,26 +124,26 @@ impl<'t> Cdl<'t> {
         }
     }
 
-    /// Whether the text asks for something that only the netCDF-4 model has: groups, its types, several unlimited dimensions or one
-    /// that is not the first, special attributes of storage.
+    /// Whether the text needs the netCDF-4 model: groups, its types, several unlimited dimensions or one that
+    /// is not the first, special attributes of storage.
     pub fn needs_netcdf4(&self) -> bool {
-        needs::netcdf4(&self.root)
+        netcdf4_needs::netcdf4(&self.root)
     }
 
     /// Makes the dataset: definitions, then data.
     ///
     /// # Errors
-    /// The first thing that cannot be, and its place in the text.
-    pub fn build(&self, target: &mut dyn Target) -> Result<(), Mistake> {
-        build::build(self.text, &self.root, target).map_err(|(at, error)| Mistake::new(self.text, at, error))
+    /// The first error, with its position in the text.
+    pub fn build(&self, target: &mut dyn CdlTarget) -> Result<(), CdlError> {
+        build::build(self.text, &self.root, target).map_err(|(at, error)| CdlError::new(self.text, at, error))
     }
 
-    /// Makes the definitions only. The data section is not read.
+    /// Makes only the definitions. The data sections are not read.
     ///
     /// # Errors
     /// As [`Cdl::build`].
-    pub fn build_header(&self, target: &mut dyn Target) -> Result<(), Mistake> {
-        let made = build::header(self.text, &self.root, target, &mut data::Told::new());
-        made.map(drop).map_err(|(at, error)| Mistake::new(self.text, at, error))
+    pub fn build_header(&self, target: &mut dyn CdlTarget) -> Result<(), CdlError> {
+        let made = build::header(self.text, &self.root, target, &mut data::SectionContext::new());
+        made.map(drop).map_err(|(at, error)| CdlError::new(self.text, at, error))
     }
 }

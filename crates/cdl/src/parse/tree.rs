@@ -1,4 +1,4 @@
-//! What a CDL text defines, as it stands there: names are not resolved, and data is only known by its place.
+//! The definitions of a CDL text. Names are unresolved, and data are only offsets.
 
 use super::constant::Placed;
 
@@ -18,7 +18,7 @@ pub(crate) struct GroupDef {
     pub(crate) dims: Vec<DimDef>,
     pub(crate) vars: Vec<VarDef>,
     pub(crate) atts: Vec<AttDef>,
-    /// Where its data sections start.
+    /// Offsets of its data sections.
     pub(crate) data: Vec<usize>,
     pub(crate) groups: Vec<GroupDef>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct VarDef {
 pub(crate) struct AttDef {
     /// The variable by its path; `None`: the group.
     pub(crate) var: Option<Vec<String>>,
-    /// `None`: the values tell.
+    /// `None`: the type follows from the values.
     pub(crate) ty: Option<TypeRef>,
     pub(crate) name: String,
     pub(crate) at: usize,

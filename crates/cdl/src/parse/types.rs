@@ -1,8 +1,8 @@
-//! Names of types, dimensions and variables in a CDL text, looked up in the model so far.
+//! Resolves names of types, dimensions and variables in the model.
 
 use nczarr_model::{DimId, ErrorKind, GroupId, Model, NcType, Result, VarId, name};
 
-/// The words for atomic types, the old ones included.
+/// The words for atomic types, also old ones.
 const ATOMIC: &[(&str, NcType)] = &[
     ("byte", NcType::Byte),
     ("char", NcType::Char),
@@ -21,12 +21,12 @@ const ATOMIC: &[(&str, NcType)] = &[
     ("string", NcType::String),
 ];
 
-/// The atomic type of a word.
+/// Returns the atomic type of a word.
 pub(crate) fn atomic(word: &str) -> Option<NcType> {
     ATOMIC.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, ty)| *ty)
 }
 
-/// The group a path leads to, but for its last segment, which is returned beside it; `None` if a group is not there.
+/// Returns the group of a path, and its last segment; `None` if a group does not exist.
 fn place<'p>(model: &Model, from: GroupId, path: &'p [String]) -> Option<(GroupId, &'p str)> {
     let (last, groups) = path.split_last()?;
     let (mut at, groups) = match groups {
@@ -43,10 +43,10 @@ fn written(path: &[String]) -> String {
     path.iter().map(|segment| name::escape(segment)).collect::<Vec<_>>().join("/")
 }
 
-/// The type of a path: atomic, or user-defined here, around here, or anywhere else before.
+/// Returns the type of a path: atomic, or user-defined in this group, an enclosing one, or any other before.
 pub(crate) fn type_of(model: &Model, from: GroupId, path: &[String]) -> Result<NcType> {
     if let [word] = path {
-        // What is defined may have the name of an old word.
+        // A user-defined type may have the name of an old word.
         if let Some(id) = model.find_type(from, word) {
             return Ok(NcType::User(id));
         }
@@ -64,7 +64,7 @@ pub(crate) fn type_of(model: &Model, from: GroupId, path: &[String]) -> Result<N
     Err(ErrorKind::BadType.context(format!("no type {:?}", written(path))))
 }
 
-/// The dimension of a path, seen from `from`.
+/// Returns the dimension of a path, relative to `from`.
 pub(crate) fn dim_of(model: &Model, from: GroupId, path: &[String]) -> Result<DimId> {
     let found = match path {
         [word] => model.find_dim(from, word),
@@ -76,7 +76,7 @@ pub(crate) fn dim_of(model: &Model, from: GroupId, path: &[String]) -> Result<Di
     found.ok_or_else(|| ErrorKind::BadDim.context(format!("no dimension {:?}", written(path))))
 }
 
-/// The variable of a path, seen from `from`.
+/// Returns the variable of a path, relative to `from`.
 pub(crate) fn var_of(model: &Model, from: GroupId, path: &[String]) -> Result<VarId> {
     let found = match place(model, from, path) {
         Some((group, last)) => name::find(&model.group(group)?.vars, last).copied(),

@@ -1,37 +1,37 @@
-//! Constants as values of a type that is known: for attributes, and for data that is no plain list of numbers.
+//! Converts constants to values of a known type: for attributes, and for data other than plain numbers.
 //!
-//! A number becomes a value of another type only if that type holds it, or if it has as many bits: then its bits count, as
-//! they always did in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
+//! A number converts to another type only if that type can hold it, or has as many bits. Then its bits count,
+//! as always in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
 
 use std::cell::Cell;
 
 use nczarr_model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
 
 use super::constant::{Constant, Placed};
-use super::cursor::Cursor;
+use super::cursor::CdlCursor;
 
-/// A number type of netCDF's.
-pub(crate) trait Num: Copy + Default {
-    /// A value of it from an integer, if it holds it.
+/// A number type of netCDF.
+pub(crate) trait CdlNumber: Copy + Default {
+    /// Converts an integer, if the type can hold it.
     fn from_int(value: i128) -> Option<Self>;
-    /// A value of it from the text of a float; integer types take whole numbers.
+    /// Converts the text of a float. Integer types accept whole numbers.
     fn from_float(text: &str) -> Option<Self>;
-    /// The value of `digits`, the last so many of which stand behind the point, with a minus or without, where it needs no text
-    /// to be right to the last bit.
+    /// Converts `digits`, of which the last `behind` follow the point, if the result is exact to the last
+    /// bit.
     fn from_decimal(_minus: bool, _digits: u64, _behind: usize) -> Option<Self> {
         None
     }
-    /// Some of them as values.
+    /// Wraps some of them as values.
     fn values(list: Vec<Self>) -> Values;
-    /// The type's default fill value.
+    /// Returns the type's default fill value.
     fn fill() -> Self;
-    /// The one value of a fill value of this type.
+    /// Returns the value of a fill value of this type.
     fn only(values: &Values) -> Option<Self>;
 }
 
 macro_rules! num {
     ($($t:ty, $variant:ident, $fill:ident, $int:expr, $float:expr $(, $decimal:expr)?;)*) => {$(
-        impl Num for $t {
+        impl CdlNumber for $t {
             fn from_int(value: i128) -> Option<Self> {
                 $int(value)
             }
@@ -65,13 +65,13 @@ macro_rules! num {
     )*};
 }
 
-/// A whole number in the text of a float, where it is exact.
+/// Parses a whole number in the text of a float, if it is exact.
 fn whole(text: &str) -> Option<i128> {
     let value: f64 = text.parse().ok()?;
     (value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0).then_some(value as i128)
 }
 
-/// An integer of some bits, signed or not.
+/// Converts an integer by its bits, signed or unsigned.
 fn bits<T: TryFrom<i128>, Other: TryFrom<i128>>(value: i128, same: impl Fn(Other) -> T) -> Option<T> {
     T::try_from(value).ok().or_else(|| Other::try_from(value).ok().map(same))
 }
@@ -97,7 +97,7 @@ const TENS_F64: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// Where digits and power of ten are exact, their quotient is what the text says, rounded once.
+/// Divides digits by a power of ten. Both are exact, so the quotient is correctly rounded.
 fn short_f32(digits: u64, behind: usize) -> Option<f32> {
     let ten = TENS_F32.get(behind).filter(|_| digits <= 1 << f32::MANTISSA_DIGITS)?;
     Some(digits as f32 / ten)
@@ -109,7 +109,7 @@ fn short_f64(digits: u64, behind: usize) -> Option<f64> {
     Some(digits as f64 / ten)
 }
 
-/// A float that is infinite only where the text says so.
+/// Parses a float that is infinite only if the text says so.
 fn finite_f32(text: &str) -> Option<f32> {
     let value: f32 = text.parse().ok()?;
     (value.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit())).then_some(value)
@@ -120,7 +120,7 @@ fn finite_f64(text: &str) -> Option<f64> {
     if value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) { largest(text) } else { Some(value) }
 }
 
-/// The largest double with its sign, if a text is that one rounded up to the 15 digits in which doubles are printed.
+/// Returns the largest double with its sign, if the text is that number rounded up to the 15 printed digits.
 fn largest(text: &str) -> Option<f64> {
     let (mantissa, power) = text.split_once(['e', 'E'])?;
     let power: i32 = power.parse().ok()?;
@@ -128,11 +128,11 @@ fn largest(text: &str) -> Option<f64> {
     (tenth.abs() <= f64::MAX / 10.0 * (1.0 + 1e-14)).then_some(f64::MAX.copysign(tenth))
 }
 
-/// A constant as a number.
+/// Converts a constant to a number.
 ///
 /// # Errors
-/// `NC_ERANGE` if the type does not hold it, `NC_ECHAR` for text, `NC_EBADTYPE` for what is neither.
-pub(crate) fn number<T: Num>(constant: &Constant, fill: T, ty: NcType) -> Result<T> {
+/// `NC_ERANGE` if the type cannot hold it; `NC_ECHAR` for text; `NC_EBADTYPE` for other constants.
+pub(crate) fn number<T: CdlNumber>(constant: &Constant, fill: T, ty: NcType) -> Result<T> {
     let out_of_range =
         |text: &dyn std::fmt::Display| ErrorKind::Range.context(format!("{text} is no value of type {}", ty.name()));
     match constant {
@@ -161,7 +161,7 @@ fn wrong(expected: &str, constant: &Constant) -> nczarr_model::Error {
     ErrorKind::BadType.context(format!("expected a value of type {expected}, found {found}"))
 }
 
-/// The type that untyped values have together.
+/// Returns the common type of untyped values.
 pub(crate) fn common_type(values: &[Placed]) -> NcType {
     let mut common: Option<NcType> = None;
     for value in values {
@@ -172,7 +172,7 @@ pub(crate) fn common_type(values: &[Placed]) -> NcType {
                 value if i64::try_from(value).is_ok() => NcType::Int64,
                 _ => NcType::UInt64,
             },
-            // Single characters are numbers where nothing says that they are text.
+            // Single characters are numbers unless marked as text.
             Constant::Char(_) => NcType::Byte,
             Constant::Text(_) | Constant::Nil => NcType::Char,
             Constant::Fill | Constant::Opaque(_) | Constant::Name(_) | Constant::List(_) => continue,
@@ -182,7 +182,7 @@ pub(crate) fn common_type(values: &[Placed]) -> NcType {
     common.unwrap_or(NcType::Char)
 }
 
-/// The type that holds the values of two; the first one where none does.
+/// Returns the type that holds the values of two; the first one if there is none.
 fn wider(a: NcType, b: NcType) -> NcType {
     let rank = |ty| match ty {
         NcType::Byte => 1,
@@ -209,19 +209,23 @@ fn wider(a: NcType, b: NcType) -> NcType {
     }
 }
 
-/// The values of an attribute.
+/// Converts the values of an attribute.
 ///
 /// # Errors
-/// As [`number`] and [`item`]; those of a single value are told with its place by the caller.
+/// As [`number`] and [`item`]. The caller adds the position of a single value.
 pub(crate) fn attribute(
     model: &Model,
     text: &[u8],
     values: &[Placed],
     ty: NcType,
 ) -> Result<Values, (usize, nczarr_model::Error)> {
-    fn numbers<T: Num>(text: &[u8], values: &[Placed], ty: NcType) -> Result<Values, (usize, nczarr_model::Error)> {
+    fn numbers<T: CdlNumber>(
+        text: &[u8],
+        values: &[Placed],
+        ty: NcType,
+    ) -> Result<Values, (usize, nczarr_model::Error)> {
         let each = |value: &Placed| {
-            // A float keeps the sign of a zero, which an integer has not.
+            // A float keeps the sign of a zero. An integer has none.
             let zero = matches!(value.constant, Constant::Int { value: 0, .. }) && text.get(value.at) == Some(&b'-');
             let negative = T::from_float("-0").filter(|_| zero);
             negative.map_or_else(|| number(&value.constant, T::fill(), ty), Ok).map_err(|error| (value.at, error))
@@ -251,7 +255,7 @@ pub(crate) fn attribute(
             Values::String(values.iter().map(each).collect::<Result<_, _>>()?)
         }
         NcType::User(_) => {
-            let budget = Budget::default();
+            let budget = ValueBudget::default();
             let items = values.iter().map(|value| item(model, (text, &budget), ty, value));
             let items: Vec<Item> = items.collect::<Result<_, _>>()?;
             model.values(ty, &items).map_err(|error| (values.first().map_or(0, |value| value.at), error))?
@@ -259,7 +263,7 @@ pub(crate) fn attribute(
     })
 }
 
-/// The bytes of a constant in a char array.
+/// Appends the bytes of a constant in a char array.
 pub(crate) fn chars(constant: &Constant, fill: u8, out: &mut Vec<u8>) -> Result<()> {
     match constant {
         Constant::Text(bytes) => out.extend_from_slice(bytes),
@@ -275,10 +279,10 @@ pub(crate) fn chars(constant: &Constant, fill: u8, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// How the printer names a value of an enum that no member has.
+/// The printer's name for an enumeration value without a member.
 const UNDEFINED: &str = "_UNDEFINED";
 
-/// A constant as a string.
+/// Converts a constant to a string.
 pub(crate) fn string(constant: &Constant) -> Result<NcString> {
     match constant {
         Constant::Text(bytes) => Ok(NcString::from(bytes.as_slice())),
@@ -289,14 +293,14 @@ pub(crate) fn string(constant: &Constant) -> Result<NcString> {
     }
 }
 
-/// One element of a type, from its text and what may be made of values that are not in it.
+/// Converts one element of a type, from its text and a budget for missing values.
 ///
 /// # Errors
-/// With the place of the value: as [`number`]; `NC_EBADTYPE` for a constant that is none of the type's; `NC_ENOMEM` where too
-/// much is left out.
+/// With the position of the value: as [`number`]; `NC_EBADTYPE` for a constant of another type; `NC_ENOMEM`
+/// if too much is missing.
 pub(super) fn item(
     model: &Model,
-    (text, budget): (&[u8], &Budget),
+    (text, budget): (&[u8], &ValueBudget),
     ty: NcType,
     value: &Placed,
 ) -> Result<Item, (usize, nczarr_model::Error)> {
@@ -305,7 +309,7 @@ pub(super) fn item(
         if ty == NcType::Char {
             let mut bytes = Vec::new();
             chars(&value.constant, fill::CHAR, &mut bytes).map_err(here)?;
-            // A char is one byte, whatever the text.
+            // A char is one byte of the text.
             return Ok(Item::Char(padded(bytes, 1).map_err(here)?[0]));
         }
         let one = attribute(model, text, std::slice::from_ref(value), ty)?;
@@ -323,11 +327,11 @@ pub(super) fn item(
             let number = match &value.constant {
                 Constant::Name(path) => {
                     let of = |name: &str| members.iter().find(|member| member.name == name);
-                    // The name of the type may stand before it, with a dot between.
+                    // The name of the type may precede it, with a dot between.
                     let name = path.last().map_or("", String::as_str);
                     let bare = || of(name.strip_prefix(&user.name)?.strip_prefix('.')?);
                     let value = of(name).or_else(bare).map(|member| member.value);
-                    // Of a value that no member has the printer says only that: it is what was never written.
+                    // The printer writes this for a value without a member, which was never written.
                     let none = (name == UNDEFINED && members.iter().all(|member| member.value != 0)).then_some(0);
                     value.or(none).ok_or_else(wrong_here)?
                 }
@@ -340,7 +344,7 @@ pub(super) fn item(
         TypeClass::Opaque { size } => {
             let bytes = match &value.constant {
                 Constant::Opaque(bytes) => bytes.clone(),
-                // Up to 16 digits look like an integer: they are taken from the text.
+                // Up to 16 digits look like an integer, so they are taken from the text.
                 Constant::Int { .. } => hexadecimal(text, value.at).ok_or_else(wrong_here)?,
                 _ => return Err(wrong_here()),
             };
@@ -354,7 +358,7 @@ pub(super) fn item(
             for field in fields {
                 let count = field.count().map_err(here)?;
                 let mut part = Vec::new();
-                let mut items = Given { all: &mut items, inner: None };
+                let mut items = FieldValues { all: &mut items, inner: None };
                 let same = list.len() == fields.len();
                 if !field.shape.is_empty() && items.grouped(model, field.ty, count, same).map_err(here)? {
                     items.enter();
@@ -370,7 +374,7 @@ pub(super) fn item(
                     };
                     match (row, &next.constant) {
                         (Some(row), Constant::Text(text)) => {
-                            // As long as all rows that are left, if it is longer than one.
+                            // All remaining rows, if the text is longer than one.
                             let room = if text.len() > row as usize { count - part.len() } else { row as usize };
                             budget.take(room.saturating_sub(text.len())).map_err(here)?;
                             let text = padded(text.clone(), room).map_err(|error| (next.at, error))?;
@@ -410,8 +414,8 @@ pub(super) fn item(
     }
 }
 
-/// An element that the text leaves out: the default fill value; a compound of such; of other types what storage has.
-/// How large it is was looked at before ([`leaves`]).
+/// Makes a missing element: the default fill value, for a compound of its fields, for other types as stored.
+/// Its size was checked before ([`leaves`]).
 pub(super) fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
     if let NcType::User(id) = ty
         && let TypeClass::Compound { fields, .. } = &model.user_type(id)?.class
@@ -424,11 +428,11 @@ pub(super) fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
     one.ok_or_else(|| ErrorKind::Internal.context("one value"))
 }
 
-/// So many numbers, strings and so on may stand in an element that a text leaves out.
+/// Most numbers, strings and the like in a missing element.
 const MOST: usize = 1 << 20;
 
-/// How many numbers, strings and so on stand in an element that was never written; where these are more than can be left out,
-/// any number beyond that.
+/// Counts the numbers, strings and the like in an unwritten element. If there are too many, it returns any
+/// larger number.
 fn leaves(model: &Model, ty: NcType) -> Result<usize> {
     let NcType::User(id) = ty else { return Ok(1) };
     Ok(match &model.user_type(id)?.class {
@@ -436,7 +440,7 @@ fn leaves(model: &Model, ty: NcType) -> Result<usize> {
             let mut all = 1usize;
             for field in fields {
                 let count = field.count()?.max(1);
-                // Types within types are many more than the text says: they are not looked at for nothing.
+                // Nested types are larger than their text, so stop early.
                 let enough = all.saturating_add(count) > MOST;
                 let each = if enough { 1 } else { leaves(model, field.ty)? };
                 all = all.saturating_add(each.saturating_mul(count));
@@ -451,30 +455,30 @@ fn leaves(model: &Model, ty: NcType) -> Result<usize> {
     })
 }
 
-/// Whether an element that the text leaves out is small enough to be made.
+/// Whether a missing element is small enough to be made.
 pub(super) fn can_be_left_out(model: &Model, ty: NcType) -> Result<bool> {
     Ok(leaves(model, ty)? <= MOST)
 }
 
-/// What may still be made of values that are not in the text, before the elements that hold them are to be stored.
+/// Limits the values that are made without text before their elements are stored.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct ValueBudget {
     left: Cell<usize>,
-    /// What was made that the text has not.
+    /// Number of values made without text.
     left_out: Cell<usize>,
 }
 
-impl Default for Budget {
+impl Default for ValueBudget {
     fn default() -> Self {
         Self { left: Cell::new(MOST + MOST / 8), left_out: Cell::new(0) }
     }
 }
 
-impl Budget {
-    /// So many numbers, strings and so on are made.
+impl ValueBudget {
+    /// Counts values to be made.
     ///
     /// # Errors
-    /// `NC_ENOMEM` if they are too many.
+    /// `NC_ENOMEM` if there are too many.
     fn take(&self, count: usize) -> Result<()> {
         let left = self.left.get().checked_sub(count);
         let left = left.ok_or_else(|| ErrorKind::NoMem.context("a text that leaves out too many values of a field"))?;
@@ -483,23 +487,23 @@ impl Budget {
         Ok(())
     }
 
-    /// So many bytes are made, which were made once before.
+    /// Counts bytes that are made again.
     pub(super) fn again(&self, bytes: usize) {
         self.left.set(self.left.get().saturating_sub(bytes / size_of::<Item>()));
     }
 
-    /// Whether the elements so far are to be stored before another one is made.
+    /// Whether the elements so far must be stored before the next one.
     pub(super) fn is_used(&self) -> bool {
         self.left.get() <= MOST
     }
 
-    /// How many values were made that the text has not.
+    /// Returns the number of values made without text.
     pub(super) fn left_out(&self) -> usize {
         self.left_out.get()
     }
 }
 
-/// Bytes of an element in memory, about.
+/// Returns the approximate size of an element in memory, in bytes.
 pub(super) fn weight(item: &Item) -> usize {
     let own = size_of::<Item>();
     own + match item {
@@ -511,15 +515,16 @@ pub(super) fn weight(item: &Item) -> usize {
     }
 }
 
-/// The values of one field of a compound: of one with a shape they may stand between braces, or one after another.
-struct Given<'g, 'v> {
+/// The values of one field of a compound. Values of an array field may be in braces, or consecutive.
+struct FieldValues<'g, 'v> {
     all: &'g mut std::iter::Peekable<std::slice::Iter<'v, Placed>>,
-    /// Those between the braces that were entered.
+    /// Values in the current inner braces.
     inner: Option<std::slice::Iter<'v, Placed>>,
 }
 
-impl<'v> Given<'_, 'v> {
-    /// Whether the next one are the braces around `count` values of a type. `same`: there are as many values as fields.
+impl<'v> FieldValues<'_, 'v> {
+    /// Whether the next value is the braces around `count` values of a type. `same`: there are as many values
+    /// as fields.
     fn grouped(&mut self, model: &Model, ty: NcType, count: usize, same: bool) -> Result<bool> {
         let Some(Placed { constant: Constant::List(inner), .. }) = self.all.peek() else { return Ok(false) };
         let list = |value: &Placed| matches!(value.constant, Constant::List(_));
@@ -545,7 +550,7 @@ impl<'v> Given<'_, 'v> {
         }
     }
 
-    /// The first one between the braces that was not taken.
+    /// Returns the first unused value in the inner braces.
     fn left(&mut self) -> Option<&'v Placed> {
         self.inner.as_mut()?.next()
     }
@@ -561,9 +566,9 @@ fn padded(mut bytes: Vec<u8>, size: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of a hexadecimal number as it stands in the text.
+/// Returns the bytes of a hexadecimal number in the text.
 fn hexadecimal(text: &[u8], at: usize) -> Option<Vec<u8>> {
-    let token = super::constant::number_token(&mut Cursor::new(text, at));
+    let token = super::constant::number_token(&mut CdlCursor::new(text, at));
     match token {
         [b'0', b'x' | b'X', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit) => {
             Some(super::constant::opaque(digits))
@@ -576,7 +581,7 @@ fn hexadecimal(text: &[u8], at: usize) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// What is made of digits is what the library makes of the text, to the last bit; where it would not be, nothing is made.
+    /// Numbers made from digits equal the library's results to the last bit, or are not made.
     #[test]
     fn short_decimals_are_right() {
         let mut random = 7u64;

@@ -1,5 +1,4 @@
-//! [`Calendar`]: which days there are. A day is counted from the calendar's own first of January of the year 0; what that
-//! day is elsewhere does not matter here. No clock time, no text.
+//! [`Calendar`]: conversion between dates and day numbers. Day 0 is the calendar's own 1 January of year 0.
 
 /// The calendars of the CF conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,18 +17,18 @@ pub(crate) enum Calendar {
     Days360,
 }
 
-/// A day by name: year, month from 1, day from 1.
+/// A date: year, month from 1, day from 1.
 pub(crate) type Date = (i64, u8, u8);
 
 /// Days before each month of a year without a leap day.
 const BEFORE: [i64; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
-/// From the first day of the Julian calendar's year 0 to that of the Gregorian one.
+/// Days from 1 January 0 in the Julian calendar to that in the Gregorian one.
 const GREGORIAN_LATER: i64 = 2;
 /// 15 October 1582, counted in the Julian calendar.
 const REFORM: i64 = 578_103;
 
 impl Calendar {
-    /// The calendar an attribute names, in any case; `None` if it is none of these.
+    /// Returns the calendar of a name, in any case; `None` if it is unknown.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name.trim().to_ascii_lowercase().as_str() {
             "standard" | "gregorian" | "" => Self::Standard,
@@ -42,7 +41,7 @@ impl Calendar {
         })
     }
 
-    /// The number of a day; `None` if the calendar has no such day.
+    /// Returns the number of a day; `None` if the calendar does not have it.
     pub(crate) fn number(self, date: Date) -> Option<i64> {
         let (year, month, day) = date;
         if !(1..=12).contains(&month) || !(-1_000_000..=1_000_000).contains(&year) {
@@ -65,7 +64,7 @@ impl Calendar {
         (self.date(number) == date).then_some(number)
     }
 
-    /// The day of a number.
+    /// Returns the date of a day number.
     pub(crate) fn date(self, number: i64) -> Date {
         match self {
             Self::Days360 => {
@@ -75,7 +74,7 @@ impl Calendar {
             Self::Standard if number >= REFORM => Self::ProlepticGregorian.date(number - GREGORIAN_LATER),
             Self::Standard => Self::Julian.date(number),
             _ => {
-                // The mean length is close enough to miss by one year at most.
+                // The mean length gives the year with an error of at most one.
                 let mut year = (number * 400).div_euclid(self.new_year(400));
                 while self.new_year(year) > number {
                     year -= 1;
@@ -91,7 +90,7 @@ impl Calendar {
         }
     }
 
-    /// The date so many whole months later; a day that month does not have becomes its last.
+    /// Returns the date a number of months later. A missing day becomes the last of its month.
     pub(crate) fn months_later(self, (year, month, day): Date, months: i64) -> Option<Date> {
         let count = year.checked_mul(12)?.checked_add(i64::from(month) - 1)?.checked_add(months)?;
         let (year, month) = (count.div_euclid(12), count.rem_euclid(12) as u8 + 1);
@@ -109,10 +108,10 @@ impl Calendar {
         }
     }
 
-    /// The number of the first day of a year.
+    /// Returns the number of the first day of a year.
     fn new_year(self, year: i64) -> i64 {
         let before = year - 1;
-        // Year 0 is a leap year where every fourth is; its own days come before year 1.
+        // Year 0 is a leap year where every fourth is. Its days come before year 1.
         let leaps = |period: i64| before.div_euclid(period) + 1;
         year * 365
             + match self {
@@ -137,7 +136,7 @@ mod tests {
         Calendar::Days360,
     ];
 
-    /// Counting day by day, with the length of each month written down, gives the same dates.
+    /// Compares with counting day by day.
     #[test]
     fn dates_follow_one_another() {
         for calendar in ALL {

@@ -1,8 +1,8 @@
-//! [`TimeAxis`]: what the numbers of a time variable mean, by the CF conventions: `units` such as `days since 2000-01-01`
-//! and `calendar`. Numbers become dates; no text is read as a date but that of `units`.
+//! [`TimeAxis`]: the dates of a time variable by the CF conventions: `units` such as `days since 2000-01-01`,
+//! and `calendar`. Only `units` is parsed.
 //!
-//! Seconds are counted without leap seconds. A zone behind the origin is the zone of all the dates, so it changes nothing.
-//! Months and years are those of the calendar: a whole number of them keeps the day, a part is that part of the month.
+//! There are no leap seconds. The zone of the origin is that of all dates, so it has no effect. Months and
+//! years follow the calendar: whole numbers keep the day, and a fraction is that part of the month.
 
 mod calendar;
 mod units;
@@ -15,20 +15,20 @@ use calendar::{Calendar, Date};
 use units::Unit;
 
 const DAY_MICROS: i128 = 86_400_000_000;
-/// Dates beyond are not told.
+/// Dates beyond this are not printed.
 const MAX_DAYS: i128 = 300_000_000;
 
-/// What numbers of a time variable count from, in which steps and which calendar.
+/// Origin, unit and calendar of a time variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeAxis {
     unit: Unit,
     calendar: Calendar,
     origin: Date,
-    /// After midnight of the origin.
+    /// Microseconds after midnight of the origin.
     micros: i128,
 }
 
-/// A moment: a date of the axis' calendar and microseconds after its midnight.
+/// A moment: a date of the axis' calendar, and microseconds after its midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     date: Date,
@@ -36,7 +36,7 @@ pub struct Moment {
 }
 
 impl TimeAxis {
-    /// The axis that `units` and `calendar` say; `None` if they say none, or one that is not known.
+    /// Parses `units` and `calendar`; `None` if they are not a time axis, or unknown.
     pub fn parse(units: &str, calendar: Option<&str>) -> Option<Self> {
         let calendar = Calendar::named(calendar.unwrap_or_default())?;
         let (unit, origin, micros) = units::parse(units)?;
@@ -44,7 +44,7 @@ impl TimeAxis {
         Some(Self { unit, calendar, origin, micros })
     }
 
-    /// The axis of a variable: its own, or that of the variable whose `bounds` it is.
+    /// Returns the axis of a variable: its own, or that of the variable whose `bounds` it is.
     pub fn of(model: &Model, var: &Var) -> Option<Self> {
         if !var.xtype.is_numeric() {
             return None;
@@ -56,12 +56,12 @@ impl TimeAxis {
         })
     }
 
-    /// What the attributes of the variable itself say.
+    /// Returns the axis in the variable's own attributes.
     pub(crate) fn told(var: &Var) -> Option<Self> {
         var.xtype.is_numeric().then(|| Self::parse(text(var, "units")?, text(var, "calendar"))).flatten()
     }
 
-    /// The moment of a number; `None` if it is no finite number, or lies some 800,000 years off.
+    /// Returns the moment of a number; `None` if it is not finite, or more than about 800,000 years away.
     pub fn moment(&self, value: f64) -> Option<Moment> {
         let first = i128::from(self.calendar.number(self.origin)?);
         let (days, micros) = match self.unit {
@@ -70,7 +70,7 @@ impl TimeAxis {
                 if !value.is_finite() || whole.abs() * step as f64 > (MAX_DAYS * DAY_MICROS) as f64 {
                     return None;
                 }
-                // Apart, so that large numbers keep their last digits.
+                // Separate parts keep the last digits of large numbers.
                 (first, whole as i128 * i128::from(step) + ((value - whole) * step as f64).round() as i128)
             }
             Unit::Months(step) => {
@@ -92,7 +92,7 @@ impl TimeAxis {
         Some(Moment { date: self.calendar.date(day), micros: micros.rem_euclid(DAY_MICROS) as u64 })
     }
 
-    /// Appends value `at` as a date in quotes; `false` if it is none.
+    /// Appends value `at` as a quoted date. Returns `false` if it has none.
     pub(crate) fn push(&self, out: &mut Vec<u8>, values: &Values, at: usize, separator: char) -> bool {
         let value = match values.scalar(at) {
             Some(nczarr_model::Scalar::Int(value)) => value as f64,
@@ -108,7 +108,7 @@ impl TimeAxis {
 }
 
 impl Moment {
-    /// Appends the date and, where it is not midnight, the time as far as it is not zero: `2000-01-01 06`.
+    /// Appends the date and, unless it is midnight, the time without trailing zeros: `2000-01-01 06`.
     pub(crate) fn push(self, out: &mut Vec<u8>, separator: char) {
         let (year, month, day) = self.date;
         let (seconds, rest) = (self.micros / 1_000_000, self.micros % 1_000_000);
@@ -130,7 +130,7 @@ impl Moment {
         }
     }
 
-    /// The text of ISO 8601, date and time.
+    /// Returns date and time in ISO 8601.
     pub fn iso(self) -> String {
         let (year, month, day) = self.date;
         let (seconds, rest) = (self.micros / 1_000_000, self.micros % 1_000_000);
@@ -141,7 +141,7 @@ impl Moment {
     }
 }
 
-/// The text of an attribute.
+/// Returns the text of an attribute.
 fn text<'a>(var: &'a Var, name: &str) -> Option<&'a str> {
     match var.atts.get(name)? {
         Values::Char(text) => std::str::from_utf8(crate::text::without_nuls(text)).ok(),

@@ -1,8 +1,8 @@
-//! The text of `units`: `UNIT since DATE`, as in `hours since 2000-01-01 06:00:00.5 +1:00`.
+//! Parses `units`: `UNIT since DATE`, as in `hours since 2000-01-01 06:00:00.5 +1:00`.
 
 use super::calendar::Date;
 
-/// How long a step is.
+/// The length of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Microseconds.
@@ -11,7 +11,7 @@ pub(super) enum Unit {
     Months(i64),
 }
 
-/// Unit, day and microseconds after its midnight.
+/// Parses unit, date, and microseconds after its midnight.
 pub(super) fn parse(text: &str) -> Option<(Unit, Date, i128)> {
     let mut words = text.split_whitespace();
     let unit = unit(words.next()?)?;
@@ -44,7 +44,7 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// `Y`, `Y-M` or `Y-M-D`; a year may have a sign.
+/// Parses `Y`, `Y-M` or `Y-M-D`; a year may have a sign.
 fn date(text: &str) -> Option<Date> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -57,9 +57,9 @@ fn date(text: &str) -> Option<Date> {
     parts.next().is_none().then_some((sign * year, month, day))
 }
 
-/// `H`, `H:M`, `H:M:S` or `H:M:S.F`, and a zone; nothing is midnight.
+/// Parses `H`, `H:M`, `H:M:S` or `H:M:S.F`, and a zone; nothing is midnight.
 fn clock(text: &str) -> Option<i128> {
-    // A zone begins with a sign, a blank or a letter; which one it is makes no difference.
+    // A zone begins with a sign, a blank or a letter, and is ignored.
     let text = &text[..text.find([' ', '+', '-', 'Z', 'z', 'U', 'u', 'G']).unwrap_or(text.len())];
     if text.is_empty() {
         return Some(0);

@@ -1,20 +1,20 @@
-//! Texts with user-defined types, read and printed again: what comes out is what the reference printed.
+//! Parses texts with user-defined types and prints them again. The result equals the reference's output.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nczarr_cdl::{Cdl, DataSource, Facts, Layout, Options, Target};
+use nczarr_cdl::{Cdl, CdlTarget, DataSource, Facts, Options, SpecialLayout};
 use nczarr_model::{Defined, Edit, Item, Model, Result, Values, VarId};
 
-/// A dataset in memory: the elements that were written, by their indices.
+/// A dataset in memory: the written elements by index.
 #[derive(Default)]
 pub struct Kept {
     pub model: Model,
     pub data: BTreeMap<(u32, Vec<u64>), Item>,
 }
 
-/// All indices of a block, in C order.
+/// Returns all indices of a block in C order.
 pub fn each(start: &[u64], count: &[u64]) -> impl Iterator<Item = Vec<u64>> {
     let (start, count) = (start.to_vec(), count.to_vec());
     (0..count.iter().product::<u64>()).map(move |mut flat| {
@@ -27,7 +27,7 @@ pub fn each(start: &[u64], count: &[u64]) -> impl Iterator<Item = Vec<u64>> {
     })
 }
 
-impl Target for Kept {
+impl CdlTarget for Kept {
     fn model(&self) -> Arc<Model> {
         Arc::new(self.model.clone())
     }
@@ -36,7 +36,7 @@ impl Target for Kept {
         self.model.apply(edit)
     }
 
-    fn lay_out(&mut self, _var: VarId, _layout: &Layout) -> Result<()> {
+    fn lay_out(&mut self, _var: VarId, _layout: &SpecialLayout) -> Result<()> {
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl DataSource for Kept {
     }
 }
 
-/// The text printed of what the text says.
+/// Parses a text and prints it again.
 pub fn again(text: &[u8]) -> std::result::Result<String, String> {
     let mut kept = Kept::default();
     let cdl = Cdl::parse(text).map_err(|mistake| mistake.to_string())?;
@@ -85,7 +85,7 @@ pub fn again(text: &[u8]) -> std::result::Result<String, String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// What differs first.
+/// Returns the first difference.
 fn compare(path: &Path, text: &[u8], want: &[u8]) -> Option<String> {
     let (got, want) = (again(text), String::from_utf8_lossy(want));
     let got = match got {
@@ -104,15 +104,14 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => open.push(path),
-                false => {
-                    let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                    let plain = name.ends_with(".cdl")
-                        && ![".s.", ".h.", ".p17.", ".right."].iter().any(|end| name.contains(end));
-                    if plain && std::fs::read_to_string(&path).is_ok_and(|text| text.contains("types:\n")) {
-                        found.push(path);
-                    }
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                let plain =
+                    name.ends_with(".cdl") && ![".s.", ".h.", ".p17.", ".right."].iter().any(|end| name.contains(end));
+                if plain && std::fs::read_to_string(&path).is_ok_and(|text| text.contains("types:\n")) {
+                    found.push(path);
                 }
             }
         }
@@ -121,14 +120,14 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is wrong with texts that are read and printed again: what the reference printed is printed so, everything else at
-/// least once and for all.
+/// Returns the problems of texts that are parsed and printed again. Output of the reference must be equal;
+/// other text must be stable after one round.
 fn check(paths: &[PathBuf], printed: impl Fn(&str) -> bool) -> Vec<String> {
     let mut bad = Vec::new();
     for path in paths {
         let text = std::fs::read(path).unwrap();
         let (name, text) = (path.display().to_string(), text.as_slice());
-        // The reference prints a type of the root by a name that its own group's type hides.
+        // The reference prints a type of the root by a name that a type of the group hides.
         if name.contains("nc4_ut_grouptypes") {
             continue;
         }
@@ -149,14 +148,14 @@ fn user_types_here() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
-/// Those of the corpus, if `NCZ_CORPUS` names the folder it lies in.
+/// Texts of the corpus, if `NCZ_CORPUS` names its folder.
 #[test]
 fn user_types_of_the_corpus() {
     let Some(corpus) = std::env::var_os("NCZ_CORPUS").map(PathBuf::from) else { return };
     let bad = check(&texts(&corpus.join("netcdf-c/hdf5")), |_| true);
     assert!(bad.is_empty(), "{}", bad.join("\n"));
     let bad = check(&texts(&corpus.join("netcdf-c/upstream")), |_| false);
-    // Dimensions of a group beside, a comment before the name.
+    // Dimensions of another group, and a comment before the name.
     let known = ["ncf345"];
     let bad: Vec<_> = bad.into_iter().filter(|bad| !known.iter().any(|known| bad.contains(known))).collect();
     assert!(bad.is_empty(), "{}", bad.join("\n"));

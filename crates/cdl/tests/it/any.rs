@@ -1,7 +1,7 @@
-//! Any dataset, printed and read: what comes out is what it was, item by item.
+//! Round trips of random datasets, compared item by item.
 //!
-//! Datasets are made by edits from a seed. They are compared as long lists of plain statements, one for each definition,
-//! attribute and element, which are made from the model and never from its text.
+//! Edits from a seed make the datasets. They are compared as lists of statements, one for each definition,
+//! attribute and element, made from the model.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! What the reference texts do not show: formats of a variable's own, bytes of any kind, parts of a dataset, and sources that
 //! fail or lie.
 
-use nczarr_cdl::{DataSource, Facts, NoData, Options, Part};
+use nczarr_cdl::{DataSource, Facts, NoData, Options, PrintedPart};
 use nczarr_model::{ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId};
 
 /// The same answer for each variable, whatever is asked.
@@ -113,8 +113,8 @@ fn parts_of_a_dataset() {
     let values = || Ok(Values::Int(vec![1, 2]));
     let header = "netcdf  {\ndimensions:\n\tx = 2 ;\nvariables:\n\tint x(x) ;\n\tint y(x) ;\n";
     for (options, want) in [
-        (Options { part: Part::Header, ..Options::default() }, ""),
-        (Options { part: Part::Coordinates, ..Options::default() }, "data:\n\n x = 1, 2 ;\n"),
+        (Options { part: PrintedPart::Header, ..Options::default() }, ""),
+        (Options { part: PrintedPart::Coordinates, ..Options::default() }, "data:\n\n x = 1, 2 ;\n"),
         (Options { vars: vec![VarId(1)], ..Options::default() }, "data:\n\n y = 1, 2 ;\n"),
         (Options::default(), "data:\n\n x = 1, 2 ;\n\n y = 1, 2 ;\n"),
     ] {

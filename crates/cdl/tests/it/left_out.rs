@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_cdl::{Cdl, Layout, Target};
+use nczarr_cdl::{Cdl, CdlTarget, SpecialLayout};
 use nczarr_model::{Defined, Edit, ErrorKind, Item, Model, Result, Values, VarId};
 
 /// What is written, and how much at once.
@@ -20,7 +20,7 @@ struct Written {
     chars: Vec<(Vec<u64>, Vec<u8>)>,
 }
 
-impl Target for Written {
+impl CdlTarget for Written {
     fn model(&self) -> Arc<Model> {
         Arc::new(self.model.clone())
     }
@@ -29,7 +29,7 @@ impl Target for Written {
         self.model.apply(edit)
     }
 
-    fn lay_out(&mut self, _var: VarId, _layout: &Layout) -> Result<()> {
+    fn lay_out(&mut self, _var: VarId, _layout: &SpecialLayout) -> Result<()> {
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl Target for Written {
     }
 }
 
-fn written(text: &str) -> std::result::Result<Written, nczarr_cdl::Mistake> {
+fn written(text: &str) -> std::result::Result<Written, nczarr_cdl::CdlError> {
     let mut written = Written::default();
     Cdl::parse(text.as_bytes()).and_then(|cdl| cdl.build(&mut written)).map(|()| written)
 }

@@ -10,21 +10,21 @@ mod read;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-use nczarr_cdl::{Options, Part};
+use nczarr_cdl::{Options, PrintedPart};
 
 /// One reference text and the options it was made with.
 struct Case {
     suffix: &'static str,
-    part: Part,
+    part: PrintedPart,
     special: bool,
     digits: Option<(usize, usize)>,
 }
 
 const CASES: [Case; 4] = [
-    Case { suffix: ".cdl", part: Part::All, special: false, digits: None },
-    Case { suffix: ".h.cdl", part: Part::Header, special: false, digits: None },
-    Case { suffix: ".s.cdl", part: Part::All, special: true, digits: None },
-    Case { suffix: ".p17.cdl", part: Part::All, special: true, digits: Some((9, 17)) },
+    Case { suffix: ".cdl", part: PrintedPart::All, special: false, digits: None },
+    Case { suffix: ".h.cdl", part: PrintedPart::Header, special: false, digits: None },
+    Case { suffix: ".s.cdl", part: PrintedPart::All, special: true, digits: None },
+    Case { suffix: ".p17.cdl", part: PrintedPart::All, special: true, digits: Some((9, 17)) },
 ];
 
 /// The text the reference should have printed: it forgets the sizes and the line end of a scalar's `_ChunkSizes`, and the path
@@ -39,9 +39,10 @@ fn corrected(text: &[u8]) -> Vec<u8> {
     let mut rest = text;
     while let Some(at) = rest.windows(HOLE.len()).position(|window| window == HOLE) {
         let end = at + HOLE.len();
-        let from = match rest[end].is_ascii_digit() {
-            true => end,
-            false => rest[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |line| line + 1),
+        let from = if rest[end].is_ascii_digit() {
+            end
+        } else {
+            rest[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |line| line + 1)
         };
         out.extend_from_slice(&rest[..from]);
         rest = &rest[end..];

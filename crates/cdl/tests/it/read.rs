@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr_cdl::{Cdl, Layout, Target};
+use nczarr_cdl::{Cdl, CdlTarget, SpecialLayout};
 use nczarr_model::{Defined, Edit, Model, Result, Values, VarId};
 
 /// A dataset of which only the model is kept, and how many values were written.
@@ -15,7 +15,7 @@ struct Made {
     values: u64,
 }
 
-impl Target for Made {
+impl CdlTarget for Made {
     fn model(&self) -> Arc<Model> {
         Arc::new(self.model.clone())
     }
@@ -24,7 +24,7 @@ impl Target for Made {
         self.model.apply(edit)
     }
 
-    fn lay_out(&mut self, _var: VarId, _layout: &Layout) -> Result<()> {
+    fn lay_out(&mut self, _var: VarId, _layout: &SpecialLayout) -> Result<()> {
         Ok(())
     }
 

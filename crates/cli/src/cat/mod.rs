@@ -6,7 +6,7 @@ pub mod json;
 mod npy;
 mod text;
 
-use nczarr_cdl::{Blocks, Grid};
+use nczarr_cdl::{Blocks, ChunkGrid};
 use nczarr_model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
 
 use crate::args::{Cat, CatFormat};
@@ -162,7 +162,7 @@ impl Job<'_> {
         let item =
             if is_flat(self.model, self.ty) { self.source.item_size(self.ty)?.max(1) as u64 } else { PACKED_BYTES };
         let chunks = self.source.chunks(self.id)?;
-        let grid = chunks.as_deref().map(|chunks| Grid { chunks, start, stride });
+        let grid = chunks.as_deref().map(|chunks| ChunkGrid { chunks, start, stride });
         for (from, len) in Blocks::of_part(count, grid, (BLOCK_BYTES / item).max(1), MOST_BYTES / item) {
             let place: Vec<u64> = (0..from.len()).map(|dim| start[dim] + from[dim] * stride[dim]).collect();
             each(&Slab { start: &place, count: &len, stride: Some(stride) })?;

@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 
 use nczarr::dispatch::Key;
 use nczarr::{File, OpenOptions};
-use nczarr_cdl::{Options, Part};
+use nczarr_cdl::{Options, PrintedPart};
 use nczarr_model::Result;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ impl Write for Sum {
 /// # Errors
 /// What the dataset says.
 pub fn header(file: &File) -> Result<String> {
-    let options = Options { part: Part::Header, special: true, ..Options::default() };
+    let options = Options { part: PrintedPart::Header, special: true, ..Options::default() };
     let mut sum = Sum::default();
     let mut source = DatasetSource::new(file.dataset().as_ref());
     nczarr_cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut sum)?;

@@ -6,7 +6,7 @@
 //! them, but the rows of a text variable are strings, and moments, where they are asked for, are ISO 8601 text. What cannot
 //! be read is `{"error":"…"}` in its place.
 
-use nczarr_cdl::{Blocks, DataSource as _, Options, Part, TimeAxis};
+use nczarr_cdl::{Blocks, DataSource as _, Options, PrintedPart, TimeAxis};
 use nczarr_model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use serde_json::{Map, Value, json};
 
@@ -179,9 +179,9 @@ impl Printer<'_, '_> {
         Ok(grouped
             && listed(&self.options.vars)
             && match self.options.part {
-                Part::All => true,
-                Part::Header => false,
-                Part::Coordinates => var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some(),
+                PrintedPart::All => true,
+                PrintedPart::Header => false,
+                PrintedPart::Coordinates => var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some(),
             })
     }
 

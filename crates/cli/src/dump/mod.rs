@@ -3,7 +3,7 @@
 mod json;
 
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
-use nczarr_cdl::{Facts, Indices, Notes, Options, Part};
+use nczarr_cdl::{Facts, Indices, Notes, Options, PrintedPart};
 
 use crate::args::{Dump, Extra, Language};
 use crate::failure::{Failure, at};
@@ -28,9 +28,9 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
     let options = Options {
         name: args.name.clone().unwrap_or_else(|| name_of(&args.url)),
         part: match (args.header, args.coordinates) {
-            (true, _) => Part::Header,
-            (false, true) => Part::Coordinates,
-            (false, false) => Part::All,
+            (true, _) => PrintedPart::Header,
+            (false, true) => PrintedPart::Coordinates,
+            (false, false) => PrintedPart::All,
         },
         vars: match &args.vars {
             Some(list) => find::vars(&model, "-v", list).map_err(&at)?,

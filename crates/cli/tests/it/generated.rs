@@ -136,7 +136,7 @@ fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
         (" blob k(x) ;\n}", "6:2", "no type \"blob\""),
         (" int i(x) ;\n}", "6:6", "NC_ENAMEINUSE"),
         (" i:a = 1e400 ;\n}", "6:8", "1e400 is no value of type double"),
-        (" i:a = 12zz ;\n}", "6:12", "\"12zz\" is no number"),
+        (" i:a = 12zz ;\n}", "6:12", "\"12zz\" is not a number"),
         (" i:a = \"x ;\n}", "6:9", "a text without an end"),
         (" i:_ChunkSizes = 1, 2, 3 ;\n}", "6:2", "NC_E"),
         (" i:_Endianness = \"middle\" ;\n}", "6:2", "expected \"little\", \"big\" or \"native\""),
