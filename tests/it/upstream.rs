@@ -11,7 +11,7 @@ use std::sync::Arc;
 use nczarr::dispatch::NcDispatch as _;
 use nczarr::model::{Defined, Edit, Model, Values, VarId};
 use nczarr::{File, MemRef, Result};
-use nczarr_cdl::{Cdl, SpecialLayout, Options, PrintedPart, CdlTarget};
+use nczarr_cdl::{Cdl, CdlTarget, Options, PrintedPart, SpecialLayout};
 use nczarr_tests::dump::dump;
 
 use crate::corpus;

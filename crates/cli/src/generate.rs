@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use nczarr::dispatch::{FilterText, FormatX, Json, MemRef, NcDispatch as _, ZarrFormat};
 use nczarr::{CreateOptions, File};
-use nczarr_cdl::{Cdl, SpecialLayout, CdlError, CdlTarget};
+use nczarr_cdl::{Cdl, CdlError, CdlTarget, SpecialLayout};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 
 use crate::args::Generate;
