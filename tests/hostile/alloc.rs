@@ -1,4 +1,4 @@
-//! An allocator that counts what is in use.
+//! An allocator that counts the memory in use.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -17,7 +17,7 @@ fn grown(by: usize) {
     PEAK.fetch_max(now, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it is; the counters change nothing about it.
+// SAFETY: every call goes unchanged to the system's allocator; the counters have no effect on it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grown(layout.size());
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What was asked for counts, also where there was none: only it is not in use.
+/// Counts requested memory, also failed requests; those are not in use.
 fn granted(place: *mut u8, size: usize) -> *mut u8 {
     if place.is_null() {
         NOW.fetch_sub(size, Relaxed);

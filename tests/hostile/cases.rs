@@ -1,4 +1,4 @@
-//! The cases: what is wrong with the store, and what the error must name.
+//! The cases: the damage of the store, and the names in the expected error.
 
 use std::fs;
 use std::io::Write as _;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 /// One store that must be refused.
 pub struct Case {
-    /// What is wrong with it.
+    /// The damage.
     pub what: String,
     /// Bytes of the largest chunk it declares.
     pub declared: usize,
-    /// What the error must name.
+    /// The names in the expected error.
     pub names: Vec<&'static str>,
     /// Makes the store.
     pub make: Box<dyn Fn(&Path)>,

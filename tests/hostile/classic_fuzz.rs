@@ -1,7 +1,8 @@
-//! Classic files cut short and with single bytes changed: an error, or only what the damaged bytes held differs.
+//! Classic files cut short and with single bytes changed: an error, or only values of the damaged bytes
+//! differ.
 //!
-//! A classic file has no check sum, so some bytes of a header can be changed to what another sound file would have
-//! there. [`allowed`] names each such class, with the reason that nothing tells it from a sound file.
+//! A classic file has no checksum, so some changed header bytes give another valid file. [`allowed`] names
+//! each such class, and the reason why it cannot be detected.
 
 use std::fs;
 use std::ops::Range;
@@ -13,12 +14,12 @@ use nczarr::{ErrorKind, File, NcType, Result, Values};
 use crate::alloc;
 use crate::classic_map::{Field, Map};
 
-/// What may be in use beyond the size of the file.
+/// Memory allowed beyond the size of the file.
 const SPARE: usize = 32 << 20;
 const CUTS: usize = 200;
 const FLIPS: usize = 500;
 
-/// What a reader sees of a variable.
+/// A variable as read.
 #[derive(Debug, Clone, PartialEq)]
 struct Var {
     name: String,
@@ -30,7 +31,7 @@ struct Var {
     data: Option<Vec<u8>>,
 }
 
-/// What a reader sees of a file.
+/// A file as read.
 #[derive(Debug, Clone, PartialEq)]
 struct Content {
     dims: Vec<(String, u64, bool)>,
@@ -130,8 +131,8 @@ fn allowed(
         }
         // Data are written before the number that counts them, so a file may have more records than it tells.
         Field::Records => fewer_records(&mut found, &mut sound)?,
-        // Sizes are stored with padding: a length whose size, padded, is the same is as good as the right one. What
-        // has one element per record, or one in all, can trade that dimension for the record dimension.
+        // Sizes are stored with padding, so a length with the same padded size is as good. A variable with
+        // one element per record, or one in all, can trade that dimension for the record dimension.
         Field::DimLen(dim) => {
             found.dims[dim] = sound.dims[dim].clone();
             for (at, found) in found.vars.iter_mut().enumerate() {
@@ -162,13 +163,13 @@ fn allowed(
     }
 }
 
-/// The element of so many bytes that has this byte.
+/// Returns the element that contains a byte.
 fn element(byte: usize, item: usize) -> Range<usize> {
     let start = byte / item * item;
     start..start + item
 }
 
-/// Takes away what is no more than other records.
+/// Removes differences that are only a different number of records.
 fn fewer_records(found: &mut Content, sound: &mut Content) -> std::result::Result<(), String> {
     for (found, sound) in found.vars.iter_mut().zip(&mut sound.vars).filter(|(found, sound)| found.shape != sound.shape)
     {
@@ -204,7 +205,7 @@ fn explain(map: &Map, at: usize, found: &mut Var, sound: &Var) -> std::result::R
 }
 
 impl Map {
-    /// Whether the variable's new place is one that nobody else has, all of it within the file.
+    /// Checks that the variable's new place is free and inside the file.
     fn is_free(&self, at: usize, damaged: &[u8]) -> std::result::Result<(), String> {
         let var = &self.vars[at];
         let begin = damaged[var.begin_at.clone()].iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
@@ -234,10 +235,7 @@ fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result
     {
         return Err(format!("an internal error: {error}"));
     }
-    match peak > size + SPARE {
-        true => Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)),
-        false => Ok(outcome),
-    }
+    if peak > size + SPARE { Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)) } else { Ok(outcome) }
 }
 
 /// Opens from memory, and sometimes from a file too.

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-/// Whose attribute: of the dataset, or of this variable.
+/// The owner of an attribute: the dataset, or a variable.
 pub type Owner = Option<usize>;
 
-/// What a byte is.
+/// The meaning of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// The first bytes, a tag or the number of entries of a list: what all that follows depends on.
@@ -30,7 +30,7 @@ pub enum Field {
     VarBegin(usize),
     /// The given byte of a variable's values.
     Data(usize, usize),
-    /// Room that nobody uses.
+    /// Unused room.
     Filler,
 }
 

@@ -29,7 +29,7 @@ impl Head {
         self
     }
 
-    /// A list of so many entries.
+    /// Appends a list of entries.
     fn list(self, tag: u32, entries: u32, entry: impl FnMut(Self, u32) -> Self) -> Self {
         let head = self.word(if entries == 0 { 0 } else { tag }).word(entries);
         (0..entries).fold(head, entry)
@@ -44,7 +44,7 @@ impl Head {
         self.list(12, entries, |head, number| head.name(&short(number)).word(1).word(1).word(0))
     }
 
-    /// Variables of type int, with these dimensions and so many attributes; all begin at the same place.
+    /// Appends variables of type int with these dimensions and attributes, all at the same offset.
     fn vars(self, entries: u32, dims: &[u32], atts: u32) -> Self {
         self.list(11, entries, |head, number| {
             let head = head.name(&short(number)).word(dims.len() as u32);
@@ -68,7 +68,7 @@ fn short(number: u32) -> Vec<u8> {
     }
 }
 
-/// What is opened, and how opening ends; `None`: well.
+/// The files to open, and the expected outcome; `None`: success.
 fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
     let (long, large) = (vec![b'n'; 40 << 20], 48u32 << 20);
     let too_much = Some(ErrorKind::FileMeta);
@@ -86,7 +86,7 @@ fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
         ("700,000 dimensions", Head::new(0).dims(700_000, 1).atts(0).vars(0, &[], 0).0, too_much),
         ("100,000 attributes", Head::new(0).dims(0, 1).atts(100_000).vars(0, &[], 0).0, None),
         ("1,000,000 attributes", Head::new(0).dims(0, 1).atts(1_000_000).vars(0, &[], 0).0, too_much),
-        // All of them lie at one place, which is told once they are all known.
+        // All of them are at one offset, which is inserted once it is known.
         (
             "20,000 variables and 50,000 dimensions",
             Head::new(0).dims(50_000, 1).atts(0).vars(20_000, &[1, 2], 0).0,

@@ -10,7 +10,7 @@ use nczarr::{ErrorKind, File, NcType, Result};
 
 use crate::alloc;
 
-/// What may be in use beyond the size of the file.
+/// Memory allowed beyond the size of the file.
 const SPARE: usize = 64 << 20;
 
 /// How many bytes of each file are changed, one at a time; for five of them it is cut short at two lengths.
@@ -45,10 +45,7 @@ fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result
     {
         return Err(format!("an internal error: {error}"));
     }
-    match peak > size + SPARE {
-        true => Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)),
-        false => Ok(outcome),
-    }
+    if peak > size + SPARE { Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)) } else { Ok(outcome) }
 }
 
 /// A generator of numbers, always the same ones.
@@ -61,7 +58,7 @@ impl Numbers {
     }
 }
 
-/// How many values of a variable that is what it was differ.
+/// Counts the differing values of variables with unchanged definitions.
 fn differing(found: &Seen, sound: &Seen) -> Vec<(String, usize)> {
     let differ = |(name, (ty, shape, data)): (&String, &Var)| {
         let (sound_ty, sound_shape, sound) = sound.get(name)?;
@@ -86,7 +83,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
         cases += 1;
         match look(len, || nczarr::open_bytes(bytes[..len].to_vec())) {
             Err(why) => failed.push(format!("{name}: cut to {len}: {why}")),
-            // What is read of a file that was cut is what was there.
+            // The readable part of a truncated file is unchanged.
             Ok(Ok(found)) => {
                 for (var, count) in differing(&found, &sound) {
                     failed.push(format!("{name}: cut to {len}: {count} values of {var} differ"));

@@ -1,12 +1,13 @@
-//! netCDF-4 files cut short and with single bytes changed: an error, or only what the damaged bytes held differs.
+//! netCDF-4 files cut short and with single bytes changed: an error, or only values of the damaged bytes
+//! differ.
 //!
-//! Most of an HDF5 file's metadata has check sums; B-trees of the first version, the global heap and raw data have none.
-//! So damage may change values of one variable, or texts that lie in the heap, and nothing else. Object headers of the first
-//! version, and the links that go with them, have none either: where a file has such, one object may be another one.
-//! An object whose metadata is damaged is missing, and a fault of the dataset reports that.
+//! Most HDF5 metadata have checksums; B-trees of version 1, the global heap and raw data have none. So damage
+//! may change values of one variable, or texts in the heap, and nothing else. Object headers of version 1 and
+//! their links have no checksums either, so there one object may become another. An object with damaged
+//! metadata is missing, and reported as a fault.
 //!
-//! `NCZ_TEST_ROUNDS` is how many bytes of each file are changed, one at a time (default 60); for five of them it is cut short at
-//! two lengths. The whole count is 500.
+//! `NCZ_TEST_ROUNDS` sets the number of changed bytes of each file, one at a time (default 60). For five of
+//! them it is cut short at two lengths. The whole count is 500.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -17,7 +18,7 @@ use nczarr::{ErrorKind, File, MemMut, NcString, NcType, OutBuf, Result};
 
 use crate::alloc;
 
-/// What may be in use beyond the size of the file.
+/// Memory allowed beyond the size of the file.
 const SPARE: usize = 64 << 20;
 
 /// Numbers of an attribute that is too long for a heap's blocks.
@@ -26,7 +27,7 @@ const LONG: usize = 1000;
 /// A variable that claims to have more bytes is not read as a whole.
 const MOST: u64 = 16 << 20;
 
-/// What a reader sees of a file.
+/// A file as read.
 #[derive(Debug, Clone, PartialEq)]
 struct Content {
     /// Names, lengths, types, attributes that are numbers.
@@ -34,13 +35,13 @@ struct Content {
     /// Of each variable, and of each attribute so long that it lies in a heap by itself, which has no check sum; `None`: an
     /// error.
     data: Vec<Option<Vec<NcString>>>,
-    /// Paths of variables that say what is wrong with them.
+    /// Paths of variables with a problem.
     broken: BTreeSet<String>,
     /// How many objects the dataset reports as missing or damaged.
     faults: usize,
 }
 
-/// What is said of one object.
+/// A line about one object.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
     /// Where it is, from the root on.
@@ -131,13 +132,14 @@ fn see(bytes: &[u8]) -> std::result::Result<Result<Content>, String> {
     {
         return Err(format!("an internal error: {error}"));
     }
-    match peak > bytes.len() + SPARE {
-        true => Err(format!("took {} KiB for a file of {} bytes", peak >> 10, bytes.len())),
-        false => Ok(outcome),
+    if peak > bytes.len() + SPARE {
+        Err(format!("took {} KiB for a file of {} bytes", peak >> 10, bytes.len()))
+    } else {
+        Ok(outcome)
     }
 }
 
-/// What a line of the structure tells of.
+/// Returns the object of a line of the structure.
 fn owner(line: &str) -> &str {
     line.split([':', ' ']).next().unwrap_or_default()
 }
@@ -157,13 +159,13 @@ fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result
     }
 }
 
-/// What a content tells, but for variables that say in one of the two that they are damaged.
+/// Returns the lines of a content, without variables that are damaged in either.
 fn said<'c>(of: &'c Content, found: &'c Content, sound: &'c Content) -> impl Iterator<Item = &'c Line> + Clone {
     let damaged = |line: &Line| found.broken.contains(&line.path) || sound.broken.contains(&line.path);
     of.structure.iter().filter(move |line| !damaged(line))
 }
 
-/// As [`allowed`], where one object may be another one too: then its name, what it is, or what it holds. Objects may be
+/// As [`allowed`], where one object may also become another: its name, kind or content. Objects may be
 /// missing if the dataset reports it.
 fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<(), String> {
     if found.structure == sound.structure {
@@ -186,9 +188,10 @@ fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<
     if is_reported && named(&unknown) <= most && (strange <= most || changed > 0) {
         return Ok(());
     }
-    match named(&gone) <= most && named(&new) <= most && strange <= most {
-        true => Ok(()),
-        false => Err(format!("{gone:?} became {new:?}, and values of {strange} variables are others")),
+    if named(&gone) <= most && named(&new) <= most && strange <= most {
+        Ok(())
+    } else {
+        Err(format!("{gone:?} became {new:?}, and values of {strange} variables are others"))
     }
 }
 
@@ -253,10 +256,8 @@ fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
         let name = path.file_name().unwrap().display().to_string();
         let rule = if is_old(&bytes) || OLD_TYPES.contains(&name.as_str()) { nearly } else { allowed };
         // One that is part of another, and of a row of them, whose length may be another one then.
-        let (most, rule) = match name.starts_with("virtual") {
-            true => (3, nearly as fn(&Content, &Content, usize) -> _),
-            false => (1, rule),
-        };
+        let (most, rule) =
+            if name.starts_with("virtual") { (3, nearly as fn(&Content, &Content, usize) -> _) } else { (1, rule) };
         let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64);
         for _ in 0..flips * 2 / 5 {
             let len = numbers.below(bytes.len());

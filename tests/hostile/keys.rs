@@ -100,7 +100,7 @@ fn texts() -> Vec<String> {
     texts
 }
 
-/// Everything that a map can be asked for by a key. What is read is answered.
+/// Runs every operation of a map with a key. Returns the bytes read.
 fn ask(map: &dyn ZMap, key: &Key, other: &Key) -> Vec<u8> {
     let mut read = Vec::new();
     let mut bytes = Vec::new();
@@ -173,7 +173,7 @@ fn no_key_leads_out_of_a_store() {
 /// Makes something at a place, given the secret outside.
 type Make = fn(&Path, &Path);
 
-/// What may lie in a directory where an object or a directory of some should be.
+/// Things that may be in a directory instead of an object or a directory.
 #[cfg(unix)]
 fn things() -> Vec<(&'static str, Make)> {
     use std::os::unix::fs::symlink;

@@ -20,7 +20,7 @@ use nczarr::{ErrorKind, NcType, Result};
 
 use cases::Case;
 
-/// What a case may take beyond the chunk it declares.
+/// Memory allowed beyond the declared chunk.
 const SPARE: usize = 32 << 20;
 
 /// Opens a dataset and reads every variable in its own type, one after another into memory that is let go.

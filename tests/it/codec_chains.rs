@@ -1,6 +1,8 @@
-//! Random chains of codecs of Zarr V3, sharded or not, nested, of all number types: what is written is read, also in parts.
+//! Random chains of Zarr V3 codecs, sharded or not, nested, for all number types. Written data are read back,
+//! also in parts.
 //!
-//! The documents are made here; data are written and read through the facade, and compared with an array in memory.
+//! The tests make the documents. Data are written and read through the facade, and compared with an array in
+//! memory.
 
 use std::sync::Arc;
 

@@ -92,7 +92,7 @@ fn a_document_that_is_too_long_is_an_error_that_names_it() {
         assert_eq!(why(len * 1000), None);
         let error = why(len - 1).unwrap();
         assert!(error.contains(key) && error.contains(&format!("{} bytes", len - 1)), "{error}");
-        // A byte more, and it is read: what is wrong then is that it says too much.
+        // One more byte and it is read. Then the error is that it states too much.
         let error = why(len).unwrap();
         assert!(error.contains(key) && !error.contains(&format!("{len} bytes")), "{error}");
     }
@@ -107,7 +107,7 @@ fn what_it_omits_is_found_where_looking_is_cheap() {
     assert!(nodes.remove("g1/inner/own").is_some() && nodes.remove("g2").is_some() && nodes.remove("g2/own").is_some());
     store.replace("zarr.json", &root);
     assert_eq!(content(&store.open("zarr").0), content(&whole));
-    // Who asks for it believes it.
+    // On request, consolidated metadata are believed.
     assert!(store.open("zarr,consolidated").0.group("g1/inner").unwrap().variable("own").is_err());
 }
 
@@ -244,7 +244,7 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
         assert_eq!(consolidated(), None, "{format}");
         file.sync().unwrap();
         assert!(consolidated().unwrap().contains("\"v"), "{format}");
-        // Others would find what is no longer so.
+        // Other readers would find outdated metadata.
         file.add_variable::<i32>("w", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
         assert_eq!(consolidated(), None, "{format}");
         let other = OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();

@@ -23,8 +23,8 @@ pub fn manifest(folder: &Path) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
-/// Runs `check` over each root that has the folder `part`, prints what it reports, and panics in the end if some row failed
-/// or nothing was tested.
+/// Runs `check` over each root that has the folder `part` and prints its reports. Panics at the end if a row
+/// failed or nothing was tested.
 pub fn each(part: &str, what: &str, check: impl Fn(&Path) -> Report) {
     let mut bad = Vec::new();
     for root in roots() {

@@ -1,4 +1,4 @@
-//! What the README and the script of feature sets say of the features is what the manifest has.
+//! README, feature script and manifest agree about features.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,7 +36,8 @@ fn each_has_its_row_and_a_compiler_where_it_says_so() {
     }
     assert_eq!(named, features());
 
-    // What is built without a C compiler there is what needs none; mapping files is for Unix and Windows alone.
+    // Features built there without a C compiler must not need one. Mapping files is for Unix and Windows
+    // only.
     let script = text("tests/features.sh");
     let built = script.lines().find_map(|line| line.strip_prefix("pure=")).unwrap();
     let built: BTreeSet<_> = built.split(',').map(str::to_owned).collect();

@@ -9,8 +9,8 @@ use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 
 use crate::corpus;
+use crate::known_differences;
 use crate::netcdf_c::same;
-use crate::right;
 
 #[test]
 fn netcdf4_files_of_netcdf_c_print_as_they_should() {
@@ -42,7 +42,7 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
         }
         let options = Options { name: name.to_owned(), ..options };
         let mut expected = fs::read_to_string(&beside).map_err(|error| error.to_string())?;
-        for fix in right::HIDDEN_TYPE.iter().filter(|fix| fix.dataset == name) {
+        for fix in known_differences::HIDDEN_TYPE.iter().filter(|fix| fix.dataset == name) {
             expected = expected.replace(&format!("\t{}", fix.wrong), &format!("\t{}", fix.right));
         }
         for (how, file) in [("", &file), ("in memory, ", &held)] {
@@ -53,7 +53,7 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// Each file gets an attribute, a group with a variable, and its numbers once more; what was there stays what it was.
+/// Each file gets an attribute, a group with a variable, and its numbers once more. Earlier content stays.
 #[test]
 fn netcdf4_files_of_netcdf_c_are_written_to() {
     corpus::each("netcdf-c", "netCDF-4 files of netCDF-C, written to", |folder| {
@@ -115,7 +115,7 @@ fn written_to(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Without a fill value what was never written is no string at all.
+/// Without a fill value an unwritten string is a null string.
 #[test]
 fn strings_without_a_fill_value_are_written() {
     let place = tempfile::tempdir().unwrap();

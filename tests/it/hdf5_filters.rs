@@ -1,7 +1,8 @@
-//! Filters that are in HDF5 files only, szip, and integers of which some bits count: files by h5py, in `tests/corpus/hdf5`.
+//! Filters of HDF5 files only, szip, and integers with unused bits. The files are made by h5py with `make.py`
+//! in `tests/corpus/hdf5`.
 //!
-//! Beside each file lies what HDF5 reads in it: a line for each dataset, with its values; floats as the bits of a double.
-//! `make.py` there makes both.
+//! Beside each file is HDF5's reading of it: a line for each dataset with its values; floats as the bits of a
+//! double.
 
 use std::fs;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ fn what_hdf5_reads_is_read() {
     }
 }
 
-/// Filters that others have too are written as HDF5 has them: the framing of LZ4, and what others than Zarr call it.
+/// Shared filters are written in HDF5's form: the framing of LZ4, and names other than Zarr's.
 #[test]
 fn lz4_is_written_as_hdf5_has_it() {
     let place = tempfile::tempdir().unwrap();
@@ -84,7 +85,7 @@ fn lz4_is_written_as_hdf5_has_it() {
     assert_eq!(found, [71, 71, -5, -6, 71, 71]);
 }
 
-/// netCDF has no type for what was stored, so that a writer would make another one of it.
+/// netCDF lacks the stored type, so a writer would change it.
 #[test]
 fn a_file_with_an_attribute_of_such_integers_is_only_read() {
     let place = tempfile::tempdir().unwrap();
@@ -98,7 +99,7 @@ fn a_file_with_an_attribute_of_such_integers_is_only_read() {
     assert!(fs::read(&copy).unwrap() == fs::read(here("partial.h5")).unwrap());
 }
 
-/// The type is the smallest that has so many bits.
+/// The type is the smallest one with enough bits.
 #[test]
 fn integers_of_which_some_bits_count_have_a_type() {
     let file = nczarr::open(here("nbit.h5").to_str().unwrap()).unwrap();
@@ -183,7 +184,7 @@ fn what_is_only_read_is_not_written() {
             assert_eq!(file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(), values, "{name} {target}");
         }
     }
-    // What has LZF is written to.
+    // Files with LZF can be written.
     let url = place.path().join("lzf_x.nc").display().to_string();
     let file = nczarr::append(&url).unwrap();
     file.variable("v").unwrap().put(&[5, 6], 10..12).unwrap();

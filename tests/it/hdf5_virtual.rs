@@ -128,7 +128,7 @@ fn types_shapes_and_what_is_no_number() {
     }
 }
 
-/// What there is is there; what there is none of is the fill value, and a source that is written later is read then.
+/// Missing sources are the fill value. A source that appears later is then read.
 #[test]
 fn sources_that_are_not_there_are_the_fill_value() {
     let place = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ fn sources_that_are_not_there_are_the_fill_value() {
     let turns = values(&nczarr::open(path).unwrap(), "turns").unwrap();
     assert_eq!(turns[..4], [-1.0, 1000.0, -1.0, -1.0]);
     assert_eq!(turns.len(), 23);
-    // Not a file, or a link to one: not what is looked for.
+    // Not a file, or a link to one: it is not followed.
     fs::create_dir(place.path().join("virtual-0.h5")).unwrap();
     let error = values(&nczarr::open(path).unwrap(), "rows").unwrap_err();
     assert!(error.kind() == ErrorKind::Storage && error.to_string().contains("virtual-0.h5"), "{error}");
@@ -161,7 +161,7 @@ fn sources_that_are_not_there_are_the_fill_value() {
     assert!(error.kind() == ErrorKind::Trunc && error.to_string().contains("virtual-1.h5"), "{error}");
 }
 
-/// In memory there is nothing beside a file; what it has itself is read.
+/// In memory there are no files beside it; its own data are read.
 #[test]
 fn in_memory_only_the_file_itself_is_read() {
     let file = nczarr::open_bytes(fs::read(here("virtual.h5")).unwrap()).unwrap();
@@ -198,7 +198,7 @@ fn what_cannot_be_is_an_error() {
     }
 }
 
-/// Who would write to one of them asks for their names.
+/// A program that changes one of them asks for their names.
 #[test]
 fn the_files_of_its_sources_are_named() {
     let expected = ["virtual-0.h5", "virtual-1.h5", "virtual-2.h5", "virtual-nowhere.h5"].map(here);

@@ -24,8 +24,8 @@ fn read(file: &File, name: &str) -> Result<(Vec<u64>, Vec<i32>)> {
     Ok((variable.shape()?, variable.get::<i32>(..)?.to_vec()))
 }
 
-/// That each virtual dataset of a file is what HDF5 reads in it, also if only one is asked for; those are `wrong` that are not
-/// read, and what they say. Answers how many there are.
+/// Compares each virtual dataset of a file with HDF5's reading, also when it alone is read. `wrong` lists the
+/// unreadable ones with their errors. Returns the number of datasets.
 fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
     let text = fs::read_to_string(here(name).with_extension("txt")).unwrap();
     let all = open(name);
@@ -47,13 +47,13 @@ fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
     text.lines().count()
 }
 
-/// What a file keeps of its structures is never taken for that of another one, though both have theirs at the same addresses.
+/// Structures of one file are never taken for those of another, although both have the same addresses.
 #[test]
 fn sources_that_are_virtual_in_files_of_their_own() {
     assert_eq!(["mid.h5", "top.h5", "over.h5"].map(|name| same(name, &[])), [2, 2, 2]);
 }
 
-/// Rows of which a chunk has not all: those of another chunk are left out of it.
+/// Rows that a chunk has only in part: rows of another chunk are not mixed in.
 #[test]
 fn rows_without_end_in_more_chunks_than_one() {
     let (shape, found) = read(&open("tall.h5"), "tall").unwrap();
@@ -65,7 +65,7 @@ fn rows_without_end_in_more_chunks_than_one() {
     assert!(found.iter().enumerate().all(value));
 }
 
-/// Also those of which sources are read that are virtual themselves: who would write to one of them asks for their names.
+/// Also the sources of virtual sources are listed, for programs that change them.
 #[test]
 fn the_files_of_sources_of_sources_are_named() {
     for (name, expected) in [
@@ -101,7 +101,7 @@ fn numbered_sources_end_where_one_is_missing() {
     assert_eq!(same("gap.h5", &[]), 3);
 }
 
-/// What HDF5 reads in some of them is whatever its memory held.
+/// HDF5 reads arbitrary memory in some of them.
 #[test]
 fn what_has_no_shape_is_no_source() {
     let what = "the dataset has a null dataspace";

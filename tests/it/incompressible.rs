@@ -1,4 +1,4 @@
-//! Data that no filter shrinks: what is stored is larger then, and that is no error.
+//! Data that no filter shrinks: the stored chunks are larger, which is not an error.
 
 use nczarr::{CreateOptions, OpenOptions};
 
@@ -38,7 +38,7 @@ fn chunks_that_do_not_shrink_are_stored() {
             file.add_dimension("x", chunk).unwrap();
             let v = file.add_variable::<u8>("v", &["x"]).unwrap();
             v.set_chunking(&[chunk]).unwrap();
-            // One behind it meets what has been compressed already.
+            // A filter behind it gets compressed data.
             v.set_filter(filter, params).unwrap();
             if *filter != "gzip" {
                 v.set_filter("gzip", &[1]).unwrap();

@@ -21,7 +21,7 @@ fn reading_fixes_no_layout() {
         v.set_fill(-7).unwrap();
     }
     assert_eq!(v.set_chunking(&[1, 9]).unwrap_err().kind(), ErrorKind::BadChunk);
-    // Both handles write in the layout as it is now.
+    // Both handles write in the current layout.
     v.put(&[1, 2, 3], (0, ..)).unwrap();
     other.put(&[4], (2, 1)).unwrap();
     assert_eq!(other.set_chunking(&[1, 1]).unwrap_err().kind(), ErrorKind::LateDef);

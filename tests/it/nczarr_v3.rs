@@ -1,7 +1,8 @@
-//! NCZarr and pure datasets in Zarr V3, of several writers: each holds what its source says.
+//! NCZarr and pure datasets in Zarr V3, of several writers: each has the content of its source.
 //!
-//! Compared statement by statement, in any order: the order of attributes means nothing, and writers have their own for
-//! variables. Where a dump of another reader stands for what is right, it is known where that reader is wrong.
+//! They are compared statement by statement in any order, because the order of attributes has no meaning, and
+//! writers order variables differently. Where the reference is a dump by another reader, its errors are
+//! listed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -72,8 +73,8 @@ fn holds(folder: &Path, row: &Row) -> Result<(), String> {
     same(&empty_strings(found), &empty_strings(right))
 }
 
-/// What unwritten elements of a plain store are is no missing value unless an attribute says so; the other reader takes it
-/// for one. Puts numbers where the right text has `_` for it.
+/// In a plain store an unwritten element is not a missing value unless an attribute says so. The other reader
+/// treats it as one. This replaces `_` in the right text by numbers.
 fn presented_fills(found: &BTreeSet<String>, right: &mut BTreeSet<String>) {
     let fills: Vec<String> = right.difference(found).filter(|text| text.contains(":_FillValue = ")).cloned().collect();
     for fill in fills {
@@ -123,7 +124,7 @@ fn empty_strings(statements: BTreeSet<String>) -> BTreeSet<String> {
     statements.into_iter().map(plain).collect()
 }
 
-/// What the dump or the source says otherwise than the store holds it: a prefix of stores, the statement, the right ones.
+/// Known differences of the dump or source: a prefix of stores, the statement, the right ones.
 const KNOWN: &[(&str, &str, &[&str])] = &[
     // The library that made the text of the source takes the dimension for another of its name.
     ("fork/dims_fqn.nczarr", "/h: int sib(/d)", &["/h: int sib(/g/k/d)"]),
@@ -151,7 +152,7 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
         r#"/: data: t = "a","bb","ccc","ddd","e","","g","h""#,
         &[r#"/: data: t = "a","bb","ccc","ddd","e",_,"g","h""#],
     ),
-    // A list of text is an array of strings, as in V2 (`right::STRING_LIST`).
+    // A list of text is an array of strings, as in V2 (`known_differences::STRING_LIST`).
     (
         "fork/attrs_types.zarr",
         r#"/: :g_inf="[\"Infinity\",\"-Infinity\"]""#,
@@ -168,9 +169,10 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
 fn same(found: &BTreeSet<String>, right: &BTreeSet<String>) -> Result<(), String> {
     let list = |texts: Vec<&String>| texts.iter().take(6).map(|text| format!("\n        {text}")).collect::<String>();
     let (more, less): (Vec<_>, Vec<_>) = (found.difference(right).collect(), right.difference(found).collect());
-    match more.is_empty() && less.is_empty() {
-        true => Ok(()),
-        false => Err(format!("\n      found{}\n      expected{}", list(more), list(less))),
+    if more.is_empty() && less.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("\n      found{}\n      expected{}", list(more), list(less)))
     }
 }
 

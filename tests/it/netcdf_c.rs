@@ -10,7 +10,7 @@ use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::unpack::unpack;
 
-use crate::{corpus, right};
+use crate::{corpus, known_differences};
 
 struct Row {
     name: String,
@@ -37,7 +37,7 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let archive = folder.join(&row.dataset);
     unpack(&archive, scratch.path()).map_err(|error| error.to_string())?;
-    // One packed for transport is a directory; one that netCDF-C made is opened as it is.
+    // A packed dataset is unpacked first; one made by netCDF-C is opened directly.
     let is_transport = row.dataset.ends_with(".zarr.zip");
     let unpacked = scratch.path().join(if is_transport { format!("{}.zarr", row.name) } else { row.name.clone() });
     let plain = if is_transport { &unpacked } else { &archive }.display().to_string();
@@ -61,7 +61,7 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
         let reference = text_of(&path, &row.name)?;
         let fixes = fixes(&beside("cdl"), &beside("right.cdl"), &row.name, &options)?;
         same(&found, &righted(&reference, &fixes)).map_err(|why| format!("{ending}: {why}"))?;
-        // Nobody has to say what it is.
+        // It opens without a mode.
         let again = nczarr::open(&plain).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string())?;
         same(&again, &found).map_err(|why| format!("opened by its path alone, {ending}: {why}"))?;
         // A directory that was packed is the same dataset, and so is an archive that was unpacked.
@@ -87,8 +87,12 @@ fn fixes(reference: &Path, right: &Path, name: &str, options: &Options) -> Resul
         let changed = reference.lines().zip(right.lines()).filter(|(wrong, right)| wrong != right);
         fixes.extend(changed.map(|(wrong, right)| (wrong.trim_start().to_owned(), right.trim_start().to_owned())));
     }
-    let known = right::FIRST_TYPE.iter().chain(right::BARE_TEXT).chain(right::STRING_LIST);
-    let known = known.chain(right::LOST_SCALAR).chain(right::UNWRITTEN_SCALAR).chain(right::EMPTY_TEXT);
+    let known =
+        known_differences::FIRST_TYPE.iter().chain(known_differences::BARE_TEXT).chain(known_differences::STRING_LIST);
+    let known = known
+        .chain(known_differences::LOST_SCALAR)
+        .chain(known_differences::UNWRITTEN_SCALAR)
+        .chain(known_differences::EMPTY_TEXT);
     fixes.extend(known.filter(|fix| fix.dataset == name).map(|fix| {
         let exact = fix.exact.filter(|_| options.double_digits.is_some());
         let right = exact.or(fix.special.filter(|_| options.special)).unwrap_or(fix.right);
@@ -101,7 +105,7 @@ fn fixes(reference: &Path, right: &Path, name: &str, options: &Options) -> Resul
 fn text_of(path: &Path, name: &str) -> Result<String, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    for (_, theirs, ours) in right::OTHER_WORDS.iter().filter(|(dataset, ..)| name.starts_with(dataset)) {
+    for (_, theirs, ours) in known_differences::OTHER_WORDS.iter().filter(|(dataset, ..)| name.starts_with(dataset)) {
         text = text.replace(theirs, ours);
     }
     Ok(text)

@@ -1,8 +1,7 @@
-//! One to four filters at random, with random parameters, on random data: what is read is what was written.
+//! One to four random filters with random parameters on random data: round trips.
 //!
-//! All filters that a Zarr V2 document can name and that fit together, in the document's own words; also copied to a
-//! new dataset, whose documents are written from what the filters say of themselves. Those that lose something are
-//! given data they lose nothing of.
+//! All filters that a Zarr V2 document can name and that fit together, from documents; also copied to a new
+//! dataset, whose documents come from the filters. Lossy filters get data that they keep.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +29,7 @@ impl Random {
     }
 }
 
-/// What the bytes between two filters are: NumPy's letter and size; `small`: whole numbers of at most a thousand.
+/// The bytes between two filters: NumPy's letter and size; `small`: whole numbers up to a thousand.
 #[derive(Debug, Clone, Copy)]
 struct Items {
     letter: char,
@@ -99,7 +98,7 @@ fn compressor(random: &mut Random) -> Value {
     }
 }
 
-/// A filter that fits, and what it makes of the elements.
+/// Returns a filter that fits, and the elements that it makes.
 fn filter(random: &mut Random, items: Items) -> (Value, Items) {
     let dtype = items.dtype();
     let number = items.letter != 'b';
@@ -176,7 +175,7 @@ fn write(store: &std::path::Path, array: &Value) {
     fs::write(store.join("v/.zarray"), array.to_string()).unwrap();
 }
 
-/// The document of an array with these codecs, the last of which may stand as the compressor.
+/// Makes the document of an array with these codecs. The last one may be the compressor.
 fn document(random: &mut Random, dtype: &str, fill: Value, mut codecs: Vec<Value>) -> (Value, [u64; 2]) {
     let shape = [1 + random.below(20), 1 + random.below(12)];
     let chunks = [1 + random.below(shape[0]), 1 + random.below(shape[1])];
@@ -235,8 +234,8 @@ fn numbers(seed: u64) {
     let file = nczarr::open(&path).unwrap();
     let variable = file.variable("v").unwrap();
     assert_eq!(raw(&variable, values.len()), values);
-    // In a new dataset the filters describe themselves. Truth values and halves have another type there, and who defines a filter
-    // twice has it once.
+    // In a new dataset the filters describe themselves. Booleans and halves have another type there, and a
+    // filter defined twice occurs once.
     let names: BTreeSet<_> = variable.filters().into_iter().map(|filter| filter.name).collect();
     let same = letter != 'b' && (letter, size) != ('f', 2) && names.len() == variable.filters().len();
     for modes in if same { &["nczarr", "zarr"][..] } else { &[] } {

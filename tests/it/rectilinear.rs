@@ -56,14 +56,14 @@ fn write_chunks(store: &Path, shape: [u64; 2], edges: [&[u64]; 2], absent: [usiz
 /// Edges, how they are written, and the length of the dimension, which the last ones may exceed.
 fn edges() -> impl Strategy<Value = (Vec<u64>, Value, u64)> {
     let runs = prop::collection::vec((1u64..5, 1u64..4, any::<bool>()), 1..4);
-    let listed = runs.prop_map(|runs| {
-        let edges: Vec<u64> = runs.iter().flat_map(|run| vec![run.0; run.1 as usize]).collect();
-        let text = runs.iter().flat_map(|&(edge, count, is_run)| match is_run {
-            true => vec![json!([edge, count])],
-            false => vec![json!(edge); count as usize],
+    let listed =
+        runs.prop_map(|runs| {
+            let edges: Vec<u64> = runs.iter().flat_map(|run| vec![run.0; run.1 as usize]).collect();
+            let text = runs.iter().flat_map(|&(edge, count, is_run)| {
+                if is_run { vec![json!([edge, count])] } else { vec![json!(edge); count as usize] }
+            });
+            (edges, Value::Array(text.collect()))
         });
-        (edges, Value::Array(text.collect()))
-    });
     let plain = (1u64..5, 1usize..5).prop_map(|(edge, count)| (vec![edge; count], json!(edge)));
     prop_oneof![listed, plain].prop_flat_map(|(edges, text)| {
         let all: u64 = edges.iter().sum();
@@ -272,7 +272,7 @@ fn the_layout_stays_and_nothing_is_written() {
         }
         assert_eq!(written["attributes"]["units"], "K");
     }
-    // Chunks move with their variable, also under who has read some.
+    // Chunks move with their variable, also if some were read before.
     let file = nczarr::append(&url).unwrap();
     let v = file.variable("v").unwrap();
     let right: Vec<i32> = (0..24).map(|at| if (4..12).contains(&at) { -7 } else { at }).collect();

@@ -1,4 +1,4 @@
-//! What is written is read, exactly; and written again it is the same, byte by byte.
+//! Round trips are exact, and a second write gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs;

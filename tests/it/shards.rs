@@ -10,12 +10,9 @@ use nczarr_tests::samples;
 fn objects(folder: &std::path::Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        match entry.is_dir() {
-            true => found.extend(objects(&entry)),
-            false => found.push(entry.display().to_string()),
-        }
+        if entry.is_dir() { found.extend(objects(&entry)) } else { found.push(entry.display().to_string()) }
     }
-    // What keeps writers apart has a hidden name.
+    // The lock of writers has a hidden name.
     found.retain(|path| !path.ends_with("zarr.json") && !path.rsplit('/').next().unwrap().starts_with('.'));
     found.sort();
     found
@@ -95,7 +92,7 @@ fn shards_are_whole_chunks() {
     for bad in [&[3, 3][..], &[4, 0], &[4], &[4, 6, 1], &[4, u64::MAX]] {
         assert_eq!(kind(v.set_shards(bad)), ErrorKind::BadChunk, "{bad:?}");
     }
-    // They may reach beyond what there is.
+    // Shards may reach beyond the data.
     v.set_shards(&[100, 300]).unwrap();
     assert_eq!(kind(v.set_chunking(&[3, 3])), ErrorKind::BadChunk);
     v.set_chunking(&[5, 3]).unwrap();

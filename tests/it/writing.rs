@@ -37,7 +37,7 @@ fn records_are_appended_session_by_session() {
     let expected: Vec<i32> = (0..15).flat_map(|record| [record, record + 100, record + 200]).collect();
     assert_eq!(t.shape().unwrap(), [15, 3]);
     assert_eq!(t.get_values::<i32>(..).unwrap(), expected);
-    // It grew with the dimension, and nobody wrote it.
+    // It grew with the dimension and was never written.
     let other = file.variable("other").unwrap();
     assert_eq!(other.get_values::<f32>(..).unwrap(), [nczarr::model::fill::FLOAT; 15]);
 }

@@ -1,7 +1,7 @@
-//! Zarr stores of other writers, of V2 and V3: every array of every directory store, and every store's hierarchy.
+//! Zarr stores of other writers, of V2 and V3: every array and the hierarchy of every directory store.
 //!
-//! What a row needs and this build has not (a codec, a type, a format version) is read off the metadata, and then
-//! the dataset must still open and say of that array what is missing.
+//! If an array needs a codec, type or format version that this build lacks, the dataset must still open and
+//! report it for that array.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -137,7 +137,7 @@ fn document(store: &Path, array: &str, name: &str) -> Result<String, String> {
     fs::read_to_string(root.join(array.trim_matches('/')).join(name)).map_err(|error| error.to_string())
 }
 
-/// What an array needs and this build has not: its name, and what kind of thing it is.
+/// Returns the name and kind of a feature that an array needs and this build lacks.
 fn missing(document: &str) -> Result<Option<(String, &'static str)>, String> {
     let document = json::parse(document)?;
     let codecs = document["filters"].as_array().into_iter().flatten().chain([&document["compressor"]]);
@@ -207,7 +207,7 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
         }};
     }
     match (kind, size) {
-        // What is compared bit by bit.
+        // Compared bit by bit.
         ('u', 4) if variable.nc_type() == NcType::Float => {
             let found = variable.get_values::<f32>(..).map_err(|error| error.to_string())?;
             let stored: Vec<u32> = expected.data.as_chunks().0.iter().map(|item| u32::from_le_bytes(*item)).collect();
@@ -478,7 +478,7 @@ fn is_float(found: &Values, expected: f64) -> bool {
     }
 }
 
-/// Whether an attribute says what the stored JSON says.
+/// Whether an attribute has the meaning of the stored JSON.
 fn means(found: &Values, expected: &Value) -> bool {
     let number = |index: usize, expected: &Value| match (found.scalar(index), expected) {
         (Some(Scalar::Int(found)), Value::Bool(expected)) => found == i128::from(*expected),

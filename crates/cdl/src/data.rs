@@ -38,7 +38,7 @@ impl Printer<'_> {
         let size = self.model.type_size(var.xtype)?.map_or(STRING_BYTES, |size| size.max(1) as u64);
         let mut blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
         let Some((start, count)) = blocks.next() else { return Ok(()) };
-        let first = match self.strings(id, &shape, chunks.as_deref(), (&start, &count)) {
+        let first = match self.strings(id, &shape, chunks.as_deref(), &start, &count) {
             Ok(block) => block,
             Err(error) => {
                 self.failed.get_or_insert(error);
@@ -49,7 +49,7 @@ impl Printer<'_> {
         rows.begin(self)?;
         rows.block(self, first, &count).map_err(place)?;
         for (start, count) in blocks {
-            let block = self.strings(id, &shape, chunks.as_deref(), (&start, &count))?;
+            let block = self.strings(id, &shape, chunks.as_deref(), &start, &count)?;
             rows.block(self, block, &count).map_err(place)?;
         }
         Ok(())
@@ -61,7 +61,8 @@ impl Printer<'_> {
         id: VarId,
         shape: &[u64],
         chunks: Option<&[u64]>,
-        (start, count): (&[u64], &[u64]),
+        start: &[u64],
+        count: &[u64],
     ) -> Result<Values> {
         let mut block = self.source.read(id, start, count)?;
         let Values::String(strings) = &mut block else { return Ok(block) };

@@ -79,7 +79,7 @@ impl ServerCredentials {
     /// Returns the authorization for the dataset's server, if rc files have none.
     pub(crate) fn of_own(&self, place: &ServerUrl) -> Result<Option<HeaderValue>> {
         match self.by_name(place)? {
-            None => self.netrc.of_any().map(login).transpose(),
+            None => self.netrc.of_any().map(|(name, password)| login(name, password)).transpose(),
             found => Ok(found),
         }
     }
@@ -116,12 +116,12 @@ impl ServerCredentials {
         let token = self.tokens.iter().find(|(listed, _)| *listed == with_port || usual && *listed == host);
         match token {
             Some((_, token)) => Ok(Some(token.clone())),
-            None => self.netrc.of(&with_port).map(login).transpose(),
+            None => self.netrc.of(&with_port).map(|(name, password)| login(name, password)).transpose(),
         }
     }
 }
 
-fn login((name, password): (&str, &str)) -> Result<HeaderValue> {
+fn login(name: &str, password: &str) -> Result<HeaderValue> {
     pair(name, password)
 }
 

@@ -62,7 +62,7 @@ impl RemoteBucket {
     ) -> Result<ProbeVerdict, (RequestFailure, u32)> {
         let mut expected = vec![WriteCondition::Absent; names.len()];
         for round in 0..2u8 {
-            let winners = match self.race(names, &expected, (round, deadline)).await {
+            let winners = match self.race(names, &expected, round, deadline).await {
                 Ok(winners) => winners,
                 Err((failure, _)) if failure.status == 501 || failure.code == "NotImplemented" => {
                     return Ok(Some(NOT_BUILT));
@@ -85,7 +85,8 @@ impl RemoteBucket {
         self: &Arc<Self>,
         names: &[String],
         expected: &[WriteCondition],
-        (round, deadline): (u8, Deadline),
+        round: u8,
+        deadline: Deadline,
     ) -> Result<Vec<Vec<Arc<str>>>, (RequestFailure, u32)> {
         let mut writers = JoinSet::new();
         for (number, (name, only)) in names.iter().zip(expected).enumerate() {

@@ -68,6 +68,14 @@ pub(crate) enum ReadMiss {
     Failed(RequestFailure),
 }
 
+/// The part of an object to read, its limit, and the required state by its ETag.
+#[derive(Debug, Clone, Copy)]
+struct GetRequest<'s> {
+    want: GetRange,
+    limit: ReadLimit,
+    state: Option<&'s str>,
+}
+
 impl From<RequestFailure> for ReadMiss {
     fn from(failure: RequestFailure) -> Self {
         if failure.is_absence() { Self::Absent } else { Self::Failed(failure) }
@@ -83,7 +91,7 @@ impl RemoteBucket {
         limit: ReadLimit,
         deadline: &mut Deadline,
     ) -> Result<Result<FetchedObject, ReadMiss>, (RequestFailure, u32)> {
-        self.patiently_get(object, (want, limit, None), BodyMemory::Lent, deadline).await
+        self.get_with_retries(object, GetRequest { want, limit, state: None }, BodyMemory::Lent, deadline).await
     }
 
     /// As [`RemoteBucket::get`]. The body may be left for another thread: [`FetchedObject::held`].
@@ -94,7 +102,7 @@ impl RemoteBucket {
         limit: ReadLimit,
         deadline: &mut Deadline,
     ) -> Result<Result<FetchedObject, ReadMiss>, (RequestFailure, u32)> {
-        self.patiently_get(object, (want, limit, None), BodyMemory::Held, deadline).await
+        self.get_with_retries(object, GetRequest { want, limit, state: None }, BodyMemory::Held, deadline).await
     }
 
     /// As [`RemoteBucket::get`], for the state with this ETag, into memory for the caller to keep.
@@ -106,20 +114,20 @@ impl RemoteBucket {
         state: Option<&str>,
         deadline: &mut Deadline,
     ) -> Result<Result<FetchedObject, ReadMiss>, (RequestFailure, u32)> {
-        self.patiently_get(object, (want, limit, state), BodyMemory::Own, deadline).await
+        self.get_with_retries(object, GetRequest { want, limit, state }, BodyMemory::Own, deadline).await
     }
 
-    async fn patiently_get(
+    async fn get_with_retries(
         &self,
         object: &str,
-        asked: (GetRange, ReadLimit, Option<&str>),
+        request: GetRequest<'_>,
         way: BodyMemory,
         deadline: &mut Deadline,
     ) -> Result<Result<FetchedObject, ReadMiss>, (RequestFailure, u32)> {
         let mut tries = self.tries();
         loop {
             // The time for a body depends on the bytes received, so reading it keeps the deadline.
-            let outcome = match timeout(deadline.left(), self.begin_get(object, asked)).await {
+            let outcome = match timeout(deadline.left(), self.begin_get(object, request)).await {
                 Ok(Ok(ResponseBegin::Body { answer, length, etag, total })) => {
                     let body = self.body(answer, length, way, deadline).await;
                     Ok(body.map(|body| match body {
@@ -141,11 +149,8 @@ impl RemoteBucket {
     }
 
     /// Sends one request, and checks the head of the response.
-    async fn begin_get(
-        &self,
-        object: &str,
-        (want, limit, state): (GetRange, ReadLimit, Option<&str>),
-    ) -> Result<ResponseBegin, ReadMiss> {
+    async fn begin_get(&self, object: &str, request: GetRequest<'_>) -> Result<ResponseBegin, ReadMiss> {
+        let GetRequest { want, limit, state } = request;
         let range = match want {
             GetRange::All => None,
             GetRange::From(from) => Some(format!("bytes={from}-")),

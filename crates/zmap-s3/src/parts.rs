@@ -55,7 +55,7 @@ impl RemoteBucket {
         let upload = self.begin_upload(object, deadline).await?;
         let done = async {
             let parts = self.send_parts(object, &upload, &value, part, deadline).await?;
-            self.end_upload(object, &upload, &value, parts, (only, deadline)).await
+            self.end_upload(object, &upload, &value, parts, only, deadline).await
         };
         let done = done.await;
         if !matches!(done, Ok(PutOutcome::Done(_))) {
@@ -141,7 +141,8 @@ impl RemoteBucket {
         upload: &str,
         value: &Bytes,
         parts: Vec<CompletedPart>,
-        (only, deadline): (&WriteCondition, Deadline),
+        only: &WriteCondition,
+        deadline: Deadline,
     ) -> Result<PutOutcome, (RequestFailure, u32)> {
         let all = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
         let size = value.len() as u64;
@@ -202,7 +203,7 @@ impl RemoteBucket {
             let upload = self.begin_upload(&object, deadline).await?;
             let ended = async {
                 let parts = self.send_parts(&object, &upload, &second, 1, deadline).await?;
-                self.end_upload(&object, &upload, &second, parts, (&WriteCondition::Absent, deadline)).await
+                self.end_upload(&object, &upload, &second, parts, &WriteCondition::Absent, deadline).await
             };
             let ended = ended.await;
             self.take_back(&object, &upload, deadline).await;

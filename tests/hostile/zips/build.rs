@@ -1,8 +1,8 @@
-//! Archives of which every field can lie: [`Archive::bytes`] writes what it is told, right or wrong.
+//! Archives in which every field can be wrong: [`Archive::bytes`] writes the given fields.
 //!
 //! Source: the ZIP file format specification (APPNOTE 6.3).
 
-/// What both records of a member say; a field that is `None` is as it should be.
+/// The fields of both records of a member; `None`: the right value.
 #[derive(Debug, Clone, Default)]
 pub struct Header {
     pub version: Option<u16>,
@@ -23,7 +23,7 @@ pub struct Header {
     pub at: Option<u32>,
 }
 
-/// A member: its bytes as they lie there, and what is said of them.
+/// A member: its stored bytes, and its records.
 #[derive(Debug, Clone)]
 pub struct Member {
     pub name: Vec<u8>,
@@ -34,7 +34,7 @@ pub struct Member {
     pub method: u16,
     pub local: Header,
     pub central: Header,
-    /// What stands behind the bytes.
+    /// The bytes after the member.
     pub descriptor: Vec<u8>,
     /// Whether the directory knows it; whether it is there.
     pub listed: bool,
@@ -96,7 +96,7 @@ pub struct End64 {
     pub locator_disk: Option<u32>,
     pub locator_at: Option<u64>,
     pub disks: Option<u32>,
-    /// What stands between the record and what points to it.
+    /// The bytes between the record and its locator.
     pub between: Vec<u8>,
 }
 
@@ -105,7 +105,7 @@ pub struct End64 {
 pub struct Archive {
     pub before: Vec<u8>,
     pub members: Vec<Member>,
-    /// What stands between the members and the directory.
+    /// The bytes between the members and the directory.
     pub gap: Vec<u8>,
     pub end_64: Option<End64>,
     pub end: End,
@@ -137,7 +137,7 @@ impl Out {
         self
     }
 
-    /// What both records have in common.
+    /// Appends the common fields of both records.
     fn common(&mut self, member: &Member, header: &Header) -> &mut Self {
         let name = header.name.as_ref().unwrap_or(&member.name);
         self.half(header.version.unwrap_or(20)).half(header.flags.unwrap_or(0));
@@ -160,7 +160,7 @@ pub fn extra(id: u16, values: &[u64]) -> Vec<u8> {
 }
 
 impl Archive {
-    /// Of these objects, nothing of which is wrong.
+    /// A valid archive of these objects.
     pub fn of(objects: &[(String, Vec<u8>)]) -> Self {
         Self { members: objects.iter().map(|(name, data)| Member::new(name, data)).collect(), ..Self::default() }
     }

@@ -1,8 +1,8 @@
-//! The cases: what is wrong with an archive, and what is to become of whoever reads it.
+//! The cases: the damage of an archive, and the expected result of reading it.
 
 use super::build::{Archive, End, End64, Header, Member, extra};
 
-/// What is to become of a reader.
+/// The expected result of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// All that belongs to the dataset is read as it was written.
@@ -20,7 +20,7 @@ pub struct Case {
     pub what: String,
     pub expect: Expect,
     pub bytes: Vec<u8>,
-    /// Bytes of the largest member that is what it says it is, as far as one may be read.
+    /// Size of the largest valid member in bytes, as far as one may be read.
     pub declared: usize,
 }
 
@@ -149,7 +149,7 @@ pub fn all(objects: &[(String, Vec<u8>)]) -> Vec<Case> {
     cases
 }
 
-/// What a field is called, and what sets it.
+/// The name of a field, and its setter.
 type Field<R, V> = (&'static str, fn(&mut R, V));
 
 type Add<'a> = dyn FnMut(String, Expect, &dyn Fn(&mut Archive)) + 'a;
@@ -320,7 +320,7 @@ fn zip64(add: &mut Add<'_>) {
     }
 }
 
-/// What members can be besides objects.
+/// Members other than objects.
 fn members(add: &mut Add<'_>) {
     for (bit, what) in [(0, "encrypted"), (6, "strongly encrypted"), (13, "masked"), (5, "patched")] {
         for name in [CHUNK, PACKED] {
@@ -463,7 +463,7 @@ fn bombs(add: &mut Add<'_>) {
     });
 }
 
-/// What stands around an archive, and what of it is missing.
+/// Bytes around an archive, and missing parts of it.
 fn surroundings(add: &mut Add<'_>, whole: &[u8]) {
     for (what, bytes) in [
         ("bytes", vec![7; 1000]),

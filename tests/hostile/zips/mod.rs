@@ -13,13 +13,13 @@ use nczarr::{ErrorKind, OpenOptions};
 use crate::alloc;
 use cases::{Case, Expect};
 
-/// What a case may take beyond its own bytes and a few times those that a member says it becomes.
+/// Memory allowed beyond the archive's size and a few times the decoded size of a member.
 const SPARE: usize = 32 << 20;
 
-/// What must not be seen from within.
+/// Content that must not be visible from within.
 const SECRET: &[u8] = b"root:x:secret of somebody else";
 
-/// A folder with a store in it, and things beside it that are nobody's business.
+/// A folder with a store, and unrelated files beside it.
 pub struct Sandbox {
     folder: tempfile::TempDir,
     before: BTreeMap<PathBuf, Vec<u8>>,
@@ -56,9 +56,10 @@ impl Sandbox {
                 if path == self.folder.path().join("inside") {
                     continue;
                 }
-                match path.is_dir() {
-                    true => open.push(path.clone()),
-                    false => drop(found.insert(path.clone(), fs::read(&path).expect("a file"))),
+                if path.is_dir() {
+                    open.push(path.clone())
+                } else {
+                    drop(found.insert(path.clone(), fs::read(&path).expect("a file")))
                 }
                 found.entry(path).or_default();
             }
@@ -66,7 +67,7 @@ impl Sandbox {
         found
     }
 
-    /// What changed outside of the store, and what is in its folder besides it.
+    /// Returns changes outside of the store, and other files in its folder.
     pub fn escapes(&self, store: &str) -> Vec<PathBuf> {
         let after = self.outside();
         let changed = |path: &&PathBuf| self.before.get(*path) != after.get(*path);
@@ -112,7 +113,7 @@ fn read(path: &str) -> Result<(), Failure> {
             return Err(Failure::Wrong(format!("{key:?} is listed, and is no key")));
         }
         let mut bytes = Vec::new();
-        // Nobody takes apart what is no part of the dataset.
+        // Members outside the dataset are not decoded.
         if key.as_str().starts_with("bomb") {
             continue;
         }
@@ -127,7 +128,7 @@ fn read(path: &str) -> Result<(), Failure> {
         if values == VALUES {
             continue;
         }
-        // A chunk that no directory knows is the fill value, as it is anywhere.
+        // A chunk that the directory does not list is the fill value, as always.
         let chunk = Key::new(&format!("{name}/0")).and_then(|key| map.len(&key)).map_err(Failure::Refused)?;
         if chunk.is_some() || values != [nczarr::model::fill::INT; 4] {
             return Err(Failure::Wrong(format!("{name} reads {values:?}")));
@@ -172,7 +173,7 @@ fn run(case: &Case) -> Result<bool, String> {
     if peak > case.bytes.len() + 3 * case.declared + SPARE {
         return Err(format!("took {} KiB for {} KiB", peak >> 10, case.bytes.len() >> 10));
     }
-    // Whoever writes on and packs it anew escapes neither, and what was there is still read.
+    // A later writer that repacks it does not escape either, and can still read the earlier content.
     let write = || -> nczarr::Result<()> {
         let file = OpenOptions::new().writable(true).open(&path)?;
         file.put_attribute("more", 1)?;

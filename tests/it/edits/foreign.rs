@@ -52,10 +52,11 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &to),
-            // What lies in the corpus is not to be written.
-            false => fs::write(&to, fs::read(entry.path()).unwrap()).unwrap(),
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to)
+        } else {
+            // The corpus must not be written.
+            fs::write(&to, fs::read(entry.path()).unwrap()).unwrap()
         }
     }
 }
@@ -188,13 +189,14 @@ fn edit(place: &Path) -> Result<(), String> {
     if let Some(key) = after.keys().find(|key| !there.contains(*key)) {
         return Err(format!("{key} is new"));
     }
-    match added == touched.len() && (touched.len() + read_only.len() > 0 || expected.is_empty()) {
-        true => Ok(()),
-        false => Err(format!("{added} attributes were written of {}; not: {read_only:?}", touched.len())),
+    if added == touched.len() && (touched.len() + read_only.len() > 0 || expected.is_empty()) {
+        Ok(())
+    } else {
+        Err(format!("{added} attributes were written of {}; not: {read_only:?}", touched.len()))
     }
 }
 
-/// Consolidated metadata, if there is some, says what the documents say.
+/// Checks that consolidated metadata, if present, equal the documents.
 fn consolidated_is_right(documents: &BTreeMap<String, Value>) -> Result<(), String> {
     let root = documents
         .get("zarr.json")
@@ -213,7 +215,7 @@ fn consolidated_is_right(documents: &BTreeMap<String, Value>) -> Result<(), Stri
     Ok(())
 }
 
-/// Takes the attribute that was added out of a document, and what is recorded of it.
+/// Removes the added attribute from a document, and its record.
 fn forget(document: &mut Value) -> bool {
     let Some(attrs) = document.get_mut("attributes").and_then(Value::as_object_mut) else { return false };
     match attrs.get_mut("_nczarr_attrs").and_then(|recorded| recorded.get_mut("attribute_types")) {

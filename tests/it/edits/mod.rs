@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 mod foreign;
 
-/// One edit. Numbers choose among what there is.
+/// One edit. Numbers choose among the existing objects.
 #[derive(Debug, Clone)]
 enum Edit {
     Dimension(u8, u8, u64),
@@ -201,14 +201,14 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
     )
 }
 
-/// So many cases, or as many as `PROPTEST_CASES` says.
+/// Number of cases: `usual`, or `PROPTEST_CASES`.
 fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").is_ok();
     let config = ProptestConfig::default();
     if asked { config } else { ProptestConfig { cases: usual, ..config } }
 }
 
-/// Applies the edits to both and compares what is found after each opening.
+/// Applies the edits to both and compares the contents after each opening.
 fn same(edits: &[Edit], urls: [String; 2]) {
     let mut files = urls.each_ref().map(|url| nczarr::create(url).unwrap());
     let content = |url: &String| -> nczarr::Result<String> {

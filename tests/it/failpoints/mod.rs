@@ -1,9 +1,9 @@
-//! A fault at every single operation on files, of a typical life of a store: made, filled, synced, appended to, overwritten,
-//! redefined, renamed in, written on, packed anew, replaced and removed.
+//! A fault at every single file operation in the life of a store: created, filled, synced, appended to,
+//! overwritten, redefined, renamed in, written again, repacked, replaced and removed.
 //!
-//! A test runs itself as a child, once for each operation, and looks each time what is left. The calls of the child to the
-//! system are counted and made to fail from outside, so none is left out. `NCZ_TEST_ROUNDS` says how many operations of each
-//! kind of fault are tried, spread evenly; more than there are: each of them.
+//! A test runs itself as a child, once for each operation, and checks the remains. The child's system calls
+//! are counted and made to fail from outside, so none is missed. `NCZ_TEST_ROUNDS` sets the number of
+//! operations tried for each kind of fault, spread evenly.
 
 mod records;
 mod trace;
@@ -27,7 +27,7 @@ fn rounds() -> usize {
     std::env::var("NCZ_TEST_ROUNDS").map_or(FEW, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// A folder in memory, where there is such a thing: devices are slow to sync, and are not what is looked at.
+/// A folder in memory, if possible, because syncing devices is slow and not tested here.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -58,7 +58,7 @@ fn leftovers(folder: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// Runs a part of the work with a fault at an operation; what is wrong with what is left.
+/// Runs a part of the work with a fault at an operation. Returns a problem with the remains.
 fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ended, Result<(), String>) {
     let folder = folder();
     let path = folder.path().join(name).display().to_string();
@@ -100,7 +100,7 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
                 Fault::Fail(errno) => errno,
                 _ => libc::ENOSPC,
             };
-            // Its cause, and which file of which store it is about.
+            // The cause, and the file and store concerned.
             let cause = format!("(os error {cause})");
             if error.starts_with("Internal") || !error.contains(name) || !error.contains(&cause) {
                 return Err(format!("not told what happened where: {error:?}"));
@@ -110,7 +110,7 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
         if survives || from > 1 || done < 2 {
             return Ok(());
         }
-        // Whoever writes on clears away what the dead one left, and loses nothing either.
+        // The next writer removes the remains of the dead one, and loses nothing either.
         work::write_on(&path)?;
         let left = leftovers(folder.path());
         if !left.is_empty() {
@@ -184,7 +184,7 @@ fn of_an_archive_nothing_is_lost() {
     everywhere("of_an_archive_nothing_is_lost", "x.zip", &calls);
 }
 
-/// What is looked for is found.
+/// The checks detect a store that lost data.
 #[test]
 fn a_store_that_lost_something_is_told_from_a_whole_one() {
     let folder = folder();

@@ -101,7 +101,7 @@ fn attempt(test: &str, name: &str, fault: Fault, at: usize) -> (Ended, std::resu
     (ended, outcome)
 }
 
-/// Kills the writer before each of its operations. Answers what it does if nothing stands in its way.
+/// Kills the writer before each of its operations. Returns the outcome without a fault.
 fn everywhere(test: &str, name: &str) -> Ended {
     let (whole, outcome) = attempt(test, name, Fault::None, 0);
     assert!(whole.good, "{}", whole.complaints);

@@ -1,7 +1,7 @@
-//! A child whose system calls on files are watched, and one of which is made to fail: [`run`].
+//! Runs a child whose file system calls are watched, and makes one of them fail: [`run`].
 //!
-//! The child is seized with `ptrace` when it says that it is ready, so nothing of it is built for this: what is counted is
-//! what the system is really asked for. Only calls about files below one folder count. It does not know what the child does.
+//! `ptrace` seizes the child when it is ready, so the child needs no special build, and real system calls are
+//! counted. Only calls about files below one folder count.
 //!
 //! Source: ptrace(2); the numbers and arguments of calls on x86-64.
 
@@ -20,16 +20,16 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// What becomes of an operation.
+/// The fate of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing.
     None,
     /// The child is killed before it.
     Kill,
-    /// Half of what is to be written is written, then the child is killed; one that writes nothing: as `Kill`.
+    /// Half of the bytes are written, then the child is killed. An operation that writes nothing: as `Kill`.
     Tear,
-    /// Half of what is to be written is written, and the call says so.
+    /// Half of the bytes are written, and the call reports it.
     Short,
     /// It fails with this number, once.
     Fail(i32),
@@ -38,13 +38,14 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether only operations count that change what is stored. Between two of them a dead process leaves the same.
+    /// Whether only operations that change stored data count. Between two of them a dead process leaves the
+    /// same state.
     fn of_changes(self) -> bool {
         matches!(self, Self::Kill | Self::Tear | Self::Short | Self::Full)
     }
 }
 
-/// What the system was asked for.
+/// A system call.
 #[derive(Debug, Clone)]
 pub struct Operation {
     pub call: &'static str,
@@ -53,16 +54,16 @@ pub struct Operation {
     pub changes: bool,
 }
 
-/// What became of a child.
+/// The end of a child.
 #[derive(Debug)]
 pub struct Ended {
     /// All operations, in order.
     pub operations: Vec<Operation>,
     /// The operation something became of; `None`: the child was done before.
     pub hit: Option<Operation>,
-    /// What it said.
+    /// Its output.
     pub lines: Vec<String>,
-    /// What it said when it went wrong.
+    /// Its error output.
     pub complaints: String,
     /// Whether it came to its own end, and a good one.
     pub good: bool,
@@ -85,7 +86,7 @@ enum Names {
 
 use Names::{At, Fd, Path as PathAt, Two, TwoAt};
 
-/// Calls that change what is stored.
+/// Calls that change stored data.
 const CHANGES: &[(c_long, &str, Names)] = &[
     (libc::SYS_write, "write", Fd(0)),
     (libc::SYS_pwrite64, "pwrite", Fd(0)),
@@ -156,7 +157,7 @@ const QUESTIONS: &[(c_long, &str, Names)] = &[
     (libc::SYS_readlinkat, "readlinkat", At(0)),
 ];
 
-/// What needs room.
+/// Calls that need disk space.
 const GROWING: &[&str] = &[
     "write",
     "pwrite",
@@ -180,7 +181,7 @@ const GROWING: &[&str] = &[
     "symlinkat",
 ];
 
-/// A call that was entered: what is to be done when it comes back.
+/// A call that was entered: the action at its return.
 enum Then {
     Nothing,
     Kill,
@@ -234,7 +235,7 @@ struct Tracer {
 impl Tracer {
     fn watch(&self, child: &mut Child) -> (Vec<Operation>, Option<Operation>, bool) {
         let (mut operations, mut hit) = (Vec::new(), None);
-        // What each thread is in the middle of.
+        // The call that each thread is in.
         let mut inside: HashMap<Pid, Then> = HashMap::new();
         // Its threads are of its group; other children of this process are none of our business.
         let group = Pid::from_raw(-self.leader.as_raw());
@@ -307,7 +308,7 @@ impl Tracer {
         Then::Nothing
     }
 
-    /// What a call is about, if it is about something in the folder.
+    /// Returns the operation of a call, if it concerns the folder.
     fn operation(&self, thread: Pid, regs: &user_regs_struct) -> Option<Operation> {
         let number = regs.orig_rax.cast_signed();
         let arguments = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];

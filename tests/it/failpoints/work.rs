@@ -1,7 +1,7 @@
-//! What the child does, step by step, and what must be in the store whatever became of it: [`steps`], [`check`].
+//! The steps of the child, and the content that the store must have afterwards: [`steps`], [`check`].
 //!
-//! Every value tells the step it was put in and where it belongs, so a torn, lost or misplaced one is seen for what it is.
-//! It does not know what made the child stop.
+//! Every value encodes its step and position, so a torn, lost or misplaced value is detected. This module
+//! does not know why the child stopped.
 
 use std::io::Write as _;
 
@@ -21,7 +21,7 @@ pub const CLOSED: usize = 13;
 pub const REPLACED: usize = 15;
 pub const REMOVED: usize = 16;
 
-/// In which steps what was put, and how many records there are then.
+/// The steps that write data, and the number of records afterwards.
 const PUT_A: &[usize] = &[1, 3, 9];
 /// The first chunk of `a` once more.
 const PUT_FRONT: &[usize] = &[1, 3, 9, 11];
@@ -29,10 +29,10 @@ const PUT_LATER: &[usize] = &[5, 11];
 const NOTES: &[usize] = &[1, 3];
 const RECORDS: &[(usize, u64)] = &[(1, 3), (3, 6), (11, 8)];
 
-/// The steps after which what was done is to last.
+/// The steps after which earlier changes must survive.
 const LASTING: &[usize] = &[2, 4, 6, 8, 10, 12, CLOSED, REPLACED, REMOVED];
 
-/// What a child says, for whoever counts.
+/// Prints a line for the parent.
 fn say(what: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n@{what}").and_then(|()| out.flush()).expect("a parent that reads");
@@ -55,14 +55,11 @@ fn open(path: &str) -> Result<File> {
 }
 
 fn create(path: &str, clobber: bool) -> Result<File> {
-    let url = match path.ends_with("v3.zarr") {
-        true => format!("file://{path}#mode=nczarr,v3"),
-        false => path.to_owned(),
-    };
+    let url = if path.ends_with("v3.zarr") { format!("file://{path}#mode=nczarr,v3") } else { path.to_owned() };
     CreateOptions::new().clobber(clobber).threads(1).durability(Durability::Fsync).create(&url)
 }
 
-/// Does the steps from `from` to `to`, and says so. A step that fails is told, and tried again if it may be.
+/// Runs the steps from `from` to `to` and reports them. A failed step is reported, and repeated if possible.
 pub fn steps(path: &str, from: usize, to: usize) {
     say("ready");
     let mut go = String::new();
@@ -73,7 +70,7 @@ pub fn steps(path: &str, from: usize, to: usize) {
         let mut outcome = step(path, number, &mut file);
         if let Err(error) = &outcome {
             tell(error);
-            // What failed once is done when nothing stands in its way any more.
+            // A failed step succeeds when nothing interferes any more.
             if matches!(number, 2..=4 | 6 | 8 | 9) {
                 outcome = step(path, number, &mut file);
                 outcome.as_ref().err().into_iter().for_each(tell);
@@ -178,7 +175,7 @@ pub fn prepare(path: &str, to: usize) {
     }
 }
 
-/// What the next one does to a store.
+/// Runs the steps of the next writer on a store.
 pub fn write_on(path: &str) -> std::result::Result<(), String> {
     let on = || -> Result<()> {
         let file = open(path)?;
@@ -189,7 +186,7 @@ pub fn write_on(path: &str) -> std::result::Result<(), String> {
     on().map_err(|error| format!("written on: {error}"))
 }
 
-/// Looks whether in a store is what must be there, if so many steps were done and so many begun.
+/// Checks the content of a store after `done` completed and `begun` started steps.
 pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), String> {
     let lasting = LASTING.iter().copied().filter(|&step| step <= done).max().unwrap_or(0);
     let found = Found { lasting, begun };
@@ -233,8 +230,8 @@ fn holds_objects(folder: &std::path::Path) -> bool {
     })
 }
 
-/// Whoever finds a store of which nothing is to last can make it anew, and take it away; where too little is there to tell
-/// that it was to be a dataset, that is said, and it is left alone.
+/// A store without durable content can be created again and removed. If too little is left to recognize a
+/// dataset, that is reported, and it is left alone.
 fn again(path: &str) -> std::result::Result<(), String> {
     let anew = || -> Result<()> {
         if nczarr::delete(path).is_err() {
@@ -251,7 +248,7 @@ fn again(path: &str) -> std::result::Result<(), String> {
     anew().and_then(|()| nczarr::delete(path)).map_err(|error| format!("nothing can be made in its place: {error}"))
 }
 
-/// A dataset can be made in the place of one of which no more than an empty directory is left.
+/// A dataset can be created where only an empty directory is left.
 fn again_in_empty(path: &str) -> std::result::Result<(), String> {
     create(path, false).and_then(File::close).and_then(|()| nczarr::delete(path)).map_err(|error| error.to_string())
 }

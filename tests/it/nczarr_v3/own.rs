@@ -1,5 +1,5 @@
-//! What the datasets of Zarr V3 hold of which no other reader left a dump: values as zarr-python reads them, attributes as the
-//! documents have them.
+//! Expected content of Zarr V3 datasets without a dump by another reader: values as read by zarr-python,
+//! attributes from the documents.
 
 /// The CDL text of a store.
 pub fn of(store: &str) -> Option<&'static str> {

@@ -76,7 +76,7 @@ pub(super) fn section(
         let var = types::var_of(&model, group, &path).map_err(here)?;
         cursor.expect(b'=', "after the name of a variable").map_err(|error| (cursor.at(), error))?;
         if cursor.peek() != Some(b';') {
-            variable(&mut cursor, &model, (text, told), var, target)?;
+            variable(&mut cursor, &model, text, told, var, target)?;
         }
         let end = cursor.at();
         cursor.expect(b';', "or ',' after a value").map_err(|error| (end, error))?;
@@ -94,7 +94,8 @@ fn at_group(cursor: &CdlCursor<'_>) -> bool {
 fn variable<'t>(
     cursor: &mut CdlCursor<'t>,
     model: &Model,
-    (text, told): (&'t [u8], &mut SectionContext),
+    text: &'t [u8],
+    told: &mut SectionContext,
     var: VarId,
     target: &mut dyn CdlTarget,
 ) -> Located<()> {
@@ -173,7 +174,7 @@ fn variable<'t>(
                             budget.again(weight);
                             Ok(fill.clone())
                         }
-                        _ => values::item(run.model, (run.text, budget), run.ty, value),
+                        _ => values::item(run.model, run.text, budget, run.ty, value),
                     },
                     |run, items| run.model.values(run.ty, &items),
                 )
@@ -339,10 +340,10 @@ impl<'r, 't> VarWriter<'r, 't> {
                 let wanted = all.saturating_add(empty_row.into()).checked_next_multiple_of(row);
                 let wanted =
                     wanted.ok_or_else(|| (value.at, ErrorKind::NoMem.context("a row of characters too long")))?;
-                self.pad_row(place, (&mut bytes, &mut done), (wanted - all, fill), value.at)?;
+                self.pad_row(place, &mut bytes, &mut done, wanted - all, fill, value.at)?;
             }
             if bytes.len() >= BLOCK && !place.lens.is_empty() {
-                self.put_chars(place, (&mut bytes, &mut done), value.at)?;
+                self.put_chars(place, &mut bytes, &mut done, value.at)?;
             }
         }
         if place.lens.is_empty() {
@@ -358,7 +359,7 @@ impl<'r, 't> VarWriter<'r, 't> {
         self.put(place, done, Values::Char(bytes), start)
     }
 
-    fn put_chars(&mut self, place: &LeafBlock<'_>, (bytes, done): (&mut Vec<u8>, &mut u64), at: usize) -> Located<()> {
+    fn put_chars(&mut self, place: &LeafBlock<'_>, bytes: &mut Vec<u8>, done: &mut u64, at: usize) -> Located<()> {
         let count = bytes.len() as u64;
         self.put(place, *done, Values::Char(std::mem::take(bytes)), at)?;
         *done += count;
@@ -370,8 +371,10 @@ impl<'r, 't> VarWriter<'r, 't> {
     fn pad_row(
         &mut self,
         place: &LeafBlock<'_>,
-        (bytes, done): (&mut Vec<u8>, &mut u64),
-        (count, fill): (u64, u8),
+        bytes: &mut Vec<u8>,
+        done: &mut u64,
+        count: u64,
+        fill: u8,
         at: usize,
     ) -> Located<()> {
         let mut count = count;
@@ -379,7 +382,7 @@ impl<'r, 't> VarWriter<'r, 't> {
             match self.padding.checked_sub(count) {
                 Some(left) => *self.padding = left,
                 None => {
-                    self.put_chars(place, (bytes, done), at)?;
+                    self.put_chars(place, bytes, done, at)?;
                     *done += count - 1;
                     count = 1;
                 }
@@ -390,7 +393,7 @@ impl<'r, 't> VarWriter<'r, 't> {
             bytes.resize(bytes.len() + now as usize, fill);
             count -= now;
             if bytes.len() >= BLOCK {
-                self.put_chars(place, (bytes, done), at)?;
+                self.put_chars(place, bytes, done, at)?;
             }
         }
         Ok(())

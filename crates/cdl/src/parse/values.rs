@@ -16,8 +16,7 @@ pub(crate) trait CdlNumber: Copy + Default {
     fn from_int(value: i128) -> Option<Self>;
     /// Converts the text of a float. Integer types accept whole numbers.
     fn from_float(text: &str) -> Option<Self>;
-    /// Converts `digits`, of which the last `behind` follow the point, if the result is exact to the last
-    /// bit.
+    /// Converts `digits`, with the last `behind` of them after the point, if the result is exact.
     fn from_decimal(_minus: bool, _digits: u64, _behind: usize) -> Option<Self> {
         None
     }
@@ -256,7 +255,7 @@ pub(crate) fn attribute(
         }
         NcType::User(_) => {
             let budget = ValueBudget::default();
-            let items = values.iter().map(|value| item(model, (text, &budget), ty, value));
+            let items = values.iter().map(|value| item(model, text, &budget, ty, value));
             let items: Vec<Item> = items.collect::<Result<_, _>>()?;
             model.values(ty, &items).map_err(|error| (values.first().map_or(0, |value| value.at), error))?
         }
@@ -300,7 +299,8 @@ pub(crate) fn string(constant: &Constant) -> Result<NcString> {
 /// if too much is missing.
 pub(super) fn item(
     model: &Model,
-    (text, budget): (&[u8], &ValueBudget),
+    text: &[u8],
+    budget: &ValueBudget,
     ty: NcType,
     value: &Placed,
 ) -> Result<Item, (usize, nczarr_model::Error)> {
@@ -339,7 +339,7 @@ pub(super) fn item(
                 _ => return Err(wrong_here()),
             };
             let placed = Placed { constant: Constant::Int { value: number, ty: None }, at: value.at };
-            item(model, (text, budget), *base, &placed)
+            item(model, text, budget, *base, &placed)
         }
         TypeClass::Opaque { size } => {
             let bytes = match &value.constant {
@@ -380,7 +380,7 @@ pub(super) fn item(
                             let text = padded(text.clone(), room).map_err(|error| (next.at, error))?;
                             part.extend(text.into_iter().map(Item::Char));
                         }
-                        _ => part.push(item(model, (text, budget), field.ty, next)?),
+                        _ => part.push(item(model, text, budget, field.ty, next)?),
                     }
                 }
                 part.truncate(count);
@@ -409,7 +409,7 @@ pub(super) fn item(
         }
         TypeClass::Vlen { base } => {
             let Constant::List(list) = &value.constant else { return Err(wrong_here()) };
-            list.iter().map(|value| item(model, (text, budget), *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
+            list.iter().map(|value| item(model, text, budget, *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
         }
     }
 }

@@ -86,7 +86,14 @@ pub(crate) fn within(
         levels.push(BTreeLevel { most, all });
     }
     let mut tree = BTreeV2 { file, ty, node, record: record.into(), levels, wants, budget: WalkBudget::new(file, 16) };
-    tree.walk(root, count.into(), depth.into(), (None, None), then)
+    tree.walk(root, count.into(), depth.into(), RecordBounds::default(), then)
+}
+
+/// The records around a node; `None`: no bound.
+#[derive(Clone, Copy, Default)]
+struct RecordBounds<'r> {
+    from: Option<&'r [u8]>,
+    to: Option<&'r [u8]>,
 }
 
 impl BTreeV2<'_> {
@@ -95,7 +102,7 @@ impl BTreeV2<'_> {
         address: u64,
         count: u64,
         level: usize,
-        (from, to): (Option<&[u8]>, Option<&[u8]>),
+        bounds: RecordBounds<'_>,
         then: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         self.budget.spend("nodes of a B-tree")?;
@@ -133,10 +140,10 @@ impl BTreeV2<'_> {
             let child = at.address(self.file.offsets)?;
             let below = at.uint(child_bytes)?;
             at.uint(total_bytes)?;
-            let from = number.checked_sub(1).map(|before| records[before]).or(from);
-            let to = records.get(number).copied().or(to);
+            let from = number.checked_sub(1).map(|before| records[before]).or(bounds.from);
+            let to = records.get(number).copied().or(bounds.to);
             let is_wanted = (self.wants)(from, to)?;
-            children.push((child, below, (from, to), is_wanted));
+            children.push((child, below, RecordBounds { from, to }, is_wanted));
         }
         let wanted = children.iter().filter(|(.., is_wanted)| *is_wanted);
         self.file.prefetch(wanted.map(|&(child, ..)| (child, self.node)));

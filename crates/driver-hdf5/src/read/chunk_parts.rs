@@ -27,7 +27,8 @@ struct PartsProgress {
 /// Starts to read parts of a chunk of `len` bytes at offset `start`.
 pub(super) fn begin(
     source: &Arc<dyn ByteSource>,
-    (start, len): (u64, u64),
+    start: u64,
+    len: u64,
     key: Key,
     parts: Vec<ByteRange>,
     reply: FetchReply,

@@ -116,7 +116,7 @@ impl ChunkObjects {
             (Ranges::Strided { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 return match wanted.parts() {
                     Ok(found) => {
-                        chunk_parts::begin(source, (start, len), wanted.key, found.unwrap_or_default(), reply);
+                        chunk_parts::begin(source, start, len, wanted.key, found.unwrap_or_default(), reply);
                     }
                     Err(error) => reply.send(Err(error)),
                 };

@@ -147,7 +147,7 @@ impl FractalHeap {
 
     fn managed(&mut self, file: &HdfFile, offset: u64, len: u64) -> Result<Vec<u8>> {
         if self.rows == 0 {
-            return self.direct(file, self.root, (0, self.first), offset, len);
+            return self.direct(file, self.root, 0, self.first, offset, len);
         }
         let head = 5 + u64::from(file.offsets) + u64::from(self.bits.div_ceil(8));
         let direct_rows = self.largest.ilog2() - self.first.ilog2() + 2;
@@ -188,7 +188,7 @@ impl FractalHeap {
                 return Err(damaged(format!("fractal heap: no block is allocated at offset {offset}")));
             }
             if row < direct_rows {
-                return self.direct(file, child, (child_start, size), offset, len);
+                return self.direct(file, child, child_start, size, offset, len);
             }
             rows = (size.ilog2()).saturating_sub((self.first * self.width).ilog2()) + 1;
             (block, start) = (child, child_start);
@@ -200,7 +200,8 @@ impl FractalHeap {
         &mut self,
         file: &HdfFile,
         address: u64,
-        (start, size): (u64, u64),
+        start: u64,
+        size: u64,
         offset: u64,
         len: u64,
     ) -> Result<Vec<u8>> {

@@ -70,7 +70,7 @@ pub(crate) fn open(store: Arc<FileBytes>) -> Result<(HdfFile, Superblock)> {
         return Err(damaged("superblock: the end of the file or the root group is undefined"));
     }
     let cut = end.saturating_sub(stored_base) > file.len.saturating_sub(base);
-    check_driver(&file, (driver, extension), cut)?;
+    check_driver(&file, driver, extension, cut)?;
     // The end address is relative to the base address at the time of writing.
     if cut {
         let what = format!("the file is cut short (found {} bytes; the superblock states the end at {end})", file.len);
@@ -86,7 +86,7 @@ pub(crate) fn open(store: Arc<FileBytes>) -> Result<(HdfFile, Superblock)> {
 ///
 /// # Errors
 /// `NC_ESTORAGE` for a part, or if the metadata are in a cache image.
-fn check_driver(file: &HdfFile, (block, extension): (u64, u64), cut: bool) -> Result<()> {
+fn check_driver(file: &HdfFile, block: u64, extension: u64, cut: bool) -> Result<()> {
     let refuse = |what: &str| Err(ErrorKind::Storage.context(what));
     let named = |id: &[u8]| match id {
         b"NCSAmult" => {

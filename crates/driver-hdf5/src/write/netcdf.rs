@@ -326,7 +326,7 @@ impl MetadataBuilder<'_> {
         header.put(kind::DATASPACE, &space.message());
         header.put_datatype(&self.datatype(var.xtype, big)?);
         let whole = place.is_whole(&lens);
-        let fill = self.fill(var, big, item, (place, whole))?;
+        let fill = self.fill(var, big, item, place, whole)?;
         header.put_constant(kind::FILL_VALUE, &fill);
         self.layout(&mut header, place, count.saturating_mul(item as u64), item)?;
         let mut attributes = Vec::new();
@@ -366,7 +366,7 @@ impl MetadataBuilder<'_> {
     /// Returns the fill value message, so that other readers see the same values where nothing is stored.
     /// Without a fill value these are zeros, the default of HDF5. HDF5 may skip filling only if all data are
     /// stored.
-    fn fill(&mut self, var: &Var, big: bool, item: usize, (place, whole): (&DataPlacement, bool)) -> Result<Vec<u8>> {
+    fn fill(&mut self, var: &Var, big: bool, item: usize, place: &DataPlacement, whole: bool) -> Result<Vec<u8>> {
         // Allocation time: early, late, incremental.
         let taken = match place {
             DataPlacement::Compact(_) => 1,

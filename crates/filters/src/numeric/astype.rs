@@ -87,12 +87,12 @@ impl Filter for Astype {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.types.forms()?;
-        convert(INFO.name, (decoded, src), (encoded, dst), |value| encoded.keep(value))
+        convert(INFO.name, decoded, src, encoded, dst, |value| encoded.keep(value))
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.types.forms()?;
-        convert(INFO.name, (encoded, src), (decoded, dst), |value| decoded.cast(value))
+        convert(INFO.name, encoded, src, decoded, dst, |value| decoded.cast(value))
     }
 }
 

@@ -220,12 +220,12 @@ impl Filter for CastValue {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.forms()?;
-        convert(INFO.name, (decoded, src), (encoded, dst), |value: WideValue| self.encode.cast(value, encoded))
+        convert(INFO.name, decoded, src, encoded, dst, |value: WideValue| self.encode.cast(value, encoded))
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.forms()?;
-        convert(INFO.name, (encoded, src), (decoded, dst), |value: WideValue| self.decode.cast(value, decoded))
+        convert(INFO.name, encoded, src, decoded, dst, |value: WideValue| self.decode.cast(value, decoded))
     }
 }
 

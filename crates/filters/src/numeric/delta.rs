@@ -103,7 +103,7 @@ impl Filter for Delta {
         let (decoded, encoded) = self.types.forms()?;
         let rounds = decoded.is_float() && encoded.is_float();
         let mut before = None;
-        convert(INFO.name, (decoded, src), (encoded, dst), |value| {
+        convert(INFO.name, decoded, src, encoded, dst, |value| {
             let step = match before.replace(value) {
                 None => value,
                 Some(before) => in_type(decoded, value, before, |a, b| a - b, |a, b| a - b)?,
@@ -115,7 +115,7 @@ impl Filter for Delta {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.types.forms()?;
         let mut before = None;
-        convert(INFO.name, (encoded, src), (decoded, dst), |stored| {
+        convert(INFO.name, encoded, src, decoded, dst, |stored| {
             let step = decoded.cast(stored)?;
             let value = match before {
                 None => step,

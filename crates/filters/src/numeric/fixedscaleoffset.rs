@@ -140,7 +140,7 @@ impl Filter for FixedScaleOffset {
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.types.forms()?;
         let (offset, scale) = (wide(&self.offset), wide(&self.scale));
-        convert(INFO.name, (decoded, src), (encoded, dst), |value| {
+        convert(INFO.name, decoded, src, encoded, dst, |value| {
             let value = apply(decoded, value, offset, i128::checked_sub, |a, b| a - b)?;
             let value = apply(decoded, value, scale, i128::checked_mul, |a, b| a * b)?;
             encoded.keep(match value {
@@ -153,7 +153,7 @@ impl Filter for FixedScaleOffset {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.types.forms()?;
         let (offset, scale) = (wide(&self.offset), wide(&self.scale));
-        convert(INFO.name, (encoded, src), (decoded, dst), |stored| {
+        convert(INFO.name, encoded, src, decoded, dst, |stored| {
             // Integers are divided as floats.
             let stored = if encoded.is_float() { stored } else { WideValue::Float(stored.float()) };
             let value = apply(encoded, stored, scale, |_, _| None, |a, b| a / b)?;

@@ -107,8 +107,10 @@ impl NumberFormat {
 /// returns `None`; it names the element.
 pub(crate) fn convert(
     name: &str,
-    (from, src): (&NumberFormat, &[u8]),
-    (to, dst): (&NumberFormat, &mut OutBuf<'_>),
+    from: &NumberFormat,
+    src: &[u8],
+    to: &NumberFormat,
+    dst: &mut OutBuf<'_>,
     mut convert: impl FnMut(WideValue) -> Option<WideValue>,
 ) -> Result<()> {
     let size = from.item.size;

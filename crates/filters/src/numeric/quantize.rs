@@ -116,7 +116,7 @@ impl Filter for Quantize {
         let bits = (f64::from(digits) * std::f64::consts::LOG2_10).ceil();
         let round = |value: f64| decoded.cast(WideValue::Float(value)).map_or(f64::NAN, WideValue::float);
         let scale = round(bits.exp2());
-        convert(INFO.name, (decoded, src), (encoded, dst), |value| {
+        convert(INFO.name, decoded, src, encoded, dst, |value| {
             let value = value.float();
             let multiple = round(scale * value);
             let near = if multiple.is_finite() { round(multiple.round_ties_even() / scale) } else { value };
@@ -126,7 +126,7 @@ impl Filter for Quantize {
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (decoded, encoded) = self.types.forms()?;
-        convert(INFO.name, (encoded, src), (decoded, dst), |stored| decoded.cast(stored))
+        convert(INFO.name, encoded, src, decoded, dst, |stored| decoded.cast(stored))
     }
 }
 

@@ -139,7 +139,7 @@ impl Filter for ScaleOffset {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (form, offset, scale) = self.parts()?;
-        convert(INFO.name, (form, src), (form, dst), |value| match (value, offset, scale) {
+        convert(INFO.name, form, src, form, dst, |value| match (value, offset, scale) {
             (WideValue::Int(value), WideValue::Int(offset), WideValue::Int(scale)) => {
                 form.keep(WideValue::Int(value.checked_sub(offset)?.checked_mul(scale)?))
             }
@@ -152,7 +152,7 @@ impl Filter for ScaleOffset {
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let (form, offset, scale) = self.parts()?;
-        convert(INFO.name, (form, src), (form, dst), |value| match (value, offset, scale) {
+        convert(INFO.name, form, src, form, dst, |value| match (value, offset, scale) {
             (WideValue::Int(value), WideValue::Int(offset), WideValue::Int(scale)) => {
                 let whole = value.checked_rem(scale)? == 0;
                 form.keep(WideValue::Int(value.checked_div(scale).filter(|_| whole)?.checked_add(offset)?))

@@ -233,7 +233,8 @@ fn table<const SIZE: usize>(
         }
         1 => {
             let symbol = usize::from(*section.first()?);
-            table.set_one(meaning(symbol)?);
+            let (base, extra) = meaning(symbol)?;
+            table.set_one(base, extra);
             Some(1)
         }
         2 => {

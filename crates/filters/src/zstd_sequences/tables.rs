@@ -47,7 +47,7 @@ impl<const SIZE: usize> FseTable<SIZE> {
     pub(super) const NONE: Self = Self { entries: [FseEntry::NONE; SIZE], log: None };
 
     /// Makes a table of one state.
-    pub(super) fn set_one(&mut self, (base, extra): (u32, u8)) {
+    pub(super) fn set_one(&mut self, base: u32, extra: u8) {
         self.entries[0] = FseEntry { base, extra, ..FseEntry::NONE };
         self.log = Some(0);
     }

@@ -98,8 +98,8 @@ impl LazyChunkIndex {
         }
         // Each lookup has its own budget, because there may be any number of lookups.
         let file = self.file.with_fresh_budget();
-        let how = (self.chunk_bytes, self.filters > 0);
-        let (_, chunks) = read(&file, &self.layout, &self.space, how, Some(wanted.clone()))?;
+        let (_, chunks) =
+            read(&file, &self.layout, &self.space, self.chunk_bytes, self.filters > 0, Some(wanted.clone()))?;
         let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
         for chunk in chunks {
             self.take(&mut found, chunk)?;

@@ -169,7 +169,8 @@ fn read(
     file: &HdfFile,
     layout: &DataLayout,
     space: &Dataspace,
-    (chunk_bytes, filtered): (u64, bool),
+    chunk_bytes: u64,
+    filtered: bool,
     wanted: Option<ChunkBox>,
 ) -> Result<(Vec<u64>, Vec<IndexedChunk>)> {
     let grid = grid(layout, space)?;
@@ -264,7 +265,7 @@ impl ChunkTable {
         chunk_bytes: u64,
         filtered: bool,
     ) -> Result<Self> {
-        let (grid, mut chunks) = read(file, layout, space, (chunk_bytes, filtered), None)?;
+        let (grid, mut chunks) = read(file, layout, space, chunk_bytes, filtered, None)?;
         if !chunks.is_sorted_by_key(|chunk| chunk.number) {
             chunks.sort_by_key(|chunk| chunk.number);
         }

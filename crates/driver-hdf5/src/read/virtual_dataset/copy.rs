@@ -80,7 +80,7 @@ impl SelectionCopy<'_> {
                     from: dim,
                     parts: parts(&from[dim], &to[at], target.low[at], target.high[at]),
                 };
-                return self.slabs(&pairs.map(pair).collect::<Vec<_>>(), (from, to), target);
+                return self.slabs(&pairs.map(pair).collect::<Vec<_>>(), from, to, target);
             }
         }
         self.runs(target)
@@ -90,7 +90,8 @@ impl SelectionCopy<'_> {
     fn slabs(
         &self,
         pairs: &[DimensionPair],
-        (from, to): (&[AxisSpan], &[AxisSpan]),
+        from: &[AxisSpan],
+        to: &[AxisSpan],
         target: &mut ChunkBuffer<'_>,
     ) -> Result<()> {
         if pairs.iter().any(|pair| pair.parts.is_empty()) {

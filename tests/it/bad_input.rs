@@ -1,4 +1,4 @@
-//! What the facade refuses before it takes any memory for it.
+//! Requests that the facade refuses before it allocates memory for them.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Stores with something odd in them: what is well still works, and nothing outside is touched.
+//! Stores with unusual content: valid parts still work, and nothing outside is touched.
 
 use std::fs;
 use std::path::Path;

@@ -273,7 +273,7 @@ fn a_write_is_watched_and_stopped() {
         let error = v.put(&vec![1; 50_000], ..).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{name}: {error}");
 
-        // Let go on, the last that is told is that all is done.
+        // Without cancellation, the last progress report states completion.
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (file, v) = define(CreateOptions::new().progress(Watch(Arc::clone(&seen))), &format!("{path}-2.zarr"));
         for write in [true, false] {

@@ -114,8 +114,8 @@ fn facts(var: &Variable) -> Vec<String> {
     facts
 }
 
-/// A dimension's name as its variables have it. Where plain Zarr gives one name several lengths, all but the first are
-/// called by their length too; what the others are, a variable alone does not tell.
+/// Returns a dimension's name as its variables have it. Where plain Zarr gives one name several lengths, all
+/// but the first include their length. A single variable does not reveal the others.
 fn stored_name(dim: &Dimension) -> String {
     let name = dim.name();
     name.strip_suffix(&format!("_{}", dim.len())).unwrap_or(&name).to_owned()

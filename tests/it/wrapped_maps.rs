@@ -22,9 +22,10 @@ fn what_others_write_is_seen_through_a_cache_after_a_sync() {
         v.put(&[1; 8], ..).unwrap();
         writer.sync().unwrap();
         let counting = Arc::new(Counting::new(OpenOptions::new().open_map(&path).unwrap()));
-        let cached = Arc::new(match on_disk {
-            true => Cached::on_disk(counting.clone(), &directory, &path, keep).unwrap(),
-            false => Cached::in_memory(counting.clone(), keep),
+        let cached = Arc::new(if on_disk {
+            Cached::on_disk(counting.clone(), &directory, &path, keep).unwrap()
+        } else {
+            Cached::in_memory(counting.clone(), keep)
         });
         let open = || OpenOptions::new().map(cached.clone()).cache_bytes(0).open(&path).unwrap();
         let reader = open();
@@ -59,8 +60,8 @@ fn a_dataset_in_a_view_is_not_written() {
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
 }
 
-/// Whichever request of writing fails, how ever it fails: it is told, trying again stores everything, and a short answer
-/// is never taken for data.
+/// Whichever request of a write fails, and however: it is reported, a retry stores everything, and a
+/// truncated response is never taken for data.
 #[test]
 fn faults_are_told_and_nothing_is_lost_by_trying_again() {
     let values: Vec<i32> = (0..100).collect();
@@ -96,7 +97,7 @@ fn faults_are_told_and_nothing_is_lost_by_trying_again() {
     }
 }
 
-/// Records that wait to be stored with others are told of too, by then or with the next `sync`.
+/// A failure to store buffered records is reported then, or by the next `sync`.
 #[test]
 fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
     let record = |at: u64| vec![at as i32 + 1; 64 * 64];

@@ -21,7 +21,7 @@ fn rounds() -> usize {
     std::env::var(ROUNDS).map_or(30, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// The test that a child is started as; what it is to do, if this is one.
+/// Returns the test and number of a child process; `None` in the parent.
 fn task() -> Option<(String, usize)> {
     let place = std::env::var(PLACE).ok()?;
     Some((place, std::env::var(TURN).expect("which one it is").parse().expect("a number")))
@@ -31,7 +31,7 @@ fn run(test: &str, place: &str) {
     let start = |turn: usize| -> Child {
         Command::new(std::env::current_exe().expect("this program"))
             .args(["--nocapture", "--test-threads=1", "--exact"])
-            .arg(format!("processes::{test}"))
+            .arg(format!("concurrent_processes::{test}"))
             .env(PLACE, place)
             .env(TURN, turn.to_string())
             .stdout(Stdio::null())
@@ -65,7 +65,7 @@ fn parts_of_a_chunk_are_not_lost() {
             let values: Vec<i32> = (0..PART).map(|at| value(turn, round, at)).collect();
             v.put(&values, (round as u64 % 2, from as u64..(from + PART) as u64)).unwrap();
             file.sync().unwrap();
-            // What this one wrote nobody else took away, and what others write there is theirs.
+            // The values of this process stay, and others write only their own.
             let seen = v.get_values::<i32>((round as u64 % 2, ..)).unwrap();
             assert_eq!(&seen[from..from + PART], values, "round {round} of {turn}");
         }

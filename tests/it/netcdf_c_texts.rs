@@ -21,7 +21,7 @@ use crate::netcdf_c::same;
 enum Text {
     /// Among the same tests.
     Theirs(&'static str),
-    /// What `ncdump` says.
+    /// The text of `ncdump`.
     Ncdump,
     /// The header as `ncdump -h` says; the data are many, and were compared once.
     Header,

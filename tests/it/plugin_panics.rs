@@ -1,5 +1,5 @@
-//! Plugins that panic: a map at every single operation, a filter and an observer at every call. Nothing is lost without an
-//! error: what was written is stored once `sync` or `close` says so.
+//! Plugins that panic: a map at every single operation, a filter and an observer at every call. Nothing is
+//! lost without an error: data are stored once `sync` or `close` succeeds.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use nczarr::{CreateOptions, File, OpenOptions, OutBuf, Progress, Registry, Resul
 const WIDTH: u64 = 8;
 const COLUMNS: u64 = 3;
 
-/// Keeps panics that are made on purpose out of what the tests print.
+/// Hides intended panics from the output of tests.
 fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -128,9 +128,10 @@ const fn kind(mode: &'static str) -> Kind {
     Kind { mode, chunked: true, shards: false, filter: None }
 }
 
-/// Takes the steps and closes the dataset, twice if the first time panics. Answers the outcomes and the number of panics.
+/// Runs the steps and closes the dataset, twice if the first time panics. Returns the outcomes and the number
+/// of panics.
 ///
-/// `retry`: a step that panicked is taken again. Otherwise the next one follows, and what it put need not be there.
+/// `retry`: a step that panicked is repeated. Otherwise the next one follows, and its data may be missing.
 fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'static str, Came)>, usize) {
     let (mut told, mut panics) = (Vec::new(), 0);
     let mut made = None;
@@ -237,7 +238,7 @@ impl Tally {
     }
 }
 
-/// A folder in memory, where there is such a thing: there are thousands of files, and devices are not what is looked at.
+/// A folder in memory, if possible, because there are thousands of files, and devices are not tested here.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()

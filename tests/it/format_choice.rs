@@ -1,4 +1,5 @@
-//! What a path means, through the public door: opening by content, creating by ending, and what this build lacks.
+//! The format of a path, through the facade: opening by content, creating by extension, and features missing
+//! from this build.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ fn what_this_build_lacks_is_told_by_feature() {
         fs::write(at(name), bytes).unwrap();
     }
     fs::create_dir(at("dir")).unwrap();
-    // What maps there are beside these depends on what else the workspace builds.
+    // The other maps depend on the build of the workspace.
     let path = at("text#cdl");
     for error in [nczarr::open(&path).unwrap_err(), OpenOptions::new().writable(true).open(&path).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::NotBuilt, "{error}");
@@ -33,7 +34,7 @@ fn what_this_build_lacks_is_told_by_feature() {
         error.kind() == ErrorKind::Inval && error.to_string().contains("unknown mode `zar`; did you mean `zarr`?"),
         "{error}"
     );
-    // What begins like an archive and is none.
+    // Files that begin like an archive but are none.
     for name in ["a.zip", "a.zip#mode=zarr", "empty.zip"] {
         assert_eq!(nczarr::open(&at(name)).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
         assert_eq!(nczarr::delete(&at(name)).unwrap_err().kind(), ErrorKind::NotNc, "{name}");

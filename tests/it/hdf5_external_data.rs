@@ -1,5 +1,5 @@
-//! What lies elsewhere than in its own object: messages in the table of shared ones, data in other files.
-//! Files by h5py, in `tests/corpus/hdf5`; `make.py` there makes them.
+//! HDF5 content outside its object: shared messages, and data in other files. The files are made by h5py with
+//! `make.py` in `tests/corpus/hdf5`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -184,7 +184,7 @@ fn a_file_with_data_elsewhere_is_not_written_to() {
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
 }
 
-/// Who watches whether a dataset changes has to watch these as well, also those that are not there yet.
+/// A program that watches a dataset for changes must watch these files as well, also missing ones.
 #[test]
 fn files_beside_it_are_named() {
     let file = nczarr::open(here("external.h5").to_str().unwrap()).unwrap();

@@ -90,7 +90,7 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
         assert_eq!(names(dir.path()), ["x.zip"]);
         assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3]);
 
-        // What is there already.
+        // It exists already.
         assert_eq!(options(false).create_in_memory(&path, true).unwrap_err().kind(), ErrorKind::Exist);
         let before = fs::read(dir.path().join("x.zip")).unwrap();
         let open = |persist| OpenOptions::new().writable(true).durability(durability).open_in_memory(&path, persist);
@@ -143,7 +143,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     fs::write(&path, "a text").unwrap();
     assert_eq!(late.close().unwrap_err().kind(), ErrorKind::Exist);
     assert_eq!(fs::read(&path).unwrap(), b"a text");
-    // What is no dataset is not replaced, and nothing but an archive is read as one.
+    // A file that is not a dataset is not replaced, and only an archive is read as one.
     let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotNc);
     assert_eq!(OpenOptions::new().open_in_memory(&name, true).unwrap_err().kind(), ErrorKind::NotNc);
@@ -153,7 +153,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     assert_eq!(refused.kind(), ErrorKind::Object);
     fs::remove_file(&path).unwrap();
     make().close().unwrap();
-    // Removed by somebody who takes no notice of locks.
+    // Removed by a process that ignores locks.
     let late = make();
     fs::remove_file(&path).unwrap();
     late.close().unwrap();
@@ -170,7 +170,7 @@ fn a_map_in_memory_is_packed_and_unpacked() {
     let v = file.add_variable::<i32>("v", &["x"]).unwrap();
     v.put(&[1, 2, 3, 4], ..).unwrap();
     file.sync().unwrap();
-    // As it is now: what is written later is not in it.
+    // The current state. Later writes are not in it.
     let snapshot = map.snapshot();
     v.put(&[9; 4], ..).unwrap();
     file.close().unwrap();

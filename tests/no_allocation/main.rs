@@ -84,7 +84,7 @@ fn allocations_do_not_grow_with_the_chunks() {
 
             let file = OpenOptions::new().threads(1).open(&url).unwrap();
             let v = file.variable("v").unwrap();
-            // What is read in part is kept, and read from there.
+            // A chunk read in part is cached, and read from there.
             for ty in ["int", "double", "strided"] {
                 let read = |chunks: u64| counted(|| read(&v, ty, chunks));
                 read(CHUNKS);
@@ -96,7 +96,7 @@ fn allocations_do_not_grow_with_the_chunks() {
     }
 }
 
-/// What is read from a kept chunk needs memory for its values and nothing else.
+/// Reading from a cached chunk allocates only the result.
 fn hits_allocate_their_result(url: &str) {
     let v = OpenOptions::new().threads(1).cache_bytes(64 << 20).open(url).unwrap().variable("v").unwrap();
     let mut some = [0; 20];

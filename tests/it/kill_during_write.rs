@@ -1,8 +1,8 @@
-//! A process that is killed while it appends to a dataset or redefines it: what was synced is all there.
+//! A process that is killed while it appends to a dataset or redefines it: all synced data are there.
 //!
-//! A test runs itself as a child. The child writes one line before and after each step; the parent kills it at the
-//! n-th line, after turning round for a while, so that the moments are spread over what the child does in between.
-//! `NCZ_TEST_ROUNDS` says at how many moments (default 200).
+//! A test runs itself as a child. The child writes one line before and after each step. The parent kills it
+//! at the n-th line after a busy wait, so that the moments are spread over the child's work.
+//! `NCZ_TEST_ROUNDS` sets the number of moments (default 200).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -25,16 +25,15 @@ fn row(record: usize) -> Vec<i32> {
     (0..WIDTH).map(|at| (record * 1000 + at) as i32).collect()
 }
 
-/// What the child does until it is killed, or is done.
+/// The work of the child until it is killed or done.
 fn child(path: &str) -> nczarr::Result<()> {
     let say = |what: String| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "\n@{what}").and_then(|()| out.flush()).expect("a parent that reads");
     };
-    let file = nczarr::create(&match path.ends_with(VERSION_3) {
-        true => format!("file://{path}#mode=nczarr,v3"),
-        false => path.to_owned(),
-    })?;
+    let file = nczarr::create(
+        &(if path.ends_with(VERSION_3) { format!("file://{path}#mode=nczarr,v3") } else { path.to_owned() }),
+    )?;
     file.add_unlimited_dimension("t")?;
     file.add_dimension("x", WIDTH as u64)?;
     let fixed = file.add_variable::<f64>("fixed", &["x"])?;
@@ -46,7 +45,7 @@ fn child(path: &str) -> nczarr::Result<()> {
     say("synced 0 0".to_owned());
     let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        // Another thread makes records of its own meanwhile: what is counted is not only what this one wrote.
+        // Another thread appends records meanwhile, so the counts include both.
         let other = scope.spawn(|| -> nczarr::Result<()> {
             while !stop.load(Ordering::Acquire) {
                 let record = done.load(Ordering::Acquire);
@@ -88,7 +87,7 @@ fn steps(file: &File, v: &Variable, n: &Variable, done: &AtomicUsize, say: &dyn 
     Ok(())
 }
 
-/// Checks a file of which so many records and rounds were synced.
+/// Checks a file with this many synced records and rounds.
 fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
     let look = || -> nczarr::Result<Result<(), String>> {
         let file = nczarr::open(&path.display().to_string())?;
@@ -134,11 +133,11 @@ fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
     look().unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Kills a child at a moment; what it had synced by then, and whether it was done before.
+/// Kills a child at a moment. Returns the synced state, and whether it had finished.
 fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["--nocapture", "--test-threads=1", "--exact"])
-        .arg(format!("killed::{test}"))
+        .arg(format!("kill_during_write::{test}"))
         .env(PLACE, path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -167,7 +166,7 @@ fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) 
     }
     child.kill().expect("SIGKILL");
     child.wait().expect("a child that was killed");
-    // What it said before it died was true.
+    // Its output before it died was true.
     lines.map_while(Result::ok).for_each(|line| note(&line, &mut synced));
     (synced, false)
 }
@@ -210,7 +209,7 @@ fn what_was_synced_is_there(test: &str, name: &str) {
             failed.push(format!("moment {moment}, {records} records and {rounds} rounds synced: {why}"));
             continue;
         }
-        // Whoever writes on finds it unlocked, goes on, and clears away what the dead one left.
+        // The next writer finds it unlocked, continues, and removes the remains of the dead one.
         let on = || -> nczarr::Result<()> {
             let file = OpenOptions::new().writable(true).open(&path.display().to_string())?;
             file.add_variable::<i32>("on", &["x"])?;

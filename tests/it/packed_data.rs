@@ -112,11 +112,12 @@ proptest! {
         for row in (start..rows).step_by(stride.0 as usize) {
             for column in (0..columns).step_by(stride.1 as usize) {
                 let at = (row * columns + column) as usize;
-                let (value, exact) = match row < written {
-                    true => (double(&stored, at), stored.scalar(at)),
-                    false => (double(&fills, 0), fills.scalar(0)),
-                };
-                // What cannot be of the variable's type is not missing from it.
+                let (value, exact) = if row < written {
+(double(&stored, at), stored.scalar(at))
+} else {
+(double(&fills, 0), fills.scalar(0))
+};
+                // A value outside the variable's type is not missing.
                 let is_missing = exact == fills.scalar(0) || missing.is_some_and(|missing| match exact.unwrap() {
                     Scalar::Int(value) => value == i128::from(missing),
                     Scalar::Float(value) => value == f64::from(missing),

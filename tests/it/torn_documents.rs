@@ -1,4 +1,5 @@
-//! A torn document of one child closes that child, not the dataset. A writer leaves the document as it is.
+//! A torn document of one child makes that child unreadable, not the dataset. A writer leaves the document
+//! unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,7 @@ fn damage_each(modes: &str, open_modes: &str) {
             assert!(bad.contains(&child), "{case}: {child} is not among {bad:?}");
             assert!(bad.iter().all(|path| is_here(path)), "{case}: {bad:?}");
             drop(file);
-            // A session for writing leaves alone what it did not understand.
+            // A writing session leaves unknown documents unchanged.
             let file = nczarr::append(&url).unwrap_or_else(|error| panic!("{case}: {error}"));
             file.put_attribute("title", format!("after {}", text.len())).unwrap();
             if let Ok(group) = file.group(&child) {

@@ -1,5 +1,5 @@
-//! Single elements of an open variable, with nothing of its chunks kept: each is what storage holds at that moment, and
-//! what is wrong is told as by any other read.
+//! Reads single elements of an open variable without cached chunks: each is the stored value at that moment,
+//! and errors are those of any other read.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Lines in which netCDF-C's text is wrong, what is right, and why. The stored documents say what is right.
+//! Lines in which netCDF-C's text is wrong, the right lines, and the reasons. The stored documents decide.
 
 /// A correction.
 pub struct Right {
@@ -6,7 +6,7 @@ pub struct Right {
     pub dataset: &'static str,
     /// The reference's line, without its indentation.
     pub wrong: &'static str,
-    /// What stands in its place, with the same indentation; more lines have their own.
+    /// The replacement with the same indentation; further lines have their own.
     pub right: &'static str,
     /// The same with 17 digits, where that differs.
     pub exact: Option<&'static str>,
@@ -78,8 +78,8 @@ pub const BARE_TEXT: &[Right] = &[
     right("old493_jsonatts", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
 ];
 
-/// A list of text in a plain attribute: netCDF-C shows its JSON as one text. xarray and h5netcdf write arrays of strings so,
-/// and their readers see arrays of strings; whoever copies the text to Zarr would store text in place of the list.
+/// A list of text in a plain attribute. netCDF-C shows its JSON as one text. xarray and h5netcdf write and
+/// read arrays of strings like this. A copy of netCDF-C's text would store a text instead of the list.
 pub const STRING_LIST: &[Right] = &[
     right(
         "atts_2",
@@ -139,7 +139,7 @@ pub const UNWRITTEN_SCALAR: &[Right] = &[
     right("old480_scalars", "sc_int64 = -9223372036854775808 ;", "sc_int64 = _ ;"),
 ];
 
-/// What versions up to 4.9.2 say otherwise of the same: the beginning of the names of datasets, their words, and ours.
+/// Different wording of versions up to 4.9.2: the prefix of dataset names, their words, and ours.
 pub const OTHER_WORDS: &[(&str, &str, &str)] = &[
     // Dimensions without names.
     ("old480_pure", "_zdim_", "_Anonymous_Dim_"),
