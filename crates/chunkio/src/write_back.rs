@@ -8,9 +8,7 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use nczarr_dispatch::{
-    Key, Payload, WriteJob, WriteOutcome, WriteTicket, run_on_pool, run_with_caller, run_with_helper,
-};
+use nczarr_dispatch::{Key, Payload, WriteJob, WriteOutcome, WriteTicket, run_on_pool, run_with_caller};
 use nczarr_model::{ErrorKind, Result};
 
 use crate::cache::DirtyChunk;
@@ -83,8 +81,8 @@ impl<F: ElementKind> ArrayEngine<F> {
         let work = || map.write_batch(&job);
         match along {
             0 | 1 => work(),
-            2 => run_with_helper(&work),
-            _ if self.form.is_plain() && bytes / changed.len() < SMALL => run_with_helper(&work),
+            // Small objects without filters keep the system busy, and more than two threads do not speed it up.
+            _ if self.form.is_plain() && bytes / changed.len() < SMALL => run_with_caller(2, &work),
             _ => run_with_caller(along, &work),
         }
         let mut result = job.outcome.failure();

@@ -83,10 +83,7 @@ pub use nczarr_model::convert::Linear;
 pub use options::{Durability, ForbiddenKeys, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use persist_target::PersistTarget;
-pub use pool::{
-    Executor, cpu_count, drop_in_background, is_pool_thread, run_on_new_threads, run_on_pool, run_with_caller,
-    run_with_helper, with_executor,
-};
+pub use pool::{Executor, cpu_count, is_pool_thread, run_on_new_threads, run_on_pool, run_with_caller, with_executor};
 pub use prefetched_map::PrefetchedMap;
 pub use rc_file::RcFile;
 pub use registry::{

@@ -1,31 +1,26 @@
 //! Ways to run the work of a batch on several threads: [`run_on_pool`], [`run_with_caller`],
-//! [`run_with_helper`], [`run_on_new_threads`] and [`with_executor`]; also [`drop_in_background`].
+//! [`run_on_new_threads`] and [`with_executor`].
 //!
 //! The pool is rayon's current one; only this module enters it. A worker that waits may run another task. So
 //! `work` holds no lock and no borrow of thread-local state across a call that may enter the pool.
-
-#[cfg(feature = "parallel")]
-mod helper;
 
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 #[cfg(feature = "parallel")]
-use std::sync::atomic::{AtomicBool, Ordering};
-#[cfg(feature = "parallel")]
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs `work` on up to `threads` pool threads and returns when all are done.
 ///
 /// `work` takes parts of a shared job until none is left. With one thread, or without the feature `parallel`,
-/// it runs on the calling thread. With two it runs as in [`run_with_helper`]. With more the caller only
-/// waits, since a thread beyond the number of processors would add one more set of cold buffers.
+/// it runs on the calling thread. With two the caller works too, so that only one thread has to wake up. With
+/// more the caller only waits, since a thread beyond the number of processors would add cold buffers.
 pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
-        if threads == 2 && can_use_second_thread() && helper::try_run(work) {
-            return;
+        if threads == 2 && can_use_second_thread() {
+            return run_with_caller(threads, work);
         }
         rayon::scope(|scope| {
             for _ in 0..threads.min(rayon::current_num_threads()) {
@@ -57,18 +52,6 @@ pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
-/// Runs `work` on the calling thread and on a helper thread on another processor; returns when both are done.
-///
-/// Falls back to `run_with_caller(2)` if the helper is busy, the caller is a pool thread, or only one
-/// processor is available. For work of a millisecond or less that waits for no other thread.
-pub fn run_with_helper(work: &(dyn Fn() + Sync)) {
-    #[cfg(feature = "parallel")]
-    if can_use_second_thread() && helper::try_run(work) {
-        return;
-    }
-    run_with_caller(2, work);
-}
-
 /// Runs `work` on the calling thread and on up to `threads` - 1 new threads; returns when all are done.
 ///
 /// For work under a lock: it never waits for pool threads, which may wait for that lock, and the calling
@@ -88,30 +71,6 @@ pub fn run_on_new_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     }
     let _ = threads;
     work();
-}
-
-/// Frees `what` on a new thread that the caller does not wait for.
-///
-/// For values of very many allocations, whose destructors only free memory. One thread runs at a time. The
-/// caller frees the value itself if that thread is busy, if there is only one processor, on a pool thread,
-/// and without the feature `parallel`.
-pub fn drop_in_background(what: impl Send + 'static) {
-    #[cfg(feature = "parallel")]
-    if can_use_second_thread() {
-        static BUSY: AtomicBool = AtomicBool::new(false);
-        if !BUSY.swap(true, Ordering::Acquire) {
-            let work = move || {
-                drop(what);
-                BUSY.store(false, Ordering::Release);
-            };
-            // If no thread starts, the closure is dropped here, and the value with it.
-            if std::thread::Builder::new().spawn(work).is_err() {
-                BUSY.store(false, Ordering::Release);
-            }
-            return;
-        }
-    }
-    drop(what);
 }
 
 /// Runs `serve` on the calling thread, with an [`Executor`] for other work; returns when `serve` and all that
@@ -265,41 +224,10 @@ mod tests {
         });
     }
 
-    /// Tells when it goes, and then waits until it may.
-    struct Slow(std::sync::mpsc::Sender<&'static str>, std::sync::mpsc::Receiver<()>, &'static str);
-
-    impl Drop for Slow {
-        fn drop(&mut self) {
-            let _ = self.1.recv();
-            let _ = self.0.send(self.2);
-        }
-    }
-
     #[test]
-    fn what_is_dropped_apart_goes_and_one_at_a_time() {
-        let (say, heard) = std::sync::mpsc::channel();
-        let (go, wait) = std::sync::mpsc::channel();
-        let (gone, at_once) = std::sync::mpsc::channel();
-        drop(gone);
-        let first = Slow(say.clone(), wait, "first");
-        if !can_use_second_thread() {
-            go.send(()).unwrap();
-        }
-        drop_in_background(first);
-        if can_use_second_thread() {
-            // The second is not left to a thread: it is gone when this returns, before the first may be.
-            drop_in_background(Slow(say.clone(), at_once, "second"));
-            assert_eq!(heard.try_recv(), Ok("second"));
-            go.send(()).unwrap();
-        }
-        assert_eq!(heard.recv(), Ok("first"));
-    }
-
-    #[test]
-    fn who_waits_works_too() {
+    fn the_caller_works_too() {
         type Way = fn(usize, &(dyn Fn() + Sync));
-        let beside: Way = |threads, work| if threads < 2 { work() } else { run_with_helper(work) };
-        let ways = [run_on_new_threads as Way, run_with_caller, beside];
+        let ways = [run_on_new_threads as Way, run_with_caller];
         for (threads, pull) in [0, 1, 2, 5].into_iter().flat_map(|threads| ways.map(|way| (threads, way))) {
             let (left, seen) = (AtomicUsize::new(1000), Mutex::new(HashSet::new()));
             pull(threads, &|| {

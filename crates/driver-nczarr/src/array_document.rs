@@ -13,7 +13,6 @@ use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
 use nczarr_model::{Endian, Result};
 
 use crate::context::OpenContext;
-use crate::document_cache::CachedArray;
 use crate::dtype::DTypeKind;
 use crate::flavour::{Flavour, LoadedDataset};
 use crate::json;
@@ -49,13 +48,10 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     };
     let keys: Vec<Key> = formats.iter().map(|(_, document)| key.join(document)).collect::<Result<_>>()?;
     let limits = &request.options.limits;
-    // Parses the document where the map delivers it, unless it is cached.
+    // Parses the document where the map delivers it.
     let understand = |bytes: &[u8], at: &Key| {
         let format = if at.name() == ZARRAY { ZarrFormat::V2 } else { ZarrFormat::V3 };
         let opening = OpenContext::new(request, mounted, &RawRoot { format, ..RawRoot::default() }, None)?;
-        if let Some(known) = CachedArray::find(bytes, &key, request, &opening) {
-            return Ok(Some((opening, DocumentSource::Cached(known))));
-        }
         let document = json::read(bytes, limits).map_err(|error| error.at(at))?;
         let built = match format {
             ZarrFormat::V2 => nodes::array(&key, Ok(&document), Ok(None), &opening.read_context()),
@@ -65,24 +61,19 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         if !is_self_contained(&built, format) {
             return Ok(None);
         }
-        let bytes = CachedArray::is_small(bytes).then(|| bytes.into());
-        Ok(Some((opening, DocumentSource::Parsed(built, bytes))))
+        Ok(Some((opening, built)))
     };
     let mut found = None;
     for document in read_as(mounted.for_opening(), &keys, limits, understand) {
         match document {
             Ok(None) => {}
-            Ok(Some(told)) if found.is_none() => found = Some(told),
+            Ok(Some(parsed)) if found.is_none() => found = Some(parsed),
             found if is_refused(&found) => {}
             // Both formats, or an unreadable document: the normal opening decides.
             _ => return Ok(None),
         }
     }
-    let Some(Some((opening, told))) = found else { return Ok(None) };
-    let (built, bytes) = match told {
-        DocumentSource::Cached(known) => return opening.dataset(known.share(), false).map(Some),
-        DocumentSource::Parsed(built, bytes) => (built, bytes),
-    };
+    let Some(Some((opening, built))) = found else { return Ok(None) };
     let root = RawRoot { format: opening.format, ..RawRoot::default() };
     let Ok(mut tree) = RawTree::of_root(root) else { return Ok(None) };
     for (parent, group) in groups.iter().enumerate() {
@@ -102,19 +93,7 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         group.arrays = vec![RawArray { key: key.clone(), name: name.to_owned(), built }];
     }
     let Some(loaded) = link_variable(tree, Flavour::Zarr, &opening.read_context()) else { return Ok(None) };
-    let loaded = LoadedDataset::from(loaded);
-    if let Some(bytes) = bytes {
-        CachedArray::insert(bytes, key, request, &opening, &loaded);
-    }
-    opening.dataset(loaded, false).map(Some)
-}
-
-/// The source of the parsed array.
-enum DocumentSource {
-    /// A cached array.
-    Cached(Arc<CachedArray>),
-    /// Parsed now; with the bytes of the document if it is small.
-    Parsed(VariableDraft, Option<Box<[u8]>>),
+    opening.dataset(LoadedDataset::from(loaded), false).map(Some)
 }
 
 /// Whether the array's document alone determines its data.

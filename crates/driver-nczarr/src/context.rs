@@ -87,11 +87,6 @@ impl<'a> OpenContext<'a> {
         })
     }
 
-    /// Returns whether dimensions have names and whether times are counts; the fragment decides both.
-    pub(crate) fn fragment_rules(&self) -> (bool, bool) {
-        (self.use_names, self.counted_times)
-    }
-
     /// Returns the rules for reading documents.
     pub(crate) fn read_context(&self) -> ReadContext<'a> {
         ReadContext {

@@ -4,13 +4,13 @@
 //! access to data, the engine's array. `admit` decides which edits are legal, `commit` what is written and
 //! when.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::{fmt, mem};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, DimOrder, ElementLayout, QuantizedArray, ShardSpec};
 use nczarr_dispatch::{
     Audit, CacheConfig, CloseState, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
-    ZarrFormat, drop_in_background,
+    ZarrFormat,
 };
 use nczarr_model::{
     Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId,
@@ -74,26 +74,6 @@ impl fmt::Debug for ZarrDataset {
             .field("map", &self.map)
             .field("info", &self.description.info())
             .finish_non_exhaustive()
-    }
-}
-
-/// The least number of variables whose states are dropped on another thread.
-const MANY_VARS: usize = 512;
-
-impl Drop for ZarrDataset {
-    /// Drops the states of many variables on another thread, so that the last owner of a dataset does not
-    /// wait.
-    fn drop(&mut self) {
-        let mut state = mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if state.vars.len() < MANY_VARS {
-            return;
-        }
-        for var in &mut state.vars {
-            // These own the storage, which must be released now.
-            (var.array, var.rectilinear, var.chunks) = (None, None, None);
-        }
-        let committed = mem::take(self.committed.get_mut().unwrap_or_else(PoisonError::into_inner));
-        drop_in_background((state, committed, mem::take(&mut self.model)));
     }
 }
 

@@ -22,7 +22,6 @@ mod consolidated;
 mod context;
 mod create;
 mod dataset;
-mod document_cache;
 mod driver;
 mod dtype;
 mod environment;

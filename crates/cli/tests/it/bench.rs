@@ -97,7 +97,11 @@ fn nonsense_is_refused_and_nothing_stays() {
     let url = text(&url);
     for (args, code, part) in [
         (&["--maps", "tape"][..], 2, "--maps tape: there are file and mem"),
-        (&["--filters", "zstd:x"], 2, "--filters zstd:x: NC_EINVAL: filter \"zstd,x\": invalid parameter \"x\": unknown tag"),
+        (
+            &["--filters", "zstd:x"],
+            2,
+            "--filters zstd:x: NC_EINVAL: filter \"zstd,x\": invalid parameter \"x\": unknown tag",
+        ),
         (&["--filters", "none+zstd:3"], 2, "none stands alone"),
         (&["--filters", "nosuch"], 2, "NC_ENOFILTER"),
         (&["--chunks", "3x3"], 2, "--chunks 3x3: 2 lengths"),

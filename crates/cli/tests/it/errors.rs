@@ -166,7 +166,11 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         2,
         "error: invalid value '5Q' for '--memory <BYTES>': \"5Q\" is no number of bytes, as 256M…",
     ),
-    ("dump -p x ocean.nc", 2, "error: invalid value 'x' for '-p <F[,D]>': expected a number of digits from 1 to 20, found \"x\"…"),
+    (
+        "dump -p x ocean.nc",
+        2,
+        "error: invalid value 'x' for '-p <F[,D]>': expected a number of digits from 1 to 20, found \"x\"…",
+    ),
     ("dump --nope ocean.nc", 2, "error: unexpected argument '--nope' found…"),
     ("dump", 2, "error: the following required arguments were not provided:…<URL>…"),
     ("dmp ocean.nc", 2, "error: unrecognized subcommand 'dmp'…a similar subcommand exists: 'dump'…"),

@@ -84,7 +84,10 @@ fn drawings_are_no_larger_than_terminals() {
     for size in ["0", "1001", "100000000000000", "18446744073709551615", "x"] {
         for flag in ["--width", "--height"] {
             let (code, told) = failure(&["view", text(&target), "--color", "true", flag, size]);
-            assert!(code == 2 && told.contains("expected a number of characters from 1 to 1000"), "{flag} {size}: {told}");
+            assert!(
+                code == 2 && told.contains("expected a number of characters from 1 to 1000"),
+                "{flag} {size}: {told}"
+            );
         }
     }
     out(&["view", text(&target), "--color", "true", "--height", "1000", "--width", "1000"]);

@@ -186,22 +186,6 @@ impl From<DatasetBuilder> for LoadedDataset {
     }
 }
 
-impl LoadedDataset {
-    /// Returns a copy for another dataset, which shares the model.
-    pub(crate) fn share(&self) -> Self {
-        let vars = self.vars.iter().map(|var| VarState::loaded(var.key.clone(), Arc::clone(&var.stored)));
-        Self {
-            model: Arc::clone(&self.model),
-            vars: vars.collect(),
-            groups: self.groups.clone(),
-            notes: self.notes.clone(),
-            faults: self.faults.clone(),
-            empty_folders: self.empty_folders.clone(),
-            ..*self
-        }
-    }
-}
-
 /// Returns the names of a variable's dimensions.
 pub(crate) fn dim_names(model: &Model, var: &Var) -> nczarr_model::Result<Vec<String>> {
     var.dims.iter().map(|&dim| Ok(model.dim(dim)?.name.clone())).collect()

@@ -1,11 +1,11 @@
 //! The driver on maps in memory.
 
 mod annotated;
+mod array_document;
 mod bad_documents;
 mod concurrent_writers;
 mod create;
 mod damaged_types;
-mod document_cache;
 mod filters;
 mod foreign_types;
 mod legacy_styles;
