@@ -6,9 +6,10 @@ use std::ops::{Deref, DerefMut};
 use nczarr_dispatch::{Buffer, DimVec};
 use nczarr_model::NcString;
 
-/// What an [`Array`] can hold: the number types, in a [`Buffer`], and strings, in a vector. Sealed.
-pub trait Item: sealed::Sealed + Sized {
-    /// What holds the values.
+/// An element type of [`Array`]: the number types, stored in a [`Buffer`], and strings, stored in a vector.
+/// Sealed.
+pub trait ArrayItem: sealed::Sealed + Sized {
+    /// The container of the values.
     type Data: Deref<Target = [Self]> + DerefMut + Into<Vec<Self>> + Debug + Clone;
 }
 
@@ -19,7 +20,7 @@ mod sealed {
 macro_rules! items {
     ($data:ident: $($t:ty),*) => {$(
         impl sealed::Sealed for $t {}
-        impl Item for $t {
+        impl ArrayItem for $t {
             type Data = $data<$t>;
         }
     )*};
@@ -30,14 +31,15 @@ items!(Vec: String, NcString);
 
 /// Values in C order (last dimension fastest) with their shape.
 ///
-/// Dimensions picked by a single index are not in the shape, so reading one element gives an array of rank 0.
+/// Dimensions that are selected by an index are not in the shape, so a single element gives an array of rank
+/// 0.
 #[derive(Debug, Clone)]
-pub struct Array<T: Item> {
+pub struct Array<T: ArrayItem> {
     shape: DimVec<u64>,
     data: T::Data,
 }
 
-impl<T: Item> Array<T> {
+impl<T: ArrayItem> Array<T> {
     pub(crate) fn new(shape: DimVec<u64>, data: T::Data) -> Self {
         debug_assert_eq!(shape.iter().product::<u64>(), data.len() as u64);
         Self { shape, data }
@@ -53,22 +55,23 @@ impl<T: Item> Array<T> {
         &self.data
     }
 
-    /// The values in C order, to change.
+    /// Returns the values in C order for changes.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// The values in C order as a vector. Numbers are copied.
+    /// Converts the values in C order to a vector. Numbers are copied.
     pub fn into_vec(self) -> Vec<T> {
         self.data.into()
     }
 
-    /// What holds the values, given away.
+    /// Converts the array to its container.
     pub fn into_data(self) -> T::Data {
         self.data
     }
 
-    /// The value at `index`, which has one entry per dimension of [`Array::shape`]; `None` outside of it.
+    /// Returns the value at `index`, which has one entry per dimension of [`Array::shape`]; `None` if it is
+    /// outside.
     pub fn at(&self, index: &[u64]) -> Option<&T> {
         if index.len() != self.shape.len() {
             return None;
@@ -84,7 +87,7 @@ impl<T: Item> Array<T> {
     }
 }
 
-impl<T: Item> Deref for Array<T> {
+impl<T: ArrayItem> Deref for Array<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {

@@ -1,10 +1,10 @@
-//! [`Attribute`]: a name and typed values; [`IntoValues`]: what can become them.
+//! [`Attribute`]: a name and typed values. [`IntoValues`]: conversions to values.
 
 use nczarr_model::{NcString, NcType, Values};
 
 use crate::Number;
 
-/// An attribute of a group or variable, as it was when it was asked for.
+/// An attribute of a group or variable, as of the time of the request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {
     name: String,
@@ -31,7 +31,7 @@ impl Attribute {
         &self.values
     }
 
-    /// The values, given away.
+    /// Converts the attribute to its values.
     pub fn into_values(self) -> Values {
         self.values
     }
@@ -41,7 +41,8 @@ impl Attribute {
         self.values.as_text()
     }
 
-    /// The first value as a double; `None` if there is none or it is no number. Large 64-bit integers are rounded.
+    /// Returns the first value as a double; `None` if there is none or it is not a number. Large 64-bit
+    /// integers are rounded.
     pub fn number(&self) -> Option<f64> {
         self.values.scalar(0).map(|scalar| match scalar {
             nczarr_model::Scalar::Int(value) => value as f64,
@@ -50,8 +51,8 @@ impl Attribute {
     }
 }
 
-/// What can be put as an attribute, or given as a fill value: numbers, slices and vectors of them, text
-/// (`&str`, `String`: type char), several texts (type string), and [`Values`] themselves.
+/// Types that can be the value of an attribute or a fill value: numbers, slices and vectors of them, text
+/// (`&str`, `String`: type char), several texts (type string), and [`Values`].
 pub trait IntoValues {
     /// The values.
     fn into_values(self) -> Values;

@@ -1,7 +1,7 @@
-//! The table of what this build has: drivers, maps, filters and element codecs, one entry per feature; and of what
-//! the project has but this build may lack, so that asking for it names the feature.
+//! The plugins of this build, one entry per feature; and the plugins that the project has but this build may
+//! lack, so that errors can name the feature.
 //!
-//! A linker may drop a crate nobody refers to, and with it what it registered. The table refers to each.
+//! A linker may drop an unreferenced crate, with its registrations. The table references each crate.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ mod first_bytes {
 
     pub(super) static CLASSIC: &[Magic] = &[at(0, b"CDF\x01"), at(0, b"CDF\x02"), at(0, b"CDF\x05")];
     pub(super) static HDF4: &[Magic] = &[at(0, b"\x0e\x03\x13\x01")];
-    /// HDF5 may stand behind a block of the user's, whose size is a power of two from 512 on.
+    /// HDF5 may follow a user block whose size is a power of two from 512 on.
     pub(super) static HDF5: &[Magic] = &{
         let mut places = [at(0, b"\x89HDF\r\n\x1a\n"); 16];
         let mut i = 1;
@@ -52,7 +52,7 @@ mod first_bytes {
         }
         places
     };
-    /// An archive with members, without any, and one that was split.
+    /// An archive with members, an empty one, and a split one.
     pub(super) static ZIP: &[Magic] = &[at(0, b"PK\x03\x04"), at(0, b"PK\x05\x06"), at(0, b"PK\x07\x08")];
 }
 
@@ -125,8 +125,9 @@ static TABLE: PluginTable = PluginTable {
     known: KNOWN,
 };
 
-/// The registry of the process, which [`open`](crate::open) and [`create`](crate::create) use: what this build has and
-/// what is linked through `inventory`, or what an embedder installed ([`Registry::install`]).
+/// Returns the registry of the process, which [`open`](crate::open) and [`create`](crate::create) use: the
+/// plugins of this build and those linked through `inventory`, or the registry that a program installed
+/// ([`Registry::install`]).
 ///
 /// # Errors
 /// `NC_EPLUGIN` if two different linked entries have one name.
@@ -204,7 +205,8 @@ mod tests {
                 (true, Err(error)) => assert_eq!(error.kind(), nczarr_model::ErrorKind::NotBuilt, "{error}"),
                 (false, outcome) => {
                     let error = outcome.unwrap_err().to_string();
-                    let expected = format!("NC_ENOFILTER: filter {} ({}) is no part of this project", row.id, row.name);
+                    let expected =
+                        format!("NC_ENOFILTER: filter {} ({}) is not part of this project", row.id, row.name);
                     assert_eq!(error, expected);
                 }
             }

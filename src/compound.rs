@@ -1,50 +1,50 @@
 //! [`Compound`] and [`compound!`](crate::compound): Rust structs as elements of compound types.
 //!
-//! Fields are matched by name, so a type that others defined may have more of them, in any order and at any offsets.
+//! Fields are matched by name, so the stored type may have more fields, in any order and at any offsets.
 
 use nczarr_model::{ErrorKind, Item, NcType, Result, TypeClass};
 
 use crate::{Extents, Group, UserType, Variable};
 
-/// What can be a field of a [`Compound`]: numbers, `String`, arrays of fields, `Vec` for vlens, and compounds.
-pub trait Part: Sized {
-    /// The type and shape of such a field, defined if it is not there yet; a vlen of `int` is called `int_vlen`.
+/// Types of fields of a [`Compound`]: numbers, `String`, arrays of fields, `Vec` for vlens, and compounds.
+pub trait FieldValue: Sized {
+    /// Returns type and shape of the field; defines the type if needed. A vlen of `int` is called `int_vlen`.
     ///
     /// # Errors
-    /// What defining types says.
+    /// The errors of defining types.
     fn describe(group: &Group) -> Result<(NcType, Vec<u32>)>;
 
-    /// The elements of the field.
+    /// Returns the elements of the field.
     fn to_items(&self) -> Vec<Item>;
 
-    /// The field, of its elements.
+    /// Builds the field from its elements.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` if they are none of it, `NC_ERANGE` for a number that does not fit.
+    /// `NC_EBADTYPE` if the elements have another type, `NC_ERANGE` for a number that does not fit.
     fn from_items(items: Vec<Item>) -> Result<Self>;
 }
 
 /// A struct that is an element of a compound type; [`compound!`](crate::compound) implements it.
-pub trait Compound: Part {
+pub trait Compound: FieldValue {
     /// The name of the type.
     const NAME: &'static str;
 
-    /// Name, type and shape of each field.
+    /// Returns name, type and shape of each field.
     ///
     /// # Errors
-    /// As [`Part::describe`].
+    /// As [`FieldValue::describe`].
     fn fields(group: &Group) -> Result<Vec<(&'static str, NcType, Vec<u32>)>>;
 
-    /// The names of the fields.
+    /// Returns the names of the fields.
     fn names() -> &'static [&'static str];
 
-    /// The elements of each field.
+    /// Returns the elements of each field.
     fn to_parts(&self) -> Vec<Vec<Item>>;
 
-    /// The struct, of the elements of each field.
+    /// Builds the struct from the elements of each field.
     ///
     /// # Errors
-    /// As [`Part::from_items`].
+    /// As [`FieldValue::from_items`].
     fn from_parts(parts: Vec<Vec<Item>>) -> Result<Self>;
 }
 
@@ -54,7 +54,7 @@ fn wrong(expected: &str, found: &[Item]) -> nczarr_model::Error {
 
 macro_rules! integers {
     ($($t:ty, $ty:ident;)*) => {$(
-        impl Part for $t {
+        impl FieldValue for $t {
             fn describe(_: &Group) -> Result<(NcType, Vec<u32>)> {
                 Ok((NcType::$ty, Vec::new()))
             }
@@ -77,7 +77,7 @@ integers! {
     i8, Byte; i16, Short; i32, Int; i64, Int64; u8, UByte; u16, UShort; u32, UInt; u64, UInt64;
 }
 
-impl Part for f32 {
+impl FieldValue for f32 {
     fn describe(_: &Group) -> Result<(NcType, Vec<u32>)> {
         Ok((NcType::Float, Vec::new()))
     }
@@ -92,7 +92,7 @@ impl Part for f32 {
     }
 }
 
-impl Part for f64 {
+impl FieldValue for f64 {
     fn describe(_: &Group) -> Result<(NcType, Vec<u32>)> {
         Ok((NcType::Double, Vec::new()))
     }
@@ -108,7 +108,7 @@ impl Part for f64 {
     }
 }
 
-impl Part for String {
+impl FieldValue for String {
     fn describe(_: &Group) -> Result<(NcType, Vec<u32>)> {
         Ok((NcType::String, Vec::new()))
     }
@@ -123,7 +123,7 @@ impl Part for String {
     }
 }
 
-impl<T: Part, const N: usize> Part for [T; N] {
+impl<T: FieldValue, const N: usize> FieldValue for [T; N] {
     fn describe(group: &Group) -> Result<(NcType, Vec<u32>)> {
         let (ty, mut shape) = T::describe(group)?;
         let len = u32::try_from(N).map_err(|_| ErrorKind::Inval.context(format!("a field of {N} elements")))?;
@@ -131,7 +131,7 @@ impl<T: Part, const N: usize> Part for [T; N] {
         Ok((ty, shape))
     }
     fn to_items(&self) -> Vec<Item> {
-        self.iter().flat_map(Part::to_items).collect()
+        self.iter().flat_map(FieldValue::to_items).collect()
     }
     fn from_items(items: Vec<Item>) -> Result<Self> {
         if N == 0 || !items.len().is_multiple_of(N) {
@@ -144,7 +144,7 @@ impl<T: Part, const N: usize> Part for [T; N] {
     }
 }
 
-impl<T: Part> Part for Vec<T> {
+impl<T: FieldValue> FieldValue for Vec<T> {
     fn describe(group: &Group) -> Result<(NcType, Vec<u32>)> {
         let (base, shape) = T::describe(group)?;
         if !shape.is_empty() {
@@ -163,7 +163,7 @@ impl<T: Part> Part for Vec<T> {
         Ok((group.add_vlen(&name, base)?.nc_type(), Vec::new()))
     }
     fn to_items(&self) -> Vec<Item> {
-        vec![Item::Vlen(self.iter().flat_map(Part::to_items).collect())]
+        vec![Item::Vlen(self.iter().flat_map(FieldValue::to_items).collect())]
     }
     fn from_items(items: Vec<Item>) -> Result<Self> {
         match <[Item; 1]>::try_from(items) {
@@ -221,7 +221,7 @@ macro_rules! compound {
                 group: &$crate::Group,
             ) -> $crate::Result<::std::vec::Vec<(&'static str, $crate::NcType, ::std::vec::Vec<u32>)>> {
                 ::std::result::Result::Ok(::std::vec![$({
-                    let (ty, shape) = <$ty as $crate::Part>::describe(group)?;
+                    let (ty, shape) = <$ty as $crate::FieldValue>::describe(group)?;
                     (::std::stringify!($field), ty, shape)
                 }),*])
             }
@@ -231,18 +231,18 @@ macro_rules! compound {
             }
 
             fn to_parts(&self) -> ::std::vec::Vec<::std::vec::Vec<$crate::model::Item>> {
-                ::std::vec![$($crate::Part::to_items(&self.$field)),*]
+                ::std::vec![$($crate::FieldValue::to_items(&self.$field)),*]
             }
 
             fn from_parts(parts: ::std::vec::Vec<::std::vec::Vec<$crate::model::Item>>) -> $crate::Result<Self> {
                 let mut parts = parts.into_iter();
                 ::std::result::Result::Ok(Self {
-                    $($field: $crate::Part::from_items(parts.next().unwrap_or_default())?,)*
+                    $($field: $crate::FieldValue::from_items(parts.next().unwrap_or_default())?,)*
                 })
             }
         }
 
-        impl $crate::Part for $name {
+        impl $crate::FieldValue for $name {
             fn describe(group: &$crate::Group) -> $crate::Result<($crate::NcType, ::std::vec::Vec<u32>)> {
                 ::std::result::Result::Ok((group.add_compound_of::<Self>()?.nc_type(), ::std::vec::Vec::new()))
             }
@@ -264,8 +264,8 @@ macro_rules! compound {
 }
 
 impl Group {
-    /// The compound type of a struct, defined here if the one of its name that is seen from here has other fields, or there is
-    /// none.
+    /// Returns the compound type of a struct. Defines it here if no visible type of its name has the same
+    /// fields.
     ///
     /// # Errors
     /// As [`Group::add_compound`].
@@ -293,12 +293,12 @@ impl Group {
 }
 
 impl Variable {
-    /// Reads elements of a compound type as structs, in C order of the part. Fields are found by their names; those that
-    /// the struct lacks are passed over, at the outermost level.
+    /// Reads elements of a compound type as structs, in C order. Fields are found by name; stored fields that
+    /// the struct lacks are ignored at the outermost level.
     ///
     /// # Errors
-    /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is no compound or a field is of another type, `NC_EBADFIELD` if it lacks
-    /// a field, `NC_ERANGE` for an integer that does not fit.
+    /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is not a compound or a field has another type;
+    /// `NC_EBADFIELD` if a field is missing; `NC_ERANGE` for an integer that does not fit.
     pub fn get_compounds<C: Compound>(&self, extents: impl Extents) -> Result<Vec<C>> {
         let places = self.places::<C>()?;
         let items = self.get_items(extents)?.into_iter().map(|item| match item {
@@ -308,11 +308,11 @@ impl Variable {
         items.collect::<Result<_>>().map_err(|error| error.at(self.full_name()))
     }
 
-    /// Writes structs as elements of a compound type, in C order of the part.
+    /// Writes structs as elements of a compound type, in C order.
     ///
     /// # Errors
-    /// As [`Variable::put`]; as [`Variable::get_compounds`] for what does not fit, and `NC_EBADFIELD` if the type has a
-    /// field that the struct lacks.
+    /// As [`Variable::put`] and [`Variable::get_compounds`]; `NC_EBADFIELD` if the type has a field that the
+    /// struct lacks.
     pub fn put_compounds<C: Compound>(&self, elements: &[C], extents: impl Extents) -> Result<()> {
         let places = self.places::<C>()?;
         let lacking = |len: usize| {
@@ -336,11 +336,11 @@ impl Variable {
     fn compound_fields(&self) -> Result<Vec<nczarr_model::Field>> {
         match self.user_type().map(|ty| ty.class) {
             Some(TypeClass::Compound { fields, .. }) => Ok(fields),
-            _ => Err(ErrorKind::BadType.context("its elements are no compounds").at(self.full_name())),
+            _ => Err(ErrorKind::BadType.context("not a variable of compound type").at(self.full_name())),
         }
     }
 
-    /// The place of each field of a struct among those of the type.
+    /// Returns the position of each field of a struct within the type.
     fn places<C: Compound>(&self) -> Result<Vec<usize>> {
         let fields = self.compound_fields()?;
         let place = |name: &&str| {

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use nczarr_model::{DimId, Edit, Result};
 
-use crate::file::Open;
+use crate::file::OpenDataset;
 
 /// A dimension of an open dataset.
 #[derive(Clone)]
 pub struct Dimension {
-    open: Arc<Open>,
+    open: Arc<OpenDataset>,
     id: DimId,
 }
 
 impl Dimension {
-    pub(crate) fn new(open: Arc<Open>, id: DimId) -> Self {
+    pub(crate) fn new(open: Arc<OpenDataset>, id: DimId) -> Self {
         Self { open, id }
     }
 
@@ -39,12 +39,12 @@ impl Dimension {
         self.len() == 0
     }
 
-    /// Whether writes may make it longer.
+    /// Whether writes may extend it.
     pub fn is_unlimited(&self) -> bool {
         self.dim(|dim| dim.unlimited)
     }
 
-    /// Gives it another name.
+    /// Renames it.
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_ENAMEINUSE`, `NC_EBADNAME`.
@@ -52,7 +52,7 @@ impl Dimension {
         self.open.edit(&Edit::RenameDim { dim: self.id, name }).map(drop)
     }
 
-    /// A dimension whose definition was rolled back answers as an empty one.
+    /// A dimension whose definition was rolled back behaves as an empty one.
     fn dim<T: Default>(&self, ask: impl FnOnce(&nczarr_model::Dim) -> T) -> T {
         self.open.model().dim(self.id).map(ask).unwrap_or_default()
     }

@@ -1,14 +1,14 @@
-//! [`Extents`]: what part of a variable a call is about, in the ways Rust writes it.
+//! [`Extents`]: the part of a variable that a call reads or writes, in Rust syntax.
 //!
-//! `..` is everything; a tuple has one entry per dimension: an index, a range, a [`Extent::Strided`]. What it
-//! comes to for a given shape is a [`Selection`]. Bounds are not checked here: [`Slab::check`] does that.
+//! `..` is everything; a tuple has one entry per dimension: an index, a range, an [`Extent::Strided`]. A
+//! [`Selection`] is the result for a given shape. [`Slab::check`] checks the bounds.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use nczarr_dispatch::DimVec;
 use nczarr_model::{ErrorKind, Result, Slab};
 
-/// What part of one dimension is meant.
+/// The part of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Extent {
@@ -17,22 +17,22 @@ pub enum Extent {
         /// First index.
         start: u64,
     },
-    /// From `start` up to `end`, which is left out.
+    /// From `start` up to `end`, exclusive.
     Range {
         /// First index.
         start: u64,
-        /// One past the last index.
+        /// The index after the last.
         end: u64,
     },
-    /// One index; the dimension vanishes from the result's shape.
+    /// One index; the result lacks this dimension.
     Index(u64),
     /// Every `stride`-th element from `start` on.
     Strided {
         /// First index.
         start: u64,
-        /// How many; `None`: as many as there are.
+        /// The count; `None`: up to the end.
         count: Option<u64>,
-        /// The step; 0 is refused when the extent is used.
+        /// The step; 0 is an error when the extent is used.
         stride: u64,
     },
 }
@@ -53,7 +53,7 @@ impl Extent {
         Self::Strided { start, count: Some(count), stride: 1 }
     }
 
-    /// The index, if it is one index whatever the dimension's length.
+    /// Returns the index, if the extent is a single index for any length.
     fn single(self) -> Option<u64> {
         match self {
             Self::Index(index) => Some(index),
@@ -62,7 +62,7 @@ impl Extent {
         }
     }
 
-    /// The first index and how many, if they are the same whatever the dimension's length, and one after another.
+    /// Returns start and count, if the extent is contiguous and independent of the length.
     fn plain(self) -> Option<(u64, u64)> {
         match self {
             Self::Index(index) => Some((index, 1)),
@@ -76,7 +76,7 @@ impl Extent {
         matches!(self, Self::From { .. } | Self::Strided { count: None, .. })
     }
 
-    /// Start, count and stride along a dimension of `len` elements.
+    /// Returns start, count and stride along a dimension of `len` elements.
     fn along(self, len: u64) -> (u64, u64, u64) {
         match self {
             Self::From { start } => (start, len.saturating_sub(start), 1),
@@ -90,22 +90,22 @@ impl Extent {
     }
 }
 
-/// What can stand for an [`Extent`]: an integer, a range of integers, `..`.
+/// Types that convert to an [`Extent`]: an integer, a range of integers, `..`.
 pub trait IntoExtent {
-    /// The extent.
+    /// Converts it to an extent.
     ///
     /// # Errors
     /// [`ErrorKind::InvalCoords`] for a negative number.
     fn into_extent(self) -> Result<Extent>;
 
-    /// The index that is meant, if one can be told at a glance: then, and only then, [`IntoExtent::into_extent`] means that
-    /// index alone. `None` is never wrong.
+    /// Returns the index for a plain index, as a fast path. [`IntoExtent::into_extent`] must then mean that
+    /// index. `None` is always valid.
     fn single(&self) -> Option<u64> {
         None
     }
 
-    /// The first index and how many are meant, if that can be told at a glance: then, and only then,
-    /// [`IntoExtent::into_extent`] means these, one after another, whatever the dimension's length. `None` is never wrong.
+    /// Returns start and count for a plain range, as a fast path. [`IntoExtent::into_extent`] must then mean
+    /// the same for any length. `None` is always valid.
     fn plain(&self) -> Option<(u64, u64)> {
         Some((self.single()?, 1))
     }
@@ -186,23 +186,23 @@ fn index<T: TryInto<u64> + Copy + std::fmt::Display>(number: T) -> Result<u64> {
     number.try_into().map_err(|_| ErrorKind::InvalCoords.context(format!("index {number} is negative")))
 }
 
-/// What can say which part of a variable is meant: `..`, one extent per dimension in a tuple, array, slice or
-/// vector, or a bare extent for a variable of one dimension; `()` is the one element of a scalar.
+/// Types that select a part of a variable: `..`; one extent per dimension in a tuple, array, slice or vector;
+/// a single extent for one dimension; `()` for a scalar.
 pub trait Extents {
-    /// One extent per dimension; `None`: all of the variable.
+    /// Returns one extent per dimension; `None`: the whole variable.
     ///
     /// # Errors
     /// As [`IntoExtent::into_extent`].
     fn extents(self) -> Result<Option<DimVec<Extent>>>;
 
-    /// The indices of the one element that is meant, put into `at`, if they can be told at a glance
-    /// ([`IntoExtent::single`]) and there is room. `None` is never wrong.
+    /// Puts the indices of a single element into `at`, as a fast path ([`IntoExtent::single`]). `None` is
+    /// always valid.
     fn single<'a>(&self, _at: &'a mut [u64]) -> Option<&'a [u64]> {
         None
     }
 
-    /// The first index and how many along each dimension, put into `start` and `count`, if they can be told at a glance
-    /// ([`IntoExtent::plain`]) and there is room; answers the number of dimensions. `None` is never wrong.
+    /// Puts start and count of each dimension into `start` and `count`, as a fast path
+    /// ([`IntoExtent::plain`]). Returns the number of dimensions. `None` is always valid.
     fn plain(&self, _start: &mut [u64], _count: &mut [u64]) -> Option<usize> {
         None
     }
@@ -369,27 +369,27 @@ tuples!(A B C D E F);
 tuples!(A B C D E F G);
 tuples!(A B C D E F G H);
 
-/// Extents applied to a shape: start, count and stride per dimension, and which dimensions stay.
+/// Extents applied to a shape: start, count and stride per dimension, and the dimensions that remain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     start: DimVec<u64>,
     count: DimVec<u64>,
-    /// Empty: 1 everywhere.
+    /// Empty: all strides are 1.
     stride: DimVec<u64>,
     kept: DimVec<bool>,
 }
 
 impl Selection {
-    /// What `extents` come to for a variable of `shape`.
+    /// Applies `extents` to a variable of `shape`.
     ///
     /// # Errors
-    /// [`ErrorKind::Inval`] if their number is not the rank; as [`IntoExtent::into_extent`].
+    /// [`ErrorKind::Inval`] if their number differs from the rank; as [`IntoExtent::into_extent`].
     pub fn new(extents: impl Extents, shape: &[u64]) -> Result<Self> {
         Self::of(&per_dimension(extents, shape.len())?, shape)
     }
 
-    /// As [`Selection::new`] for a write of `elements` elements: an open end (`..`, `3..`) along the one unlimited
-    /// dimension that has one reaches as far as the elements do.
+    /// As [`Selection::new`] for a write of `elements` elements. An open end (`..`, `3..`) along one
+    /// unlimited dimension extends as far as the elements.
     ///
     /// # Errors
     /// [`ErrorKind::Inval`] if the elements do not fill whole records; as [`Selection::new`].
@@ -426,13 +426,13 @@ impl Selection {
         Ok(selection)
     }
 
-    /// As start, count and stride.
+    /// Returns start, count and stride.
     pub fn slab(&self) -> Slab<'_> {
         let stride = (!self.stride.is_empty()).then_some(&*self.stride);
         Slab { start: &self.start, count: &self.count, stride }
     }
 
-    /// The shape of the result: the counts of the dimensions not picked by an index.
+    /// Returns the shape of the result: the counts of dimensions without an index.
     pub fn shape(&self) -> DimVec<u64> {
         self.count.iter().zip(self.kept.iter()).filter(|(_, kept)| **kept).map(|(&count, _)| count).collect()
     }

@@ -1,4 +1,4 @@
-//! [`File`]: an open dataset; and `Open`, what all its handles share.
+//! [`File`]: an open dataset. `OpenDataset`: the state that its handles share.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,25 +13,26 @@ use crate::{Attribute, Group, OpenOptions, Variable};
 
 /// An open dataset.
 ///
-/// It is its root group as well: every method of [`Group`] is there. Clones are handles to the same dataset.
-/// The last handle to go closes it and can only log what goes wrong then; [`File::close`] says it.
+/// It dereferences to its root group, so every method of [`Group`] is available. Clones are handles to the
+/// same dataset. The last handle closes the dataset when it is dropped and can only log errors;
+/// [`File::close`] returns them.
 #[derive(Clone)]
 pub struct File {
     root: Group,
 }
 
-/// What every handle of one dataset shares.
-pub(crate) struct Open {
+/// The state that all handles of a dataset share.
+pub(crate) struct OpenDataset {
     dataset: Arc<dyn Dataset>,
     path: String,
     registry: Arc<Registry>,
     closed: AtomicBool,
-    /// What a variable that was opened for its data alone lacks.
-    rest: Option<Rest>,
+    /// The parts that a variable opened for its data lacks.
+    rest: Option<DeferredRest>,
 }
 
-/// The variable with all that is said of it, and how it is opened, once.
-struct Rest {
+/// Opens the complete variable, once.
+struct DeferredRest {
     options: Box<OpenOptions>,
     name: String,
     variable: OnceLock<Variable>,
@@ -42,27 +43,29 @@ impl File {
         Self::with(dataset, path, registry, None)
     }
 
-    /// One of which only the data of one variable are to be read; with these options it is opened as a whole.
+    /// Creates a file for the data of one variable; the options open it completely on demand.
     pub(crate) fn for_data(
         dataset: Arc<dyn Dataset>,
         path: &str,
         registry: Arc<Registry>,
         (options, variable): (&OpenOptions, &str),
     ) -> Self {
-        let rest = Rest { options: Box::new(options.clone()), name: variable.to_owned(), variable: OnceLock::new() };
+        let rest =
+            DeferredRest { options: Box::new(options.clone()), name: variable.to_owned(), variable: OnceLock::new() };
         Self::with(dataset, path, registry, Some(rest))
     }
 
-    fn with(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Option<Rest>) -> Self {
-        let open = Arc::new(Open { dataset, path: path.to_owned(), registry, closed: AtomicBool::new(false), rest });
+    fn with(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Option<DeferredRest>) -> Self {
+        let open =
+            Arc::new(OpenDataset { dataset, path: path.to_owned(), registry, closed: AtomicBool::new(false), rest });
         Self { root: Group::new(open, GroupId::ROOT) }
     }
 
-    fn opened(&self) -> &Arc<Open> {
+    fn opened(&self) -> &Arc<OpenDataset> {
         self.root.opened()
     }
 
-    /// The path or URL it was opened with.
+    /// Returns the path or URL of opening.
     pub fn path(&self) -> &str {
         &self.opened().path
     }
@@ -72,12 +75,12 @@ impl File {
         self.root.clone()
     }
 
-    /// What the dataset says of itself: driver, map, format, flavour.
+    /// Returns the description of the dataset: driver, map, format, flavour.
     pub fn info(&self) -> DatasetInfo {
         self.opened().dataset.info()
     }
 
-    /// All faults of the dataset: those that opening met, and those that a search of the storage shows.
+    /// Returns all faults of the dataset, including those that need a search of the storage.
     ///
     /// # Errors
     /// Those of the storage.
@@ -87,12 +90,12 @@ impl File {
         Ok(faults)
     }
 
-    /// The metadata as it is now. It does not follow later changes, except that unlimited dimensions grow.
+    /// Returns the current metadata. Later changes are not included, except growth of unlimited dimensions.
     pub fn model(&self) -> Arc<Model> {
         self.opened().model()
     }
 
-    /// The variable of this identifier in the [`Model`].
+    /// Returns the variable of this identifier in the [`Model`].
     ///
     /// # Errors
     /// `NC_ENOTVAR` if there is none.
@@ -101,17 +104,17 @@ impl File {
         Ok(Variable::new(Arc::clone(self.opened()), id))
     }
 
-    /// The dataset below this handle, for calls by their C names ([`NcDispatch`]).
+    /// Returns the underlying dataset, for calls by their C names ([`NcDispatch`]).
     pub fn dataset(&self) -> &Arc<dyn Dataset> {
         &self.opened().dataset
     }
 
-    /// The registry it was opened with.
+    /// Returns the registry of the dataset.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.opened().registry
     }
 
-    /// What new variables without a fill value of their own do.
+    /// Sets the fill mode of new variables.
     ///
     /// # Errors
     /// [`ErrorKind::Perm`] if the dataset is read-only.
@@ -119,29 +122,30 @@ impl File {
         self.opened().edit(&Edit::SetFill { mode }).map(drop)
     }
 
-    /// Writes everything out: data first, then the metadata that count them. It ends define mode.
+    /// Writes all changes: data first, then the metadata that count them. It ends define mode.
     ///
     /// # Errors
-    /// What the storage says; nothing is lost by trying again.
+    /// The storage's error; another attempt loses nothing.
     pub fn sync(&self) -> Result<()> {
         self.opened().dataset()?.sync()
     }
 
-    /// Closes a dataset that lies in memory as one file ([`OpenOptions::open_bytes`](crate::OpenOptions::open_bytes),
+    /// Closes a dataset of one file in memory ([`OpenOptions::open_bytes`](crate::OpenOptions::open_bytes),
     /// [`OpenOptions::open_in_memory`](crate::OpenOptions::open_in_memory),
-    /// [`CreateOptions::create_in_memory`](crate::CreateOptions::create_in_memory)) and answers that file's bytes.
+    /// [`CreateOptions::create_in_memory`](crate::CreateOptions::create_in_memory)) and returns the bytes of
+    /// the file.
     ///
     /// # Errors
-    /// `NC_EINMEMORY` if it does not lie in memory; what is left to be said when it is closed.
+    /// `NC_EINMEMORY` if it is not in memory; the errors of closing.
     pub fn close_to_bytes(self) -> Result<Vec<u8>> {
         self.opened().close()?;
         self.opened().dataset.image()
     }
 
-    /// Writes everything out and closes the dataset, for all its handles.
+    /// Writes all changes and closes the dataset, for all its handles.
     ///
     /// # Errors
-    /// What the storage says. The dataset is closed nevertheless.
+    /// The storage's error. The dataset is closed nevertheless.
     pub fn close(self) -> Result<()> {
         self.opened().close()
     }
@@ -161,8 +165,8 @@ impl fmt::Debug for File {
     }
 }
 
-impl Open {
-    /// The dataset, unless it was closed.
+impl OpenDataset {
+    /// Returns the dataset, unless it is closed.
     pub(crate) fn dataset(&self) -> Result<&Arc<dyn Dataset>> {
         if self.closed.load(Ordering::Acquire) {
             return Err(ErrorKind::BadId.context(format!("{}: the dataset is closed", self.path)));
@@ -174,12 +178,12 @@ impl Open {
         self.dataset.model().snapshot()
     }
 
-    /// What `look` sees of the metadata as it is now; nothing of the dataset is to be called meanwhile.
+    /// Calls `look` with the current metadata. `look` must not call the dataset.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Model) -> T) -> T {
         self.dataset.model().with(look)
     }
 
-    /// The variable as a whole, if this was opened for its data alone.
+    /// Returns the complete variable, if this was opened for its data.
     pub(crate) fn whole(&self) -> Result<Option<&Variable>> {
         let Some(rest) = &self.rest else { return Ok(None) };
         self.dataset()?;
@@ -199,12 +203,12 @@ impl Open {
         Some(Attribute::new(name, values))
     }
 
-    /// Makes an edit; enters define mode for it, also where netCDF's own functions leave that to their caller.
+    /// Makes an edit; enters define mode if needed, also where netCDF's functions leave that to the caller.
     pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
         self.change(|dataset| dataset.edit(edit))
     }
 
-    /// Puts an attribute of a group, or of a variable, as [`Open::edit`] makes an edit.
+    /// Sets an attribute of a group or variable, as [`OpenDataset::edit`] makes an edit.
     pub(crate) fn put_att(&self, group: GroupId, var: Option<VarId>, name: &str, mut values: Values) -> Result<()> {
         self.change(|dataset| dataset.edit_att(group, var, name, &mut values))
     }
@@ -229,7 +233,7 @@ impl Open {
         }
     }
 
-    /// Leaves define mode, if the dataset is in it.
+    /// Ends define mode, if the dataset is in it.
     pub(crate) fn leave_define_mode(&self) -> Result<()> {
         match self.dataset()?._enddef(0, 0, 0, 0) {
             // Another thread was first.
@@ -242,7 +246,7 @@ impl Open {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        // A plugin may panic: then whoever closes next goes on.
+        // If a plugin panics, the next call closes it.
         let reopen = Reopen(&self.closed);
         let outcome = self.dataset.close();
         std::mem::forget(reopen);
@@ -250,7 +254,7 @@ impl Open {
     }
 }
 
-/// Says on unwinding that it is not closed.
+/// Records on unwinding that it is not closed.
 struct Reopen<'a>(&'a AtomicBool);
 
 impl Drop for Reopen<'_> {
@@ -259,9 +263,9 @@ impl Drop for Reopen<'_> {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenDataset {
     fn drop(&mut self) {
-        // The thread may be unwinding already, and a second panic would end the process.
+        // The thread may be unwinding, and a second panic would abort the process.
         match catch_unwind(AssertUnwindSafe(|| self.close())) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(path = %self.path, error = format_args!("{error:#}"), "closing failed"),

@@ -1,29 +1,29 @@
-//! [`Group`]: lookups, definitions and attributes in one group.
+//! [`Group`]: lookups, definitions and attributes of one group.
 //!
-//! Paths (`g1/t`, `/g1/t`) are relative to the group unless they start with `/`; in them `\/`, `\\` and `\ ` stand
-//! for the character after the backslash.
+//! Paths (`g1/t`, `/g1/t`) are relative to the group unless they start with `/`. In them `\/`, `\\` and `\ `
+//! stand for the escaped character.
 
 use std::fmt;
 use std::sync::Arc;
 
 use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, NcType, Result, VarId, name};
 
-use crate::file::Open;
+use crate::file::OpenDataset;
 use crate::{Attribute, Dimension, IntoValues, Number, Variable};
 
 /// A group of an open dataset.
 #[derive(Clone)]
 pub struct Group {
-    open: Arc<Open>,
+    open: Arc<OpenDataset>,
     id: GroupId,
 }
 
 impl Group {
-    pub(crate) fn new(open: Arc<Open>, id: GroupId) -> Self {
+    pub(crate) fn new(open: Arc<OpenDataset>, id: GroupId) -> Self {
         Self { open, id }
     }
 
-    pub(crate) fn opened(&self) -> &Arc<Open> {
+    pub(crate) fn opened(&self) -> &Arc<OpenDataset> {
         &self.open
     }
 
@@ -48,43 +48,43 @@ impl Group {
         }
     }
 
-    /// The group around it; none for the root.
+    /// Returns the parent; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         self.ask(|group| group.parent).map(|id| self.at(id))
     }
 
-    /// The groups in it, in the order of definition.
+    /// Returns the child groups, in the order of definition.
     pub fn groups(&self) -> Vec<Self> {
         self.ask(|group| group.groups.values().map(|&id| self.at(id)).collect())
     }
 
-    /// The group at a path.
+    /// Returns the group at a path.
     ///
     /// # Errors
-    /// [`ErrorKind::NoGrp`] naming the segment that is not there.
+    /// [`ErrorKind::NoGrp`] that names the missing segment.
     pub fn group(&self, path: &str) -> Result<Self> {
         Ok(self.at(self.open.model().group_at(self.id, path)?))
     }
 
-    /// The variables in it, in the order of definition.
+    /// Returns the variables, in the order of definition.
     pub fn variables(&self) -> Vec<Variable> {
         self.ask(|group| group.vars.values().map(|&id| self.variable_of(id)).collect())
     }
 
-    /// The variable at a path.
+    /// Returns the variable at a path.
     ///
     /// # Errors
-    /// [`ErrorKind::NotVar`] listing the ones that are there, or [`ErrorKind::NoGrp`].
+    /// [`ErrorKind::NotVar`] with the existing variables, or [`ErrorKind::NoGrp`].
     pub fn variable(&self, path: &str) -> Result<Variable> {
         Ok(self.variable_of(self.open.model().var_at(self.id, path)?))
     }
 
-    /// The dimensions defined in it, in the order of definition.
+    /// Returns the dimensions of this group, in the order of definition.
     pub fn dimensions(&self) -> Vec<Dimension> {
         self.ask(|group| group.dims.values().map(|&id| self.dimension_of(id)).collect())
     }
 
-    /// The dimension of this name, seen from here: its own, or that of the nearest group around it.
+    /// Returns the dimension of this name, in this group or the nearest ancestor.
     ///
     /// # Errors
     /// [`ErrorKind::BadDim`] if there is none.
@@ -92,17 +92,18 @@ impl Group {
         Ok(self.dimension_of(self.find_dimension(name)?))
     }
 
-    /// The attributes, in the order of definition.
+    /// Returns the attributes, in the order of definition.
     pub fn attributes(&self) -> Vec<Attribute> {
         self.ask(|group| group.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect())
     }
 
-    /// The attribute of this name, if there is one. In the root also those that are not listed: `_NCProperties` and kin.
+    /// Returns the attribute of this name, if there is one. The root also has unlisted attributes, such as
+    /// `_NCProperties`.
     pub fn attribute(&self, name: &str) -> Option<Attribute> {
         self.open.attribute(self.id, None, name)
     }
 
-    /// Adds an attribute, or gives an existing one other values.
+    /// Sets an attribute.
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
@@ -110,7 +111,7 @@ impl Group {
         self.open.put_att(self.id, None, name, values.into_values())
     }
 
-    /// Gives an attribute another name.
+    /// Renames an attribute.
     ///
     /// # Errors
     /// `NC_ENOTATT` if there is none, `NC_ENAMEINUSE`, `NC_EPERM`.
@@ -134,7 +135,7 @@ impl Group {
         self.define_dimension(name, Some(len))
     }
 
-    /// Adds a dimension that writes make longer.
+    /// Adds a dimension that writes may extend.
     ///
     /// # Errors
     /// As [`Group::add_dimension`].
@@ -160,7 +161,8 @@ impl Group {
         }
     }
 
-    /// Adds a variable of numbers over dimensions named as seen from here; none make a scalar.
+    /// Adds a variable of numbers. Dimensions are found from this group by name; without dimensions it is a
+    /// scalar.
     ///
     /// # Errors
     /// `NC_EBADDIM` for an unknown dimension, `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
@@ -191,18 +193,18 @@ impl Group {
         }
     }
 
-    /// Copies a variable of this or another dataset here: definition, layout, attributes and data. Its dimensions are those of
-    /// the same names, as seen from here. Memory stays bounded, whatever the size of the data.
+    /// Copies a variable of this or another dataset to this group: definition, layout, attributes and data.
+    /// Dimensions are found from this group by name. Memory is bounded for any size of data.
     ///
     /// # Errors
-    /// `NC_EBADDIM` or `NC_EDIMSIZE` if a dimension is not here or has another length, `NC_ENAMEINUSE`; what reading and
-    /// writing say.
+    /// `NC_EBADDIM` or `NC_EDIMSIZE` if a dimension is missing or has another length; `NC_ENAMEINUSE`; errors
+    /// of reading and writing.
     pub fn copy_variable(&self, from: &Variable) -> Result<Variable> {
         let (source, target) = (from.open.dataset()?, self.open.dataset()?);
         Ok(self.variable_of(nczarr_dispatch::copy_var(&**source, from.id, &**target, self.id)?))
     }
 
-    /// Gives the group another name; the root has none to give.
+    /// Renames the group; the root cannot be renamed.
     ///
     /// # Errors
     /// `NC_EBADGRPID` for the root, `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
@@ -212,11 +214,11 @@ impl Group {
 
     fn find_dimension(&self, name: &str) -> Result<DimId> {
         self.open.look(|model| model.find_dim(self.id, name)).ok_or_else(|| {
-            ErrorKind::BadDim.context(format!("no dimension {name:?} in {} or around it", self.full_name()))
+            ErrorKind::BadDim.context(format!("no dimension {name:?} in {} or its ancestors", self.full_name()))
         })
     }
 
-    /// A group whose definition was rolled back answers as an empty one.
+    /// A group whose definition was rolled back behaves as an empty one.
     fn ask<T: Default>(&self, ask: impl FnOnce(&nczarr_model::Group) -> T) -> T {
         self.open.look(|model| model.group(self.id).map(ask).unwrap_or_default())
     }
@@ -235,7 +237,7 @@ impl Group {
 }
 
 fn unexpected(defined: Defined) -> Error {
-    ErrorKind::Internal.context(format!("the driver answered {defined:?}"))
+    ErrorKind::Internal.context(format!("unexpected result of a definition: {defined:?}"))
 }
 
 impl fmt::Debug for Group {

@@ -1,9 +1,9 @@
 //! Reads and writes netCDF datasets stored as NCZarr and Zarr.
 //!
-//! A dataset is a tree of groups with shared dimensions, variables and typed attributes. [`open`] gives a
-//! [`File`]; from there on everything is a handle: [`Group`], [`Dimension`], [`Variable`]. Handles are cheap to
-//! clone, all methods take `&self`, and everything is `Send + Sync`: any number of threads may read, and write
-//! to different places, at once.
+//! A dataset is a tree of groups with shared dimensions, variables and typed attributes. [`open`] returns a
+//! [`File`], and the file gives handles: [`Group`], [`Dimension`], [`Variable`]. Handles are cheap to clone,
+//! all methods take `&self`, and all types are `Send + Sync`: any number of threads may read, or write to
+//! different parts, at once.
 //!
 //! ```
 //! # #[cfg(not(all(feature = "nczarr", feature = "file", feature = "shuffle", feature = "deflate")))]
@@ -30,10 +30,10 @@
 //! # }
 //! ```
 //!
-//! Formats, storage and filters come from a [`Registry`]: those of this crate's features, those linked in, and
-//! those an embedder adds ([`OpenOptions::registry`]).
+//! Formats, storage and filters come from a [`Registry`]: those of this crate's features, those linked in,
+//! and those that a program adds ([`OpenOptions::registry`]).
 //!
-//! This crate holds names, features and comfort; formats are the drivers' business.
+//! This crate has handles, options and features; drivers implement the formats.
 #![forbid(unsafe_code)]
 
 mod array;
@@ -63,17 +63,17 @@ mod variable;
 #[cfg(feature = "wrap")]
 pub mod wrap;
 
-pub use array::{Array, Item};
+pub use array::{Array, ArrayItem};
 pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
-pub use compound::{Compound, Part};
+pub use compound::{Compound, FieldValue};
 pub use dimension::Dimension;
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
 pub use group::Group;
 pub use nczarr_dispatch::{
-    self as dispatch, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits,
-    MemMut, MemRef, MissingChunks, OutBuf, Progress, Registry, Small,
+    self as dispatch, Buffer, CacheConfig, Clobber, DatasetInfo, DimVec, Durability, Explanation, ForbiddenKeys,
+    Limits, MemMut, MemRef, MissingChunks, OutBuf, Progress, Registry,
 };
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{

@@ -1,12 +1,12 @@
-//! [`Number`]: the ten Rust types that are netCDF number types; [`Real`]: the two of them that are no integers.
+//! [`Number`]: the ten Rust types of netCDF numbers. [`Real`]: the two floating-point types.
 
 use nczarr_dispatch::Buffer;
 use nczarr_model::NcType;
 
-use crate::Item;
+use crate::ArrayItem;
 
-/// A Rust type that memory of a netCDF number type is made of. Sealed: there are ten.
-pub trait Number: sealed::Sealed + nczarr_dispatch::Element + bytemuck::Pod + Item<Data = Buffer<Self>> {
+/// A Rust type of netCDF numbers. Sealed: there are ten.
+pub trait Number: sealed::Sealed + nczarr_dispatch::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>> {
     /// The netCDF type.
     const TYPE: NcType;
 }
@@ -29,7 +29,7 @@ numbers! {
     u8 => UByte, u16 => UShort, u32 => UInt, u64 => UInt64, f64 => Double,
 }
 
-/// `f32` and `f64`: what scaled values are read as.
+/// `f32` and `f64`: the types of scaled values.
 pub trait Real: Number {}
 
 impl Real for f32 {}

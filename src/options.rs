@@ -1,6 +1,6 @@
-//! Opening and creating: the short forms ([`open`], [`create`] …) and the builders behind them.
+//! Opens and creates datasets: the short functions ([`open`], [`create`] …) and the builders behind them.
 //!
-//! What a path or URL means is `url-infer`'s business, who is asked the registry's.
+//! `url-infer` parses paths and URLs; the registry finds the driver.
 
 use std::sync::Arc;
 
@@ -14,11 +14,12 @@ use crate::{File, Variable, builtin};
 
 /// Opens a dataset for reading.
 ///
-/// A plain path is recognised by its content; a URL and its fragment (`file:///data/x.zarr#mode=zarr`) can say more.
+/// The content identifies a plain path; a URL and its fragment (`file:///data/x.zarr#mode=zarr`) can name
+/// format and storage.
 ///
 /// # Errors
-/// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if no driver knows what is there, `NC_ENOTBUILT` naming the feature that
-/// would; what the driver says.
+/// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if no driver recognises it; `NC_ENOTBUILT` that
+/// names the missing feature; otherwise the driver's error.
 pub fn open(path: &str) -> Result<File> {
     OpenOptions::new().open(path)
 }
@@ -31,7 +32,7 @@ pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
     OpenOptions::new().open_variable(path, variable)
 }
 
-/// Opens a dataset that is one file, whose bytes are in memory, for reading: a classic file, or an archive of a Zarr store.
+/// Opens a dataset of one file from its bytes, for reading: a classic file, or an archive of a Zarr store.
 ///
 /// ```
 /// # #[cfg(not(all(feature = "nczarr", feature = "zip")))]
@@ -55,108 +56,111 @@ pub fn open_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<File> {
     OpenOptions::new().open_bytes("memory", bytes)
 }
 
-/// Opens a dataset for reading and writing. Nothing is ever truncated by it.
+/// Opens a dataset for reading and writing. It never truncates.
 ///
 /// # Errors
-/// As [`open`]; `NC_EPERM` if it cannot be written.
+/// As [`open`]; `NC_EPERM` if the dataset cannot be written.
 pub fn append(path: &str) -> Result<File> {
     OpenOptions::new().writable(true).open(path)
 }
 
-/// Creates a dataset where none is.
+/// Creates a dataset.
 ///
 /// # Errors
-/// `NC_EEXIST` or `NC_EOBJECT` if something is there; `NC_EINVAL` if the path does not tell a format that can be written.
+/// `NC_EEXIST` or `NC_EOBJECT` if the path is in use; `NC_EINVAL` if the path implies no writable format.
 pub fn create(path: &str) -> Result<File> {
     CreateOptions::new().create(path)
 }
 
-/// Deletes a dataset. Anything that is not recognised as one is left alone.
+/// Deletes a dataset; refuses anything else.
 ///
 /// # Errors
-/// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no dataset, `NC_EPERM` if the storage cannot delete.
+/// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if it is not a dataset; `NC_EPERM` if the storage
+/// cannot delete.
 pub fn delete(path: &str) -> Result<()> {
     builtin::registry()?.delete(path)
 }
 
-/// Says what a path or URL means and why: which driver, map and flavour, and what was looked at.
+/// Explains how a path or URL is resolved: driver, map and flavour, with all probes.
 ///
 /// # Errors
-/// `NC_EURL` if it is malformed. That the dataset cannot be opened is part of the answer.
+/// `NC_EURL` if it is malformed. An error of opening is part of the result.
 pub fn explain(path: &str) -> Result<Explanation> {
     builtin::registry()?.explain(path)
 }
 
 macro_rules! shared_options {
     () => {
-        /// Limits for sizes that come from outside.
+        /// Sets limits for sizes that files state.
         #[must_use]
         pub fn limits(mut self, limits: Limits) -> Self {
             self.options.limits = limits;
             self
         }
 
-        /// Threads a transfer may use; 0: as many as the system offers.
+        /// Sets the number of threads of a transfer; 0: the number of processors.
         #[must_use]
         pub fn threads(mut self, threads: usize) -> Self {
             self.options.threads = threads;
             self
         }
 
-        /// Bytes of decoded chunks kept per variable. A variable that fits is read by whole chunks, which are kept from
-        /// the first touch on, even where single elements could be read.
+        /// Sets the size of each variable's chunk cache in bytes. A variable that fits is read by whole
+        /// chunks, which are cached from the first access on, even where single elements could be read.
         #[must_use]
         pub fn cache_bytes(mut self, bytes: usize) -> Self {
             self.options.cache_bytes = Some(bytes);
             self
         }
 
-        /// When a write counts as done.
+        /// Sets the durability of writes.
         #[must_use]
         pub fn durability(mut self, durability: Durability) -> Self {
             self.options.durability = durability;
             self
         }
 
-        /// What an absent chunk means; of a Zarr dataset a URL says the same with `#missing_chunks=fill`, `warn` or `error`.
+        /// Sets the treatment of absent chunks. The URL option for Zarr is `#missing_chunks=fill`, `warn` or
+        /// `error`.
         ///
-        /// Where a variable has no fill value (`fill_value` is `null`) fill values are zeros and empty strings.
+        /// Without a fill value (`fill_value` is `null`), absent chunks read as zeros and empty strings.
         #[must_use]
         pub fn missing_chunks(mut self, missing: MissingChunks) -> Self {
             self.options.missing_chunks = missing;
             self
         }
 
-        /// Promises that no other process writes the dataset. A server without conditional writes needs this promise. A
-        /// URL says the same with `#exclusive=true`, and an rc file with `ZARR.EXCLUSIVE=true`.
+        /// Promises that no other process writes the dataset. Servers without conditional writes need this.
+        /// The URL option is `#exclusive=true`, the rc file setting `ZARR.EXCLUSIVE=true`.
         #[must_use]
         pub fn exclusive(mut self, exclusive: bool) -> Self {
             self.options.exclusive = exclusive;
             self
         }
 
-        /// Cuts strings too long for a variable of fixed length, at a character boundary, instead of refusing them.
+        /// Truncates too long strings for variables of fixed length at a character boundary, instead of
+        /// rejecting them.
         #[must_use]
         pub fn truncate_strings(mut self, truncate: bool) -> Self {
             self.options.truncate_strings = truncate;
             self
         }
 
-        /// Is told of every transfer, and can stop it.
+        /// Sets an observer of transfers, which may cancel them.
         #[must_use]
         pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
             self.options.progress = Some(Arc::new(progress));
             self
         }
 
-        /// Takes drivers, maps and filters from here instead of from [`registry`](crate::registry).
+        /// Uses this registry instead of [`registry`](crate::registry).
         #[must_use]
         pub fn registry(mut self, registry: impl Into<Arc<Registry>>) -> Self {
             self.registry = Some(registry.into());
             self
         }
 
-        /// Uses a map somebody opened already; the path then only names the dataset and says what its fragment says.
+        /// Uses an open map. The path then supplies only the name and the options of its fragment.
         #[must_use]
         pub fn map(mut self, map: Arc<dyn ZMap>) -> Self {
             self.map = Some(map);
@@ -165,7 +169,7 @@ macro_rules! shared_options {
     };
 }
 
-/// How a dataset is opened.
+/// Options for opening a dataset.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
     writable: bool,
@@ -175,12 +179,12 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Read only, with the defaults of everything.
+    /// Creates options for reading, with all defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether it will be changed.
+    /// Sets whether the dataset is opened for writing.
     #[must_use]
     pub fn writable(mut self, writable: bool) -> Self {
         self.writable = writable;
@@ -189,9 +193,9 @@ impl OpenOptions {
 
     shared_options!();
 
-    /// The meaning of an object that a server refuses (403) and that may not exist. With
-    /// [`ForbiddenKeys::Absent`] it is absent, and the dataset is only read. A URL says the same with `#forbidden=absent`, and
-    /// an rc file with `ZARR.FORBIDDEN=absent`.
+    /// Sets the treatment of forbidden keys (403), which may not exist. With [`ForbiddenKeys::Absent`] they
+    /// are absent and the dataset is read-only. The URL option is `#forbidden=absent`, the rc file setting
+    /// `ZARR.FORBIDDEN=absent`.
     #[must_use]
     pub fn forbidden(mut self, forbidden: ForbiddenKeys) -> Self {
         self.options.forbidden = forbidden;
@@ -208,31 +212,31 @@ impl OpenOptions {
         Ok(File::new(dataset, path, registry))
     }
 
-    /// Opens the map alone that a path means, whatever lies in it: to put something around it (module `wrap`) and hand
-    /// that to [`OpenOptions::map`].
+    /// Opens only the map of a path, whatever its content: to wrap it (module `wrap`) and pass it to
+    /// [`OpenOptions::map`].
     ///
     /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if what is there is no map, as a classic file.
+    /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if it is not a map, such as a classic file.
     pub fn open_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
         default_or(&self.registry)?.open_storage(path, self.writable, &self.options)
     }
 
-    /// Maps a dataset that is one file into memory, if it is only read: its bytes need not be asked for. Feature `mmap`;
-    /// other formats than classic files take no notice.
+    /// Maps a dataset of one file into memory, if it is only read. Needs the feature `mmap`; only classic
+    /// files support it.
     ///
-    /// Nobody may cut the file short while it is read: the system ends the process where it looks at what is gone. What
-    /// was cut off between two reads is an error of the second.
+    /// The file must not be truncated during a read, or the system ends the process. Truncation between two
+    /// reads is an error of the second.
     #[must_use]
     pub fn memory_map(mut self, map: bool) -> Self {
         self.options.memory_map = map;
         self
     }
 
-    /// Opens a dataset that is one file (a classic file, an archive), whose bytes are in memory. `name` only names it, with
-    /// the modes it may have.
+    /// Opens a dataset of one file (a classic file, an archive) from its bytes. `name` supplies its name and
+    /// modes.
     ///
-    /// What is written goes to a copy; [`File::close_to_bytes`] answers it: of an archive one with each object once, and
-    /// without what is no object.
+    /// Changes go to a copy, which [`File::close_to_bytes`] returns: for an archive, one with each object
+    /// once and without other members.
     ///
     /// # Errors
     /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
@@ -242,30 +246,29 @@ impl OpenOptions {
         Ok(File::new(dataset, name, registry))
     }
 
-    /// Opens a dataset that is one file (a classic file, an archive) and reads it into memory. With `persist`, and if it is opened for writing, what is
-    /// written goes back to the file when it is closed, in one step, and nobody else can write the file meanwhile; without,
-    /// the file stays as it is. [`File::close_to_bytes`] answers the bytes.
+    /// Opens a dataset of one file (a classic file, an archive) and reads it into memory. With `persist`,
+    /// closing a writable dataset writes changes back to the file in one step, and the file is locked until
+    /// then; otherwise it does not change. [`File::close_to_bytes`] returns the bytes.
     ///
     /// # Errors
-    /// As [`open`]; `NC_EDISKLESS` if the format cannot do it, `NC_EACCESS` if somebody else writes the file (`NC_EPERM` for
-    /// an archive).
+    /// As [`open`]; `NC_EDISKLESS` if the format does not support it; `NC_EACCESS` if another process writes
+    /// the file (`NC_EPERM` for an archive).
     pub fn open_in_memory(&self, path: &str, persist: bool) -> Result<File> {
         let registry = default_or(&self.registry)?;
         let dataset = registry.open_in_memory(path, self.writable, &self.options, persist)?;
         Ok(File::new(dataset, path, registry))
     }
 
-    /// Opens the dataset for reading and finds one variable in it, by its path from the root.
+    /// Opens the dataset for reading one variable, given by its path from the root.
     ///
-    /// The same as opening the dataset and asking it for the variable, but what else is in the dataset may be left out, so
-    /// it does not take longer the more there is. The variable is the one a full open gives: type, shape, attributes,
-    /// filters and data. What its group and dataset answer may differ: groups hold nothing beside what leads to the
-    /// variable, consolidated metadata is not asked where reading the documents themselves is as cheap, and where plain Zarr
-    /// gives one dimension name several lengths, the name is as the variable has it; so is the name of its user-defined type
-    /// where something else has that name.
+    /// The result equals that of opening the whole dataset, but other objects may be skipped, so the time
+    /// does not grow with the dataset. The variable has the same type, shape, attributes, filters and data.
+    /// Its group and dataset may differ: groups have only the ancestors of the variable. Consolidated
+    /// metadata is not read if the documents are as cheap. If plain Zarr gives one dimension name several
+    /// lengths, or two types one name, the variable keeps the plain name.
     ///
     /// # Errors
-    /// As [`open_variable`]; `NC_EPERM` if writing was asked for.
+    /// As [`open_variable`]; `NC_EPERM` if the options ask for writing.
     pub fn open_variable(&self, path: &str, variable: &str) -> Result<Variable> {
         if self.writable {
             return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
@@ -276,15 +279,15 @@ impl OpenOptions {
         File::new(dataset, path, registry).root().variable(variable)
     }
 
-    /// Opens one variable for its data alone, by its path from the root: with as few requests, and as little work, as its
-    /// data need.
+    /// Opens one variable for its data alone, given by its path from the root, with as few requests as
+    /// possible.
     ///
-    /// Of plain Zarr (`#mode=zarr`, best with `v2` or `v3`) that is one document, so that an element of a dataset far away
-    /// costs two requests. What is left out is not there to be asked for: attributes, and the names of dimensions, may be
-    /// missing, and dimensions are as long as the variable itself; groups hold what leads to the variable.
-    /// [`Variable::complete`] reads the rest. [`Variable::get_unpacked`], which needs attributes, does that itself.
+    /// For plain Zarr (`#mode=zarr`, best with `v2` or `v3`) this reads one document, so an element of a
+    /// remote dataset costs two requests. Attributes and names of dimensions may be missing, dimensions have
+    /// the lengths of the variable, and groups have only its ancestors. [`Variable::complete`] reads the
+    /// rest, as does [`Variable::get_unpacked`], which needs attributes.
     ///
-    /// Everywhere else, and wherever that document does not tell enough, this is [`OpenOptions::open_variable`].
+    /// For other formats, and if the document does not suffice, this equals [`OpenOptions::open_variable`].
     ///
     /// # Errors
     /// As [`OpenOptions::open_variable`].
@@ -296,13 +299,13 @@ impl OpenOptions {
         let only = OpenScope { path: variable, data_only: true };
         let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
         let variable = File::for_data(dataset, path, registry, (self, variable)).root().variable(variable)?;
-        // Its filters and memory are made ready now. What stands against that is told to who reads.
+        // Prepares filters and memory; errors are reported by the first read.
         let _ = variable.access();
         Ok(variable)
     }
 }
 
-/// How a dataset is created.
+/// Options for creating a dataset.
 #[derive(Clone, Default)]
 pub struct CreateOptions {
     clobber: Clobber,
@@ -313,28 +316,29 @@ pub struct CreateOptions {
 }
 
 impl CreateOptions {
-    /// Refusing to replace anything, with the defaults of everything.
+    /// Creates options that replace nothing, with all defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether a dataset that is there already is deleted first. Anything else is never touched.
+    /// Sets whether an existing dataset is deleted first. Anything else is never deleted.
     #[must_use]
     pub fn clobber(mut self, clobber: bool) -> Self {
         self.clobber = if clobber { Clobber::Replace } else { Clobber::Refuse };
         self
     }
 
-    /// Only the classic model: no groups, user types, strings or second unlimited dimension.
+    /// Restricts the dataset to the classic model: no groups, user-defined types, strings or second unlimited
+    /// dimension.
     #[must_use]
     pub fn classic_model(mut self, classic: bool) -> Self {
         self.classic_model = classic;
         self
     }
 
-    /// Whether plain Zarr gets an attribute with what netCDF knows and Zarr has no word for: unlimited and unused dimensions,
-    /// the order of things, char, types of attributes. It is written only where something would otherwise be lost; the
-    /// same as `#mode=zarr,annotate`. Other formats have words for all that.
+    /// Sets whether plain Zarr gets an attribute for properties that Zarr cannot express: unlimited and
+    /// unused dimensions, orders, char, types of attributes. It is written only if information would be lost.
+    /// The URL option is `#mode=zarr,annotate`. Other formats need none.
     #[must_use]
     pub fn annotate(mut self, annotate: bool) -> Self {
         self.options.annotate = annotate;
@@ -354,8 +358,7 @@ impl CreateOptions {
         Ok(File::new(dataset, path, registry))
     }
 
-    /// Makes the empty map alone that a dataset at `path` would lie in: to put something around it and hand that to
-    /// [`CreateOptions::map`].
+    /// Creates only the empty map of a dataset at `path`: to wrap it and pass it to [`CreateOptions::map`].
     ///
     /// # Errors
     /// As [`create`].
@@ -363,8 +366,9 @@ impl CreateOptions {
         default_or(&self.registry)?.create_storage(path, self.clobber, &self.options)
     }
 
-    /// Creates a dataset that is one file, in memory: a classic file, or an archive (`x.zip`, `x#mode=nczarr,zip`). With
-    /// `persist` the file is written to `path` when it is closed, in one step; [`File::close_to_bytes`] answers its bytes.
+    /// Creates a dataset of one file in memory: a classic file, or an archive (`x.zip`, `x#mode=nczarr,zip`).
+    /// With `persist`, closing writes the file to `path` in one step. [`File::close_to_bytes`] returns its
+    /// bytes.
     ///
     /// # Errors
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.

@@ -1,4 +1,4 @@
-//! [`repack`]: an archive as small as it can be.
+//! [`repack`]: rewrites an archive without garbage.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ pub use nczarr_zmap_zip::Repacked;
 
 use crate::builtin;
 
-/// Writes a dataset in a zip archive anew, without what overwriting and deleting left behind, and puts that in the place
-/// of the old archive in one step. Who reads the old one meanwhile goes on doing so.
+/// Rewrites a dataset in a zip archive without the remains of overwritten and deleted objects, and replaces
+/// the archive in one step. Existing readers continue with the old one.
 ///
 /// # Errors
-/// `NC_EURL` if the path is malformed, `NC_ENOTNC` if there is no archive, or no dataset in it, `NC_EPERM` if somebody else is writing it; what
-/// cannot be read. Nothing has changed then.
+/// `NC_EURL` if the path is malformed; `NC_ENOTNC` if it is not an archive with a dataset; `NC_EPERM` if
+/// another process writes it; errors of reading. Nothing has changed then.
 pub fn repack(path: &str) -> Result<Repacked> {
     let target = nczarr_url_infer::parse(path)?;
     let registry = builtin::registry()?;

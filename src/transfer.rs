@@ -1,7 +1,7 @@
-//! The data of a [`Variable`]: reads and writes of any part, in any type the values fit.
+//! The data of a [`Variable`]: reads and writes of any part, with conversion to any fitting type.
 //!
-//! Hyperslabs are checked before any memory is allocated. Conversion and range checks happen on the way, and
-//! `NC_ERANGE` is reported after the whole transfer. No call needs a `mut` handle.
+//! Hyperslabs are checked before memory is allocated. Conversion and range checks happen during the transfer,
+//! and `NC_ERANGE` is reported after it. No call needs a `mut` handle.
 
 mod records;
 mod unpack;
@@ -12,21 +12,21 @@ use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};
 
-/// Dimensions of a variable up to which what is plain is looked for first.
-const PEEKED: usize = 8;
+/// The maximum rank for the fast paths.
+const MAX_FAST_RANK: usize = 8;
 
 impl Variable {
     /// Reads a part of the variable.
     ///
     /// # Errors
-    /// `NC_ERANGE` if a value does not fit `T`, `NC_ECHAR` if the variable is text, `NC_EEDGE` and kin for extents beyond the
-    /// shape; what storage and filters say.
+    /// `NC_ERANGE` if a value does not fit `T`; `NC_ECHAR` if the variable is text; `NC_EEDGE` or similar for
+    /// extents beyond the shape; otherwise an error of the storage or a filter.
     pub fn get<T: Number>(&self, extents: impl Extents) -> Result<Array<T>> {
         let part = self.part(extents)?;
         Ok(Array::new(part.selection.shape(), part.fetch::<T>(T::TYPE)?))
     }
 
-    /// As [`Variable::get`], the values alone, copied to a vector.
+    /// As [`Variable::get`], but returns the values as a vector.
     ///
     /// # Errors
     /// As [`Variable::get`].
@@ -39,23 +39,23 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the extents are not one element.
     pub fn get_value<T: Number>(&self, extents: impl Extents) -> Result<T> {
-        let (access, mut value, mut at) = (self.access()?, [T::zeroed()], [0; PEEKED]);
+        let (access, mut value, mut at) = (self.access()?, [T::zeroed()], [0; MAX_FAST_RANK]);
         if let Some(at) = extents.single(&mut at)
             && at.len() == access.rank()
         {
             let bytes = bytemuck::must_cast_slice_mut(&mut value);
             if !access.try_get_element(at, T::TYPE, bytes) {
-                fill(&access, &Slab::new(at, &[1; PEEKED][..at.len()]), T::TYPE, bytes)?;
+                fill(&access, &Slab::new(at, &[1; MAX_FAST_RANK][..at.len()]), T::TYPE, bytes)?;
             }
             return Ok(value[0]);
         }
-        let part = Part::new(access, extents)?;
+        let part = VariablePart::new(access, extents)?;
         part.expect(1)?;
         part.fill(T::TYPE, bytemuck::must_cast_slice_mut(&mut value))?;
         Ok(value[0])
     }
 
-    /// Reads into memory of the caller's, whose length is the number of elements.
+    /// Reads into the caller's memory, whose length is the number of elements.
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs.
@@ -103,7 +103,7 @@ impl Variable {
         }
     }
 
-    /// Reads strings as they are stored, UTF-8 or not.
+    /// Reads strings as stored, UTF-8 or not.
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
@@ -114,7 +114,7 @@ impl Variable {
         Ok(Array::new(part.selection.shape(), strings))
     }
 
-    /// Reads elements of the variable's own type of fixed size, in native byte order.
+    /// Reads elements of the variable's type in native byte order, if it has a fixed size.
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs, `NC_EBADTYPE` for strings and vlens.
@@ -128,10 +128,11 @@ impl Variable {
         }
     }
 
-    /// Reads into places of the caller's: element `i` of the part goes to `out[Σ i·imap]`; what lies between is left alone.
+    /// Reads to caller-defined positions: element `i` of the part goes to `out[Σ i·imap]`; memory between
+    /// them is unchanged.
     ///
     /// # Errors
-    /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or leaves `out`.
+    /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or exceeds `out`.
     pub fn get_mapped<T: Number>(&self, extents: impl Extents, imap: &[i64], out: &mut [T]) -> Result<()> {
         let part = self.part(extents)?;
         part.check()?;
@@ -140,7 +141,7 @@ impl Variable {
         nczarr_model::scatter_items(count, imap, out, &part.fetch::<T>(T::TYPE)?)
     }
 
-    /// Reads a hyperslab in terms of the contract below this crate.
+    /// Reads a hyperslab with the types of `nczarr_dispatch`.
     ///
     /// # Errors
     /// As [`Variable::get`].
@@ -148,12 +149,13 @@ impl Variable {
         self.access()?.get(slab, out)
     }
 
-    /// Writes a part of the variable. Along an unlimited dimension a write grows it, and an open end (`..`) reaches
-    /// as far as the values do.
+    /// Writes a part of the variable. A write may extend an unlimited dimension, and an open end (`..`)
+    /// extends as far as the values.
     ///
     /// # Errors
-    /// `NC_EPERM` if the dataset is read-only, `NC_ERANGE` if a value does not fit the variable's type, `NC_ECHAR` if it is
-    /// text, `NC_EEDGE` and kin for extents beyond the shape, `NC_EINVAL` if the number of values differs.
+    /// `NC_EPERM` if the dataset is read-only; `NC_ERANGE` if a value does not fit the variable's type;
+    /// `NC_ECHAR` if it is text; `NC_EEDGE` or similar for extents beyond the shape; `NC_EINVAL` if the
+    /// number of values differs.
     pub fn put<T: Number>(&self, values: &[T], extents: impl Extents) -> Result<()> {
         let data = MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(values) };
         if let Some(written) = self.put_plain(&extents, values.len(), &data) {
@@ -163,10 +165,10 @@ impl Variable {
         self.write(&selection.slab(), data)
     }
 
-    /// Writes what is plain to see, if nothing has to be done before; `None` leaves everything as it was, and all that is to be
-    /// told is told on the long way.
+    /// A fast path for a write of plain extents without preparation. `None`: nothing happened, and the
+    /// general path reports errors.
     fn put_plain(&self, extents: &impl Extents, elements: usize, data: &MemRef<'_>) -> Option<Result<()>> {
-        let (mut start, mut count) = ([0; PEEKED], [0; PEEKED]);
+        let (mut start, mut count) = ([0; MAX_FAST_RANK], [0; MAX_FAST_RANK]);
         let rank = extents.plain(&mut start, &mut count)?;
         let slab = Slab::new(start.get(..rank)?, count.get(..rank)?);
         if slab.len() != elements as u64 || self.open.dataset().ok()?.model().is_defining() {
@@ -196,8 +198,8 @@ impl Variable {
     /// Writes strings.
     ///
     /// # Errors
-    /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type string; an error naming index and lengths for a
-    /// string longer than a variable of fixed length holds.
+    /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type string; an error with index and
+    /// lengths for a string that exceeds a fixed length.
     pub fn put_strings<S: AsRef<[u8]>>(&self, strings: &[S], extents: impl Extents) -> Result<()> {
         let selection = self.select_for_write(extents, strings.len())?;
         let strings: Vec<NcString> = strings.iter().map(|string| string.as_ref().into()).collect();
@@ -212,7 +214,7 @@ impl Variable {
         self.put_strings(&[string], extents)
     }
 
-    /// Writes elements of the variable's own type of fixed size, in native byte order.
+    /// Writes elements of the variable's type in native byte order, if it has a fixed size.
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EBADTYPE` for strings and vlens.
@@ -226,11 +228,11 @@ impl Variable {
         self.write(&selection.slab(), MemRef::Fixed { ty, bytes })
     }
 
-    /// Writes from places of the caller's: element `i` of the part comes from `values[Σ i·imap]`, as in
+    /// Writes from caller-defined positions: element `i` of the part comes from `values[Σ i·imap]`, as in
     /// [`Variable::get_mapped`].
     ///
     /// # Errors
-    /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or leaves `values`.
+    /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or exceeds `values`.
     pub fn put_mapped<T: Number>(&self, values: &[T], imap: &[i64], extents: impl Extents) -> Result<()> {
         let model = self.open.model();
         self.want_sound(&model)?;
@@ -247,7 +249,7 @@ impl Variable {
         self.write(&slab, MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(&dense) })
     }
 
-    /// Writes a hyperslab in terms of the contract below this crate.
+    /// Writes a hyperslab with the types of `nczarr_dispatch`.
     ///
     /// # Errors
     /// As [`Variable::put`].
@@ -256,7 +258,7 @@ impl Variable {
         if !dataset.model().is_defining() {
             return self.access()?.put(slab, data);
         }
-        // Metadata is written first, also where netCDF's own functions leave define mode to their caller.
+        // Metadata is written first, also where netCDF's functions leave define mode to the caller.
         self.open.leave_define_mode()?;
         match slab.stride {
             None => dataset.put_vara(self.id, slab.start, slab.count, data),
@@ -265,14 +267,14 @@ impl Variable {
     }
 }
 
-/// A part of a variable, to be read.
-pub(crate) struct Part<'v> {
+/// A part of a variable that is read.
+pub(crate) struct VariablePart<'v> {
     pub(crate) access: Access<'v>,
     pub(crate) selection: Selection,
 }
 
-impl<'v> Part<'v> {
-    /// The part of a variable that `extents` mean.
+impl<'v> VariablePart<'v> {
+    /// Selects the part of a variable.
     fn new(access: Access<'v>, extents: impl Extents) -> Result<Self> {
         let shape = access.shape();
         let selection = Selection::new(extents, &shape).map_err(|error| error.at(access.path()))?;
@@ -280,14 +282,14 @@ impl<'v> Part<'v> {
     }
 }
 
-impl Part<'_> {
-    /// Bytes that its elements take, of `size` bytes each.
+impl VariablePart<'_> {
+    /// Returns the size of its elements, of `size` bytes each.
     pub(crate) fn bytes(&self, size: usize) -> Result<usize> {
         byte_len(self.selection.slab().len(), size).map_err(|error| error.at(self.access.path()))
     }
 
     fn expect(&self, elements: usize) -> Result<()> {
-        // A part that is not inside the variable is told first.
+        // An error about the bounds has precedence.
         expect(&self.selection, elements).or_else(|error| self.check().and(Err(error.at(self.access.path()))))
     }
 
@@ -297,7 +299,7 @@ impl Part<'_> {
         self.selection.slab().check(&shape, |_| false).map_err(|error| error.at(self.access.path()))
     }
 
-    /// Memory for its elements as strings, if they are strings; `NC_ENOMEM` if there is not so much.
+    /// Allocates strings for its elements, if they are strings; `NC_ENOMEM` if memory is short.
     fn empty_strings(&self) -> Result<Vec<NcString>> {
         self.check()?;
         self.check_type(NcType::String)?;
@@ -310,7 +312,7 @@ impl Part<'_> {
         Ok(strings)
     }
 
-    /// Reads into fresh memory.
+    /// Reads into new memory.
     fn fetch<T: Element>(&self, ty: NcType) -> Result<Buffer<T>> {
         let slab = self.selection.slab();
         self.check()?;
@@ -322,7 +324,7 @@ impl Part<'_> {
         .map_err(|error| self.access.with_path(error))
     }
 
-    /// Whether elements become memory of this type, asked before there is any.
+    /// Checks the memory type before memory is allocated.
     fn check_type(&self, memtype: NcType) -> Result<()> {
         nczarr_model::convert::check(self.access.xtype(), memtype).map_err(|error| error.at(self.access.path()))
     }
@@ -339,15 +341,16 @@ fn fill(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Re
     access.get(slab, MemMut::Fixed { ty, out: &mut out })?;
     match out.remaining() {
         0 => Ok(()),
-        room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", access.path()))),
+        room => {
+            Err(ErrorKind::Internal.context(format!("{}: {room} bytes of the result were not filled", access.path())))
+        }
     }
 }
 
 impl Variable {
-    /// The part of the variable that `extents` mean. It is checked before any memory is taken for it, at the latest
-    /// by the read itself.
-    pub(crate) fn part(&self, extents: impl Extents) -> Result<Part<'_>> {
-        Part::new(self.access()?, extents)
+    /// Selects a part of the variable. It is checked before memory is allocated, at the latest by the read.
+    pub(crate) fn part(&self, extents: impl Extents) -> Result<VariablePart<'_>> {
+        VariablePart::new(self.access()?, extents)
     }
 
     pub(crate) fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
@@ -356,7 +359,7 @@ impl Variable {
                 .and_then(|selection| expect(&selection, elements).map(|()| selection))
                 .map_err(|error| error.at(self.full_name()))
         };
-        // Once definitions are over the dimensions are at hand, with those who move the data.
+        // In data mode the dimensions are cached with the prepared variable.
         if !self.open.dataset()?.model().is_defining()
             && let Ok(access) = self.access()
         {
@@ -367,7 +370,7 @@ impl Variable {
         select(&model.shape(self.id)?, &unlimited(&model, self)?)
     }
 
-    /// Whether its shape is known: what kept it from being read is the error, not that extents do not fit what is not known.
+    /// Fails with the variable's problem if its shape is unknown, so that extents are not blamed.
     fn want_sound(&self, model: &Model) -> Result<()> {
         match &model.var(self.id)?.problem {
             Some(problem) => Err(problem.clone().at(self.full_name())),
@@ -380,7 +383,7 @@ impl Variable {
         let ty = model.var(self.id)?.xtype;
         match model.type_size(ty)? {
             Some(size) if size > 0 && model.is_fixed(ty)? => Ok((ty, size)),
-            _ => Err(ErrorKind::BadType.context(format!("{}: elements of no fixed size", self.full_name()))),
+            _ => Err(ErrorKind::BadType.context(format!("{}: elements have no fixed size", self.full_name()))),
         }
     }
 }

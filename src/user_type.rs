@@ -1,4 +1,5 @@
-//! [`UserType`]: a user-defined type of an open dataset; defining them, and elements of any type taken apart.
+//! [`UserType`]: a user-defined type of an open dataset; definitions of types, and elements of any type as
+//! trees.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,18 +9,18 @@ use nczarr_model::{
     Defined, Edit, EnumMember, Error, ErrorKind, Field, Item, NcString, NcType, Result, TypeClass, TypeId, Values,
 };
 
-use crate::file::Open;
+use crate::file::OpenDataset;
 use crate::{Extents, Group, Variable};
 
 /// A user-defined type of an open dataset: a compound, enum, opaque or vlen type.
 #[derive(Clone)]
 pub struct UserType {
-    open: Arc<Open>,
+    open: Arc<OpenDataset>,
     id: TypeId,
 }
 
 impl UserType {
-    /// The type, to be given to variables, fields and vlens.
+    /// Returns the type, for variables, fields and vlens.
     pub fn nc_type(&self) -> NcType {
         NcType::User(self.id)
     }
@@ -35,7 +36,7 @@ impl UserType {
         Group::new(Arc::clone(&self.open), group)
     }
 
-    /// What it is made of.
+    /// Returns its class.
     ///
     /// # Errors
     /// `NC_EBADTYPID` if its definition was rolled back.
@@ -43,7 +44,7 @@ impl UserType {
         self.described().map(|ty| ty.class)
     }
 
-    /// Bytes of one element in memory; `None` if that depends on the element: strings or vlens are in it.
+    /// Returns the size of an element in memory; `None` if the type contains strings or vlens.
     ///
     /// # Errors
     /// As [`UserType::class`].
@@ -52,7 +53,7 @@ impl UserType {
         Ok(model.type_size(self.nc_type())?.filter(|_| model.is_fixed(self.nc_type()).unwrap_or(false)))
     }
 
-    /// The fields of a compound, in the order of insertion; of other types none.
+    /// Returns the fields of a compound, in the order of insertion; empty for other types.
     ///
     /// # Errors
     /// As [`UserType::class`].
@@ -63,7 +64,7 @@ impl UserType {
         })
     }
 
-    /// A field of a compound by its name; its place is that in [`UserType::fields`].
+    /// Returns a field of a compound by name; its position is that in [`UserType::fields`].
     ///
     /// # Errors
     /// `NC_EBADFIELD` if there is none.
@@ -72,7 +73,7 @@ impl UserType {
         self.fields()?.into_iter().find(|field| field.name == name).ok_or_else(missing)
     }
 
-    /// The members of an enum, in the order of insertion; of other types none.
+    /// Returns the members of an enum, in the order of insertion; empty for other types.
     ///
     /// # Errors
     /// As [`UserType::class`].
@@ -83,7 +84,7 @@ impl UserType {
         })
     }
 
-    /// The name of an enum's value, if a member has it.
+    /// Returns the name of an enum's value, if a member has it.
     ///
     /// # Errors
     /// As [`UserType::class`].
@@ -91,7 +92,7 @@ impl UserType {
         Ok(self.described()?.enum_ident(value).map(str::to_owned))
     }
 
-    /// What an enum or a vlen is of; `None` for other types.
+    /// Returns the base type of an enum or vlen; `None` for other types.
     ///
     /// # Errors
     /// As [`UserType::class`].
@@ -114,27 +115,28 @@ impl fmt::Debug for UserType {
 }
 
 impl Group {
-    /// The types defined in it, in the order of definition.
+    /// Returns the types of this group, in the order of definition.
     pub fn types(&self) -> Vec<UserType> {
         let model = self.opened().model();
         let ids = model.group(self.id()).map(|group| group.types.values().copied().collect::<Vec<_>>());
         ids.unwrap_or_default().into_iter().map(|id| self.type_of(id)).collect()
     }
 
-    /// The type of this name, seen from here: its own, or that of the nearest group around it.
+    /// Returns the type of this name, in this group or the nearest ancestor.
     ///
     /// # Errors
     /// `NC_EBADTYPE` if there is none.
     pub fn user_type(&self, name: &str) -> Result<UserType> {
-        let missing = || ErrorKind::BadType.context(format!("no type {name:?} in {} or around it", self.full_name()));
+        let missing =
+            || ErrorKind::BadType.context(format!("no type {name:?} in {} or its ancestors", self.full_name()));
         self.opened().model().find_type(self.id(), name).map(|id| self.type_of(id)).ok_or_else(missing)
     }
 
-    /// Adds a compound type. Each field has a name, a type and a shape, empty for a single value; they lie in memory as C lays
-    /// out a struct.
+    /// Adds a compound type. Each field has a name, a type and a shape (empty for a single value). The memory
+    /// layout is that of a C struct.
     ///
     /// # Errors
-    /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`; `NC_ENOTNC4` if the format has no such types.
+    /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`; `NC_ENOTNC4` if the format does not support it.
     ///
     /// # Examples
     /// ```
@@ -179,7 +181,8 @@ impl Group {
     /// Adds an enum type of named integers.
     ///
     /// # Errors
-    /// As [`Group::add_compound`]; `NC_EBADTYPE` if `base` is no integer type, `NC_ERANGE` for a value that does not fit it.
+    /// As [`Group::add_compound`]; `NC_EBADTYPE` if `base` is not an integer type; `NC_ERANGE` for a value
+    /// that does not fit.
     pub fn add_enum(&self, name: &str, base: NcType, members: &[(&str, i128)]) -> Result<UserType> {
         let ty = self.define(&Edit::DefEnum { group: self.id(), name, base })?;
         for (name, value) in members {
@@ -207,7 +210,7 @@ impl Group {
     fn define(&self, edit: &Edit<'_>) -> Result<UserType> {
         match self.opened().edit(edit)? {
             Defined::Type(id) => Ok(self.type_of(id)),
-            other => Err(ErrorKind::Internal.context(format!("the driver answered {other:?}"))),
+            other => Err(ErrorKind::Internal.context(format!("unexpected result of a definition: {other:?}"))),
         }
     }
 
@@ -217,19 +220,19 @@ impl Group {
 }
 
 impl Variable {
-    /// Reads elements of any type, taken apart, in C order of the part.
+    /// Reads elements of any type as [`Item`]s, in C order.
     ///
     /// # Errors
-    /// As [`Variable::get`]; `NC_EBADTYPE` if what is stored is none of the type's elements.
+    /// As [`Variable::get`]; `NC_EBADTYPE` if the stored bytes are not valid elements.
     pub fn get_items(&self, extents: impl Extents) -> Result<Vec<Item>> {
         let values = self.get_elements(extents)?;
         self.open.model().items(&values).map_err(|error| self.named(error))
     }
 
-    /// Writes elements of any type, in C order of the part.
+    /// Writes [`Item`]s as elements of any type, in C order.
     ///
     /// # Errors
-    /// As [`Variable::put`]; `NC_EBADTYPE` if an item is none of the type's.
+    /// As [`Variable::put`]; `NC_EBADTYPE` if an item has another type.
     pub fn put_items(&self, items: &[Item], extents: impl Extents) -> Result<()> {
         let model = self.open.model();
         let values = model.values(self.nc_type(), items).map_err(|error| self.named(error))?;
@@ -244,7 +247,7 @@ impl Variable {
         }
     }
 
-    /// The elements of a part in the variable's own type.
+    /// Reads the elements of a part in the variable's type.
     fn get_elements(&self, extents: impl Extents) -> Result<Values> {
         let (model, ty) = (self.open.model(), self.nc_type());
         let part = self.part(extents)?;

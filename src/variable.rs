@@ -1,4 +1,4 @@
-//! [`Variable`]: one variable's metadata: what it is, its attributes, its layout. Its data is in `transfer`.
+//! [`Variable`]: a variable's metadata: definition, attributes and layout. `transfer` has its data.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,28 +7,28 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use nczarr_dispatch::{CacheConfig, NcDispatch, VarAccess};
 use nczarr_model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
 
-use crate::file::Open;
+use crate::file::OpenDataset;
 use crate::{Attribute, Dimension, Group, IntoValues};
 
 /// A variable of an open dataset.
 pub struct Variable {
-    pub(crate) open: Arc<Open>,
+    pub(crate) open: Arc<OpenDataset>,
     pub(crate) id: VarId,
-    kept: Kept,
+    kept: AccessCache,
 }
 
-/// What data calls need of a variable, with the edition of the metadata it was looked up in.
+/// The prepared variable for data calls, with the edition of the metadata.
 ///
-/// Each handle keeps its own, so that threads with a handle each share nothing. Where nobody edits, as in a dataset that
-/// is only read, what was looked up first is found without a lock and without counting.
+/// Each handle has its own, so threads with separate handles share nothing. Without edits the first lookup is
+/// found without a lock.
 #[derive(Default)]
-struct Kept {
+struct AccessCache {
     first: OnceLock<(u64, VarAccess)>,
-    /// What was looked up last, once something was edited.
+    /// The last lookup, after an edit.
     later: RwLock<Option<(u64, Arc<VarAccess>)>>,
 }
 
-/// What data calls need of a variable, in use.
+/// A prepared variable in use.
 pub(crate) enum Access<'v> {
     First(&'v VarAccess),
     Later(Arc<VarAccess>),
@@ -52,14 +52,14 @@ impl Clone for Variable {
 }
 
 impl Variable {
-    pub(crate) fn new(open: Arc<Open>, id: VarId) -> Self {
-        Self { open, id, kept: Kept::default() }
+    pub(crate) fn new(open: Arc<OpenDataset>, id: VarId) -> Self {
+        Self { open, id, kept: AccessCache::default() }
     }
 
-    /// What data calls need, looked up once until something is edited.
+    /// Returns the prepared variable, looked up again after edits.
     pub(crate) fn access(&self) -> Result<Access<'_>> {
         let dataset = self.open.dataset()?;
-        // Asked first: what is looked up may be newer, never older.
+        // Read first: the lookup may be newer, but never older.
         let edition = dataset.model().edition();
         let first = match self.kept.first.get() {
             Some(first) => first,
@@ -82,9 +82,9 @@ impl Variable {
         Ok(Access::Later(later))
     }
 
-    /// The variable with all that is said of it, if it was opened for its data alone
-    /// ([`OpenOptions::open_data`](crate::OpenOptions::open_data)): read when this is first called. Any other is the same
-    /// variable again.
+    /// Returns the complete variable, if it was opened for its data alone
+    /// ([`OpenOptions::open_data`](crate::OpenOptions::open_data)); the rest is read at the first call.
+    /// Otherwise returns this variable.
     ///
     /// # Errors
     /// As [`OpenOptions::open_variable`](crate::OpenOptions::open_variable).
@@ -162,7 +162,7 @@ impl Variable {
         self.open.attribute(group, var, name)
     }
 
-    /// Adds an attribute, or gives an existing one other values.
+    /// Sets an attribute.
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
@@ -171,7 +171,7 @@ impl Variable {
         self.open.put_att(group, var, name, values.into_values())
     }
 
-    /// Gives an attribute another name.
+    /// Renames an attribute.
     ///
     /// # Errors
     /// `NC_ENOTATT` if there is none, `NC_ENAMEINUSE`, `NC_EPERM`.
@@ -189,7 +189,7 @@ impl Variable {
         self.open.edit(&Edit::DelAtt { group, var, name }).map(drop)
     }
 
-    /// Gives the variable another name.
+    /// Renames the variable.
     ///
     /// # Errors
     /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
@@ -197,7 +197,7 @@ impl Variable {
         self.open.edit(&Edit::RenameVar { var: self.id, name }).map(drop)
     }
 
-    /// What its elements read as until they are written; `None` if that is undefined (no fill).
+    /// Returns the value of unwritten elements; `None` if it is undefined (no-fill).
     pub fn fill_value(&self) -> Option<Values> {
         self.ask(Var::fill_value)
     }
@@ -207,15 +207,15 @@ impl Variable {
         self.ask(|var| var.filters.clone())
     }
 
-    /// The byte order it is stored in.
+    /// Returns the stored byte order.
     pub fn endian(&self) -> Endian {
         self.ask(|var| var.endian)
     }
 
-    /// The shape of the stored chunks; `None` if the variable is stored in one piece.
+    /// Returns the chunk shape; `None` if the variable is contiguous.
     ///
     /// # Errors
-    /// Why the data cannot be read, if it cannot.
+    /// The reason why the data cannot be read, if so.
     pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
         Ok(self.access()?.data().chunk_shape())
     }
@@ -223,30 +223,30 @@ impl Variable {
     /// Sets the chunk shape, in elements.
     ///
     /// # Errors
-    /// `NC_ELATEDEF` once data was written, `NC_EBADCHUNK` for a shape that does not fit, `NC_EINVAL` for a scalar.
+    /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` for an invalid shape; `NC_EINVAL` for a scalar.
     pub fn set_chunking(&self, shape: &[u64]) -> Result<()> {
         let chunking = Chunking::Chunked(shape.to_vec());
         self.open.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
     }
 
-    /// The shape of the shards that its chunks lie in, in elements: objects of several chunks each. `None` if each chunk is an
+    /// Returns the shape of its shards in elements: objects of several chunks. `None` if each chunk is an
     /// object.
     pub fn shard_shape(&self) -> Option<Vec<u64>> {
         self.ask(|var| var.shards.clone())
     }
 
-    /// Lets its chunks lie in shards of this shape, in elements: one object holds a whole number of chunks along each
-    /// dimension, and an index by which each chunk can be read alone. Only Zarr V3 has shards. Where no chunk shape was set,
-    /// this is rounded up to whole chunks of the shape that is chosen.
+    /// Stores its chunks in shards of this shape, in elements: one object has a whole number of chunks along
+    /// each dimension, and an index for single chunks. Only Zarr V3 has shards. If no chunk shape was set,
+    /// the shape is rounded up to whole chunks of the default shape.
     ///
     /// # Errors
-    /// `NC_ELATEDEF` once data was written, `NC_EBADCHUNK` for a shape that is no whole number of chunks, `NC_EINVAL` for a
-    /// scalar and what is stored in one piece, `NC_ENOTNC4` in other formats.
+    /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` if the shape is not a whole number of chunks;
+    /// `NC_EINVAL` for scalars and contiguous variables; `NC_ENOTNC4` in other formats.
     pub fn set_shards(&self, shape: &[u64]) -> Result<()> {
         self.open.edit(&Edit::DefVarShards { var: self.id, shards: Some(shape) }).map(drop)
     }
 
-    /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if asked for.
+    /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if `shuffle`.
     ///
     /// # Errors
     /// `NC_ELATEDEF` once data was written, `NC_ENOFILTER` if a filter is not in this build, `NC_EINVAL` for the level.
@@ -257,7 +257,7 @@ impl Variable {
         self.set_filter("deflate", &[level])
     }
 
-    /// Adds a filter by its name (or HDF5 id, in digits) and parameters; one that is there already is replaced.
+    /// Adds a filter by name (or HDF5 id, in digits) and parameters, or replaces it.
     ///
     /// # Errors
     /// As [`Variable::set_deflate`].
@@ -294,7 +294,7 @@ impl Variable {
         self.open.edit(&Edit::DefVarFill { var: self.id, no_fill: true, value: None }).map(drop)
     }
 
-    /// Sets the byte order it is stored in.
+    /// Sets the stored byte order.
     ///
     /// # Errors
     /// `NC_ELATEDEF` once data was written.
@@ -302,20 +302,20 @@ impl Variable {
         self.open.edit(&Edit::DefVarEndian { var: self.id, endian }).map(drop)
     }
 
-    /// Sets how much of its decoded data is kept in memory.
+    /// Sets the chunk cache.
     ///
     /// # Errors
-    /// `NC_EINVAL` if the values make no sense; why the data cannot be read, if it cannot.
-    pub fn tune(&self, cache: CacheConfig) -> Result<()> {
+    /// `NC_EINVAL` for invalid values; the reason why the data cannot be read, if so.
+    pub fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         self.open.dataset()?.set_var_chunk_cache(self.id, cache)
     }
 
-    /// Whose attributes its own are: of a variable the group is not looked at.
+    /// Returns the owner of its attributes; the group is ignored for a variable.
     fn place(&self) -> (GroupId, Option<VarId>) {
         (GroupId::ROOT, Some(self.id))
     }
 
-    /// A variable whose definition was rolled back answers as an empty one.
+    /// A variable whose definition was rolled back behaves as an empty one.
     fn ask<T: Default>(&self, ask: impl FnOnce(&Var) -> T) -> T {
         self.open.look(|model| model.var(self.id).map(ask).unwrap_or_default())
     }

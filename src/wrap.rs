@@ -1,8 +1,8 @@
 //! Maps around any map: a cache, counters, a read-only view, faults and latency. Feature `wrap`.
 //!
-//! A dataset is opened or created in such a map through [`OpenOptions::map`](crate::OpenOptions::map) and
-//! [`CreateOptions::map`](crate::CreateOptions::map); the map itself comes from
-//! [`OpenOptions::open_map`](crate::OpenOptions::open_map), from a map's crate, or from somebody else.
+//! Pass such a map to [`OpenOptions::map`](crate::OpenOptions::map) or
+//! [`CreateOptions::map`](crate::CreateOptions::map). The inner map comes from
+//! [`OpenOptions::open_map`](crate::OpenOptions::open_map), from a map's crate, or from another library.
 //!
 //! ```
 //! # #[cfg(not(all(feature = "nczarr", feature = "file")))]
@@ -39,7 +39,7 @@
 //! # }
 //! ```
 //!
-//! [`Cached::on_disk`] keeps answers in a directory, for the next time:
+//! [`Cached::on_disk`] keeps results in a directory for later runs:
 //!
 //! ```
 //! # #[cfg(not(all(feature = "nczarr", feature = "file")))]
@@ -68,7 +68,7 @@
 //! # }
 //! ```
 //!
-//! [`Slow`] fails as it is told, for tests of one's own program:
+//! [`Slow`] injects faults and latency, for tests:
 //!
 //! ```
 //! # #[cfg(not(all(feature = "nczarr", feature = "mem")))]

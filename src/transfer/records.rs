@@ -1,20 +1,20 @@
-//! Elements of user-defined types: fields of compounds by their names, and lists.
+//! Elements of user-defined types: fields of compounds by name, and lists.
 
 use nczarr_dispatch::{Buffer, DimVec, MemMut, MemRef};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, UserType, Values, convert};
 
 use crate::{Array, Extents, Number, Variable};
 
-/// A field in an element; it may lie in arrays of other records.
-struct Place {
+/// A field in an element; it may be inside arrays of other records.
+struct FieldPlace {
     ty: NcType,
     offset: usize,
-    /// How many there are, and how many bytes apart, outermost first.
+    /// Counts and distances in bytes, outermost first.
     repeats: Vec<(usize, usize)>,
 }
 
-impl Place {
-    /// The field of a path of names in a compound type.
+impl FieldPlace {
+    /// Finds the field of a dotted path in a compound type.
     fn find(model: &Model, ty: NcType, path: &str) -> Result<Self> {
         let mut place = Self { ty, offset: 0, repeats: Vec::new() };
         let mut rest = Some(path);
@@ -26,7 +26,7 @@ impl Place {
             let TypeClass::Compound { fields, .. } = &user.class else {
                 return Err(ErrorKind::BadType.context(format!("type {} has no fields", user.name)));
             };
-            // A name may have dots of its own: the longest that fits is meant.
+            // A name may contain dots: the longest match counts.
             let after = |name: &str| match path.strip_prefix(name)? {
                 "" => Some(None),
                 more => Some(Some(more.strip_prefix('.')?)),
@@ -48,12 +48,12 @@ impl Place {
         Ok(place)
     }
 
-    /// How many there are in an element.
+    /// Returns the number of occurrences in an element.
     fn count(&self) -> usize {
         self.repeats.iter().fold(1, |product, (count, _)| product.saturating_mul(*count))
     }
 
-    /// Where number `index` of them begins.
+    /// Returns the offset of occurrence `index`.
     fn start(&self, mut index: usize) -> usize {
         let mut start = self.offset;
         for &(count, step) in self.repeats.iter().rev() {
@@ -74,16 +74,17 @@ impl Variable {
         }
     }
 
-    /// Reads one field of all elements of a part. `field` is its name, or names joined by dots for a field of a field;
-    /// the shape of a field is that of further dimensions of the result.
+    /// Reads one field of all elements of a part. `field` is its name, or a dotted path for a nested field.
+    /// The shape of a field appears as further dimensions of the result.
     ///
     /// # Errors
-    /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is no compound, `NC_EBADFIELD` if it has no such field.
+    /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is not a compound; `NC_EBADFIELD` if it has no
+    /// such field.
     pub fn get_field<T: Number>(&self, field: &str, extents: impl Extents) -> Result<Array<T>> {
         let named = |error: nczarr_model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
         let model = self.open.model();
         let (own, size) = self.fixed_type()?;
-        let place = Place::find(&model, own, field).map_err(named)?;
+        let place = FieldPlace::find(&model, own, field).map_err(named)?;
         convert::check(place.ty, T::TYPE).map_err(named)?;
         let item = place.ty.size().unwrap_or(1);
         let part = self.part(extents)?;
@@ -110,7 +111,7 @@ impl Variable {
     /// Reads lists of numbers, in C order of the part.
     ///
     /// # Errors
-    /// As [`Variable::get`]; `NC_EBADTYPE` if the elements of the variable are no lists.
+    /// As [`Variable::get`]; `NC_EBADTYPE` if the elements are not lists.
     pub fn get_lists<T: Number>(&self, extents: impl Extents) -> Result<Vec<Vec<T>>> {
         let base = self.list_base()?;
         let part = self.part(extents)?;
@@ -129,7 +130,7 @@ impl Variable {
     /// Writes lists of numbers, in C order of the part.
     ///
     /// # Errors
-    /// As [`Variable::put`]; `NC_EBADTYPE` if the elements of the variable are no lists.
+    /// As [`Variable::put`]; `NC_EBADTYPE` if the elements are not lists.
     pub fn put_lists<T: Number, L: AsRef<[T]>>(&self, lists: &[L], extents: impl Extents) -> Result<()> {
         let base = self.list_base()?;
         let named = |error: nczarr_model::Error| error.at(self.full_name());
@@ -145,12 +146,12 @@ impl Variable {
     fn list_base(&self) -> Result<NcType> {
         match self.user_type().map(|user| user.class) {
             Some(TypeClass::Vlen { base }) => Ok(base),
-            _ => Err(ErrorKind::BadType.context(format!("{}: its elements are no lists", self.full_name()))),
+            _ => Err(ErrorKind::BadType.context(format!("{}: not a variable of lists", self.full_name()))),
         }
     }
 }
 
-/// Native numbers of one type as those of another, or `NC_ERANGE`.
+/// Converts native numbers between types, or fails with `NC_ERANGE`.
 fn converted(from: NcType, to: NcType, bytes: &[u8]) -> Result<Vec<u8>> {
     let values = Values::from_native_bytes(from, bytes)
         .ok_or_else(|| ErrorKind::BadType.context(format!("{} bytes of type {}", bytes.len(), from.name())))?;

@@ -1,45 +1,44 @@
-//! Packed data: reads with scale and offset, given by the caller or by the variable's attributes.
+//! Packed data: reads with scale and offset, given by the caller or by attributes.
 //!
-//! Source: `scale_factor`, `add_offset`, `_FillValue` and `missing_value` as the CF conventions mean them, `_Unsigned` as
-//! netCDF's user guide does.
+//! Source: `scale_factor`, `add_offset`, `_FillValue` and `missing_value` of the CF conventions; `_Unsigned`
+//! of the netCDF User's Guide.
 
 use nczarr_dispatch::{Buffer, Linear, MemMut, put_linear};
 use nczarr_model::convert::{self, LinearRow};
 use nczarr_model::{ErrorKind, FILL_VALUE, NcType, Result, Scalar, Values};
 
-use super::Part;
+use super::VariablePart;
 use crate::{Array, Attribute, Extents, Real, Variable};
 
-/// What a variable's attributes say of its values.
-struct Packing {
+/// The packing that a variable's attributes define.
+struct CfPacking {
     linear: Linear,
-    /// The type its elements are to be taken as, where that is not their own.
+    /// The type of the elements, if it differs from the stored type.
     taken_as: Option<NcType>,
 }
 
 impl Variable {
-    /// Reads a part of the variable with `value · scale + offset` in place of each value, in one pass.
+    /// Reads a part of the variable and replaces each value by `value · scale + offset`, in one pass.
     ///
-    /// The arithmetic is that of doubles; as `f32` the result is rounded once. The variable's attributes have no
-    /// part in it: see [`Variable::get_unpacked`].
+    /// The arithmetic uses doubles; results as `f32` are rounded once. Attributes are ignored: see
+    /// [`Variable::get_unpacked`].
     ///
     /// # Errors
-    /// As [`Variable::get`]; `NC_ERANGE` if a result is beyond the floats.
+    /// As [`Variable::get`]; `NC_ERANGE` if a result exceeds the range of floats.
     pub fn get_linear<T: Real>(&self, extents: impl Extents, scale: f64, offset: f64) -> Result<Array<T>> {
         let part = self.part(extents)?;
         let values = part.fetch_linear(&Linear::new(scale, offset))?;
         Ok(Array::new(part.selection.shape(), values))
     }
 
-    /// Reads a part of a packed variable as the values that are meant: scaled, shifted, and NaN where one is missing.
+    /// Reads a part of a packed variable as real values: scaled, shifted, and NaN where missing.
     ///
-    /// Scale and offset are the attributes `scale_factor` and `add_offset`; what is not there changes nothing.
-    /// Missing are stored elements equal to the attribute `_FillValue` or to one of `missing_value`. Without these
-    /// attributes an element that was never written is the fill value, as any other. `_Unsigned` says how integers
-    /// are to be taken.
+    /// Scale and offset are the attributes `scale_factor` and `add_offset`, if they exist. Stored elements
+    /// are missing if they equal the attribute `_FillValue` or a value of `missing_value`. Without these
+    /// attributes an unwritten element is the fill value. `_Unsigned` changes the sign of integers.
     ///
     /// # Errors
-    /// As [`Variable::get_linear`]; `NC_EBADTYPE` if one of the attributes is not what it must be.
+    /// As [`Variable::get_linear`]; `NC_EBADTYPE` if an attribute has a wrong type.
     ///
     /// # Examples
     /// ```
@@ -76,8 +75,8 @@ impl Variable {
         Ok(Array::new(part.selection.shape(), values))
     }
 
-    fn packing(&self, xtype: NcType) -> Result<Packing> {
-        // Text is told before its attributes are looked at.
+    fn packing(&self, xtype: NcType) -> Result<CfPacking> {
+        // An error about text has precedence over its attributes.
         convert::check(xtype, NcType::Double)?;
         let number = |name: &str, default: f64| match self.attribute(name) {
             None => Ok(default),
@@ -106,12 +105,12 @@ impl Variable {
             },
         };
         linear.missing = Values::from_native_bytes(taken_as.unwrap_or(xtype), &missing.concat());
-        Ok(Packing { linear, taken_as })
+        Ok(CfPacking { linear, taken_as })
     }
 }
 
-impl Part<'_> {
-    /// Reads into fresh memory, with scale and offset.
+impl VariablePart<'_> {
+    /// Reads into new memory, with scale and offset.
     fn fetch_linear<T: Real>(&self, linear: &Linear) -> Result<Buffer<T>> {
         let slab = self.selection.slab();
         self.check()?;
@@ -123,7 +122,7 @@ impl Part<'_> {
         .map_err(|error| self.access.with_path(error))
     }
 
-    /// Likewise, of elements whose bytes are those of type `ty`.
+    /// As `fetch_linear`, with the bytes interpreted as type `ty`.
     fn fetch_as<T: Real>(&self, ty: NcType, linear: &Linear) -> Result<Buffer<T>> {
         let (slab, own) = (self.selection.slab(), self.access.xtype());
         self.check()?;
@@ -145,14 +144,15 @@ impl Part<'_> {
     }
 }
 
-/// The values of an attribute as the native bytes of elements of type `xtype`. An integer no element can be is left out.
+/// Returns the values of an attribute as native elements of type `xtype`. Integers outside its range are left
+/// out.
 fn stored_values(attribute: &Attribute, xtype: NcType) -> Result<Vec<Vec<u8>>> {
     let values = attribute.values();
     let converted = convert::convert_values(values, xtype).map_err(|_| wrong(attribute, "numbers"))?.0;
     let can_be = |at: usize| match (values.scalar(at), converted.scalar(at)) {
         (Some(Scalar::Int(said)), Some(Scalar::Int(held))) => said == held,
         (Some(Scalar::Float(said)), Some(Scalar::Int(held))) => said == held as f64,
-        // The nearest float: the attribute may be more exact than the elements are.
+        // The nearest float: the attribute may be more precise than the elements.
         (_, held) => held.is_some(),
     };
     let bytes = converted.to_native_bytes().unwrap_or_default();
@@ -166,7 +166,8 @@ fn wrong(attribute: &Attribute, expected: &str) -> nczarr_model::Error {
         .context(format!("attribute {}: {expected} expected, {count} of type {ty} found", attribute.name()))
 }
 
-/// The integer type of the same size that is signed, or is not; `None` if `ty` is that, or no integer.
+/// Returns the integer type of the same size and the other sign; `None` if `ty` has that sign, or is not an
+/// integer.
 fn other_sign(ty: NcType, signed: bool) -> Option<NcType> {
     let (from, to) = match ty {
         NcType::Byte | NcType::UByte => (NcType::Byte, NcType::UByte),

@@ -1,15 +1,15 @@
-//! Which edits a classic file can hold: the rules beside those of the model, checked before anything changes.
+//! Checks edits against the rules of the classic formats, before anything changes.
 
 use nczarr_model::{Chunking, Edit, Endian, Error, ErrorKind, Model, NcType, Result};
 
 use crate::dataset::ClassicDataset;
-use crate::kind::Kind;
+use crate::kind::CdfVersion;
 
 impl ClassicDataset {
-    /// Whether this format can hold the edit.
+    /// Checks that this format supports an edit.
     ///
     /// # Errors
-    /// `NC_EPERM` if the dataset is read-only; the code of the rule that is broken.
+    /// `NC_EPERM` if the dataset is read-only; otherwise the code of the violated rule.
     pub(crate) fn check(&self, edit: &Edit<'_>) -> Result<()> {
         if !self.shared.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
@@ -18,7 +18,7 @@ impl ClassicDataset {
     }
 }
 
-fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
+fn check(kind: CdfVersion, model: &Model, edit: &Edit<'_>) -> Result<()> {
     match *edit {
         Edit::RenameDim { .. }
         | Edit::RenameVar { .. }
@@ -35,10 +35,8 @@ fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
             check_type(kind, xtype).map_err(|error| error.at(format_args!("variable {name:?}")))?;
             let later = dims.iter().skip(1).filter_map(|&dim| model.dim(dim).ok()).find(|dim| dim.unlimited);
             match later {
-                Some(dim) => Err(ErrorKind::UnlimPos.context(format!(
-                    "variable {name:?}: the unlimited dimension {:?} can only be the first",
-                    dim.name
-                ))),
+                Some(dim) => Err(ErrorKind::UnlimPos
+                    .context(format!("variable {name:?}: the unlimited dimension {:?} must be the first", dim.name))),
                 None => Ok(()),
             }
         }
@@ -59,29 +57,29 @@ fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
         | Edit::DefEnum { name, .. }
         | Edit::DefOpaque { name, .. } => Err(enhanced(&format!("type {name:?}"))),
         Edit::InsertField { .. } | Edit::InsertEnum { .. } => Err(enhanced("a user-defined type")),
-        _ => Err(ErrorKind::NotNc4.context("the classic formats do not know this edit")),
+        _ => Err(ErrorKind::NotNc4.context("the classic formats do not support this edit")),
     }
 }
 
 fn enhanced(what: &str) -> Error {
-    ErrorKind::NotNc4.context(format!("{what}: the classic formats have none"))
+    ErrorKind::NotNc4.context(format!("{what}: not supported by the classic formats"))
 }
 
-fn def_dim(kind: Kind, model: &Model, name: &str, len: u64) -> Result<()> {
+fn def_dim(kind: CdfVersion, model: &Model, name: &str, len: u64) -> Result<()> {
     if len > kind.largest() {
-        let what = format!("dimension {name:?}: length {len}; the format has at most {}", kind.largest());
+        let what = format!("dimension {name:?}: too long (expected at most {}, found {len})", kind.largest());
         return Err(ErrorKind::DimSize.context(what));
     }
     match model.dims().find(|(_, dim)| dim.unlimited) {
         Some((_, other)) if len == 0 => {
-            let what = format!("dimension {name:?}: {:?} is unlimited, and there is only one", other.name);
+            let what = format!("dimension {name:?}: a second unlimited dimension beside {:?}", other.name);
             Err(ErrorKind::Unlimit.context(what))
         }
         _ => Ok(()),
     }
 }
 
-fn check_type(kind: Kind, ty: NcType) -> Result<()> {
+fn check_type(kind: CdfVersion, ty: NcType) -> Result<()> {
     match kind.has(ty) {
         true => Ok(()),
         false => Err(ErrorKind::BadType.context(format!("{} has no type {}", kind.format().name(), ty.name()))),

@@ -1,70 +1,71 @@
-//! [`Claims`]: which records of a variable are there, and which are being written.
+//! [`RecordClaims`]: the written records of a variable, and those that are being written.
 //!
-//! Records that somebody writes whole are claimed first, and need no filling then. Whoever has to have them there before
-//! that one is done (to count them, to read them, to write a part of one) fills them: the writer is told, and writes
-//! once more. So nobody ever waits for a writer, who may be waiting for threads that wait here.
+//! A writer claims whole records first, so they need no fill values. If they are needed earlier (to count,
+//! read or partly write them), another thread fills them and marks the claim; the writer then writes again.
+//! So no thread waits for a writer, which may wait for it.
 //!
-//! It only keeps the books, of records as numbers; filling and writing is `growth`'s business.
+//! It only does the bookkeeping of record numbers; `growth` fills and writes.
 
 use std::ops::Range;
 
-/// Of one variable. Behind [`Claims::ready`] follow, without gaps, the records of the list.
+/// The claims of one variable. The records of the list follow [`RecordClaims::ready`] without gaps.
 #[derive(Debug, Default)]
-pub(crate) struct Claims {
+pub(crate) struct RecordClaims {
     ready: u64,
-    list: Vec<Claim>,
-    /// Of the claim that comes next.
+    list: Vec<RecordClaim>,
+    /// The number of the next claim.
     number: u64,
 }
 
 /// Records that were claimed together, or a part of them.
 #[derive(Debug, Clone)]
-struct Claim {
+struct RecordClaim {
     units: Range<u64>,
-    /// Whose they are; `None`: nobody's any more.
+    /// The writer; `None`: it has finished or given up.
     writer: Option<u64>,
-    /// Whether they have been filled or written.
+    /// Whether they are filled or written.
     settled: bool,
-    /// Whether somebody filled them, or began to, while their writer wrote.
+    /// Whether another thread filled them, or began to, during the write.
     disturbed: bool,
 }
 
-impl Claims {
+impl RecordClaims {
     pub(crate) fn new(ready: u64) -> Self {
         Self { ready, ..Self::default() }
     }
 
-    /// All records before this one have been filled or written.
+    /// Returns the number of leading records that are filled or written.
     pub(crate) fn ready(&self) -> u64 {
         self.ready
     }
 
-    /// All records before this one are ready or claimed.
+    /// Returns the number of leading records that are ready or claimed.
     pub(crate) fn end(&self) -> u64 {
         self.list.last().map_or(self.ready, |last| last.units.end.max(self.ready))
     }
 
-    /// Claims the records from [`Claims::end`] to `end`, which is behind it.
+    /// Claims the records from [`RecordClaims::end`] to `end`, which is greater.
     pub(crate) fn claim(&mut self, end: u64) -> u64 {
         self.number += 1;
         let writer = Some(self.number);
-        self.list.push(Claim { units: self.end()..end, writer, settled: false, disturbed: false });
+        self.list.push(RecordClaim { units: self.end()..end, writer, settled: false, disturbed: false });
         self.number
     }
 
-    /// The records from [`Claims::end`] to `end` have been filled.
+    /// Records that the records from [`RecordClaims::end`] to `end` are filled.
     pub(crate) fn filled(&mut self, end: u64) {
         let units = self.end()..end;
-        self.list.push(Claim { units, writer: None, settled: true, disturbed: false });
+        self.list.push(RecordClaim { units, writer: None, settled: true, disturbed: false });
         self.advance();
     }
 
-    /// Whether somebody is writing records of `units` that were not filled.
+    /// Whether unfilled records of `units` are being written.
     pub(crate) fn is_writing(&self, units: &Range<u64>) -> bool {
         self.list.iter().any(|claim| !claim.settled && claim.writer.is_some() && overlap(&claim.units, units))
     }
 
-    /// The first records of `units` that are claimed and have to be filled, if there are any. Their writer is told.
+    /// Returns the first claimed records of `units` that must be filled, if there are any, and marks their
+    /// claim.
     pub(crate) fn unfilled(&mut self, units: &Range<u64>) -> Option<Range<u64>> {
         self.split(units.start);
         self.split(units.end);
@@ -73,15 +74,16 @@ impl Claims {
         Some(claim.units.clone())
     }
 
-    /// What [`Claims::unfilled`] answered has been filled.
+    /// Records that the result of [`RecordClaims::unfilled`] is filled.
     pub(crate) fn settle(&mut self, units: &Range<u64>) {
         self.list.iter_mut().filter(|claim| claim.units == *units).for_each(|claim| claim.settled = true);
         self.advance();
     }
 
-    /// A writer has written all of its records. `false`: somebody filled some meanwhile, and it has to do it again.
+    /// Records that a writer has written all its records. `false`: some were filled meanwhile, and it must
+    /// write again.
     pub(crate) fn written(&mut self, number: u64) -> bool {
-        let of_it = |claim: &&mut Claim| claim.writer == Some(number);
+        let of_it = |claim: &&mut RecordClaim| claim.writer == Some(number);
         let disturbed = self.list.iter_mut().filter(of_it).fold(false, |any, claim| any | claim.disturbed);
         for claim in self.list.iter_mut().filter(of_it) {
             claim.disturbed = false;
@@ -93,7 +95,7 @@ impl Claims {
         !disturbed
     }
 
-    /// A writer gave up: what was not filled meanwhile has to be, by who needs it.
+    /// Records that a writer gave up; its unfilled records must be filled on demand.
     pub(crate) fn lost(&mut self, number: u64) {
         for claim in self.list.iter_mut().filter(|claim| claim.writer == Some(number)) {
             (claim.writer, claim.disturbed) = (None, false);
@@ -102,7 +104,7 @@ impl Claims {
         self.advance();
     }
 
-    /// Makes two claims of one, so that none has records on both sides.
+    /// Splits a claim so that none has records on both sides.
     fn split(&mut self, at: u64) {
         if let Some(place) = self.list.iter().position(|claim| claim.units.start < at && at < claim.units.end) {
             let mut behind = self.list[place].clone();
@@ -119,11 +121,11 @@ impl Claims {
             }
             self.ready = self.ready.max(claim.units.end);
         }
-        // A writer that was disturbed has to find that out.
+        // A marked writer must learn of it.
         let ready = self.ready;
         self.list.retain(|claim| claim.units.end > ready || claim.writer.is_some());
-        // What many writers have done while one before them is at work is one thing to remember.
-        let done = |claim: &Claim| claim.settled && claim.writer.is_none();
+        // Finished claims are joined while an earlier writer is active.
+        let done = |claim: &RecordClaim| claim.settled && claim.writer.is_none();
         self.list.dedup_by(|next, kept| {
             let joined = done(kept) && done(next);
             if joined {
@@ -155,7 +157,7 @@ mod tests {
     /// Does what is asked as `growth` does, on records that are kept here.
     #[derive(Default)]
     struct Slow {
-        claims: Claims,
+        claims: RecordClaims,
         records: Vec<Content>,
         writing: Vec<(u64, Range<u64>)>,
     }
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_was_disturbed_writes_again() {
-        let mut claims = Claims::new(2);
+        let mut claims = RecordClaims::new(2);
         let (first, second) = (claims.claim(5), claims.claim(6));
         assert!(claims.is_writing(&(0..3)) && !claims.is_writing(&(6..9)));
         assert!(claims.written(second));
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn many_writes_behind_a_slow_one_are_remembered_as_one() {
-        let mut claims = Claims::new(0);
+        let mut claims = RecordClaims::new(0);
         let slow = claims.claim(1);
         for end in 2..100 {
             let number = claims.claim(end);
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_claimed_or_filled_anew() {
-        let mut claims = Claims::new(0);
+        let mut claims = RecordClaims::new(0);
         let (first, second, third) = (claims.claim(1), claims.claim(2), claims.claim(3));
         claims.lost(third);
         assert_eq!(claims.end(), 2, "as if it had never been");

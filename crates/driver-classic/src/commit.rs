@@ -1,8 +1,8 @@
-//! Writing the header, and moving data when it says that they lie elsewhere.
+//! Writes the header, and moves data when the layout changes.
 //!
-//! A header is replaced in place only if what differs lies within one sector, which storage writes whole or not at all.
-//! Else the file is written anew beside the old one and takes its place in one step: whoever looks, at any moment,
-//! finds the one or the other. Data come before the number that counts them.
+//! A header is replaced in place only if the difference is within one sector, which storage writes
+//! atomically. Otherwise a new file is written beside the old one and replaces it in one step. Data are
+//! written before the count of records.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -14,39 +14,39 @@ use nczarr_dispatch::{Durability, HeaderPadding};
 use nczarr_model::{Error, ErrorKind, Model, Result};
 
 use crate::copy;
-use crate::current::{Current, Ready};
 use crate::dataset::ClassicDataset;
-use crate::layout::{self, Layout};
-use crate::store::Store;
+use crate::file_state::{FileState, ReadyData};
+use crate::layout::{self, FileLayout};
+use crate::store::FileStore;
 use crate::var::is_filling;
 use crate::write::{self, RECORDS_AT};
 
-/// As a number of records: it is not told. Of either width all bits are set.
+/// The number of records of a streaming file: unknown. All bits are set in either width.
 const UNTOLD: u64 = u64::MAX;
 
-/// What storage writes whole or not at all.
+/// The unit that storage writes atomically.
 const SECTOR: usize = 512;
 
-/// The size to which netCDF-C makes a file without any content; files are compared.
+/// The size of an empty file of netCDF-C, since files are compared.
 const EMPTY: u64 = 4096;
 
-/// What is known to be stored.
+/// The stored state.
 #[derive(Debug, Default)]
-pub(crate) struct Committed {
-    /// The header; its number of records is [`Committed::records`]. `None`: nothing was written yet.
+pub(crate) struct CommittedHeader {
+    /// The header; its number of records is [`CommittedHeader::records`]. `None`: nothing was written.
     pub(crate) header: Option<Vec<u8>>,
-    /// The number of records that the header tells; `None`: it does not tell.
+    /// The number of records in the header; `None`: unknown.
     pub(crate) records: Option<u64>,
-    /// The edition of the model all of which is in the header.
+    /// The edition of the model that the header contains.
     pub(crate) edition: Option<u64>,
-    /// That model: who aborts definitions comes back to it.
+    /// That model, which an abort restores.
     pub(crate) model: Option<Arc<Model>>,
     /// The file of a new dataset.
     pub(crate) unfinished: Option<TempFile>,
 }
 
 impl ClassicDataset {
-    pub(crate) fn lock_committed(&self) -> MutexGuard<'_, Committed> {
+    pub(crate) fn lock_committed(&self) -> MutexGuard<'_, CommittedHeader> {
         self.committed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,12 +54,12 @@ impl ClassicDataset {
         self.shared.options.durability == Durability::Fsync
     }
 
-    /// Writes the header if the model says something else than it.
+    /// Writes the header if the model differs from it.
     ///
     /// # Errors
-    /// `NC_EVARSIZE` for variables that are too large; `NC_EINDEFINE` if data are being written and would have to be
-    /// moved; what the storage says. The file is as it was then.
-    pub(crate) fn write_header(&self, spacing: HeaderPadding, committed: &mut Committed) -> Result<()> {
+    /// `NC_EVARSIZE` for too large variables; `NC_EINDEFINE` if data that must move are being written;
+    /// otherwise the storage's error. The file is unchanged then.
+    pub(crate) fn write_header(&self, spacing: HeaderPadding, committed: &mut CommittedHeader) -> Result<()> {
         let edition = self.shared.model.edition();
         if committed.edition == Some(edition) && spacing == HeaderPadding::default() {
             return Ok(());
@@ -69,13 +69,13 @@ impl ClassicDataset {
         if !is_stored || spacing != HeaderPadding::default() {
             self.write_model(&model, spacing, committed)?;
         }
-        // Not before all of it is there; edits that came after the snapshot make another edition.
+        // Set after the write; later edits have another edition.
         committed.edition = Some(edition);
         committed.model = Some(model);
         Ok(())
     }
 
-    fn write_model(&self, model: &Model, spacing: HeaderPadding, committed: &mut Committed) -> Result<()> {
+    fn write_model(&self, model: &Model, spacing: HeaderPadding, committed: &mut CommittedHeader) -> Result<()> {
         let current = self.shared.numbered().1;
         let kind = self.shared.kind;
         let Some(stored) = &committed.header else {
@@ -85,7 +85,7 @@ impl ClassicDataset {
         let layout = layout::decide(kind, model, spacing, Some(&current.layout))?;
         let header = |records| {
             let mut header = write::header(kind, model, &layout, records)?;
-            // What a shorter header leaves means nothing, but need not stay.
+            // The rest of a longer old header has no meaning, but is cleared.
             header.resize(header.len().max(stored.len()), 0);
             Ok::<_, Error>(header)
         };
@@ -98,7 +98,7 @@ impl ClassicDataset {
         let mut told = committed.records;
         if !range.is_empty() {
             if told.is_none() {
-                // Where the number of records is not told, it is once something is written; what it counts comes before.
+                // An unknown number of records is set by the first write. The counted data are stored before.
                 let records = self.records(model);
                 new = header(records)?;
                 range = difference(stored, &new);
@@ -125,12 +125,18 @@ impl ClassicDataset {
         Ok(())
     }
 
-    /// The number of records there are now.
+    /// Returns the current number of records.
     pub(crate) fn records(&self, model: &Model) -> u64 {
         model.dims().find(|(_, dim)| dim.unlimited).map_or(0, |(_, dim)| dim.len())
     }
 
-    fn write_first(&self, model: &Model, layout: Layout, current: &Current, committed: &mut Committed) -> Result<()> {
+    fn write_first(
+        &self,
+        model: &Model,
+        layout: FileLayout,
+        current: &FileState,
+        committed: &mut CommittedHeader,
+    ) -> Result<()> {
         let store = &current.store;
         let header = write::header(self.shared.kind, model, &layout, 0)?;
         store.write_at(0, &header)?;
@@ -140,7 +146,7 @@ impl ClassicDataset {
         if self.is_durable() {
             store.persist()?;
         }
-        let new = Current::new(model, layout, Arc::clone(store), Ready::Nothing, &self.shared.options)?;
+        let new = FileState::new(model, layout, Arc::clone(store), ReadyData::Nothing, &self.shared.options)?;
         let kept = match &mut committed.unfinished {
             Some(unfinished) => Some(unfinished.persist()?),
             None => None,
@@ -152,24 +158,30 @@ impl ClassicDataset {
         self.settle(kept)
     }
 
-    /// Writes a file of another layout and puts it in the place of this one.
-    fn write_anew(&self, model: &Model, layout: Layout, current: &Current, committed: &mut Committed) -> Result<()> {
+    /// Writes a file with another layout and replaces this one.
+    fn write_anew(
+        &self,
+        model: &Model,
+        layout: FileLayout,
+        current: &FileState,
+        committed: &mut CommittedHeader,
+    ) -> Result<()> {
         let alone = self.shared.gate.lock_exclusive()?;
         let (records, filling) = (self.records(model), is_filling(model));
         current.ensure_all(records, filling)?;
         let header = write::header(self.shared.kind, model, &layout, records)?;
         if layout.size(records).is_none() {
-            let what = format!("{records} records of {} bytes: no file is so long", layout.recsize);
+            let what = format!("{records} records of {} bytes exceed the size of a file", layout.recsize);
             return Err(ErrorKind::VarSize.context(what));
         }
         let (store, unfinished) = match current.store.as_file() {
             Some((_, path)) => {
                 let (opened, unfinished) = single_file::create_temp_file(path)?;
-                (Store::file(opened.file, opened.path), Some(unfinished))
+                (FileStore::file(opened.file, opened.path), Some(unfinished))
             }
-            None => (Store::memory(Vec::new()), None),
+            None => (FileStore::memory(Vec::new()), None),
         };
-        let new = Current::new(model, layout, Arc::new(store), Ready::Records(records), &self.shared.options)?;
+        let new = FileState::new(model, layout, Arc::new(store), ReadyData::Records(records), &self.shared.options)?;
         new.store.write_at(0, &header)?;
         copy::all(current, &new, records, filling)?;
         if records == 0 {
@@ -177,13 +189,13 @@ impl ClassicDataset {
         }
         let kept = match unfinished {
             Some(mut unfinished) => {
-                // Before the old file goes: what was readable never depends on what storage has not written yet.
+                // Before the old file disappears, the new one must be on disk.
                 new.store.persist()?;
                 Some(unfinished.persist()?)
             }
             None => None,
         };
-        // From here on the new file is the one that is there, whatever comes of the rest.
+        // From here on the new file is in place, whatever happens next.
         self.shared.replace(new);
         committed.header = Some(header);
         committed.records = Some(records);
@@ -191,7 +203,7 @@ impl ClassicDataset {
         self.settle(kept)
     }
 
-    /// Sees to it that a file that was put in its place is found there after a failure of power, if that is wanted.
+    /// Makes the replacement durable, if that is wanted.
     fn settle(&self, place: Option<PathBuf>) -> Result<()> {
         match place {
             Some(place) if self.is_durable() => single_file::sync_directory(&place),
@@ -199,11 +211,11 @@ impl ClassicDataset {
         }
     }
 
-    /// Fills what was not written, and lets the header tell how many records there are.
+    /// Fills unwritten records, and stores the number of records.
     ///
     /// # Errors
-    /// What the storage says.
-    pub(crate) fn write_records(&self, committed: &mut Committed) -> Result<()> {
+    /// The storage's error.
+    pub(crate) fn write_records(&self, committed: &mut CommittedHeader) -> Result<()> {
         if committed.header.is_none() {
             return Ok(());
         }
@@ -219,7 +231,7 @@ impl ClassicDataset {
         if self.is_durable() {
             current.store.persist()?;
         }
-        // A number that is not told stays so until there are more records.
+        // An unknown number stays unknown until records are added.
         if committed.records.unwrap_or(self.counted) == records {
             return Ok(());
         }
@@ -234,8 +246,8 @@ impl ClassicDataset {
     }
 }
 
-/// Lets a file without records reach to where they begin. What is missing is room that nobody uses.
-fn reach(current: &Current) -> Result<()> {
+/// Extends a file without records to the start of the records. The gap is unused.
+fn reach(current: &FileState) -> Result<()> {
     let store = &current.store;
     match current.layout.begin_rec.checked_sub(1) {
         Some(last) if current.layout.recsize > 0 && store.size()? <= last => store.write_at(last, &[0]),
@@ -243,7 +255,7 @@ fn reach(current: &Current) -> Result<()> {
     }
 }
 
-/// The bytes of the second that differ from the first, from the first to the last such byte.
+/// Returns the range of the second header that differs from the first.
 fn difference(old: &[u8], new: &[u8]) -> Range<usize> {
     let differs = |at: &usize| old.get(*at) != new.get(*at);
     let places = 0..new.len();
@@ -253,7 +265,7 @@ fn difference(old: &[u8], new: &[u8]) -> Range<usize> {
     }
 }
 
-/// Whether bytes lie within one sector.
+/// Whether a range is within one sector.
 fn is_atomic(range: &Range<usize>) -> bool {
     range.is_empty() || range.start / SECTOR == (range.end - 1) / SECTOR
 }

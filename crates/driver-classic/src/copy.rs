@@ -1,22 +1,22 @@
-//! Copying the data of a file to where another layout has them.
+//! Copies the data of a file to another layout.
 //!
-//! Source and target are two stores, so nothing is ever overwritten that was not copied yet.
+//! Source and target are different stores, so uncopied data are never overwritten.
 
 use nczarr_chunkio::ByteStore as _;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::current::{Current, Here};
+use crate::file_state::{FileState, VarPlacement};
 use crate::fill;
-use crate::store::Store;
+use crate::store::FileStore;
 
-/// About so much is in memory at a time.
+/// The approximate memory for copying, in bytes.
 const BUDGET: u64 = 4 << 20;
 
-/// Copies the data of all variables that `old` has, and fills those that only `new` has. All of `old` is ready.
+/// Copies the data of all variables of `old`, and fills those that only `new` has. All of `old` is ready.
 ///
 /// # Errors
-/// What the storage says; `NC_ETRUNC` if something is missing in the old file.
-pub(crate) fn all(old: &Current, new: &Current, records: u64, filling: bool) -> Result<()> {
+/// `NC_ETRUNC` if data are missing in the old file; otherwise the storage's error.
+pub(crate) fn all(old: &FileState, new: &FileState, records: u64, filling: bool) -> Result<()> {
     for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| !here.slot.record) {
         match old.vars.get(at) {
             Some(from) => run(&old.store, from.slot.begin, &new.store, here.slot.begin, from.own)?,
@@ -48,9 +48,9 @@ pub(crate) fn all(old: &Current, new: &Current, records: u64, filling: bool) -> 
     Ok(())
 }
 
-/// Whether the records look alike in both.
-fn same_records(old: &Current, new: &Current) -> bool {
-    let parts = |of: &Current| {
+/// Whether both layouts have the same records.
+fn same_records(old: &FileState, new: &FileState) -> bool {
+    let parts = |of: &FileState| {
         let records = of.vars.iter().filter(|here| here.slot.record);
         records.map(|here| (here.slot.begin - of.layout.begin_rec, here.own)).collect::<Vec<_>>()
     };
@@ -58,7 +58,7 @@ fn same_records(old: &Current, new: &Current) -> bool {
 }
 
 /// Copies `len` bytes.
-fn run(from: &Store, mut start: u64, to: &Store, mut target: u64, mut len: u64) -> Result<()> {
+fn run(from: &FileStore, mut start: u64, to: &FileStore, mut target: u64, mut len: u64) -> Result<()> {
     while len > 0 {
         let bytes = part(from, start, len.min(BUDGET))?;
         to.write_at(target, &bytes)?;
@@ -68,19 +68,21 @@ fn run(from: &Store, mut start: u64, to: &Store, mut target: u64, mut len: u64) 
     Ok(())
 }
 
-/// `len` bytes; padding at the end of the file may be missing.
-fn part(from: &Store, start: u64, len: u64) -> Result<Vec<u8>> {
+/// Reads `len` bytes; padding at the end of the file may be missing.
+fn part(from: &FileStore, start: u64, len: u64) -> Result<Vec<u8>> {
     let mut bytes = from.read(start, len)?;
     let missing = len - bytes.len() as u64;
     if missing > 3 {
-        return Err(ErrorKind::Trunc.context(format!("byte {start}: {len} bytes expected, {missing} are missing")));
+        return Err(ErrorKind::Trunc.context(format!(
+            "byte {start}: unexpected end of the file (expected {len} bytes, {missing} are missing)"
+        )));
     }
     bytes.resize(bytes.len() + missing as usize, 0);
     Ok(bytes)
 }
 
-/// Fills what a variable has of a record, or all of a fixed one.
-fn empty(new: &Current, here: &Here, record: u64, filling: bool) -> Result<()> {
+/// Fills one record of a variable, or a whole fixed variable.
+fn empty(new: &FileState, here: &VarPlacement, record: u64, filling: bool) -> Result<()> {
     match here.pattern.as_ref().filter(|_| filling) {
         Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record), here.own),
         None if here.own > 0 => new.store.write_at(new.offset(here, record) + here.own - 1, &[0]),
@@ -88,18 +90,18 @@ fn empty(new: &Current, here: &Here, record: u64, filling: bool) -> Result<()> {
     }
 }
 
-fn empty_padding(new: &Current, here: &Here, record: u64, filling: bool) -> Result<()> {
+fn empty_padding(new: &FileState, here: &VarPlacement, record: u64, filling: bool) -> Result<()> {
     let bytes = here.slot.bytes;
     match here.pattern.as_ref().filter(|_| filling && here.own > bytes) {
         Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record) + bytes, here.own - bytes),
-        // The file reaches as far as its records do.
+        // The file extends to the end of its records.
         None if here.own > bytes => new.store.write_at(new.offset(here, record) + here.own - 1, &[0]),
         None => Ok(()),
     }
 }
 
-/// Takes records apart and puts them together again, many at a time.
-fn in_blocks(old: &Current, new: &Current, records: u64, filling: bool) -> Result<()> {
+/// Rearranges records, many at a time.
+fn in_blocks(old: &FileState, new: &FileState, records: u64, filling: bool) -> Result<()> {
     // Both sizes are within the budget.
     let (was, is) = (old.layout.recsize as usize, new.layout.recsize as usize);
     let mut empty = vec![0; is];
@@ -122,7 +124,7 @@ fn in_blocks(old: &Current, new: &Current, records: u64, filling: bool) -> Resul
     while record < records {
         let count = at_once.min(records - record);
         let from = match was {
-            // There was no record variable: there is nothing to take.
+            // Without a record variable there is nothing to copy.
             0 => Vec::new(),
             was => part(&old.store, old.layout.begin_rec + record * was as u64, count * was as u64)?,
         };

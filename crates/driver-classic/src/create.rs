@@ -1,4 +1,4 @@
-//! Creating: an empty dataset whose header is written at the first commit.
+//! Creates an empty dataset, whose header is written at the first commit.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
@@ -8,27 +8,27 @@ use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, PersistTarget, settin
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
-use crate::commit::Committed;
-use crate::current::{Current, Ready};
-use crate::dataset::{ClassicDataset, Shared};
-use crate::kind::Kind;
-use crate::layout::Layout;
+use crate::commit::CommittedHeader;
+use crate::dataset::{ClassicDataset, ClassicShared};
+use crate::file_state::{FileState, ReadyData};
+use crate::kind::CdfVersion;
+use crate::layout::FileLayout;
 use crate::open::info;
-use crate::store::Store;
+use crate::store::FileStore;
 
 /// Creates a file.
 ///
 /// # Errors
-/// `NC_EEXIST` if something is there that may not be replaced; `NC_EINVAL` for a place that is no local path; what the
-/// system says.
+/// `NC_EEXIST` if the path is in use and may not be replaced; `NC_EINVAL` for anything but a local path;
+/// otherwise the system's error.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_place(request)?;
     let (opened, unfinished) =
         single_file::create(&request.target.path, request.clobber, request.registry, INFO.magic)?;
-    start(request, Store::file(opened.file, opened.path), Some(unfinished), None)
+    start(request, FileStore::file(opened.file, opened.path), Some(unfinished), None)
 }
 
-/// Creates a dataset in memory. `persist`: when it is closed it is written to where the target says.
+/// Creates a dataset in memory. `persist`: closing writes it to the target.
 ///
 /// # Errors
 /// As [`create`].
@@ -45,40 +45,41 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
             INFO.magic,
         )?);
     }
-    start(request, Store::memory(Vec::new()), None, target)
+    start(request, FileStore::memory(Vec::new()), None, target)
 }
 
 fn check_place(request: &CreateRequest<'_>) -> Result<()> {
     let target = request.target;
     if request.map.is_some() || !target.scheme.is_local() {
-        return Err(ErrorKind::Inval.context(format!("{target}: classic files are made as files, not in a map")));
+        return Err(ErrorKind::Inval.context(format!("{target}: classic files are created as files, not in a map")));
     }
     Ok(())
 }
 
-/// A dataset without definitions in a store without bytes.
+/// Creates a dataset without definitions in an empty store.
 ///
 /// # Errors
-/// None that come from an empty model.
+/// Never for an empty model.
 pub(crate) fn start(
     request: &CreateRequest<'_>,
-    store: Store,
+    store: FileStore,
     unfinished: Option<TempFile>,
     persist: Option<PersistTarget>,
 ) -> Result<Arc<dyn Dataset>> {
-    let kind =
-        Kind::of_modes(request.target).or_else(|| Kind::of_format(settings::default_format())).unwrap_or(Kind::Cdf1);
+    let kind = CdfVersion::of_modes(request.target)
+        .or_else(|| CdfVersion::of_format(settings::default_format()))
+        .unwrap_or(CdfVersion::Cdf1);
     let model = Model::new();
-    let current = Current::new(&model, Layout::default(), Arc::new(store), Ready::Nothing, request.options)?;
+    let current = FileState::new(&model, FileLayout::default(), Arc::new(store), ReadyData::Nothing, request.options)?;
     let model = ModelCell::new(model);
     model.begin();
     Ok(Arc::new(ClassicDataset {
-        shared: Arc::new(Shared::new(model, kind, request.options, true, current)),
+        shared: Arc::new(ClassicShared::new(model, kind, request.options, true, current)),
         registry: Arc::clone(request.registry),
         info: DatasetInfo { notes: vec!["created".to_owned()], ..info(kind, true, Vec::new()) },
         counted: 0,
         persist,
-        committed: Mutex::new(Committed { unfinished, ..Committed::default() }),
+        committed: Mutex::new(CommittedHeader { unfinished, ..CommittedHeader::default() }),
         edits: Mutex::default(),
         vars: RwLock::default(),
     }))

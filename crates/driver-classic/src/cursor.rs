@@ -1,58 +1,58 @@
-//! [`Cursor`]: a header's numbers, names and values one after another, as a file has them.
+//! [`HeaderCursor`]: reads the numbers, names and values of a header in order.
 //!
-//! The file is read a block at a time, and values go from there to where they stay, so that nothing is in memory twice.
-//! Nothing is allocated for a number that the rest of the file cannot back; what will be in memory (names, values, tables,
-//! second copies) is counted first: together it may be some limit more than the whole file.
+//! The file is read in blocks, and values are converted directly, so no data are twice in memory. Memory is
+//! allocated only for counts that the rest of the file can contain. Memory for names, values, tables and
+//! copies is counted first; together it may exceed the file by a limit.
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
 use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, NcType, Result, Values};
 
-use crate::kind::Kind;
-use crate::store::Store;
+use crate::kind::CdfVersion;
+use crate::store::FileStore;
 
-/// So much is read at first: all of most headers.
+/// The size of the first read: most headers are shorter.
 const FIRST: u64 = 16 << 10;
 
-/// So much is read at once later. A multiple of the size of every element.
+/// The size of later reads, a multiple of every element size.
 const BLOCK: u64 = 128 << 10;
 
-/// A place in a header.
+/// A position in a header.
 #[derive(Debug)]
-pub(crate) struct Cursor<'s> {
-    store: &'s Store,
-    /// Bytes of the file.
+pub(crate) struct HeaderCursor<'s> {
+    store: &'s FileStore,
+    /// The size of the file.
     size: u64,
-    /// No header is longer.
+    /// The maximum length of a header.
     longest: u64,
-    /// Bytes that may still be in memory.
+    /// The remaining memory in bytes.
     room: u64,
-    /// The most dimensions of a variable.
+    /// The maximum number of dimensions.
     pub(crate) rank: usize,
-    pub(crate) kind: Kind,
-    /// A name was not UTF-8.
+    pub(crate) kind: CdfVersion,
+    /// Whether a name is not UTF-8.
     pub(crate) odd_names: bool,
     block: Vec<u8>,
-    /// How much of the block is done.
+    /// The position in the block.
     done: usize,
     /// The offset of the next byte.
     at: u64,
 }
 
-/// What is being read, for errors.
+/// Describes the value that is read, for errors.
 pub(crate) type What<'w> = &'w dyn Fn() -> String;
 
-impl<'s> Cursor<'s> {
-    /// The start of a file of `size` bytes.
-    pub(crate) fn new(store: &'s Store, size: u64, limits: &Limits) -> Self {
+impl<'s> HeaderCursor<'s> {
+    /// Creates a cursor at the start of a file of `size` bytes.
+    pub(crate) fn new(store: &'s FileStore, size: u64, limits: &Limits) -> Self {
         Self {
             store,
             size,
             longest: limits.document,
             room: limits.metadata.saturating_add(size),
             rank: limits.rank,
-            kind: Kind::Cdf1,
+            kind: CdfVersion::Cdf1,
             odd_names: false,
             block: Vec::new(),
             done: 0,
@@ -60,32 +60,35 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The same place again, to look what the next few bytes would mean.
+    /// Copies the cursor, to look ahead.
     pub(crate) fn ahead(&self) -> Self {
         let block = self.block.get(self.done..).unwrap_or_default().to_vec();
         Self { block, done: 0, longest: self.longest.min(self.at.saturating_add(FIRST)), ..*self }
     }
 
-    /// The offset of what comes next.
+    /// Returns the offset of the next byte.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Bytes that the file still has.
+    /// Returns the number of remaining bytes.
     pub(crate) fn rest(&self) -> u64 {
         self.size.saturating_sub(self.at)
     }
 
-    /// The error for something of `bytes` bytes that the rest of the file cannot hold.
+    /// Returns the error for `bytes` bytes that exceed the file.
     pub(crate) fn ends(&self, bytes: impl std::fmt::Display, what: What<'_>) -> Error {
         let (at, rest) = (self.at, self.rest());
-        ErrorKind::Trunc.context(format!("byte {at}: {}: {bytes} bytes expected, the file has {rest} more", what()))
+        ErrorKind::Trunc.context(format!(
+            "byte {at}: {}: unexpected end of the file (expected {bytes} bytes, found {rest})",
+            what()
+        ))
     }
 
-    /// Counts bytes that are to be in memory.
+    /// Counts bytes of memory.
     ///
     /// # Errors
-    /// `NC_EFILEMETA` if there would be more than may be.
+    /// `NC_EFILEMETA` if the limit is exceeded.
     pub(crate) fn charge(&mut self, bytes: Option<u64>, what: What<'_>) -> Result<()> {
         match bytes.and_then(|bytes| self.room.checked_sub(bytes)) {
             Some(room) => {
@@ -94,14 +97,13 @@ impl<'s> Cursor<'s> {
             }
             None => {
                 let (at, room) = (self.at, self.room);
-                let what =
-                    format!("byte {at}: {}: it takes more memory than the {room} bytes left of the limit", what());
+                let what = format!("byte {at}: {}: needs more memory than the remaining limit of {room} bytes", what());
                 Err(ErrorKind::FileMeta.context(what))
             }
         }
     }
 
-    /// Sees to it that `len` more bytes are in the file and may be in a header.
+    /// Checks that `len` more bytes are in the file and within the limit of a header.
     pub(crate) fn need(&self, len: u64, what: What<'_>) -> Result<()> {
         if len > self.rest() {
             return Err(self.ends(len, what));
@@ -110,13 +112,14 @@ impl<'s> Cursor<'s> {
             true => Ok(()),
             false => {
                 let (at, most) = (self.at, self.longest);
-                let what = format!("byte {at}: {}: {len} bytes; a header has at most {most}", what());
+                let what = format!("byte {at}: {}: {len} bytes exceed the limit of {most} for a header", what());
                 Err(ErrorKind::FileMeta.context(what))
             }
         }
     }
 
-    /// The next bytes that are at hand: at most `most`, which is not 0 and which the file has; whole elements.
+    /// Returns the next whole elements of the block: at most `most` bytes, which is not 0 and within the
+    /// file.
     fn piece(&mut self, most: u64, item: usize) -> Result<&[u8]> {
         let whole = |bytes: usize| {
             let len = usize::try_from(most).unwrap_or(usize::MAX).min(bytes);
@@ -130,7 +133,7 @@ impl<'s> Cursor<'s> {
             self.block = self.store.read(self.at, wanted.min(self.rest()))?;
             len = whole(self.block.len());
             if len == 0 {
-                // It was longer when its size was asked for.
+                // The file was truncated meanwhile.
                 return Err(ErrorKind::Trunc.context(format!("byte {}: the file ends", self.at)));
             }
         }
@@ -140,33 +143,33 @@ impl<'s> Cursor<'s> {
         Ok(&self.block[start..self.done])
     }
 
-    /// A number of `width` bytes.
+    /// Reads a number of `width` bytes.
     ///
     /// # Errors
-    /// `NC_ETRUNC` if the file ends before; what the system says.
+    /// `NC_ETRUNC` if the file ends early; otherwise the system's error.
     pub(crate) fn number(&mut self, width: usize, what: What<'_>) -> Result<u64> {
         self.need(width as u64, what)?;
         let bytes = self.piece(width as u64, width)?;
         Ok(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
-    /// A count, as wide as the format has them.
+    /// Reads a count in the width of the format.
     ///
     /// # Errors
-    /// As [`Cursor::number`].
+    /// As [`HeaderCursor::number`].
     pub(crate) fn count(&mut self, what: What<'_>) -> Result<u64> {
         self.number(self.kind.count_width(), what)
     }
 
-    /// A number of four bytes.
+    /// Reads a number of four bytes.
     ///
     /// # Errors
-    /// As [`Cursor::number`].
+    /// As [`HeaderCursor::number`].
     pub(crate) fn word(&mut self, what: What<'_>) -> Result<u32> {
         Ok(self.number(4, what)? as u32)
     }
 
-    /// `entries` elements of `item` bytes, each made of its bytes by `of`.
+    /// Reads `entries` elements of `item` bytes, each converted by `of`.
     fn elements<T>(&mut self, entries: u64, item: usize, what: What<'_>, of: impl Fn(&[u8]) -> T) -> Result<Vec<T>> {
         let len = entries.checked_mul(item as u64);
         let len = len.ok_or_else(|| self.ends(format_args!("{entries} times {item}"), what))?;
@@ -186,28 +189,28 @@ impl<'s> Cursor<'s> {
         Ok(all)
     }
 
-    /// Skips to a multiple of four; what stands there means nothing.
+    /// Skips padding to a multiple of four.
     fn pad(&mut self, what: What<'_>) -> Result<()> {
         match self.at.next_multiple_of(4) - self.at {
             0 => Ok(()),
             rest => {
                 self.need(rest, what)?;
-                // A byte at a time: a block may end between them.
+                // Byte by byte, since a block may end between them.
                 (0..rest).try_for_each(|_| self.piece(1, 1).map(drop))
             }
         }
     }
 
-    /// A name, which is never empty and will be in memory `more` times beside.
+    /// Reads a name, which is not empty and will be in memory `more` additional times.
     ///
     /// # Errors
-    /// `NC_EBADNAME` for an empty one; as [`Cursor::number`] and [`Cursor::charge`].
+    /// `NC_EBADNAME` for an empty one; as [`HeaderCursor::number`] and [`HeaderCursor::charge`].
     pub(crate) fn name(&mut self, more: u64, what: What<'_>) -> Result<String> {
         let at = self.at;
         let what = || format!("{}: its name", what());
         let len = self.count(&what)?;
         if len == 0 {
-            return Err(ErrorKind::BadName.context(format!("byte {at}: {}: it is empty", what())));
+            return Err(ErrorKind::BadName.context(format!("byte {at}: {}: empty name", what())));
         }
         self.need(len, &what)?;
         self.charge(len.checked_mul(more), &what)?;
@@ -216,17 +219,17 @@ impl<'s> Cursor<'s> {
             Ok(name) => Ok(name),
             Err(error) => {
                 self.odd_names = true;
-                // What stands for bytes that are no text is longer than they are.
+                // Replacement characters are longer than invalid bytes.
                 self.charge(len.checked_mul(3), &what)?;
                 Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
             }
         }
     }
 
-    /// `entries` values of a type, which has a size.
+    /// Reads `entries` values of a type of fixed size.
     ///
     /// # Errors
-    /// As [`Cursor::number`]; `NC_ENOMEM`.
+    /// As [`HeaderCursor::number`]; `NC_ENOMEM`.
     pub(crate) fn values(&mut self, ty: NcType, entries: u64, what: What<'_>) -> Result<Values> {
         macro_rules! numbers {
             ($variant:ident, $type:ty) => {{

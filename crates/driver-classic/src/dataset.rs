@@ -1,7 +1,7 @@
 //! [`ClassicDataset`]: an open classic file.
 //!
-//! The model answers inquiries, [`Current`] has the data. What edits are legal is in `admit`, when the file is written
-//! in `commit`.
+//! The model answers inquiries; [`FileState`] has the data. `admit` has the rules of edits, `commit` writes
+//! the file.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -12,47 +12,53 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
-use crate::commit::Committed;
-use crate::current::Current;
-use crate::kind::Kind;
+use crate::commit::CommittedHeader;
+use crate::file_state::FileState;
+use crate::kind::CdfVersion;
 use crate::var::ClassicVar;
 
 /// An open dataset.
 #[derive(Debug)]
 pub(crate) struct ClassicDataset {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ClassicShared>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) info: DatasetInfo,
-    /// The records there were when it was opened.
+    /// The number of records at opening.
     pub(crate) counted: u64,
-    /// Where the bytes in memory go when it is closed.
+    /// The file that receives a dataset in memory at closing.
     pub(crate) persist: Option<PersistTarget>,
-    /// Held by whoever writes the header.
-    pub(crate) committed: Mutex<Committed>,
-    /// Held while an edit is admitted and applied: one must not make another one illegal in between.
+    /// Held while the header is written.
+    pub(crate) committed: Mutex<CommittedHeader>,
+    /// Held while an edit is admitted and applied, so that edits do not interfere.
     pub(crate) edits: Mutex<()>,
-    /// What was handed out, by variable.
+    /// The data of variables that callers hold.
     pub(crate) vars: RwLock<Vec<Option<Arc<ClassicVar>>>>,
 }
 
-/// What a dataset and the data of its variables have in common.
+/// The state shared by a dataset and the data of its variables.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ClassicShared {
     pub(crate) model: ModelCell,
-    pub(crate) kind: Kind,
+    pub(crate) kind: CdfVersion,
     pub(crate) options: Options,
     pub(crate) writable: bool,
     closed: AtomicBool,
-    /// It was closed while somebody was writing who could not be waited for.
+    /// Whether it was closed without waiting for a writer.
     left: AtomicBool,
     pub(crate) gate: RenameLock,
-    current: RwLock<Arc<Current>>,
-    /// Another one with every [`Current`].
+    current: RwLock<Arc<FileState>>,
+    /// Changes with every [`FileState`].
     number: AtomicU64,
 }
 
-impl Shared {
-    pub(crate) fn new(model: ModelCell, kind: Kind, options: &Options, writable: bool, current: Current) -> Self {
+impl ClassicShared {
+    pub(crate) fn new(
+        model: ModelCell,
+        kind: CdfVersion,
+        options: &Options,
+        writable: bool,
+        current: FileState,
+    ) -> Self {
         Self {
             model,
             kind,
@@ -67,7 +73,7 @@ impl Shared {
     }
 
     /// # Errors
-    /// `NC_EBADID` once it is closed.
+    /// `NC_EBADID` if it is closed.
     pub(crate) fn check_open(&self) -> Result<()> {
         match self.is_closed() {
             true => Err(ErrorKind::BadId.context("the dataset is closed")),
@@ -79,15 +85,15 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Asked for by a write once all else is done: whether it was closed without waiting for it. If not, whoever closes it
-    /// sees what the write did.
+    /// Called at the end of a write: whether the dataset was closed without waiting for it. If not, closing
+    /// sees the write.
     pub(crate) fn is_left(&self) -> bool {
         fence(Ordering::SeqCst);
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Closes it for those who come, and waits for those who write. `false`: it was closed already.
-    fn leave(&self) -> bool {
+    /// Closes it for new calls, and waits for writers. `false`: it was closed before.
+    fn close_for_new_calls(&self) -> bool {
         if self.closed.swap(true, Ordering::AcqRel) {
             return false;
         }
@@ -98,41 +104,41 @@ impl Shared {
         true
     }
 
-    /// The number of what is current.
+    /// Returns the number of the current state.
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
 
-    /// What is current, and its number.
-    pub(crate) fn numbered(&self) -> (u64, Arc<Current>) {
+    /// Returns the current state, and its number.
+    pub(crate) fn numbered(&self) -> (u64, Arc<FileState>) {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         (self.number(), Arc::clone(&current))
     }
 
-    /// Something else is current from now on.
-    pub(crate) fn replace(&self, new: Current) {
+    /// Replaces the current state.
+    pub(crate) fn replace(&self, new: FileState) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(new);
-        // Before the lock goes: who sees the number finds what has it.
+        // Under the lock: a reader of the number finds the new state.
         self.number.fetch_add(1, Ordering::Release);
     }
 }
 
 impl ClassicDataset {
-    fn write_all(&self, committed: &mut Committed) -> Result<()> {
+    fn write_all(&self, committed: &mut CommittedHeader) -> Result<()> {
         self.write_header(HeaderPadding::default(), committed)?;
         self.shared.model.end();
         self.write_records(committed)
     }
 
-    /// Closes it for those who come, once those who write or edit are done. `false`: it was closed already.
+    /// Closes it for new calls, after writers and edits are done. `false`: it was closed before.
     fn leave(&self) -> bool {
-        let first = self.shared.leave();
+        let first = self.shared.close_for_new_calls();
         drop(self.edits.lock().unwrap_or_else(PoisonError::into_inner));
         first
     }
 
-    /// Gives up the lock of a file, for who opens it next.
+    /// Releases the lock of a file, for the next writer.
     fn release(&self) {
         let current = self.shared.numbered().1;
         if let Some((file, path)) = current.store.as_file()
@@ -191,7 +197,7 @@ impl Dataset for ClassicDataset {
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
         let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         self.admit(edit)?;
-        // In data mode only what takes no more room gets here, and data mode it stays.
+        // In data mode only edits without more space arrive here, and data mode remains.
         match self.shared.model.is_defining() {
             true => self.shared.model.define(edit),
             false => self.shared.model.apply(edit),
@@ -207,14 +213,14 @@ impl Dataset for ClassicDataset {
             return self.shared.check_open();
         }
         let mut committed = self.lock_committed();
-        // Asked for with the lock: who closes it writes what is left then, and gives up the file.
+        // Checked under the lock: closing writes the rest, and releases the file.
         self.shared.check_open()?;
         self.write_header(spacing, &mut committed)
     }
 
     fn header_padding(&self) -> HeaderPadding {
         let current = self.shared.numbered().1;
-        // Room beyond the end of the file is nobody's.
+        // Free space beyond the end of the file does not count.
         current.store.size().map_or_else(|_| HeaderPadding::default(), |size| current.layout.spacing(size))
     }
 
@@ -241,7 +247,7 @@ impl Dataset for ClassicDataset {
         let outcome = if committed.header.is_none() {
             committed.unfinished.take().map_or(Ok(()), single_file::TempFile::discard)
         } else {
-            // What was changed in data mode counts as written: only a define mode that did not end is undone.
+            // Changes in data mode count as written: only an unfinished define mode is undone.
             self.shared.model.roll_back();
             self.write_all(&mut committed).and_then(|()| self.write_image())
         };

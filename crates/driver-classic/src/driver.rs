@@ -1,4 +1,4 @@
-//! [`ClassicDriver`]: the driver's face.
+//! [`ClassicDriver`]: the driver of classic files.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const fn first(bytes: &'static [u8]) -> Magic {
     Magic { offset: 0, bytes }
 }
 
-/// What the driver is called and how its datasets are recognised.
+/// The description of the driver.
 pub static INFO: DriverInfo = DriverInfo {
     name: "classic",
     formatx: FormatX::Nc3,

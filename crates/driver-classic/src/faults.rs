@@ -1,4 +1,4 @@
-//! Storage that fails in the middle of a write: what had been synced is there, and what is tried again is whole.
+//! Tests with storage that fails during a write: synced data survive, and a repeated write is complete.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,28 +7,34 @@ use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemRef, NcDispatch as _, Options, OutBuf, Registry};
 use nczarr_model::{Error, ErrorKind, FillMode, GroupId, NcType, Result, Values, VarId, fill};
 
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::{ClassicDriver, create};
 
-/// Memory of which some writes fail, after half of their bytes.
+/// Memory in which some writes fail after half of their bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Failing(Arc<State>);
 
 #[derive(Debug)]
 struct State {
-    store: Store,
+    store: FileStore,
     done: AtomicUsize,
     /// The numbers of the writes that fail.
     from: AtomicUsize,
     to: AtomicUsize,
-    /// What there was before each write.
+    /// The content before each write.
     before: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Failing {
     fn new(from: usize, to: usize) -> Self {
         let (from, to) = (from.into(), to.into());
-        Self(Arc::new(State { store: Store::memory(Vec::new()), done: 0.into(), from, to, before: Mutex::default() }))
+        Self(Arc::new(State {
+            store: FileStore::memory(Vec::new()),
+            done: 0.into(),
+            from,
+            to,
+            before: Mutex::default(),
+        }))
     }
 
     fn mend(&self) {
@@ -72,7 +78,7 @@ fn dataset(store: &Failing) -> Arc<dyn Dataset> {
         map: None,
         markers: &[],
     };
-    create::start(&request, Store::failing(store.clone()), None, None).unwrap()
+    create::start(&request, FileStore::failing(store.clone()), None, None).unwrap()
 }
 
 fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &Values) -> Result<()> {
@@ -97,7 +103,7 @@ fn insist(store: &Failing, mut step: impl FnMut() -> Result<()>) -> bool {
     }
 }
 
-/// What a file holds: all that was synced.
+/// Checks that a file has all synced data.
 fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
     let registry = Registry::new().with_driver(ClassicDriver);
     let ds = Arc::new(registry).open_bytes("x.nc", image.into(), false, &Options::default()).unwrap();

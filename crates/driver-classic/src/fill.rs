@@ -1,38 +1,38 @@
-//! Fill values as bytes in a file: one pattern over and over.
+//! Writes fill values: a repeated pattern of bytes.
 
 use nczarr_chunkio::ByteStore as _;
 use nczarr_model::{Result, Values};
 
-use crate::store::Store;
+use crate::store::FileStore;
 use crate::write::big_endian;
 
-/// About so much is written at once.
+/// The approximate size of a write, in bytes.
 const BLOCK: usize = 256 << 10;
 
-/// One fill value as it is stored.
+/// Returns a fill value in its stored form.
 ///
 /// # Errors
-/// `NC_EBADTYPE` for a type without bytes of its own.
+/// `NC_EBADTYPE` for a type without a fixed size.
 pub(crate) fn pattern(value: &Values) -> Result<Vec<u8>> {
     big_endian(value)
 }
 
-/// As many bytes of a pattern, over and over, as a buffer of a handy size holds, at most `len`.
+/// Returns a buffer of the repeated pattern, of at most `len` bytes.
 pub(crate) fn block(pattern: &[u8], len: u64) -> Vec<u8> {
     let most = usize::try_from(len).unwrap_or(usize::MAX).min(BLOCK - BLOCK % pattern.len().max(1));
     pattern.iter().copied().cycle().take(most).collect()
 }
 
-/// Writes a pattern over and over into `len` bytes.
+/// Writes a repeated pattern to `len` bytes.
 ///
 /// # Errors
-/// What the storage says.
-pub(crate) fn write(store: &Store, pattern: &[u8], offset: u64, len: u64) -> Result<()> {
+/// The storage's error.
+pub(crate) fn write(store: &FileStore, pattern: &[u8], offset: u64, len: u64) -> Result<()> {
     let block = block(pattern, len);
     let mut done = 0;
     while done < len {
         let part = (len - done).min(block.len() as u64);
-        // At most a block, which is in memory.
+        // At most a block.
         store.write_at(offset + done, &block[..part as usize])?;
         done += part;
     }
@@ -47,7 +47,7 @@ mod tests {
     fn patterns_start_anew_where_they_begin() {
         for (len, item) in [(0, 4), (3, 1), (5, 2), (BLOCK as u64 * 2 + 7, 8), (BLOCK as u64, 1)] {
             let pattern: Vec<u8> = (1..=item).collect();
-            let store = Store::memory(vec![9; 3]);
+            let store = FileStore::memory(vec![9; 3]);
             write(&store, &pattern, 3, len).unwrap();
             let mut expected = vec![9; 3];
             expected.extend(pattern.iter().copied().cycle().take(len as usize));

@@ -1,10 +1,10 @@
-//! Making room: what must be in the file before data of a variable are read or written.
+//! Prepares the file before data of a variable are read or written.
 //!
-//! A record that begins to be holds fill values in every variable. They are not written at once: of each variable it
-//! is known how many records are ready ([`Claims`]), and a write that covers whole new records needs none. Whatever is
-//! read, and everything that `sync` and `close` leave, has been filled or written.
+//! A new record has fill values in every variable. They are written late: the ready records of each variable
+//! are counted ([`RecordClaims`]), and a write of whole new records needs no fill. All data that are read, or
+//! left by `sync` and `close`, are filled or written.
 //!
-//! Each variable has a lock of its own, held while its records are filled, not while they are written.
+//! Each variable has a lock, held while its records are filled, but not while they are written.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,56 +15,57 @@ use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::has_elapsed;
 use nczarr_model::{Result, Slab, VarId};
 
-use crate::claims::Claims;
-use crate::current::{Current, Here};
+use crate::claims::RecordClaims;
+use crate::file_state::{FileState, VarPlacement};
 use crate::fill;
 
-/// How far the data of a variable are there.
+/// The progress of a variable's data.
 #[derive(Debug)]
-pub(crate) struct Growth {
-    /// What [`Claims::ready`] says, for a look without the lock.
+pub(crate) struct RecordGrowth {
+    /// The value of [`RecordClaims::ready`], for reads without the lock.
     ready: AtomicU64,
-    claims: Mutex<Claims>,
+    claims: Mutex<RecordClaims>,
 }
 
-/// Records that a write has to write all of.
+/// Records that a write must write completely.
 #[derive(Debug)]
-pub(crate) struct Claimed(u64);
+pub(crate) struct ClaimedRecords(u64);
 
-impl Growth {
-    /// So many records have been filled or written.
+impl RecordGrowth {
+    /// Creates the progress with `ready` filled or written records.
     pub(crate) fn new(ready: u64) -> Self {
-        Self { ready: AtomicU64::new(ready), claims: Mutex::new(Claims::new(ready)) }
+        Self { ready: AtomicU64::new(ready), claims: Mutex::new(RecordClaims::new(ready)) }
     }
 
     pub(crate) fn is_ready(&self, units: u64) -> bool {
         self.ready.load(Ordering::Acquire) >= units
     }
 
-    fn claims(&self) -> MutexGuard<'_, Claims> {
+    fn claims(&self) -> MutexGuard<'_, RecordClaims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// With the lock held.
-    fn publish(&self, claims: &Claims) {
+    /// Called under the lock.
+    fn publish(&self, claims: &RecordClaims) {
         self.ready.store(claims.ready(), Ordering::Release);
     }
 }
 
-/// How long who needs records waits for those who write them, before it fills them.
+/// The longest wait for writers of needed records, before they are filled.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Between two looks.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_micros(100);
 
-impl Current {
-    /// Makes records of a variable ready (of a fixed one: all of it is one). `filling`: whether the dataset is filled.
+impl FileState {
+    /// Makes records of a variable ready (a fixed variable is one record). `filling`: whether the dataset is
+    /// filled.
     ///
-    /// Records that somebody is writing are waited for, and filled if that takes long: who writes may be waiting for
+    /// Records that are being written are waited for, and filled after a while, since the writer may wait for
     /// this thread.
     ///
     /// # Errors
-    /// What the storage says; as [`Current::here`].
+    /// The storage's error; as [`FileState::here`].
     pub(crate) fn ensure(&self, id: VarId, units: Range<u64>, filling: bool) -> Result<()> {
         let here = self.here(id)?;
         let mut start = None;
@@ -83,7 +84,7 @@ impl Current {
     /// Makes all variables ready.
     ///
     /// # Errors
-    /// As [`Current::ensure`].
+    /// As [`FileState::ensure`].
     pub(crate) fn ensure_all(&self, records: u64, filling: bool) -> Result<()> {
         for at in 0..self.vars.len() {
             let id = VarId(at as u32);
@@ -92,12 +93,18 @@ impl Current {
         Ok(())
     }
 
-    /// Makes room for a write of `slab`, which has a variable of the shape `shape`. What the write must fill itself is
-    /// the answer: [`Current::written`] or [`Current::lost`] has to be told what came of it.
+    /// Prepares a write of `slab` to a variable of shape `shape`. Returns the claim on records that the write
+    /// must complete; afterwards call [`FileState::written`] or [`FileState::lost`].
     ///
     /// # Errors
-    /// As [`Current::ensure`].
-    pub(crate) fn claim(&self, id: VarId, slab: &Slab<'_>, shape: &[u64], filling: bool) -> Result<Option<Claimed>> {
+    /// As [`FileState::ensure`].
+    pub(crate) fn claim(
+        &self,
+        id: VarId,
+        slab: &Slab<'_>,
+        shape: &[u64],
+        filling: bool,
+    ) -> Result<Option<ClaimedRecords>> {
         let here = self.here(id)?;
         let units = match here.slot.record {
             _ if slab.is_empty() => return Ok(None),
@@ -113,27 +120,28 @@ impl Current {
             return Ok(None);
         }
         let end = claims.end();
-        // What others are writing just now, or what lies between.
+        // Records that other threads are writing, and those between.
         self.settle(here, &mut claims, units.start.min(end)..units.end.min(end).max(units.start), filling)?;
         let first = claims.end();
         if first >= units.end {
             return Ok(None);
         }
         self.pad(here, first..units.end, filling)?;
-        Ok(Some(Claimed(claims.claim(units.end))))
+        Ok(Some(ClaimedRecords(claims.claim(units.end))))
     }
 
-    /// What was claimed has been written. `false`: some of it was filled meanwhile, so it has to be written again.
-    pub(crate) fn written(&self, id: VarId, claimed: &Claimed) -> bool {
+    /// Records that a claim was written. `false`: some of it was filled meanwhile, so it must be written
+    /// again.
+    pub(crate) fn written(&self, id: VarId, claimed: &ClaimedRecords) -> bool {
         self.tell(id, |claims| claims.written(claimed.0)).unwrap_or(true)
     }
 
-    /// What was claimed could not be written: it is filled before it counts.
-    pub(crate) fn lost(&self, id: VarId, claimed: &Claimed) {
+    /// Records that a claim could not be written: it is filled before it counts.
+    pub(crate) fn lost(&self, id: VarId, claimed: &ClaimedRecords) {
         self.tell(id, |claims| claims.lost(claimed.0));
     }
 
-    fn tell<T>(&self, id: VarId, what: impl FnOnce(&mut Claims) -> T) -> Option<T> {
+    fn tell<T>(&self, id: VarId, what: impl FnOnce(&mut RecordClaims) -> T) -> Option<T> {
         let here = self.here(id).ok()?;
         let mut claims = here.growth.claims();
         let outcome = what(&mut claims);
@@ -141,8 +149,8 @@ impl Current {
         Some(outcome)
     }
 
-    /// Fills what is not ready of some records and, since records follow one another, before them.
-    fn settle(&self, here: &Here, claims: &mut Claims, units: Range<u64>, filling: bool) -> Result<()> {
+    /// Fills unready records up to the end of `units`, since records are contiguous.
+    fn settle(&self, here: &VarPlacement, claims: &mut RecordClaims, units: Range<u64>, filling: bool) -> Result<()> {
         while let Some(part) = claims.unfilled(&units) {
             self.fill(here, part.clone(), filling)?;
             claims.settle(&part);
@@ -156,9 +164,9 @@ impl Current {
         Ok(())
     }
 
-    fn fill(&self, here: &Here, units: Range<u64>, filling: bool) -> Result<()> {
+    fn fill(&self, here: &VarPlacement, units: Range<u64>, filling: bool) -> Result<()> {
         match here.pattern.as_ref().filter(|_| filling) {
-            // One record after another, and nothing in between.
+            // Adjacent records without gaps.
             Some(pattern) if !here.slot.record || here.own == self.layout.recsize => {
                 fill::write(&self.store, pattern, self.offset(here, units.start), here.own * (units.end - units.start))
             }
@@ -169,8 +177,8 @@ impl Current {
         }
     }
 
-    /// Fills the padding behind records that are about to be written.
-    fn pad(&self, here: &Here, units: Range<u64>, filling: bool) -> Result<()> {
+    /// Fills the padding after records that are about to be written.
+    fn pad(&self, here: &VarPlacement, units: Range<u64>, filling: bool) -> Result<()> {
         let bytes = here.slot.bytes;
         match here.pattern.as_ref().filter(|_| filling) {
             _ if here.own <= bytes => Ok(()),
@@ -181,21 +189,21 @@ impl Current {
         }
     }
 
-    /// Lets the file reach as far as these records do. Their last byte is nobody else's as long as the lock is held.
-    fn reach(&self, here: &Here, units: Range<u64>) -> Result<()> {
+    /// Extends the file to the end of these records. The lock protects their last byte.
+    fn reach(&self, here: &VarPlacement, units: Range<u64>) -> Result<()> {
         match units.end.checked_sub(1).filter(|last| units.contains(last) && here.own > 0) {
             Some(last) => self.store.write_at(self.offset(here, last) + here.own - 1, &[0]),
             None => Ok(()),
         }
     }
 
-    /// Where a record of a variable begins. Who asks has checked that a file reaches there.
-    pub(crate) fn offset(&self, here: &Here, unit: u64) -> u64 {
+    /// Returns the offset of a record of a variable. The caller checked the size of the file.
+    pub(crate) fn offset(&self, here: &VarPlacement, unit: u64) -> u64 {
         here.slot.begin + if here.slot.record { unit * self.layout.recsize } else { 0 }
     }
 }
 
-/// Whether a slab has every element of the variable, or of each record from its first to its last.
+/// Whether a slab covers the variable, or each of its records.
 fn covers(slab: &Slab<'_>, shape: &[u64], outer: usize) -> bool {
     let whole = |dim: usize| slab.start[dim] == 0 && slab.count[dim] == shape[dim];
     slab.is_dense() && (outer..slab.rank()).all(whole)

@@ -1,6 +1,6 @@
-//! [`Kind`]: the three classic formats and how they differ: widths of numbers, types, limits.
+//! [`CdfVersion`]: the three classic formats, and their differences: widths of numbers, types, limits.
 //!
-//! Source: the format specification; limits as `NC_check_vlens` and `nc_def_dim` of netCDF-C have them.
+//! Source: the format specification; limits from netCDF-C, `NC_check_vlens` and `nc_def_dim`.
 
 use nczarr_dispatch::Format;
 use nczarr_model::NcType;
@@ -8,17 +8,17 @@ use nczarr_url_infer::Target;
 
 /// One of the classic formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Offsets of 32 bits.
+pub(crate) enum CdfVersion {
+    /// 32-bit offsets.
     Cdf1,
-    /// Offsets of 64 bits.
+    /// 64-bit offsets.
     Cdf2,
-    /// Offsets and counts of 64 bits, and five more types.
+    /// 64-bit offsets and counts, and five more types.
     Cdf5,
 }
 
-impl Kind {
-    /// The kind of a version byte.
+impl CdfVersion {
+    /// Returns the format of a version byte.
     pub(crate) fn of_version(version: u8) -> Option<Self> {
         match version {
             1 => Some(Self::Cdf1),
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// The kind that the modes of a target ask for: the most particular word counts.
+    /// Returns the format of a target's modes: the most specific one counts.
     pub(crate) fn of_modes(target: &Target) -> Option<Self> {
         let any = |words: &[&str]| words.iter().any(|word| target.has_mode(word));
         if any(&["cdf5", "64bitdata"]) {
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a format, if it is a classic one.
+    /// Returns the classic format, if it is one.
     pub(crate) fn of_format(format: Format) -> Option<Self> {
         match format {
             Format::Classic => Some(Self::Cdf1),
@@ -68,12 +68,12 @@ impl Kind {
         }
     }
 
-    /// Bytes of a count.
+    /// Returns the size of a count.
     pub(crate) fn count_width(self) -> usize {
         if self == Self::Cdf5 { 8 } else { 4 }
     }
 
-    /// Bytes of an offset.
+    /// Returns the size of an offset.
     pub(crate) fn offset_width(self) -> usize {
         if self == Self::Cdf1 { 4 } else { 8 }
     }
@@ -84,7 +84,8 @@ impl Kind {
         ty.is_atomic() && ty.code() <= last.code()
     }
 
-    /// The longest dimension, and the most bytes of a variable, or of one of its records, behind which another lies.
+    /// Returns the maximum length of a dimension, and the maximum size of a variable, or of one record, that
+    /// is not the last.
     pub(crate) fn largest(self) -> u64 {
         (match self {
             Self::Cdf1 => i32::MAX as u64,
@@ -93,12 +94,12 @@ impl Kind {
         }) - 3
     }
 
-    /// The furthest place a variable may begin at.
+    /// Returns the maximum offset of a variable.
     pub(crate) fn furthest(self) -> u64 {
         if self == Self::Cdf1 { i32::MAX as u64 } else { i64::MAX as u64 }
     }
 
-    /// The most records: one more means that their number is not told.
+    /// Returns the maximum number of records; the next number means unknown.
     pub(crate) fn most_records(self) -> u64 {
         if self == Self::Cdf5 { i64::MAX as u64 } else { u64::from(u32::MAX) - 1 }
     }

@@ -1,12 +1,12 @@
 //! The netCDF classic formats CDF-1, CDF-2 and CDF-5 as a netCDF driver: [`ClassicDriver`].
 //!
-//! A file is a header (`parse`, `write`), whose lists become a model (`load`), and data at places that the header and
-//! the sizes of the variables decide (`layout`). `chunkio`'s flat arrays move the data; this crate makes room for them
-//! (`growth`), keeps the header and the file in step (`commit`), and knows where the bytes are (`store`).
+//! A file is a header (`parse`, `write`), whose lists become a model (`load`), and data at offsets that
+//! follow from header and sizes (`layout`). The flat arrays of `chunkio` move data. This crate prepares the
+//! file (`growth`), keeps header and data consistent (`commit`), and has the storage (`store`).
 //!
-//! It knows no chunk, no map and no filter.
+//! It knows no chunks, maps or filters.
 //!
-//! Source: the netCDF classic format specification; where that leaves something open, what netCDF-C does.
+//! Source: the netCDF classic format specification; netCDF-C in open cases.
 #![deny(unsafe_code)]
 
 mod admit;
@@ -14,12 +14,12 @@ mod claims;
 mod commit;
 mod copy;
 mod create;
-mod current;
 mod cursor;
 mod dataset;
 mod driver;
 #[cfg(test)]
 mod faults;
+mod file_state;
 mod fill;
 mod growth;
 mod kind;

@@ -1,38 +1,39 @@
-//! A header as a model and a layout: what its lists mean together, and whether that can be.
+//! Converts a header to a model and a layout, and checks its consistency.
 //!
-//! Sizes are computed, never taken from the header. A size there that is nothing any writer would have stored is no
-//! matter where the places of the variables and the end of the file confirm what was computed; else it means that a
-//! length or the size itself is damaged, and the variable is not read. Sections that overlap are refused.
+//! Sizes are computed, never taken from the header. A stated size that no writer stores is ignored if offsets
+//! and file size confirm the computed one. Otherwise a length or the size is damaged, and the variable is not
+//! read. Overlapping sections are rejected.
 
 use nczarr_dispatch::Fault;
 use nczarr_model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
 
-use crate::kind::Kind;
-use crate::layout::{self, Layout, Slot};
-use crate::parse::{Header, HeaderVar};
+use crate::kind::CdfVersion;
+use crate::layout::{self, FileLayout, VarSlot};
+use crate::parse::{ClassicHeader, HeaderVar};
 use crate::write::TOO_LARGE;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) kind: Kind,
+pub(crate) struct LoadedHeader {
+    pub(crate) kind: CdfVersion,
     pub(crate) model: Model,
-    pub(crate) layout: Layout,
-    /// The number of records, also where there is no record variable.
+    pub(crate) layout: FileLayout,
+    /// The number of records, even without a record variable.
     pub(crate) records: u64,
-    /// Bytes of a file that has everything the header speaks of.
+    /// The size of a complete file.
     pub(crate) whole: u64,
-    /// What was odd.
+    /// Oddities.
     pub(crate) faults: Vec<Fault>,
-    /// A name that is not UTF-8 was read as well as possible: written again, it would be another one.
+    /// Whether an invalid UTF-8 name was replaced, so that writing would change it.
     pub(crate) odd_names: bool,
 }
 
-/// Gives a header its meaning, given the size of the file.
+/// Interprets a header for a file of `size` bytes.
 ///
 /// # Errors
-/// `NC_ENOTNC` for places that overlap; `NC_EUNLIMIT`, `NC_EUNLIMPOS`, `NC_EVARSIZE`, `NC_ENAMEINUSE` as the rule says.
-pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
+/// `NC_ENOTNC` for overlapping offsets; `NC_EUNLIMIT`, `NC_EUNLIMPOS`, `NC_EVARSIZE` or `NC_ENAMEINUSE` for a
+/// violated rule.
+pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
     let mut faults = Vec::new();
     let kind = header.kind;
     let told = header.records.unwrap_or(0);
@@ -42,7 +43,7 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     for (name, len) in header.dims {
         let unlimited = len == 0;
         if unlimited && has_records {
-            return Err(ErrorKind::Unlimit.context(format!("dimension {name:?} is a second one without length")));
+            return Err(ErrorKind::Unlimit.context(format!("dimension {name:?}: a second unlimited dimension")));
         }
         has_records |= unlimited;
         model.add_dim(GroupId::ROOT, name, if unlimited { told } else { len }, unlimited)?;
@@ -57,13 +58,13 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     for (slot, (_, begin)) in slots.iter_mut().zip(&stated) {
         slot.begin = *begin;
     }
-    let mut layout = Layout { header: header.len, slots, ..Layout::default() };
+    let mut layout = FileLayout { header: header.len, slots, ..FileLayout::default() };
     layout.derive();
     let records = match header.records {
         Some(records) => records,
         None => {
             let records = counted(&layout, size);
-            let text = format!("the header does not say how many records there are; the file has room for {records}");
+            let text = format!("the header has no number of records; the file has {records}");
             faults.push(Fault::unusual("/", text));
             records
         }
@@ -72,7 +73,7 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     doubt_records(&mut model, &layout)?;
     check_places(kind, &model, &layout)?;
     let whole = layout.size(records).ok_or_else(|| {
-        ErrorKind::NotNc.context(format!("{records} records of {} bytes are more than a file can hold", layout.recsize))
+        ErrorKind::NotNc.context(format!("{records} records of {} bytes exceed the size of a file", layout.recsize))
     })?;
     if let Some((id, problem)) = moved(&layout, records, size) {
         let path = model.var_path(id)?;
@@ -81,7 +82,7 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     if let Some((_, dim)) = model.dims().find(|(_, dim)| dim.unlimited) {
         dim.grow(records);
     }
-    Ok(Loaded { kind, model, layout, records, whole, faults, odd_names: header.odd_names })
+    Ok(LoadedHeader { kind, model, layout, records, whole, faults, odd_names: header.odd_names })
 }
 
 fn variable(var: HeaderVar) -> Var {
@@ -92,14 +93,13 @@ fn variable(var: HeaderVar) -> Var {
     Var { name: var.name, xtype: var.ty, dims: var.dims, atts: var.atts, fill, ..Var::default() }
 }
 
-/// Puts in doubt the variables with a size, as the header states it, that is nothing any writer would have stored, and
-/// that nothing else confirms. `stated`: sizes and places; `told`: the number of records, if the header tells, and the
-/// size of the file.
+/// Marks variables whose stated size no writer stores and nothing else confirms. `stated`: sizes and offsets;
+/// `told`: the number of records if known, and the file size.
 fn doubt_sizes(
     model: &mut Model,
-    layout: &Layout,
+    layout: &FileLayout,
     stated: &[(u64, u64)],
-    kind: Kind,
+    kind: CdfVersion,
     told: (Option<u64>, u64),
     faults: &mut Vec<Fault>,
 ) -> Result<()> {
@@ -109,7 +109,7 @@ fn doubt_sizes(
         let id = VarId(at as u32);
         let path = model.var_path(id)?;
         if confirmed(layout, slot, next.get(at).copied().flatten(), told) {
-            faults.push(Fault::unusual(path, format_args!("{problem}; its place confirms the first")));
+            faults.push(Fault::unusual(path, format_args!("{problem}; the offsets confirm the first")));
             continue;
         }
         let problem = format!("{problem}: one of them is damaged");
@@ -118,8 +118,8 @@ fn doubt_sizes(
     Ok(())
 }
 
-/// Where the next variable of the same section begins, by variable.
-fn following(layout: &Layout) -> Vec<Option<u64>> {
+/// Returns the offset of the next variable in the same section, for each variable.
+fn following(layout: &FileLayout) -> Vec<Option<u64>> {
     let mut next = vec![None; layout.slots.len()];
     let mut ahead = [None; 2];
     for (next, slot) in next.iter_mut().zip(&layout.slots).rev() {
@@ -128,15 +128,16 @@ fn following(layout: &Layout) -> Vec<Option<u64>> {
     next
 }
 
-/// Whether the size of a variable is what the places of the others, or the end of the file, leave it, to the byte.
-fn confirmed(layout: &Layout, slot: &Slot, next: Option<u64>, (records, size): (Option<u64>, u64)) -> bool {
+/// Whether the size of a variable exactly equals the space before the next one, or before the end of the
+/// file.
+fn confirmed(layout: &FileLayout, slot: &VarSlot, next: Option<u64>, (records, size): (Option<u64>, u64)) -> bool {
     let ends_at = |end: Option<u64>, padding: u64| end.is_some_and(|end| end == size || end - padding == size);
     let padding = layout.own_len(slot).saturating_sub(slot.bytes);
     match (next, slot.record) {
         (Some(next), _) => slot.begin.checked_add(slot.len) == Some(next),
         (None, false) if layout.recsize > 0 => slot.begin.checked_add(slot.len) == Some(layout.begin_rec),
         (None, false) => ends_at(slot.begin.checked_add(slot.len), padding),
-        // The last part of a record. Where there is none, nothing is read.
+        // The last part of a record. Without records nothing is read.
         (None, true) => match records {
             Some(0) => true,
             Some(records) => ends_at(layout.size(records), padding),
@@ -145,52 +146,52 @@ fn confirmed(layout: &Layout, slot: &Slot, next: Option<u64>, (records, size): (
     }
 }
 
-/// What is wrong with the size that the header states. Writers have stored it without padding, as much of it as fits
-/// 32 bits, the number that stands for too large a size, and 0 for a record variable without records. What does not fit
-/// is believed only of a file that is as large, of records if they are there; in CDF-5 everything fits.
-fn doubt(kind: Kind, slot: &Slot, stated: u64, size: u64) -> Option<String> {
+/// Returns the problem with a stated size. Writers store it without padding, truncated to 32 bits, as the
+/// number for too large sizes, or as 0 without records. A size that does not fit is accepted only if the file
+/// is that large; in CDF-5 all sizes fit.
+fn doubt(kind: CdfVersion, slot: &VarSlot, stated: u64, size: u64) -> Option<String> {
     let low = |size: u64| size & u64::from(u32::MAX);
-    let large = kind != Kind::Cdf5 && slot.len >= u64::from(TOO_LARGE) && (slot.record || slot.bytes <= size);
+    let large = kind != CdfVersion::Cdf5 && slot.len >= u64::from(TOO_LARGE) && (slot.record || slot.bytes <= size);
     let fine = stated == slot.len
         || stated == slot.bytes
         || (large && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
         || (slot.record && stated == 0);
     let (len, found) = (slot.len, stated);
-    (!fine).then(|| format!("its dimensions and type make {len} bytes, the header says {found}"))
+    (!fine).then(|| format!("wrong size in the header (expected {len} bytes, found {found})"))
 }
 
-/// Where the size of the last record variable is in doubt, so is the size of all records. Those of the others are
-/// confirmed by where the next one begins.
-fn doubt_records(model: &mut Model, layout: &Layout) -> Result<()> {
+/// If the size of the last record variable is doubtful, so is the distance of records. Offsets confirm the
+/// others.
+fn doubt_records(model: &mut Model, layout: &FileLayout) -> Result<()> {
     let records = layout.slots.iter().enumerate().filter(|(_, slot)| slot.record);
     let ids: Vec<_> = records.map(|(at, _)| VarId(at as u32)).collect();
     let Some((&last, others)) = ids.split_last() else { return Ok(()) };
     let Some(problem) = model.var(last)?.problem.clone() else { return Ok(()) };
     for &id in others {
         let path = model.var_path(id)?;
-        let what = "the size of a record is not known, since that of the last variable in it is not";
+        let what = "the size of records is unknown, since that of their last variable is damaged";
         let error = ErrorKind::VarMeta.context(what).caused_by(problem.clone()).at(path);
         model.var_mut(id)?.problem.get_or_insert(error);
     }
     Ok(())
 }
 
-/// The number of records that a file of this size has, the padding of the last one perhaps left out.
-fn counted(layout: &Layout, size: u64) -> u64 {
+/// Returns the number of records in a file of this size; padding of the last may be missing.
+fn counted(layout: &FileLayout, size: u64) -> u64 {
     let padding =
         layout.slots.iter().rev().find(|slot| slot.record).map_or(0, |slot| layout.own_len(slot) - slot.bytes);
     let bytes = size.saturating_add(padding).saturating_sub(layout.begin_rec);
     bytes.checked_div(layout.recsize).unwrap_or(0)
 }
 
-/// Whether the variable that lies last was moved by damage to where it begins: there is room before it, which is legal,
-/// and the file ends before its values do, which a file that is whole does not.
-fn moved(layout: &Layout, records: u64, size: u64) -> Option<(VarId, String)> {
+/// Finds a last variable whose offset is damaged: there is a gap before it, which is legal, and the file ends
+/// before its values.
+fn moved(layout: &FileLayout, records: u64, size: u64) -> Option<(VarId, String)> {
     let last_of = |record| layout.slots.iter().enumerate().rfind(move |(_, slot)| slot.record == record);
     let has_records = records > 0 && layout.recsize > 0;
     let (at, slot) = last_of(has_records)?;
     let others = layout.slots.iter().enumerate().filter(|&(other, _)| other != at);
-    // Parts of a record follow one another without room, as `check_places` has seen.
+    // Parts of a record are contiguous, as `check_places` verified.
     if has_records && others.clone().any(|(_, other)| other.record) {
         return None;
     }
@@ -206,8 +207,8 @@ fn moved(layout: &Layout, records: u64, size: u64) -> Option<(VarId, String)> {
     })
 }
 
-/// Refuses places that overlap one another or the header.
-fn check_places(kind: Kind, model: &Model, layout: &Layout) -> Result<()> {
+/// Rejects offsets that overlap one another or the header.
+fn check_places(kind: CdfVersion, model: &Model, layout: &FileLayout) -> Result<()> {
     let mut end = layout.header;
     for record in [false, true] {
         for (at, slot) in layout.slots.iter().enumerate().filter(|(_, slot)| slot.record == record) {
@@ -220,10 +221,10 @@ fn check_places(kind: Kind, model: &Model, layout: &Layout) -> Result<()> {
                 return Err(ErrorKind::NotNc.context(what));
             }
             let after = slot.begin.checked_add(slot.len).filter(|&after| after <= i64::MAX as u64);
-            // Of the last variable only the values count.
+            // Only the values of the last variable count.
             end = match after {
                 Some(after) => after,
-                None => return Err(ErrorKind::NotNc.context("a variable lies where no file reaches")),
+                None => return Err(ErrorKind::NotNc.context("a variable's offset exceeds the size of a file")),
             };
         }
     }

@@ -1,8 +1,8 @@
-//! A file as memory, for those who asked for it: the pages are read when they are first looked at.
+//! A memory-mapped file. Pages are read on first access.
 //!
-//! Nothing here can keep others from changing the file. What they write shows or does not. Where they cut the file short,
-//! the system ends the process that looks there: so the file is asked for its size before every look, but it can happen
-//! in the middle of one. That is why it is never the default.
+//! Other processes can change the file; their writes may be visible. If they truncate it, the system ends the
+//! process at the next access. The size is checked before each access, but truncation may happen during one.
+//! So this is never the default.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use nczarr_model::{Error, ErrorKind, Result};
 
-/// All of a file, to be read.
+/// A whole file for reading.
 #[derive(Debug)]
-pub(crate) struct Mapped {
+pub(crate) struct MappedFile {
     map: Mmap,
     file: File,
     path: PathBuf,
 }
 
-impl Mapped {
+impl MappedFile {
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn new(file: File, path: PathBuf) -> Result<Self> {
-        // SAFETY: the bytes are only copied out, and any bytes are values; whoever asked for the map promises that the
-        // file is not cut short while it is read (`Options::memory_map`).
+        // SAFETY: the bytes are only copied, and any bytes are valid; the user of the option promises that
+        // the file is not truncated during reads (`Options::memory_map`).
         let map = unsafe { Mmap::map(&file) };
         let map = map.map_err(|error| Error::io(format!("{}: map into memory", path.display()), error))?;
         Ok(Self { map, file, path })
@@ -34,27 +34,27 @@ impl Mapped {
         self.map.len()
     }
 
-    /// Where the file was when it was opened.
+    /// Returns the path of the file at opening.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the file is now.
+    /// Returns the current metadata of the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn metadata(&self) -> Result<Metadata> {
         self.file.metadata().map_err(|error| Error::io(format!("{}: look at", self.path.display()), error))
     }
 
     /// # Errors
-    /// `NC_ETRUNC` if somebody has cut the file short since.
+    /// `NC_ETRUNC` if the file was truncated.
     pub(crate) fn bytes(&self) -> Result<&[u8]> {
         let size = self.metadata()?.len();
         if size < self.map.len() as u64 {
             let path = self.path.display();
             let was = self.map.len();
-            return Err(ErrorKind::Trunc.context(format!("{path}: it had {was} bytes and was cut to {size}")));
+            return Err(ErrorKind::Trunc.context(format!("{path}: truncated from {was} to {size} bytes")));
         }
         Ok(&self.map)
     }

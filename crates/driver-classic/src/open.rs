@@ -1,4 +1,4 @@
-//! Opening: a file, or bytes in memory.
+//! Opens a file, or bytes in memory.
 
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -6,60 +6,60 @@ use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Fault, InitialRead, OpenRequest, PersistTarget, single_file};
 use nczarr_model::{ErrorKind, ModelCell, Result};
 
-use crate::commit::Committed;
-use crate::current::{Current, Ready};
-use crate::dataset::{ClassicDataset, Shared};
-use crate::kind::Kind;
-use crate::load::{self, Loaded};
-use crate::store::Store;
+use crate::commit::CommittedHeader;
+use crate::dataset::{ClassicDataset, ClassicShared};
+use crate::file_state::{FileState, ReadyData};
+use crate::kind::CdfVersion;
+use crate::load::{self, LoadedHeader};
+use crate::store::FileStore;
 use crate::{INFO, parse};
 
 /// Opens a file.
 ///
 /// # Errors
-/// `NC_ENOTNC` if it is not a classic file or its header makes no sense, naming the place; `NC_ETRUNC` if the header is
-/// cut short, or if it is to be written and data are missing; what the system says.
+/// `NC_ENOTNC` with the position if it is not a classic file or its header is invalid; `NC_ETRUNC` if the
+/// header is truncated, or if data are missing in a file opened for writing; otherwise the system's error.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if request.map.is_none() && !request.target.scheme.is_local() {
-        return open_elsewhere(request);
+        return open_remote(request);
     }
     check_place(request)?;
     let opened = single_file::open(&request.target.path, request.writable)?;
     let store = match request.options.memory_map && !request.writable {
-        true => Store::mapped(opened.file, opened.path)?,
-        false => Store::file(opened.file, opened.path),
+        true => FileStore::mapped(opened.file, opened.path)?,
+        false => FileStore::file(opened.file, opened.path),
     };
     open_store(request, store, None)
 }
 
-/// Bytes of a file elsewhere that are read at once: of most, all of the header.
+/// The first read of a remote file: most headers are shorter.
 const FIRST: u64 = 64 << 10;
 
-/// Opens a file that is not a local one, for reading.
-fn open_elsewhere(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+/// Opens a remote file for reading.
+fn open_remote(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_read_only(request)?;
     open_from_source(request, request.registry.open_source(request, InitialRead::Head(FIRST))?)
 }
 
-/// As [`open`], of a file elsewhere that was opened before.
+/// As [`open`], from an open remote file.
 ///
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
     check_read_only(request)?;
-    open_store(request, Store::elsewhere(source), None)
+    open_store(request, FileStore::remote(source), None)
 }
 
 fn check_read_only(request: &OpenRequest<'_>) -> Result<()> {
     if request.writable {
-        let what = "a classic file that is not a local one is only read";
+        let what = "remote classic files are read-only";
         return Err(ErrorKind::Perm.context(what).at(request.target));
     }
     Ok(())
 }
 
-/// Opens a file whose bytes are read into memory first. `persist`: what is written there goes back to the file when it
-/// is closed, which nobody else writes meanwhile.
+/// Reads a file into memory and opens it. `persist`: closing writes changes back to the file, which stays
+/// locked meanwhile.
 ///
 /// # Errors
 /// As [`open`]; `NC_ENOMEM`.
@@ -69,7 +69,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     let opened = single_file::open(&request.target.path, persist)?;
     let bytes = opened.read()?;
     let persist = persist.then(|| PersistTarget::to_opened(opened, request.options.durability, INFO.magic));
-    open_store(request, if request.writable { Store::memory(bytes) } else { Store::own(bytes) }, persist)
+    open_store(request, if request.writable { FileStore::memory(bytes) } else { FileStore::own(bytes) }, persist)
 }
 
 fn check_place(request: &OpenRequest<'_>) -> Result<()> {
@@ -80,34 +80,37 @@ fn check_place(request: &OpenRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Opens what `bytes` hold; written is a copy in memory.
+/// Opens a dataset from its bytes; writes go to a copy in memory.
 ///
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-    open_store(request, if request.writable { Store::memory(bytes.to_vec()) } else { Store::fixed(bytes) }, None)
+    open_store(
+        request,
+        if request.writable { FileStore::memory(bytes.to_vec()) } else { FileStore::fixed(bytes) },
+        None,
+    )
 }
 
-/// No memory is taken for more than so much of a record that nothing stands for.
+/// The largest truncated rest of a record that is read as zeros.
 const MISSING: u64 = 16 << 20;
 
-fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<PersistTarget>) -> Result<Arc<dyn Dataset>> {
+fn open_store(request: &OpenRequest<'_>, store: FileStore, persist: Option<PersistTarget>) -> Result<Arc<dyn Dataset>> {
     let (writable, options) = (request.writable, request.options);
     let at = |error: nczarr_model::Error| error.at(request.target);
     let size = store.size()?;
     let header = parse::read(&store, size, &options.limits).map_err(at)?;
     let (told, len) = (header.records, header.len);
     let loaded = load::load(header, size).map_err(at)?;
-    let Loaded { kind, model, layout, records, whole, mut faults, odd_names } = loaded;
-    // Of a record that was cut short the rest reads as zeros. More than that is lost, and so is what lies before the
-    // records.
+    let LoadedHeader { kind, model, layout, records, whole, mut faults, odd_names } = loaded;
+    // The missing rest of a truncated record reads as zeros. Everything else that is missing is lost.
     let missing = whole.saturating_sub(size);
     let in_last_record = records > 0 && missing < layout.recsize && missing <= MISSING;
     if missing > 0 && in_last_record {
         store.zeros_until(whole);
     }
     if missing > 3 {
-        let text = format!("the file is {missing} bytes shorter than its header says");
+        let text = format!("the file is {missing} bytes shorter than its header requires");
         faults.push(match in_last_record {
             true => Fault::unusual("/", format_args!("{text}; they read as zeros")),
             false => Fault::inconsistent("/", text),
@@ -115,29 +118,29 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<PersistTa
     }
     if writable {
         if missing > 3 && !in_last_record {
-            let what = format!("{missing} bytes of data are missing; what is left can be read, and copied");
+            let what = format!("{missing} bytes of data are missing; open it for reading to copy the rest");
             return Err(at(ErrorKind::Trunc.context(what)));
         }
         if odd_names {
-            return Err(at(ErrorKind::BadName.context("it has names that are not UTF-8, and would be changed")));
+            return Err(at(ErrorKind::BadName.context("names that are not UTF-8 would be changed")));
         }
         if let Some((_, var)) = model.vars().find(|(_, var)| var.problem.is_some()) {
             return Err(at(ErrorKind::VarMeta.context(format!("variable {:?} is damaged", var.name))));
         }
     }
     let header = if writable { Some(store.read(0, len)?) } else { None };
-    let ready = if writable { Ready::Records(records) } else { Ready::All };
-    let current = Current::new(&model, layout, Arc::new(store), ready, options).map_err(at)?;
+    let ready = if writable { ReadyData::Records(records) } else { ReadyData::All };
+    let current = FileState::new(&model, layout, Arc::new(store), ready, options).map_err(at)?;
     let model = ModelCell::new(model);
-    let committed = Committed {
+    let committed = CommittedHeader {
         header,
         records: told,
         edition: Some(model.edition()),
         model: Some(model.snapshot()),
-        ..Committed::default()
+        ..CommittedHeader::default()
     };
     Ok(Arc::new(ClassicDataset {
-        shared: Arc::new(Shared::new(model, kind, options, writable, current)),
+        shared: Arc::new(ClassicShared::new(model, kind, options, writable, current)),
         registry: Arc::clone(request.registry),
         info: info(kind, writable, faults),
         counted: records,
@@ -148,7 +151,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<PersistTa
     }))
 }
 
-/// What a dataset of this kind says of itself.
-pub(crate) fn info(kind: Kind, writable: bool, faults: Vec<Fault>) -> DatasetInfo {
+/// Returns the description of a dataset of this format.
+pub(crate) fn info(kind: CdfVersion, writable: bool, faults: Vec<Fault>) -> DatasetInfo {
     DatasetInfo { version: kind.version().to_string(), writable, faults, ..DatasetInfo::new(&INFO, kind.format()) }
 }

@@ -1,36 +1,36 @@
-//! [`Header`]: the lists at the start of a file, as they are written there.
+//! [`ClassicHeader`]: the lists at the start of a file, as stored.
 //!
-//! Nothing is believed but the grammar: what the lists mean together is `load`'s business. How many bytes there may be,
-//! in the file and in memory, `cursor` watches.
+//! Only the grammar is checked here; `load` checks the consistency of the lists, and `cursor` limits bytes
+//! and memory.
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
 use nczarr_dispatch::Limits;
 use nczarr_model::{Att, Dim, DimId, ErrorKind, NcType, Result, Values, Var, VarId};
 
-use crate::current::Here;
-use crate::cursor::{Cursor, What};
-use crate::kind::Kind;
-use crate::layout::Slot;
-use crate::store::Store;
+use crate::cursor::{HeaderCursor, What};
+use crate::file_state::VarPlacement;
+use crate::kind::CdfVersion;
+use crate::layout::VarSlot;
+use crate::store::FileStore;
 
 pub(crate) const DIMENSIONS: u32 = 10;
 pub(crate) const VARIABLES: u32 = 11;
 pub(crate) const ATTRIBUTES: u32 = 12;
 
-/// What a header says.
+/// The content of a header.
 #[derive(Debug)]
-pub(crate) struct Header {
-    pub(crate) kind: Kind,
-    /// The number of records; `None`: it is not told.
+pub(crate) struct ClassicHeader {
+    pub(crate) kind: CdfVersion,
+    /// The number of records; `None`: unknown.
     pub(crate) records: Option<u64>,
     /// Names and lengths; the length of the record dimension is 0.
     pub(crate) dims: Vec<(String, u64)>,
     pub(crate) atts: Att,
     pub(crate) vars: Vec<HeaderVar>,
-    /// Its bytes.
+    /// Its size.
     pub(crate) len: u64,
-    /// A name that is not UTF-8 was read as well as possible.
+    /// Whether an invalid UTF-8 name was replaced.
     pub(crate) odd_names: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Header {
 #[derive(Debug)]
 pub(crate) struct HeaderVar {
     pub(crate) name: String,
-    /// Places in the list of dimensions, all of which are there.
+    /// Valid positions in the list of dimensions.
     pub(crate) dims: Vec<DimId>,
     pub(crate) atts: Att,
     pub(crate) ty: NcType,
@@ -49,17 +49,17 @@ pub(crate) struct HeaderVar {
 /// Reads the header of a file of `size` bytes.
 ///
 /// # Errors
-/// `NC_ENOTNC` if it is none; `NC_ETRUNC` if it is cut short; `NC_EFILEMETA` if it is longer, or takes more memory, than
-/// the limits allow; `NC_EBADNAME`, `NC_EBADTYPE`, `NC_EBADDIM`, `NC_EDIMSIZE`, `NC_EMAXDIMS`, `NC_ENAMEINUSE` as the rule
-/// says; what the system says.
-pub(crate) fn read(store: &Store, size: u64, limits: &Limits) -> Result<Header> {
-    let mut cursor = Cursor::new(store, size, limits);
+/// `NC_ENOTNC` if it is not a header; `NC_ETRUNC` if it is truncated; `NC_EFILEMETA` if length or memory
+/// exceed the limits; `NC_EBADNAME`, `NC_EBADTYPE`, `NC_EBADDIM`, `NC_EDIMSIZE`, `NC_EMAXDIMS` or
+/// `NC_ENAMEINUSE` for a violated rule; otherwise the system's error.
+pub(crate) fn read(store: &FileStore, size: u64, limits: &Limits) -> Result<ClassicHeader> {
+    let mut cursor = HeaderCursor::new(store, size, limits);
     if size < 4 {
-        return Err(ErrorKind::NotNc.context(format!("a file of {size} bytes, less than a header")));
+        return Err(ErrorKind::NotNc.context(format!("the file has {size} bytes, less than a header")));
     }
     let magic = cursor.word(&|| "the first bytes".to_owned())?.to_be_bytes();
     let kind = match magic {
-        [b'C', b'D', b'F', version] => Kind::of_version(version),
+        [b'C', b'D', b'F', version] => CdfVersion::of_version(version),
         _ => None,
     };
     let Some(kind) = kind else {
@@ -68,8 +68,8 @@ pub(crate) fn read(store: &Store, size: u64, limits: &Limits) -> Result<Header> 
     };
     cursor.kind = kind;
     let records = cursor.count(&|| "the number of records".to_owned())?;
-    let streaming = if kind == Kind::Cdf5 { u64::MAX } else { u32::MAX.into() };
-    if kind == Kind::Cdf5 && records != streaming && records > i64::MAX as u64 {
+    let streaming = if kind == CdfVersion::Cdf5 { u64::MAX } else { u32::MAX.into() };
+    if kind == CdfVersion::Cdf5 && records != streaming && records > i64::MAX as u64 {
         return Err(ErrorKind::NotNc.context(format!("byte 4: {records} records")));
     }
     let dims = dims(&mut cursor)?;
@@ -80,7 +80,7 @@ pub(crate) fn read(store: &Store, size: u64, limits: &Limits) -> Result<Header> 
         let what = format!("byte {len}: the list has {} variables, and variable {name:?} follows it", vars.len());
         return Err(ErrorKind::NotNc.context(what));
     }
-    Ok(Header {
+    Ok(ClassicHeader {
         kind,
         records: (records != streaming).then_some(records),
         dims,
@@ -91,26 +91,28 @@ pub(crate) fn read(store: &Store, size: u64, limits: &Limits) -> Result<Header> 
     })
 }
 
-/// What an entry of a table with names takes: itself, its place in the index, and what an allocation takes beside.
+/// Returns the memory of an entry of a name table: the entry, its index, and the allocation overhead.
 const fn entry<T>() -> u64 {
     (size_of::<(usize, String, T)>() + 24 + 16) as u64
 }
 
-/// What a dimension takes in memory, names left out.
+/// The memory of a dimension, without names.
 const DIM: u64 = (size_of::<(String, u64)>() + size_of::<Dim>() + 32) as u64 + entry::<DimId>();
 
-/// What an attribute takes, its name and values left out.
+/// The memory of an attribute, without name and values.
 const ATT: u64 = entry::<Values>() + 16;
 
-/// What a table of attributes takes beside them.
+/// The memory of an attribute table, without attributes.
 const ATTS: u64 = 64;
 
-/// What a variable takes, its name, dimensions and attributes left out.
-const VAR: u64 =
-    (size_of::<HeaderVar>() + size_of::<Var>() + size_of::<Slot>() + size_of::<Here>() + 64) as u64 + entry::<VarId>();
+/// The memory of a variable, without name, dimensions and attributes.
+const VAR: u64 = (size_of::<HeaderVar>() + size_of::<Var>() + size_of::<VarSlot>() + size_of::<VarPlacement>() + 64)
+    as u64
+    + entry::<VarId>();
 
-/// The number of entries of a list, of which each takes `least` bytes of the file or more, and `cost` of memory beside.
-fn list(cursor: &mut Cursor<'_>, tag: u32, least: u64, cost: u64, name: &str, owner: &str) -> Result<usize> {
+/// Reads the number of entries of a list; each takes at least `least` bytes of the file, and `cost` bytes of
+/// memory.
+fn list(cursor: &mut HeaderCursor<'_>, tag: u32, least: u64, cost: u64, name: &str, owner: &str) -> Result<usize> {
     let at = cursor.at();
     let what = || format!("the list of {name} of {owner}");
     let found = cursor.word(&what)?;
@@ -127,8 +129,8 @@ fn list(cursor: &mut Cursor<'_>, tag: u32, least: u64, cost: u64, name: &str, ow
     Ok(entries)
 }
 
-fn dims(cursor: &mut Cursor<'_>) -> Result<Vec<(String, u64)>> {
-    // A name of one character, padded, and two numbers.
+fn dims(cursor: &mut HeaderCursor<'_>) -> Result<Vec<(String, u64)>> {
+    // A padded name of one character, and two numbers.
     let least = 4 + 2 * cursor.kind.count_width() as u64;
     let entries = list(cursor, DIMENSIONS, least, DIM, "dimensions", "the dataset")?;
     let mut dims = Vec::with_capacity(entries);
@@ -144,7 +146,7 @@ fn dims(cursor: &mut Cursor<'_>) -> Result<Vec<(String, u64)>> {
     Ok(dims)
 }
 
-fn atts(cursor: &mut Cursor<'_>, owner: &str) -> Result<Att> {
+fn atts(cursor: &mut HeaderCursor<'_>, owner: &str) -> Result<Att> {
     let least = 4 + 4 + 2 * cursor.kind.count_width() as u64;
     let entries = list(cursor, ATTRIBUTES, least, ATT, "attributes", owner)?;
     let mut atts = Att::default();
@@ -168,14 +170,14 @@ fn atts(cursor: &mut Cursor<'_>, owner: &str) -> Result<Att> {
     Ok(atts)
 }
 
-fn ty(cursor: &mut Cursor<'_>, what: What<'_>) -> Result<NcType> {
+fn ty(cursor: &mut HeaderCursor<'_>, what: What<'_>) -> Result<NcType> {
     let at = cursor.at();
     let code = cursor.word(&|| format!("{}: its type", what()))?;
     let ty = i32::try_from(code).ok().and_then(NcType::from_code).filter(|&ty| cursor.kind.has(ty));
-    ty.ok_or_else(|| ErrorKind::BadType.context(format!("byte {at}: {}: there is no type {code}", what())))
+    ty.ok_or_else(|| ErrorKind::BadType.context(format!("byte {at}: {}: unknown type {code}", what())))
 }
 
-fn vars(cursor: &mut Cursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
+fn vars(cursor: &mut HeaderCursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
     let width = cursor.kind.count_width() as u64;
     // Name, rank, an empty list of attributes, type, vsize and begin.
     let least = (4 + width) + width + (4 + width) + 4 + width + cursor.kind.offset_width() as u64;
@@ -188,9 +190,9 @@ fn vars(cursor: &mut Cursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
     Ok(vars)
 }
 
-/// The name of a sound entry behind the list of variables, which has lost it. What was left there by a longer header
-/// of before speaks of variables that are in the list as well, or of none.
-fn another(cursor: &Cursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
+/// Returns the name of a valid entry after the list of variables, which the list has lost. The rest of a
+/// longer old header has only variables of the list, or no valid entry.
+fn another(cursor: &HeaderCursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
     let mut ahead = cursor.ahead();
     let name = ahead.name(0, &|| String::new()).ok()?;
     let var = var(&mut ahead, name, dims.len()).ok()?;
@@ -202,12 +204,12 @@ fn another(cursor: &Cursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]) -> O
     (sound && fresh && var.begin >= ahead.at()).then_some(var.name)
 }
 
-fn var(cursor: &mut Cursor<'_>, name: String, all: usize) -> Result<HeaderVar> {
+fn var(cursor: &mut HeaderCursor<'_>, name: String, all: usize) -> Result<HeaderVar> {
     let what = || format!("variable {name:?}");
     let at = cursor.at();
     let rank = cursor.count(&|| format!("{}: its rank", what()))?;
     if rank > cursor.rank as u64 {
-        let what = format!("byte {at}: {}: {rank} dimensions; the limit is {}", what(), cursor.rank);
+        let what = format!("byte {at}: {}: {rank} dimensions exceed the limit of {}", what(), cursor.rank);
         return Err(ErrorKind::MaxDims.context(what));
     }
     cursor.need(rank.saturating_mul(cursor.kind.count_width() as u64), &|| format!("{}: its dimensions", what()))?;
@@ -218,7 +220,7 @@ fn var(cursor: &mut Cursor<'_>, name: String, all: usize) -> Result<HeaderVar> {
         match u32::try_from(id).ok().filter(|&id| (id as usize) < all) {
             Some(id) => dims.push(DimId(id)),
             None => {
-                let what = format!("byte {at}: {}: dimension {id}, there are {all}", what());
+                let what = format!("byte {at}: {}: no dimension {id} (found {all})", what());
                 return Err(ErrorKind::BadDim.context(what));
             }
         }
@@ -230,7 +232,7 @@ fn var(cursor: &mut Cursor<'_>, name: String, all: usize) -> Result<HeaderVar> {
     Ok(HeaderVar { name, dims, atts, ty, vsize, begin })
 }
 
-/// Turns elements of `item` bytes between the order of a file and that of this machine.
+/// Converts elements of `item` bytes between the byte order of the file and the native one.
 pub(crate) fn swap(bytes: &mut [u8], item: usize) {
     if cfg!(target_endian = "little") && item > 1 {
         bytes.chunks_exact_mut(item).for_each(<[u8]>::reverse);
@@ -243,12 +245,12 @@ mod tests {
 
     use super::*;
 
-    fn parsed(bytes: &[u8]) -> Result<Header> {
+    fn parsed(bytes: &[u8]) -> Result<ClassicHeader> {
         limited(bytes, &Limits::default())
     }
 
-    fn limited(bytes: &[u8], limits: &Limits) -> Result<Header> {
-        read(&Store::fixed(bytes.into()), bytes.len() as u64, limits)
+    fn limited(bytes: &[u8], limits: &Limits) -> Result<ClassicHeader> {
+        read(&FileStore::fixed(bytes.into()), bytes.len() as u64, limits)
     }
 
     /// A header of one dimension, one attribute and one variable.
@@ -286,7 +288,7 @@ mod tests {
 
     #[test]
     fn every_width_of_numbers_is_read() {
-        for (version, kind) in [(1, Kind::Cdf1), (2, Kind::Cdf2), (5, Kind::Cdf5)] {
+        for (version, kind) in [(1, CdfVersion::Cdf1), (2, CdfVersion::Cdf2), (5, CdfVersion::Cdf5)] {
             let bytes = sample(version);
             let header = parsed(&bytes).unwrap();
             assert_eq!((header.kind, header.records, header.len), (kind, Some(0), bytes.len() as u64));

@@ -1,4 +1,4 @@
-//! [`Store`]: where the bytes of a file are: in a file, in memory that grows, or in memory that stays as it is.
+//! [`FileStore`]: the storage of a file's bytes: a file, growing memory, or fixed memory.
 
 use std::fs::{File, Metadata};
 use std::ops::Deref;
@@ -13,35 +13,35 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 /// The bytes of one file.
 #[derive(Debug)]
-pub(crate) struct Store {
-    place: Place,
-    /// Up to here bytes that are not there read as zeros: the rest of a last record that was cut short.
+pub(crate) struct FileStore {
+    place: StorePlace,
+    /// Missing bytes up to here read as zeros: the rest of a truncated record.
     zeros_until: AtomicU64,
 }
 
 #[derive(Debug)]
-enum Place {
+enum StorePlace {
     File {
         file: File,
         path: PathBuf,
     },
     Memory(RwLock<Vec<u8>>),
-    Fixed(Fixed),
+    Fixed(FixedBytes),
     Elsewhere(ReadAhead),
     #[cfg(test)]
     Failing(crate::faults::Failing),
     #[cfg(feature = "mmap")]
-    Mapped(crate::mapped::Mapped),
+    Mapped(crate::mapped::MappedFile),
 }
 
-/// Bytes that stay as they are.
+/// Bytes that do not change.
 #[derive(Debug)]
-enum Fixed {
+enum FixedBytes {
     Shared(Arc<[u8]>),
     Own(Vec<u8>),
 }
 
-impl Deref for Fixed {
+impl Deref for FixedBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -52,45 +52,45 @@ impl Deref for Fixed {
     }
 }
 
-impl Store {
-    fn new(place: Place) -> Self {
+impl FileStore {
+    fn new(place: StorePlace) -> Self {
         Self { place, zeros_until: AtomicU64::new(0) }
     }
 
     pub(crate) fn file(file: File, path: PathBuf) -> Self {
-        Self::new(Place::File { file, path })
+        Self::new(StorePlace::File { file, path })
     }
 
     pub(crate) fn memory(bytes: Vec<u8>) -> Self {
-        Self::new(Place::Memory(RwLock::new(bytes)))
+        Self::new(StorePlace::Memory(RwLock::new(bytes)))
     }
 
     pub(crate) fn fixed(bytes: Arc<[u8]>) -> Self {
-        Self::new(Place::Fixed(Fixed::Shared(bytes)))
+        Self::new(StorePlace::Fixed(FixedBytes::Shared(bytes)))
     }
 
-    /// The same for bytes that nobody else has.
+    /// As `fixed`, for owned bytes.
     pub(crate) fn own(bytes: Vec<u8>) -> Self {
-        Self::new(Place::Fixed(Fixed::Own(bytes)))
+        Self::new(StorePlace::Fixed(FixedBytes::Own(bytes)))
     }
 
-    /// A file that is not a local one.
-    pub(crate) fn elsewhere(source: Arc<dyn ByteSource>) -> Self {
-        Self::new(Place::Elsewhere(ReadAhead::new(source)))
+    /// Creates a store over a remote file.
+    pub(crate) fn remote(source: Arc<dyn ByteSource>) -> Self {
+        Self::new(StorePlace::Elsewhere(ReadAhead::new(source)))
     }
 
     #[cfg(test)]
     pub(crate) fn failing(store: crate::faults::Failing) -> Self {
-        Self::new(Place::Failing(store))
+        Self::new(StorePlace::Failing(store))
     }
 
-    /// A file that is only read, as memory.
+    /// Creates a store over a memory-mapped read-only file.
     ///
     /// # Errors
-    /// `NC_ENOTBUILT` without the feature `mmap`; what the system says.
+    /// `NC_ENOTBUILT` without the feature `mmap`; otherwise the system's error.
     pub(crate) fn mapped(file: File, path: PathBuf) -> Result<Self> {
         #[cfg(feature = "mmap")]
-        return Ok(Self::new(Place::Mapped(crate::mapped::Mapped::new(file, path)?)));
+        return Ok(Self::new(StorePlace::Mapped(crate::mapped::MappedFile::new(file, path)?)));
         #[cfg(not(feature = "mmap"))]
         {
             drop(file);
@@ -99,59 +99,59 @@ impl Store {
         }
     }
 
-    /// The file, if it is one, and where it was when it was opened.
+    /// Returns the file, if there is one, and its path at opening.
     pub(crate) fn as_file(&self) -> Option<(&File, &Path)> {
         match &self.place {
-            Place::File { file, path } => Some((file, path)),
+            StorePlace::File { file, path } => Some((file, path)),
             _ => None,
         }
     }
 
-    /// Where the file is that it is a part of, or a view.
+    /// Returns the path of the file that it is, or maps.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.place {
-            Place::File { path, .. } => Some(path),
+            StorePlace::File { path, .. } => Some(path),
             #[cfg(feature = "mmap")]
-            Place::Mapped(mapped) => Some(mapped.path()),
+            StorePlace::Mapped(mapped) => Some(mapped.path()),
             _ => None,
         }
     }
 
-    /// Whether a file has to be opened anew for what it holds now, `found` being what is in its place.
+    /// Whether the file must be opened again to see its current content; `found`: the metadata of the path.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn is_outdated(&self, found: &Metadata) -> Result<bool> {
         let differs = |known: &Metadata| file_identity(known) != file_identity(found);
         match &self.place {
-            Place::File { file, path } => {
+            StorePlace::File { file, path } => {
                 file.metadata().map(|known| differs(&known)).map_err(|error| failed("look at", path, error))
             }
-            // What came after it was mapped is not in the map.
+            // Later data are not in the map.
             #[cfg(feature = "mmap")]
-            Place::Mapped(mapped) => Ok(differs(&mapped.metadata()?) || mapped.len() as u64 != found.len()),
+            StorePlace::Mapped(mapped) => Ok(differs(&mapped.metadata()?) || mapped.len() as u64 != found.len()),
             _ => Ok(false),
         }
     }
 
-    /// A file that is only read, looked at as this one is.
+    /// Creates a read-only store of the same kind over another file.
     ///
     /// # Errors
-    /// As [`Store::mapped`].
+    /// As [`FileStore::mapped`].
     pub(crate) fn anew(&self, opened: OpenedFile) -> Result<Self> {
         match &self.place {
             #[cfg(feature = "mmap")]
-            Place::Mapped(_) => Self::mapped(opened.file, opened.path),
+            StorePlace::Mapped(_) => Self::mapped(opened.file, opened.path),
             _ => Ok(Self::file(opened.file, opened.path)),
         }
     }
 
-    /// Lets missing bytes before `end` read as zeros.
+    /// Makes missing bytes before `end` read as zeros.
     pub(crate) fn zeros_until(&self, end: u64) {
         self.zeros_until.store(end, Ordering::Release);
     }
 
-    /// Up to `len` bytes, fewer where it ends before.
+    /// Reads up to `len` bytes; fewer at the end.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
         let end = self.readable_len()?;
         let len = len.min(end.saturating_sub(offset));
@@ -168,40 +168,40 @@ impl Store {
         Ok(bytes)
     }
 
-    /// Sees to it that the bytes are where they survive a failure of power.
+    /// Makes all bytes durable.
     pub(crate) fn persist(&self) -> Result<()> {
         match &self.place {
-            Place::File { file, path } => file.sync_data().map_err(|error| failed("sync", path, error)),
+            StorePlace::File { file, path } => file.sync_data().map_err(|error| failed("sync", path, error)),
             _ => Ok(()),
         }
     }
 
-    /// All bytes, copied.
+    /// Copies all bytes.
     pub(crate) fn image(&self) -> Result<Vec<u8>> {
         match &self.place {
-            Place::File { .. } | Place::Elsewhere(_) => self.read(0, u64::MAX),
+            StorePlace::File { .. } | StorePlace::Elsewhere(_) => self.read(0, u64::MAX),
             #[cfg(test)]
-            Place::Failing(_) => self.read(0, u64::MAX),
+            StorePlace::Failing(_) => self.read(0, u64::MAX),
             _ => self.with_bytes(|bytes| Ok(bytes.to_vec())),
         }
     }
 
-    /// Lets `work` see all bytes, where they are in memory. Nobody can write them meanwhile.
+    /// Calls `work` with all bytes in memory. They are not written meanwhile.
     ///
     /// # Errors
-    /// `NC_EINMEMORY` if they are in a file; what `work` says.
+    /// `NC_EINMEMORY` if they are in a file; the error of `work`.
     pub(crate) fn with_bytes<T>(&self, work: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         match &self.place {
-            Place::File { path, .. } => {
+            StorePlace::File { path, .. } => {
                 Err(ErrorKind::InMemory.context(format!("{}: the bytes are not in memory", path.display())))
             }
-            Place::Elsewhere(_) => Err(ErrorKind::InMemory.context("the bytes are not in memory")),
-            Place::Memory(bytes) => work(&bytes.read().unwrap_or_else(PoisonError::into_inner)),
-            Place::Fixed(bytes) => work(bytes),
+            StorePlace::Elsewhere(_) => Err(ErrorKind::InMemory.context("the bytes are not in memory")),
+            StorePlace::Memory(bytes) => work(&bytes.read().unwrap_or_else(PoisonError::into_inner)),
+            StorePlace::Fixed(bytes) => work(bytes),
             #[cfg(test)]
-            Place::Failing(_) => work(&self.read(0, u64::MAX)?),
+            StorePlace::Failing(_) => work(&self.read(0, u64::MAX)?),
             #[cfg(feature = "mmap")]
-            Place::Mapped(mapped) => work(mapped.bytes()?),
+            StorePlace::Mapped(mapped) => work(mapped.bytes()?),
         }
     }
 
@@ -211,16 +211,16 @@ impl Store {
             out.put(&rest[..rest.len().min(out.remaining())])
         };
         match &self.place {
-            Place::File { file, path } => {
+            StorePlace::File { file, path } => {
                 file_io::read_at(file, offset, out).map_err(|error| failed("read", path, error))
             }
-            Place::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
-            Place::Fixed(bytes) => copy(bytes, out),
-            Place::Elsewhere(source) => source.read_at(offset, out),
+            StorePlace::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
+            StorePlace::Fixed(bytes) => copy(bytes, out),
+            StorePlace::Elsewhere(source) => source.read_at(offset, out),
             #[cfg(test)]
-            Place::Failing(store) => store.read_at(offset, out),
+            StorePlace::Failing(store) => store.read_at(offset, out),
             #[cfg(feature = "mmap")]
-            Place::Mapped(mapped) => copy(mapped.bytes()?, out),
+            StorePlace::Mapped(mapped) => copy(mapped.bytes()?, out),
         }
     }
 }
@@ -229,7 +229,7 @@ fn failed(what: &str, path: &Path, error: std::io::Error) -> Error {
     Error::io(format!("{}: {what}", path.display()), error)
 }
 
-impl ByteStore for Store {
+impl ByteStore for FileStore {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let before = out.filled().len();
         self.read_there(offset, out)?;
@@ -244,10 +244,10 @@ impl ByteStore for Store {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         match &self.place {
-            Place::File { file, path } => {
+            StorePlace::File { file, path } => {
                 file_io::write_at(file, offset, bytes).map_err(|error| failed("write", path, error))
             }
-            Place::Memory(memory) => {
+            StorePlace::Memory(memory) => {
                 let mut memory = memory.write().unwrap_or_else(PoisonError::into_inner);
                 let end = offset.checked_add(bytes.len() as u64).and_then(|end| usize::try_from(end).ok());
                 let no_mem = || ErrorKind::NoMem.context(format!("{} bytes at {offset}", bytes.len()));
@@ -261,23 +261,23 @@ impl ByteStore for Store {
                 Ok(())
             }
             #[cfg(test)]
-            Place::Failing(store) => store.write_at(offset, bytes),
+            StorePlace::Failing(store) => store.write_at(offset, bytes),
             _ => Err(ErrorKind::Perm.context("the memory is read-only")),
         }
     }
 
     fn size(&self) -> Result<u64> {
         match &self.place {
-            Place::File { file, path } => {
+            StorePlace::File { file, path } => {
                 file.metadata().map(|found| found.len()).map_err(|error| failed("look at", path, error))
             }
-            Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
-            Place::Fixed(bytes) => Ok(bytes.len() as u64),
-            Place::Elsewhere(source) => Ok(source.len()),
+            StorePlace::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
+            StorePlace::Fixed(bytes) => Ok(bytes.len() as u64),
+            StorePlace::Elsewhere(source) => Ok(source.len()),
             #[cfg(test)]
-            Place::Failing(store) => store.size(),
+            StorePlace::Failing(store) => store.size(),
             #[cfg(feature = "mmap")]
-            Place::Mapped(mapped) => Ok(mapped.len() as u64),
+            StorePlace::Mapped(mapped) => Ok(mapped.len() as u64),
         }
     }
 
@@ -287,7 +287,7 @@ impl ByteStore for Store {
 
     fn read_ahead(&self) -> Option<&ReadAhead> {
         match &self.place {
-            Place::Elsewhere(ahead) => Some(ahead),
+            StorePlace::Elsewhere(ahead) => Some(ahead),
             _ => None,
         }
     }
@@ -297,9 +297,9 @@ impl ByteStore for Store {
             return None;
         }
         match &self.place {
-            Place::Fixed(bytes) => Some(bytes),
+            StorePlace::Fixed(bytes) => Some(bytes),
             #[cfg(feature = "mmap")]
-            Place::Mapped(mapped) => mapped.bytes().ok(),
+            StorePlace::Mapped(mapped) => mapped.bytes().ok(),
             _ => None,
         }
     }

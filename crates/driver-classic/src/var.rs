@@ -1,4 +1,4 @@
-//! [`ClassicVar`]: a variable's data as callers keep it, also across redefinitions.
+//! [`ClassicVar`]: the data of a variable, which callers keep across redefinitions.
 
 use std::sync::Arc;
 
@@ -6,40 +6,40 @@ use nczarr_chunkio::FlatArray;
 use nczarr_dispatch::{Linear, MemMut, MemRef, VarData};
 use nczarr_model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
 
-use crate::current::Current;
-use crate::dataset::Shared;
-use crate::growth::Claimed;
+use crate::dataset::ClassicShared;
+use crate::file_state::FileState;
+use crate::growth::ClaimedRecords;
 
 /// The data of one variable.
 #[derive(Debug)]
 pub(crate) struct ClassicVar {
-    shared: Arc<Shared>,
+    shared: Arc<ClassicShared>,
     id: VarId,
-    /// What was current when it was asked for, and its number.
-    first: (u64, Arc<Current>),
+    /// The state when it was created, and its number.
+    first: (u64, Arc<FileState>),
 }
 
 impl ClassicVar {
-    pub(crate) fn new(shared: Arc<Shared>, id: VarId) -> Self {
+    pub(crate) fn new(shared: Arc<ClassicShared>, id: VarId) -> Self {
         let first = shared.numbered();
         Self { shared, id, first }
     }
 
-    /// Whether it still speaks of the file as it is.
+    /// Whether it refers to the current state of the file.
     pub(crate) fn is_current(&self) -> bool {
         self.first.0 == self.shared.number()
     }
 
-    /// Lets `work` use the file as it is now.
-    fn with_current<T>(&self, work: impl FnOnce(&Current) -> Result<T>) -> Result<T> {
+    /// Calls `work` with the current state of the file.
+    fn with_current<T>(&self, work: impl FnOnce(&FileState) -> Result<T>) -> Result<T> {
         match self.is_current() {
             true => work(&self.first.1),
             false => work(&self.shared.numbered().1),
         }
     }
 
-    /// The array, when everything of a slab is there to be read.
-    fn readable<'c>(&self, current: &'c Current, slab: &Slab<'_>) -> Result<&'c FlatArray> {
+    /// Returns the array after making a slab readable.
+    fn readable<'c>(&self, current: &'c FileState, slab: &Slab<'_>) -> Result<&'c FlatArray> {
         let array = current.array(&self.shared.model, self.id)?;
         if self.shared.writable && !slab.is_empty() {
             let here = current.here(self.id)?;
@@ -53,7 +53,7 @@ impl ClassicVar {
         Ok(array)
     }
 
-    fn write(&self, current: &Current, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn write(&self, current: &FileState, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
         let array = current.array(&self.shared.model, self.id)?;
         let here = current.here(self.id)?;
         let records = here.slot.record.then(|| slab.end(0));
@@ -68,7 +68,7 @@ impl ClassicVar {
         let Some(claimed) = current.claim(self.id, slab, &model.shape(self.id)?, filling)? else {
             return array.put(slab, data);
         };
-        let lost = Lost { current, id: self.id, claimed: &claimed };
+        let lost = LostOnDrop { current, id: self.id, claimed: &claimed };
         loop {
             let outcome = array.put(slab, data);
             if outcome.as_ref().is_err_and(|error| error.kind() != ErrorKind::Range) {
@@ -81,50 +81,53 @@ impl ClassicVar {
         }
     }
 
-    /// Whether the format and a file can have so many records.
-    fn check_records(&self, current: &Current, end: Option<u64>) -> Result<()> {
+    /// Checks that the format and a file allow this number of records.
+    fn check_records(&self, current: &FileState, end: Option<u64>) -> Result<()> {
         let most = self.shared.kind.most_records();
         match end.filter(|&end| end <= most) {
             Some(end) if current.layout.size(end).is_some() => Ok(()),
             Some(end) => {
                 let size = current.layout.recsize;
-                Err(self
-                    .named(ErrorKind::VarSize.context(format!("{end} records of {size} bytes: no file is so long"))))
+                Err(self.at_var(
+                    ErrorKind::VarSize.context(format!("{end} records of {size} bytes exceed the size of a file")),
+                ))
             }
-            None => Err(self.named(ErrorKind::InvalCoords.context(format!("the format has at most {most} records")))),
+            None => Err(self.at_var(
+                ErrorKind::InvalCoords.context(format!("too many records for the format (expected at most {most})")),
+            )),
         }
     }
 
     fn check_open(&self) -> Result<()> {
-        self.shared.check_open().map_err(|error| self.named(error))
+        self.shared.check_open().map_err(|error| self.at_var(error))
     }
 
-    fn named(&self, error: Error) -> Error {
+    fn at_var(&self, error: Error) -> Error {
         error.at(self.shared.model.snapshot().var_path(self.id).unwrap_or_default())
     }
 }
 
-/// Records that were claimed and not written: they are filled before they count. Also where an observer panics.
-struct Lost<'a> {
-    current: &'a Current,
+/// Claimed records that were not written: they are filled before they count, also if an observer panics.
+struct LostOnDrop<'a> {
+    current: &'a FileState,
     id: VarId,
-    claimed: &'a Claimed,
+    claimed: &'a ClaimedRecords,
 }
 
-impl Drop for Lost<'_> {
+impl Drop for LostOnDrop<'_> {
     fn drop(&mut self) {
         self.current.lost(self.id, self.claimed);
     }
 }
 
-/// Whether what is not written is filled.
+/// Whether unwritten data are filled.
 pub(crate) fn is_filling(model: &Model) -> bool {
     model.fill_mode == FillMode::Fill
 }
 
 impl VarData for ClassicVar {
     fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
-        // Who writes makes what is missing when it is read.
+        // A writable file creates missing data on reads.
         match self.shared.writable {
             true => Ok(()),
             false => self.with_current(|current| current.array(&self.shared.model, self.id)?.check_readable(slab)),
@@ -143,17 +146,16 @@ impl VarData for ClassicVar {
         if !self.shared.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
-        // Who comes too late has nothing to wait for.
+        // A late write does not wait.
         self.check_open()?;
         let _writing = self.shared.gate.lock_shared();
-        // Asked for inside as well: as long as somebody writes nothing is moved, and nothing closed.
+        // Checked again under the lock, which prevents moving and closing.
         self.check_open()?;
         let outcome = self.with_current(|current| self.write(current, slab, data));
         match outcome {
-            // Who closed it from within this write could not wait for it, and may have counted too few records.
-            Ok(()) if self.shared.is_left() => Err(self.named(
-                ErrorKind::BadId
-                    .context("the dataset was closed in the middle of the write; what was written may not count"),
+            // A close within this write did not wait, and may have counted too few records.
+            Ok(()) if self.shared.is_left() => Err(self.at_var(
+                ErrorKind::BadId.context("the dataset was closed during the write; the written records may be lost"),
             )),
             outcome => outcome,
         }

@@ -1,26 +1,26 @@
-//! A model and a layout as the bytes of a header.
+//! Writes a model and a layout as a header.
 //!
-//! Source: the grammar of the netCDF classic format specification; the number in place of a size that is too large as
-//! netCDF-C writes it.
+//! Source: the grammar of the netCDF classic format specification; netCDF-C for the number in place of a too
+//! large size.
 
 use nczarr_model::{Att, Dim, ErrorKind, Model, NcType, Result, Values};
 
-use crate::kind::Kind;
-use crate::layout::{Layout, Slot};
+use crate::kind::CdfVersion;
+use crate::layout::{FileLayout, VarSlot};
 use crate::parse::{ATTRIBUTES, DIMENSIONS, VARIABLES, swap};
 
-/// What stands for a size that a field of 32 bits cannot hold.
+/// The number for a size that exceeds 32 bits.
 pub(crate) const TOO_LARGE: u32 = u32::MAX;
 
-/// Where the number of records stands.
+/// The offset of the number of records.
 pub(crate) const RECORDS_AT: u64 = 4;
 
-/// The header of a dataset whose variables lie as `layout` says.
+/// Returns the header of a dataset with this layout.
 ///
 /// # Errors
-/// `NC_EINVAL` for numbers that the format cannot hold.
-pub(crate) fn header(kind: Kind, model: &Model, layout: &Layout, records: u64) -> Result<Vec<u8>> {
-    let mut writer = Writer { bytes: vec![b'C', b'D', b'F', kind.version()], kind };
+/// `NC_EINVAL` for numbers that exceed the format.
+pub(crate) fn header(kind: CdfVersion, model: &Model, layout: &FileLayout, records: u64) -> Result<Vec<u8>> {
+    let mut writer = HeaderWriter { bytes: vec![b'C', b'D', b'F', kind.version()], kind };
     writer.bytes.extend_from_slice(&self::records(kind, records));
     writer.list(DIMENSIONS, model.dims().len())?;
     for (_, dim) in model.dims() {
@@ -44,22 +44,22 @@ pub(crate) fn header(kind: Kind, model: &Model, layout: &Layout, records: u64) -
     Ok(writer.bytes)
 }
 
-/// The bytes that say how many records there are.
-pub(crate) fn records(kind: Kind, records: u64) -> Vec<u8> {
-    // Never more than fits: growth is checked.
+/// Returns the bytes of the number of records.
+pub(crate) fn records(kind: CdfVersion, records: u64) -> Vec<u8> {
+    // The number always fits, since growth is checked.
     records.to_be_bytes()[8 - kind.count_width()..].to_vec()
 }
 
-/// How many bytes the header of a dataset takes, wherever its variables lie.
+/// Returns the size of the header, which does not depend on the offsets.
 ///
 /// # Errors
 /// As [`header`].
-pub(crate) fn header_len(kind: Kind, model: &Model, slots: &[Slot]) -> Result<u64> {
-    let layout = Layout { slots: slots.to_vec(), ..Layout::default() };
+pub(crate) fn header_len(kind: CdfVersion, model: &Model, slots: &[VarSlot]) -> Result<u64> {
+    let layout = FileLayout { slots: slots.to_vec(), ..FileLayout::default() };
     Ok(header(kind, model, &layout, 0)?.len() as u64)
 }
 
-/// The length of a dimension as a header has it.
+/// Returns the length of a dimension in the header.
 fn fixed_len(dim: &Dim) -> u64 {
     if dim.unlimited { 0 } else { dim.len() }
 }
@@ -68,12 +68,12 @@ fn ty_code(ty: NcType) -> u32 {
     ty.code().unsigned_abs()
 }
 
-struct Writer {
+struct HeaderWriter {
     bytes: Vec<u8>,
-    kind: Kind,
+    kind: CdfVersion,
 }
 
-impl Writer {
+impl HeaderWriter {
     fn word(&mut self, word: u32) {
         self.bytes.extend_from_slice(&word.to_be_bytes());
     }
@@ -83,7 +83,7 @@ impl Writer {
     }
 
     fn count(&mut self, count: u64) -> Result<()> {
-        let most = if self.kind == Kind::Cdf5 { i64::MAX as u64 } else { u32::MAX.into() };
+        let most = if self.kind == CdfVersion::Cdf5 { i64::MAX as u64 } else { u32::MAX.into() };
         if count > most {
             return Err(ErrorKind::Inval.context(format!("the number {count} does not fit the header")));
         }
@@ -119,15 +119,15 @@ impl Writer {
         Ok(())
     }
 
-    fn size(&mut self, slot: &Slot) {
+    fn size(&mut self, slot: &VarSlot) {
         match self.kind {
-            Kind::Cdf5 => self.number(slot.len, 8),
+            CdfVersion::Cdf5 => self.number(slot.len, 8),
             _ => self.word(u32::try_from(slot.len).unwrap_or(TOO_LARGE)),
         }
     }
 }
 
-/// The values in the order of a file.
+/// Returns the values in big-endian order.
 pub(crate) fn big_endian(values: &Values) -> Result<Vec<u8>> {
     let ty = values.nc_type();
     match (values.to_native_bytes(), ty.size()) {

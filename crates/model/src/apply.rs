@@ -183,7 +183,7 @@ impl Model {
         if let Some(var) = var {
             let var = self.var_mut(var)?;
             if var.fill != VarFill::NoFill {
-                var.fill = told_by_attribute(&var.atts);
+                var.fill = fill_from_attribute(&var.atts);
             }
         }
         Ok(())
@@ -303,7 +303,7 @@ impl Model {
             // The mode of writing does not affect the missing value, so the attribute remains.
             None => {
                 let var = self.var_mut(id)?;
-                var.fill = if no_fill { VarFill::NoFill } else { told_by_attribute(&var.atts) };
+                var.fill = if no_fill { VarFill::NoFill } else { fill_from_attribute(&var.atts) };
             }
         }
         Ok(Defined::Nothing)
@@ -466,7 +466,7 @@ impl Model {
 }
 
 /// Renames an entry in place. `to` is not in the table, or equals `from`.
-fn told_by_attribute(atts: &Att) -> VarFill {
+fn fill_from_attribute(atts: &Att) -> VarFill {
     match atts.get(FILL_VALUE) {
         Some(value) => VarFill::Value(value.clone()),
         None => VarFill::Default,

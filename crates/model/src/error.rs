@@ -523,7 +523,7 @@ impl ErrorKind {
     /// Creates an error of this kind with a message.
     #[must_use]
     pub fn context(self, what: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind: self, what: what.into(), source: None }))
+        Error(Box::new(ErrorInner { kind: self, what: what.into(), source: None }))
     }
 }
 
@@ -538,10 +538,10 @@ impl fmt::Display for ErrorKind {
 /// `{}` shows the error's own message. [`source`](StdError::source) gives the cause, which reporters such as `anyhow` print
 /// after it. `{:#}` and `{:?}` show the message and all causes in one line.
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     what: String,
     source: Option<Arc<dyn StdError + Send + Sync>>,

@@ -7,9 +7,9 @@ use crate::{DimId, Model, Var};
 
 /// The lengths of a model's unlimited dimensions at one time. They only grow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lengths(Vec<u64>);
+pub struct DimLengths(Vec<u64>);
 
-impl Lengths {
+impl DimLengths {
     /// Returns the current lengths of all dimensions.
     pub fn of(model: &Model) -> Self {
         Self(model.dims().map(|(_, dim)| dim.len()).collect())
@@ -43,7 +43,7 @@ mod tests {
         let mut model = Model::default();
         let t = model.add_dim(GroupId::ROOT, "t", 3, true).unwrap();
         let x = model.add_dim(GroupId::ROOT, "x", 7, false).unwrap();
-        let before = Lengths::of(&model);
+        let before = DimLengths::of(&model);
         model.dim(t).unwrap().grow(5);
         let u = model.add_dim(GroupId::ROOT, "u", 2, true).unwrap();
         let then = model.at(&before);
@@ -55,10 +55,10 @@ mod tests {
         // Without those of a variable whose data could not be stored.
         let mut counted = before.clone();
         let var = Var { dims: vec![t], ..Var::default() };
-        counted.raise(&Lengths::of(&model), &[&var]);
+        counted.raise(&DimLengths::of(&model), &[&var]);
         assert_eq!([t, x, u].map(|dim| counted.get(dim)), [3, 7, 2]);
         counted.raise(&before, &[]);
-        counted.raise(&Lengths::of(&model), &[]);
-        assert_eq!(counted, Lengths::of(&model));
+        counted.raise(&DimLengths::of(&model), &[]);
+        assert_eq!(counted, DimLengths::of(&model));
     }
 }

@@ -174,7 +174,7 @@ impl<'a> Unpacker<'a> {
 
 /// A part of a packed element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum PackedPart<'a> {
     /// Elements of a type of fixed size, in their memory form; none, for an empty vlen.
     Fixed {
         /// Their type.
@@ -233,12 +233,17 @@ impl Model {
     ///
     /// # Errors
     /// [`ErrorKind::BadType`] if the bytes are not an element of the type; the error of `each`.
-    pub fn parts<'a>(&self, ty: NcType, bytes: &'a [u8], each: &mut dyn FnMut(Part<'a>) -> Result<()>) -> Result<()> {
+    pub fn parts<'a>(
+        &self,
+        ty: NcType,
+        bytes: &'a [u8],
+        each: &mut dyn FnMut(PackedPart<'a>) -> Result<()>,
+    ) -> Result<()> {
         let named = |error: crate::Error| error.at(self.type_name(ty));
         let mut cursor = Unpacker::new(bytes);
         match self.vlen_base(ty)? {
             Some(base) => self.elements_of(base, cursor, each, 0).map_err(named),
-            None if ty == NcType::String => each(Part::String(bytes)),
+            None if ty == NcType::String => each(PackedPart::String(bytes)),
             None => self.part(ty, 1, &mut cursor, each, 0).and_then(|()| cursor.end()).map_err(named),
         }
     }
@@ -256,7 +261,7 @@ impl Model {
         &self,
         base: NcType,
         mut cursor: Unpacker<'a>,
-        each: &mut dyn FnMut(Part<'a>) -> Result<()>,
+        each: &mut dyn FnMut(PackedPart<'a>) -> Result<()>,
         depth: usize,
     ) -> Result<()> {
         if self.is_fixed(base)? {
@@ -267,7 +272,7 @@ impl Model {
                     .context(format!("{len} bytes are not whole elements of {name} ({size} bytes each)")));
             }
             let bytes = cursor.fixed(cursor.len())?;
-            return each(Part::Fixed { ty: base, bytes });
+            return each(PackedPart::Fixed { ty: base, bytes });
         }
         while !cursor.is_empty() {
             let before = cursor.len();
@@ -285,7 +290,7 @@ impl Model {
         ty: NcType,
         count: usize,
         cursor: &mut Unpacker<'a>,
-        each: &mut dyn FnMut(Part<'a>) -> Result<()>,
+        each: &mut dyn FnMut(PackedPart<'a>) -> Result<()>,
         depth: usize,
     ) -> Result<()> {
         if depth > MAX_DEPTH {
@@ -295,14 +300,14 @@ impl Model {
             let len = self.fixed_size(ty)?.checked_mul(count);
             let len =
                 len.ok_or_else(|| ErrorKind::BadType.context(format!("{count} elements of {}", self.type_name(ty))))?;
-            return each(Part::Fixed { ty, bytes: cursor.fixed(len)? });
+            return each(PackedPart::Fixed { ty, bytes: cursor.fixed(len)? });
         }
         if let Some(base) = self.vlen_base(ty)? {
             for _ in 0..count {
                 let inner = cursor.vlen()?;
-                each(Part::Open)?;
+                each(PackedPart::Open)?;
                 self.elements_of(base, inner, each, depth + 1)?;
-                each(Part::Close)?;
+                each(PackedPart::Close)?;
             }
             return Ok(());
         }
@@ -314,7 +319,7 @@ impl Model {
                         self.part(field.ty, field.count()?, cursor, each, depth + 1)?;
                     }
                 }
-                _ => each(Part::String(cursor.string()?))?,
+                _ => each(PackedPart::String(cursor.string()?))?,
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 
 use crate::{
-    DimId, Error, ErrorKind, FillMode, GroupId, Lengths, NcType, Result, TypeId, UserType, Values, VarId, fill,
+    DimId, DimLengths, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill,
 };
 
 /// The hasher of names: fast, with a random key since names come from files.
@@ -355,7 +355,7 @@ impl Model {
     /// Returns this model with its unlimited dimensions at other lengths, which do not grow with this
     /// model's.
     #[must_use]
-    pub fn at(&self, lengths: &Lengths) -> Self {
+    pub fn at(&self, lengths: &DimLengths) -> Self {
         let mut then = self.clone();
         for (at, dim) in then.dims.iter_mut().enumerate().filter(|(_, dim)| dim.unlimited) {
             dim.len = Arc::new(AtomicU64::new(lengths.get(DimId(at as u32))));

@@ -95,7 +95,7 @@ pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
         let mut found = false;
         for element in source.strings(id, &Slab::new(&start, &count))?.iter().filter(|element| !element.is_nil()) {
             model.parts(var.xtype, element.as_bytes(), &mut |part| {
-                found |= matches!(part, nczarr_model::Part::String(text) if text.contains(&0));
+                found |= matches!(part, nczarr_model::PackedPart::String(text) if text.contains(&0));
                 Ok(())
             })?;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nczarr_dispatch::Durability;
 use nczarr_dispatch::single_file::{self, TempFile};
-use nczarr_model::{Error, Lengths, Model, Result, VarId};
+use nczarr_model::{DimLengths, Error, Model, Result, VarId};
 
 use super::dataset::WritableDataset;
 use super::file::FileRange;
@@ -21,7 +21,7 @@ pub(super) struct CommittedFile {
     /// changes.
     made_of: Option<(u64, Vec<u64>, u64)>,
     /// The lengths that metadata may state. The data below them are stored.
-    counted: Lengths,
+    counted: DimLengths,
     /// The place of the metadata.
     metadata: Option<FileRange>,
     /// The address of the root group, and the end of the file, as the superblock states them.
@@ -39,7 +39,7 @@ impl CommittedFile {
 
     /// Makes the state of an opened file.
     pub(super) fn of_opened(edition: u64, model: &Model, changes: u64, len: u64) -> Self {
-        let counted = Lengths::of(model);
+        let counted = DimLengths::of(model);
         Self { made_of: Some((edition, lens(model, &counted), changes)), counted, opened: Some(len), ..Self::default() }
     }
 
@@ -55,7 +55,7 @@ impl CommittedFile {
 }
 
 /// Returns the lengths to be stored.
-fn lens(model: &Model, counted: &Lengths) -> Vec<u64> {
+fn lens(model: &Model, counted: &DimLengths) -> Vec<u64> {
     model.dims().map(|(id, dim)| if dim.unlimited { counted.get(id) } else { dim.len() }).collect()
 }
 
@@ -67,7 +67,7 @@ impl WritableDataset {
     /// Stores cached data, so that metadata may count them. Tries all variables, and returns the first error.
     pub(super) fn flush(&self) -> Result<()> {
         // Take the lengths before the data, because other threads may append meanwhile.
-        let reached = self.model.with(Lengths::of);
+        let reached = self.model.with(DimLengths::of);
         let all: Vec<_> = self.read_vars().iter().map(|slot| slot.data.clone()).collect();
         let model = self.model.snapshot();
         let (mut outcome, mut failed) = (Ok(()), Vec::new());

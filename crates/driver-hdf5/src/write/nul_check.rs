@@ -1,6 +1,6 @@
 //! Refuses strings with a NUL inside. HDF5 readers end a string at its first NUL, so the rest would be lost.
 
-use nczarr_model::{ErrorKind, Model, NcType, Part, Result, Values};
+use nczarr_model::{ErrorKind, Model, NcType, PackedPart, Result, Values};
 
 /// Returns the string if it has no NUL.
 ///
@@ -28,7 +28,7 @@ pub(super) fn check(model: &Model, name: &str, values: &Values) -> Result<()> {
     };
     for (at, element) in elements.iter().enumerate() {
         let checked = model.parts(ty, element.as_bytes(), &mut |part| match part {
-            Part::String(text) => whole(text).map(drop),
+            PackedPart::String(text) => whole(text).map(drop),
             _ => Ok(()),
         });
         // The model reports any other problem.

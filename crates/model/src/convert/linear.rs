@@ -71,14 +71,14 @@ const BLOCK: usize = 512;
 #[derive(Debug)]
 pub struct LinearRow {
     run: Run,
-    terms: Terms,
+    terms: LinearRowTerms,
 }
 
 /// Passes the transformed values of a row to its last argument.
-type Run = fn(&[u8], &Terms, &mut dyn FnMut(&[f64]));
+type Run = fn(&[u8], &LinearRowTerms, &mut dyn FnMut(&[f64]));
 
 #[derive(Debug)]
-struct Terms {
+struct LinearRowTerms {
     scale: f64,
     offset: f64,
     missing: Vec<u8>,
@@ -91,7 +91,7 @@ impl LinearRow {
     /// `NC_ECHAR` or `NC_EBADTYPE` if they are not numbers, or if the missing values have another type.
     pub fn new(from: NcType, linear: &Linear) -> Result<Self> {
         super::check(from, NcType::Double)?;
-        let terms = Terms { scale: linear.scale, offset: linear.offset, missing: linear.missing_bytes(from)? };
+        let terms = LinearRowTerms { scale: linear.scale, offset: linear.offset, missing: linear.missing_bytes(from)? };
         let run = super::with_number!(from, S => each::<S>, else return Err(super::no_row(from)));
         Ok(Self { run, terms })
     }
@@ -102,7 +102,7 @@ impl LinearRow {
     }
 }
 
-fn each<S: To<f64> + PartialEq>(src: &[u8], terms: &Terms, take: &mut dyn FnMut(&[f64])) {
+fn each<S: To<f64> + PartialEq>(src: &[u8], terms: &LinearRowTerms, take: &mut dyn FnMut(&[f64])) {
     let missing: Vec<S> = S::items(&terms.missing).iter().map(S::load::<NATIVE>).collect();
     let mut block = [0.0; BLOCK];
     for items in S::items(src).chunks(BLOCK) {

@@ -1,7 +1,7 @@
 //! Elements of user-defined types: their packed and memory forms against a tree of values, and bytes that are none.
 
 use nczarr_model::{
-    Edit, EnumMember, ErrorKind, Field, GroupId, Item, Model, NcString, NcType, Packer, Part, TypeClass, TypeId,
+    Edit, EnumMember, ErrorKind, Field, GroupId, Item, Model, NcString, NcType, PackedPart, Packer, TypeClass, TypeId,
     UserType, Values, VarFill,
 };
 use proptest::prelude::*;
@@ -120,10 +120,10 @@ proptest! {
             let mut again = Packer::default();
             model.parts(ty, bytes, &mut |part| {
                 match part {
-                    Part::Fixed { bytes, .. } => again.fixed(bytes),
-                    Part::String(text) => again.string(text),
-                    Part::Open => again.open(),
-                    Part::Close => again.close(),
+                    PackedPart::Fixed { bytes, .. } => again.fixed(bytes),
+                    PackedPart::String(text) => again.string(text),
+                    PackedPart::Open => again.open(),
+                    PackedPart::Close => again.close(),
                 }
                 Ok(())
             }).unwrap();

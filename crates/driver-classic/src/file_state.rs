@@ -1,4 +1,5 @@
-//! [`Current`]: the file as it is laid out now, and its variables' data. A redefinition makes another one.
+//! [`FileState`]: the current layout of the file, and the data of its variables. A redefinition creates
+//! another one.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,65 +8,65 @@ use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
 
 use crate::fill;
-use crate::growth::Growth;
-use crate::layout::{Layout, Slot};
-use crate::store::Store;
+use crate::growth::RecordGrowth;
+use crate::layout::{FileLayout, VarSlot};
+use crate::store::FileStore;
 
-/// A layout, the store that has it, and what is known of the data there.
+/// A layout, its store, and the progress of its data.
 #[derive(Debug)]
-pub(crate) struct Current {
-    pub(crate) layout: Layout,
-    pub(crate) store: Arc<Store>,
-    pub(crate) vars: Vec<Here>,
+pub(crate) struct FileState {
+    pub(crate) layout: FileLayout,
+    pub(crate) store: Arc<FileStore>,
+    pub(crate) vars: Vec<VarPlacement>,
     writable: bool,
     options: Options,
 }
 
-/// One variable in it.
+/// A variable in the file.
 #[derive(Debug)]
-pub(crate) struct Here {
-    pub(crate) slot: Slot,
-    /// Bytes of it, or of each of its records, that are nobody else's.
+pub(crate) struct VarPlacement {
+    pub(crate) slot: VarSlot,
+    /// The bytes of it, or of each record, that belong to it alone.
     pub(crate) own: u64,
-    /// One fill value; `None` if it is not filled.
+    /// The stored fill value; `None` for no-fill.
     pub(crate) pattern: Option<Vec<u8>>,
-    /// Which of its records have been filled or written; of a fixed variable there is one.
-    pub(crate) growth: Arc<Growth>,
-    /// Made when it is first asked for.
+    /// The filled or written records; a fixed variable has one.
+    pub(crate) growth: Arc<RecordGrowth>,
+    /// Created on first use.
     array: OnceLock<Box<FlatArray>>,
 }
 
-/// How much of the data is there already.
+/// The data that exist.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ready {
-    /// All that will ever be: nothing is written.
+pub(crate) enum ReadyData {
+    /// All data: the file is read-only.
     All,
-    /// So many records, and all fixed variables.
+    /// This number of records, and all fixed variables.
     Records(u64),
     /// Nothing.
     Nothing,
 }
 
-impl Current {
+impl FileState {
     /// # Errors
     /// `NC_EBADTYPE` for fill values that cannot be stored.
     pub(crate) fn new(
         model: &Model,
-        layout: Layout,
-        store: Arc<Store>,
-        ready: Ready,
+        layout: FileLayout,
+        store: Arc<FileStore>,
+        ready: ReadyData,
         options: &Options,
     ) -> Result<Self> {
-        let writable = !matches!(ready, Ready::All);
-        // Where nothing grows one will do for all.
-        let all = (!writable).then(|| Arc::new(Growth::new(u64::MAX)));
-        let ready = |slot: &Slot| match ready {
-            Ready::All => u64::MAX,
-            Ready::Records(records) if slot.record => records,
-            Ready::Records(_) => 1,
-            Ready::Nothing => 0,
+        let writable = !matches!(ready, ReadyData::All);
+        // A read-only file needs only one.
+        let all = (!writable).then(|| Arc::new(RecordGrowth::new(u64::MAX)));
+        let ready = |slot: &VarSlot| match ready {
+            ReadyData::All => u64::MAX,
+            ReadyData::Records(records) if slot.record => records,
+            ReadyData::Records(_) => 1,
+            ReadyData::Nothing => 0,
         };
-        let here = |(slot, (_, var)): (&Slot, (VarId, &nczarr_model::Var))| {
+        let here = |(slot, (_, var)): (&VarSlot, (VarId, &nczarr_model::Var))| {
             let pattern = match &var.fill {
                 VarFill::NoFill => None,
                 _ if !writable => None,
@@ -73,9 +74,9 @@ impl Current {
             };
             let growth = match &all {
                 Some(all) => Arc::clone(all),
-                None => Arc::new(Growth::new(ready(slot))),
+                None => Arc::new(RecordGrowth::new(ready(slot))),
             };
-            Ok::<_, Error>(Here {
+            Ok::<_, Error>(VarPlacement {
                 slot: slot.clone(),
                 own: layout.own_len(slot),
                 pattern,
@@ -83,7 +84,7 @@ impl Current {
                 array: OnceLock::new(),
             })
         };
-        // Collecting results would not know how many there are.
+        // `collect` on results would not know the capacity.
         let mut vars = Vec::with_capacity(layout.slots.len());
         for of in layout.slots.iter().zip(model.vars()) {
             vars.push(here(of)?);
@@ -91,30 +92,30 @@ impl Current {
         Ok(Self { layout, store, vars, writable, options: options.clone() })
     }
 
-    /// The same file with what `model` says of its variables now.
+    /// Returns the state of the same file with the variables of `model`.
     ///
     /// # Errors
-    /// As [`Current::new`].
-    pub(crate) fn renewed(&self, model: &Model, layout: Layout) -> Result<Self> {
-        let mut new = Self::new(model, layout, Arc::clone(&self.store), Ready::Nothing, &self.options)?;
+    /// As [`FileState::new`].
+    pub(crate) fn renewed(&self, model: &Model, layout: FileLayout) -> Result<Self> {
+        let mut new = Self::new(model, layout, Arc::clone(&self.store), ReadyData::Nothing, &self.options)?;
         for (new, old) in new.vars.iter_mut().zip(&self.vars) {
             new.growth = Arc::clone(&old.growth);
         }
         Ok(new)
     }
 
-    /// A variable's place.
+    /// Returns a variable's placement.
     ///
     /// # Errors
     /// `NC_EINDEFINE` if it has none yet.
-    pub(crate) fn here(&self, id: VarId) -> Result<&Here> {
+    pub(crate) fn here(&self, id: VarId) -> Result<&VarPlacement> {
         self.vars.get(id.index()).ok_or_else(|| no_place(id))
     }
 
-    /// A variable's data.
+    /// Returns a variable's data.
     ///
     /// # Errors
-    /// As [`Current::here`]; why the data cannot be read, if so; what the engine says of the sizes.
+    /// As [`FileState::here`]; the reason why the data cannot be read; the engine's error about sizes.
     pub(crate) fn array(&self, model: &ModelCell, id: VarId) -> Result<&FlatArray> {
         let here = self.here(id)?;
         if let Some(array) = here.array.get() {
@@ -127,7 +128,7 @@ impl Current {
         }
         let dims = var.dims.iter().map(|&dim| {
             let dim = model.dim(dim)?;
-            // Also where nothing is written: others may add records, which `sync` lets be seen.
+            // Also for read-only files: `sync` shows records of other writers.
             Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
         let array = FlatArray::new(FlatSpec {
@@ -146,8 +147,8 @@ impl Current {
     }
 }
 
-impl Here {
-    /// How many records it has when there are `records`.
+impl VarPlacement {
+    /// Returns its number of records if the file has `records`.
     pub(crate) fn units(&self, records: u64) -> u64 {
         if self.slot.record { records } else { 1 }
     }
@@ -158,5 +159,5 @@ impl Here {
 }
 
 fn no_place(id: VarId) -> Error {
-    ErrorKind::InDefine.context(format!("{id:?} has no place in the file before define mode ends"))
+    ErrorKind::InDefine.context(format!("{id:?} has no position in the file before define mode ends"))
 }
