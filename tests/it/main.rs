@@ -46,6 +46,7 @@ mod single_variable;
 mod torn_documents;
 mod unsafe_code;
 mod user_types;
+mod words;
 mod wrapped_maps;
 mod writing;
 mod zarr;

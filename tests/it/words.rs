@@ -1,0 +1,231 @@
+//! Names and prose stay plain: the measured shares may only fall.
+//!
+//! A type name that three files define stands for three things. A sentence that begins with "What" or "Who" makes the
+//! reader wait for its verb. The limits are the figures of today: lower them when they fall.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The largest share of types whose name is defined in three or more files, in percent.
+const REUSED_NAMES: f64 = 3.0;
+/// The largest share of doc sentences that begin with a relative clause, in percent.
+const BEGINNING: f64 = 2.0;
+/// The largest share of doc sentences that contain a relative clause, in percent.
+const CONTAINING: f64 = 4.0;
+/// The longest paragraph of a Markdown file, in words.
+const PARAGRAPH: usize = 110;
+/// The longest line of source text, in characters.
+const LINE: usize = 120;
+
+const BEGINNINGS: &[&str] = &["What ", "Who ", "Whoever ", "Whose ", "So many ", "As many "];
+
+const CLAUSES: &[&str] = &[
+    "what is",
+    "what was",
+    "what it",
+    "who ",
+    "whoever ",
+    "what cannot",
+    "what can",
+    "is told",
+    "are told",
+    "of which",
+    "of what",
+    "as it is",
+    "for who",
+    "what the",
+    "what has",
+    "what others",
+    "so many",
+];
+
+#[test]
+fn type_names_stand_for_one_thing() {
+    let mut files: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, text) in sources() {
+        let mut names: Vec<&str> = text.lines().filter_map(defined_type).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            *files.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    let all: usize = files.values().sum();
+    let reused: Vec<_> = files.iter().filter(|(_, count)| **count >= 3).collect();
+    let share = percent(reused.iter().map(|(_, count)| **count).sum(), all);
+    assert!(all > 500 && share <= REUSED_NAMES, "{share:.2} % of {all} types have a reused name: {reused:?}");
+}
+
+#[test]
+fn doc_sentences_are_direct() {
+    let (mut all, mut beginning, mut containing) = (0, Vec::new(), Vec::new());
+    for (path, text) in sources() {
+        for sentence in doc_sentences(&text) {
+            all += 1;
+            if BEGINNINGS.iter().any(|word| sentence.starts_with(word)) {
+                beginning.push(format!("{}: {sentence}", path.display()));
+            }
+            let lower = format!("{} ", sentence.to_lowercase());
+            if CLAUSES.iter().any(|clause| has_words(&lower, clause)) {
+                containing.push(format!("{}: {sentence}", path.display()));
+            }
+        }
+    }
+    let shares = [percent(beginning.len(), all), percent(containing.len(), all)];
+    assert!(all > 5000 && shares[0] <= BEGINNING, "{:.2} % of {all} sentences: {beginning:#?}", shares[0]);
+    assert!(shares[1] <= CONTAINING, "{:.2} % of {all} sentences: {containing:#?}", shares[1]);
+}
+
+#[test]
+fn paragraphs_are_short() {
+    let root = root();
+    let mut long = Vec::new();
+    for folder in ["", "docs", "docs/design", "benches", "benches/peers"] {
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let text = fs::read_to_string(&path).unwrap();
+                let texts = paragraphs(&text).filter(|words| *words > PARAGRAPH);
+                long.extend(texts.map(|words| format!("{}: {words} words", path.display())));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn lines_fit_the_window() {
+    let mut long = Vec::new();
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            if line.chars().count() > LINE && !line.contains("http") && !line.contains('"') && !line.contains('|') {
+                long.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn percent(part: usize, all: usize) -> f64 {
+    100.0 * part as f64 / all.max(1) as f64
+}
+
+/// The sources of all libraries and of the tool, without their unit tests.
+fn sources() -> Vec<(PathBuf, String)> {
+    let root = root();
+    let mut folders = vec![root.join("src")];
+    folders.extend(fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")));
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let code = text.split("\n#[cfg(test)]").next().unwrap().to_owned();
+                files.push((path.strip_prefix(&root).unwrap().to_owned(), code));
+            }
+        }
+    }
+    assert!(files.len() > 300, "{} files", files.len());
+    files
+}
+
+/// The name of the type that a line at the outermost level defines.
+fn defined_type(line: &str) -> Option<&str> {
+    let line = match line.strip_prefix("pub") {
+        Some(rest) => rest.strip_prefix(' ').or_else(|| rest.split_once(") ").map(|(_, rest)| rest))?,
+        None => line,
+    };
+    let rest = ["struct ", "enum ", "trait "].iter().find_map(|word| line.strip_prefix(word))?;
+    Some(rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap())
+}
+
+/// The sentences of doc comments, without blocks of code.
+fn doc_sentences(text: &str) -> Vec<String> {
+    let (mut sentences, mut paragraph, mut is_code) = (Vec::new(), String::new(), false);
+    for line in text.lines().chain([""]) {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim);
+        match comment {
+            Some(fence) if fence.starts_with("```") => is_code = !is_code,
+            Some(_) if is_code => {}
+            Some(words) if !words.is_empty() => {
+                paragraph.push_str(words);
+                paragraph.push(' ');
+            }
+            _ => {
+                split_sentences(&paragraph, &mut sentences);
+                paragraph.clear();
+            }
+        }
+    }
+    sentences
+}
+
+/// Splits a paragraph behind each `.`, `!` or `?` that a capital letter, code or a link follows.
+fn split_sentences(paragraph: &str, sentences: &mut Vec<String>) {
+    let mut start = 0;
+    let bytes = paragraph.as_bytes();
+    for at in 0..bytes.len() {
+        let is_end = matches!(bytes[at], b'.' | b'!' | b'?') && bytes.get(at + 1) == Some(&b' ');
+        let begins = bytes.get(at + 2).is_none_or(|next| next.is_ascii_uppercase() || matches!(next, b'`' | b'['));
+        if is_end && begins {
+            sentences.push(paragraph[start..=at].trim().to_owned());
+            start = at + 1;
+        }
+    }
+    sentences.push(paragraph[start..].trim().to_owned());
+    sentences.retain(|sentence| sentence.split_whitespace().count() >= 3);
+}
+
+/// Whether a text has these words, from the beginning of a word to the end of one.
+fn has_words(text: &str, words: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(words).any(|(at, _)| {
+        let ends = words.ends_with(' ') || !is_word(text[at + words.len()..].chars().next());
+        !is_word(text[..at].chars().next_back()) && ends
+    })
+}
+
+/// The number of words of each paragraph that is no list, table, heading or code.
+fn paragraphs(text: &str) -> impl Iterator<Item = usize> {
+    let (mut counts, mut words, mut is_code) = (Vec::new(), 0, false);
+    for line in text.lines().chain([""]) {
+        let trimmed = line.trim_start();
+        if trimmed.starts_with("```") {
+            is_code = !is_code;
+        }
+        let is_number = trimmed.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        let is_prose = !trimmed.is_empty()
+            && !is_code
+            && !is_number
+            && !["|", "- ", "* ", "#", "```"].iter().any(|mark| trimmed.starts_with(mark))
+            && !line.starts_with("    ");
+        if is_prose {
+            words += line.split_whitespace().count();
+        } else {
+            counts.push(std::mem::take(&mut words));
+        }
+    }
+    counts.into_iter()
+}
+
+#[test]
+fn the_measure_sees_what_it_counts() {
+    assert_eq!(defined_type("pub(crate) struct ChunkKey<'a> {"), Some("ChunkKey"));
+    assert_eq!(defined_type("    struct Inner;"), None);
+    let text =
+        "/// Reads a chunk. What is absent reads as the fill value.\n/// ```\n/// Who knows\n/// ```\nfn read() {}\n";
+    let sentences = doc_sentences(text);
+    assert_eq!(sentences, ["Reads a chunk.", "What is absent reads as the fill value."]);
+    assert!(BEGINNINGS.iter().any(|word| sentences[1].starts_with(word)));
+    assert!(has_words("it is told ", "is told") && !has_words("this told ", "is told"));
+    assert_eq!(paragraphs("# A\n\none two\nthree\n\n* four\n").max(), Some(3));
+}
