@@ -137,9 +137,10 @@ impl VariablePart<'_> {
             Ok(())
         })
         .map_err(|error| self.access.with_path(error))?;
-        match out_of_range {
-            false => Ok(values),
-            true => Err(self.access.with_path(ErrorKind::Range.context("a scaled value does not fit type float"))),
+        if out_of_range {
+            Err(self.access.with_path(ErrorKind::Range.context("a scaled value does not fit type float")))
+        } else {
+            Ok(values)
         }
     }
 }

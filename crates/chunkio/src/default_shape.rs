@@ -25,9 +25,8 @@ pub fn default_shape(dims: &[(u64, bool)], item: u64) -> Vec<u64> {
     }
     let fixed: f64 = dims.iter().filter(|(_, unlimited)| !unlimited).map(|&(len, _)| len as f64).product();
     let scale = root(CHUNK_BYTES / (fixed * item as f64), dims.len() - unlimited);
-    let side = |&(len, unlimited): &(u64, bool)| match unlimited {
-        true => 1,
-        false => ((len as f64 * scale - 0.5).max(1.0) as u64).min(len).max(1),
+    let side = |&(len, unlimited): &(u64, bool)| {
+        if unlimited { 1 } else { ((len as f64 * scale - 0.5).max(1.0) as u64).min(len).max(1) }
     };
     let mut sides: Vec<u64> = dims.iter().map(side).collect();
     // Dimensions that were too short to shrink leave their share to the others.

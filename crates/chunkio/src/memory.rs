@@ -35,9 +35,10 @@ unsafe fn first(piece: &Allocation, len: usize) -> &[u8] {
 /// replaced.
 fn written(out: &OutBuf<'_>, start: *const u8) -> Result<usize> {
     let filled = out.filled();
-    match std::ptr::eq(filled.as_ptr(), start) {
-        true => Ok(filled.len()),
-        false => Err(ErrorKind::Internal.context("the output was replaced")),
+    if std::ptr::eq(filled.as_ptr(), start) {
+        Ok(filled.len())
+    } else {
+        Err(ErrorKind::Internal.context("the output was replaced"))
     }
 }
 

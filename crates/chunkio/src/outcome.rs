@@ -76,9 +76,10 @@ impl<'a> TransferOutcome<'a> {
     /// Returns the result of a finished transfer.
     pub(crate) fn finish(&self, name: &str) -> Result<()> {
         self.failure()?;
-        match self.out_of_range.load(Ordering::Relaxed) {
-            false => Ok(()),
-            true => Err(ErrorKind::Range.context(format!("{name}: a value does not fit the type it was converted to"))),
+        if self.out_of_range.load(Ordering::Relaxed) {
+            Err(ErrorKind::Range.context(format!("{name}: a value does not fit the type it was converted to")))
+        } else {
+            Ok(())
         }
     }
 }

@@ -80,9 +80,10 @@ pub(crate) fn scatter<R>(
 impl DisjointOutput<'_> {
     /// Claims part `number`; an error if it was claimed before.
     pub(crate) fn claim_part(&self, number: usize) -> Result<OutputPart<'_>> {
-        match self.taken.mark(number) {
-            true => Ok(OutputPart { board: self }),
-            false => Err(ErrorKind::Internal.context("the map returned a ticket that was not issued, or twice")),
+        if self.taken.mark(number) {
+            Ok(OutputPart { board: self })
+        } else {
+            Err(ErrorKind::Internal.context("the map returned a ticket that was not issued, or twice"))
         }
     }
 
@@ -97,9 +98,10 @@ impl DisjointOutput<'_> {
     pub(crate) fn take_back(&self, number: usize, part: &ChunkPart, lent: OutBuf<'_>) -> Result<OutputPart<'_>> {
         let start = self.memory.addr() + part.mem_start * self.item;
         let same = lent.filled().as_ptr().addr() == start && lent.capacity() == part.elems * self.item;
-        match same && self.lent.unmark(number) {
-            true => Ok(OutputPart { board: self }),
-            false => Err(ErrorKind::Internal.context("the map returned other memory than the lent one")),
+        if same && self.lent.unmark(number) {
+            Ok(OutputPart { board: self })
+        } else {
+            Err(ErrorKind::Internal.context("the map returned other memory than the lent one"))
         }
     }
 

@@ -179,9 +179,12 @@ impl ProjectedAxis {
         // At most the chunk of number `k`.
         let first = shard * self.shard;
         let end = first.saturating_add(self.shard);
-        let number = |chunk: u64| match self.step >= self.chunk {
-            true => chunk.saturating_mul(self.chunk).saturating_sub(self.start).div_ceil(self.step),
-            false => chunk.saturating_sub(self.first),
+        let number = |chunk: u64| {
+            if self.step >= self.chunk {
+                chunk.saturating_mul(self.chunk).saturating_sub(self.start).div_ceil(self.step)
+            } else {
+                chunk.saturating_sub(self.first)
+            }
         };
         number(first)..number(end).min(self.touched)
     }

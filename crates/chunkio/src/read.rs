@@ -143,10 +143,7 @@ fn run(
     let map = engine.map();
     let came = &AtomicBool::new(false);
     let ahead = stream && map.caps().remote;
-    let front = match map.caps().remote {
-        true => ahead.then(|| Prefault::of_any(out)),
-        false => Prefault::of(out),
-    };
+    let front = if map.caps().remote { ahead.then(|| Prefault::of_any(out)) } else { Prefault::of(out) };
     let work = |board: &DisjointOutput<'_>| {
         let get = ChunkRead {
             engine,

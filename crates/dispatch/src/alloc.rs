@@ -70,12 +70,11 @@ impl HugePage {
     fn new() -> Option<Self> {
         // SAFETY: the layout has a size other than 0.
         let start = NonNull::new(unsafe { alloc(Self::LAYOUT) })?;
-        let ready = match STARTED.swap(true, Ordering::Relaxed) {
-            true => {
-                advise(start, HUGE_PAGE);
-                u128::MAX
-            }
-            false => 0,
+        let ready = if STARTED.swap(true, Ordering::Relaxed) {
+            advise(start, HUGE_PAGE);
+            u128::MAX
+        } else {
+            0
         };
         Some(Self { start, used: 0, ready })
     }

@@ -59,9 +59,8 @@ impl Fault {
     }
 
     fn new(kind: FaultKind, path: impl fmt::Display, text: impl fmt::Display) -> Self {
-        let printable = |text: String| match text.contains(char::is_control) {
-            true => text.chars().flat_map(printable).collect(),
-            false => text,
+        let printable = |text: String| {
+            if text.contains(char::is_control) { text.chars().flat_map(printable).collect() } else { text }
         };
         Self { kind, path: printable(path.to_string()), text: printable(text.to_string()) }
     }

@@ -66,10 +66,7 @@ impl Key {
         let mut text = String::new();
         for chunk in name.utf8_chunks() {
             for char in chunk.valid().chars() {
-                match char.is_control() {
-                    true => text.extend(char.escape_default()),
-                    false => text.push(char),
-                }
+                if char.is_control() { text.extend(char.escape_default()) } else { text.push(char) }
             }
             text.extend(chunk.invalid().iter().flat_map(|byte| byte.escape_ascii()).map(char::from));
         }

@@ -22,9 +22,10 @@ pub(crate) fn get_linear_in_two_passes<D: VarData + ?Sized>(
     let bytes = byte_len(slab.len(), via.size().unwrap_or(1))?;
     let values = Buffer::<u8>::fill(bytes, |out| data.get(slab, MemMut::Fixed { ty: via, out }))?;
     out.clear();
-    match put_linear(&row, &values, ty, out)? {
-        false => Ok(()),
-        true => Err(ErrorKind::Range.context("a scaled value does not fit type float")),
+    if put_linear(&row, &values, ty, out)? {
+        Err(ErrorKind::Range.context("a scaled value does not fit type float"))
+    } else {
+        Ok(())
     }
 }
 

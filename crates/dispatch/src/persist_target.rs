@@ -45,9 +45,10 @@ impl PersistTarget {
     ) -> Result<Self> {
         single_file::check_replaceable(path, clobber, registry, own)?;
         let target = single_file::resolve(path)?;
-        let held = match fs::exists(&target).map_err(|error| Error::io(target.display().to_string(), error))? {
-            true => single_file::open_locked(&target)?,
-            false => None,
+        let held = if fs::exists(&target).map_err(|error| Error::io(target.display().to_string(), error))? {
+            single_file::open_locked(&target)?
+        } else {
+            None
         };
         Ok(Self { target, held, clobber, durability, own })
     }

@@ -78,9 +78,10 @@ impl PrefetchedMap {
         let (mut objects, mut all) = (Vec::new(), None);
         std::thread::scope(|scope| {
             let find = || self.map.list_in_one_request(&Key::root()).ok().flatten();
-            let beside = match list && !wanted.is_empty() {
-                true => std::thread::Builder::new().spawn_scoped(scope, find).ok(),
-                false => None,
+            let beside = if list && !wanted.is_empty() {
+                std::thread::Builder::new().spawn_scoped(scope, find).ok()
+            } else {
+                None
             };
             let is_beside = beside.is_some();
             objects = self.read_all(&wanted, limit);

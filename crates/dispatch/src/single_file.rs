@@ -33,9 +33,10 @@ impl OpenedFile {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|error| no_mem().caused_by(error))?;
         (&self.file).take(size).read_to_end(&mut bytes).map_err(io)?;
-        match bytes.len() == len {
-            true => Ok(bytes),
-            false => Err(ErrorKind::Trunc.context(format!("{}: truncated while it was read", self.path.display()))),
+        if bytes.len() == len {
+            Ok(bytes)
+        } else {
+            Err(ErrorKind::Trunc.context(format!("{}: truncated while it was read", self.path.display())))
         }
     }
 }

@@ -48,9 +48,10 @@ impl Version {
 
     /// Returns a stamp for long-term storage.
     pub fn stamp(&self) -> Stamp {
-        Stamp(match self.scarce {
-            true => StampMark::Weak(Arc::downgrade(&self.mark), self.compare),
-            false => StampMark::Strong(self.clone()),
+        Stamp(if self.scarce {
+            StampMark::Weak(Arc::downgrade(&self.mark), self.compare)
+        } else {
+            StampMark::Strong(self.clone())
         })
     }
 }

@@ -64,10 +64,7 @@ impl CloseState {
     }
 
     fn check(&self) -> Result<()> {
-        match self.is_closed() {
-            true => Err(ErrorKind::BadId.context("the dataset is closed")),
-            false => Ok(()),
-        }
+        if self.is_closed() { Err(ErrorKind::BadId.context("the dataset is closed")) } else { Ok(()) }
     }
 }
 

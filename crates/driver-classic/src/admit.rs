@@ -80,8 +80,9 @@ fn def_dim(kind: CdfVersion, model: &Model, name: &str, len: u64) -> Result<()> 
 }
 
 fn check_type(kind: CdfVersion, ty: NcType) -> Result<()> {
-    match kind.has(ty) {
-        true => Ok(()),
-        false => Err(ErrorKind::BadType.context(format!("{} has no type {}", kind.format().name(), ty.name()))),
+    if kind.has(ty) {
+        Ok(())
+    } else {
+        Err(ErrorKind::BadType.context(format!("{} has no type {}", kind.format().name(), ty.name())))
     }
 }

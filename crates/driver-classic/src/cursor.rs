@@ -108,13 +108,12 @@ impl<'s> HeaderCursor<'s> {
         if len > self.rest() {
             return Err(self.ends(len, what));
         }
-        match self.at.checked_add(len).is_some_and(|end| end <= self.longest) {
-            true => Ok(()),
-            false => {
-                let (at, most) = (self.at, self.longest);
-                let what = format!("byte {at}: {}: {len} bytes exceed the limit of {most} for a header", what());
-                Err(ErrorKind::FileMeta.context(what))
-            }
+        if self.at.checked_add(len).is_some_and(|end| end <= self.longest) {
+            Ok(())
+        } else {
+            let (at, most) = (self.at, self.longest);
+            let what = format!("byte {at}: {}: {len} bytes exceed the limit of {most} for a header", what());
+            Err(ErrorKind::FileMeta.context(what))
         }
     }
 

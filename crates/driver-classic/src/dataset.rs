@@ -75,10 +75,7 @@ impl ClassicShared {
     /// # Errors
     /// `NC_EBADID` if it is closed.
     pub(crate) fn check_open(&self) -> Result<()> {
-        match self.is_closed() {
-            true => Err(ErrorKind::BadId.context("the dataset is closed")),
-            false => Ok(()),
-        }
+        if self.is_closed() { Err(ErrorKind::BadId.context("the dataset is closed")) } else { Ok(()) }
     }
 
     fn is_closed(&self) -> bool {
@@ -198,10 +195,7 @@ impl Dataset for ClassicDataset {
         let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         self.admit(edit)?;
         // In data mode only edits without more space arrive here, and data mode remains.
-        match self.shared.model.is_defining() {
-            true => self.shared.model.define(edit),
-            false => self.shared.model.apply(edit),
-        }
+        if self.shared.model.is_defining() { self.shared.model.define(edit) } else { self.shared.model.apply(edit) }
     }
 
     fn commit(&self) -> Result<()> {

@@ -106,11 +106,10 @@ impl FileState {
         filling: bool,
     ) -> Result<Option<ClaimedRecords>> {
         let here = self.here(id)?;
-        let units = match here.slot.record {
-            _ if slab.is_empty() => return Ok(None),
-            true => slab.start[0]..slab.end(0).unwrap_or(u64::MAX),
-            false => 0..1,
-        };
+        if slab.is_empty() {
+            return Ok(None);
+        }
+        let units = if here.slot.record { slab.start[0]..slab.end(0).unwrap_or(u64::MAX) } else { 0..1 };
         if here.is_ready(units.end) {
             return Ok(None);
         }

@@ -25,9 +25,10 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     check_place(request)?;
     let opened = single_file::open(&request.target.path, request.writable)?;
-    let store = match request.options.memory_map && !request.writable {
-        true => FileStore::mapped(opened.file, opened.path)?,
-        false => FileStore::file(opened.file, opened.path),
+    let store = if request.options.memory_map && !request.writable {
+        FileStore::mapped(opened.file, opened.path)?
+    } else {
+        FileStore::file(opened.file, opened.path)
     };
     open_store(request, store, None)
 }
@@ -111,9 +112,10 @@ fn open_store(request: &OpenRequest<'_>, store: FileStore, persist: Option<Persi
     }
     if missing > 3 {
         let text = format!("the file is {missing} bytes shorter than its header requires");
-        faults.push(match in_last_record {
-            true => Fault::unusual("/", format_args!("{text}; they read as zeros")),
-            false => Fault::inconsistent("/", text),
+        faults.push(if in_last_record {
+            Fault::unusual("/", format_args!("{text}; they read as zeros"))
+        } else {
+            Fault::inconsistent("/", text)
         });
     }
     if writable {

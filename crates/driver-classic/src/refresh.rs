@@ -37,10 +37,7 @@ impl ClassicDataset {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(Error::io(path.display().to_string(), error)),
         };
-        match outdated {
-            true => self.switch_file(&current, path),
-            false => self.check_for_records(&current, path),
-        }
+        if outdated { self.switch_file(&current, path) } else { self.check_for_records(&current, path) }
     }
 
     /// Checks for more records in the same file.

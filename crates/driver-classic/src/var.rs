@@ -32,10 +32,7 @@ impl ClassicVar {
 
     /// Calls `work` with the current state of the file.
     fn with_current<T>(&self, work: impl FnOnce(&FileState) -> Result<T>) -> Result<T> {
-        match self.is_current() {
-            true => work(&self.first.1),
-            false => work(&self.shared.numbered().1),
-        }
+        if self.is_current() { work(&self.first.1) } else { work(&self.shared.numbered().1) }
     }
 
     /// Returns the array after making a slab readable.
@@ -128,9 +125,10 @@ pub(crate) fn is_filling(model: &Model) -> bool {
 impl VarData for ClassicVar {
     fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
         // A writable file creates missing data on reads.
-        match self.shared.writable {
-            true => Ok(()),
-            false => self.with_current(|current| current.array(&self.shared.model, self.id)?.check_readable(slab)),
+        if self.shared.writable {
+            Ok(())
+        } else {
+            self.with_current(|current| current.array(&self.shared.model, self.id)?.check_readable(slab))
         }
     }
 

@@ -272,12 +272,11 @@ impl Model {
         match values {
             Values::User(_, bytes) if self.is_fixed(ty)? => {
                 let size = self.fixed_size(ty)?;
-                match bytes.len().is_multiple_of(size) {
-                    true => Ok(()),
-                    false => {
-                        let what = format!("{} bytes are not a whole number of elements of {size} bytes", bytes.len());
-                        Err(ErrorKind::Inval.context(what))
-                    }
+                if bytes.len().is_multiple_of(size) {
+                    Ok(())
+                } else {
+                    let what = format!("{} bytes are not a whole number of elements of {size} bytes", bytes.len());
+                    Err(ErrorKind::Inval.context(what))
                 }
             }
             Values::Packed(_, list) if !self.is_fixed(ty)? => {
@@ -377,12 +376,13 @@ impl Model {
                 bad(ErrorKind::Inval, "a contiguous variable has no shards".to_owned())
             }
             Chunking::Chunked(chunks) => {
-                match shards.iter().zip(chunks).all(|(shard, chunk)| shard % chunk.max(&1) == 0) {
-                    true => Ok(()),
-                    false => bad(
+                if shards.iter().zip(chunks).all(|(shard, chunk)| shard % chunk.max(&1) == 0) {
+                    Ok(())
+                } else {
+                    bad(
                         ErrorKind::BadChunk,
                         format!("shard shape {shards:?} is not a whole number of chunks of shape {chunks:?}"),
-                    ),
+                    )
                 }
             }
         }
@@ -412,9 +412,10 @@ impl Model {
         if self.var(id)?.dims.is_empty() && !filters.is_empty() {
             return Err(self.about(id, ErrorKind::Inval, "a scalar has no filters"));
         }
-        match filters.iter().any(|filter| filter.hdf5_id.is_none() && filter.name.is_empty()) {
-            true => Err(self.about(id, ErrorKind::Inval, "a filter without id and name")),
-            false => Ok(()),
+        if filters.iter().any(|filter| filter.hdf5_id.is_none() && filter.name.is_empty()) {
+            Err(self.about(id, ErrorKind::Inval, "a filter without id and name"))
+        } else {
+            Ok(())
         }
     }
 

@@ -256,16 +256,18 @@ fn check_size(name: &str, size: usize) -> Result<()> {
 }
 
 fn check_base(name: &str, base: NcType) -> Result<()> {
-    match base.is_integer() {
-        true => Ok(()),
-        false => Err(ErrorKind::BadType.context(format!("enum {name:?}: base type {}", base.name()))),
+    if base.is_integer() {
+        Ok(())
+    } else {
+        Err(ErrorKind::BadType.context(format!("enum {name:?}: base type {}", base.name())))
     }
 }
 
 fn check_value(type_name: &str, name: &str, value: i128, base: NcType) -> Result<()> {
-    match fits(value, base) {
-        true => Ok(()),
-        false => Err(ErrorKind::Range.context(format!("{type_name}.{name}: {value} does not fit {}", base.name()))),
+    if fits(value, base) {
+        Ok(())
+    } else {
+        Err(ErrorKind::Range.context(format!("{type_name}.{name}: {value} does not fit {}", base.name())))
     }
 }
 

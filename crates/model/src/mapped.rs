@@ -131,9 +131,10 @@ fn whole<T>((items, rest): (T, impl AsRef<[u8]>)) -> Result<T> {
 /// Checks that mapped and dense memory fit the count; `mapped` in elements, `dense` in bytes.
 fn check(count: &[u64], imap: &[i64], mapped: usize, dense: usize, item_size: usize) -> Result<()> {
     check_imap(count, imap, mapped)?;
-    let wanted = match count.contains(&0) {
-        true => Some(0),
-        false => count.iter().try_fold(item_size as u64, |product, &count| product.checked_mul(count)),
+    let wanted = if count.contains(&0) {
+        Some(0)
+    } else {
+        count.iter().try_fold(item_size as u64, |product, &count| product.checked_mul(count))
     };
     if wanted != Some(dense as u64) {
         return Err(

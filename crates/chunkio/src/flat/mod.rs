@@ -213,9 +213,10 @@ impl FlatArray {
     }
 
     fn check_writable(&self) -> Result<()> {
-        match self.writable {
-            true => Ok(()),
-            false => Err(ErrorKind::Perm.context(format!("{}: the dataset is read-only", self.name))),
+        if self.writable {
+            Ok(())
+        } else {
+            Err(ErrorKind::Perm.context(format!("{}: the dataset is read-only", self.name)))
         }
     }
 
@@ -248,14 +249,15 @@ impl VarData for FlatArray {
             return Ok(());
         }
         let end = self.store.readable_len().map_err(|error| error.at(&self.name))?;
-        match lie.end() > end {
-            true => Err(ErrorKind::Trunc.context(format!(
+        if lie.end() > end {
+            Err(ErrorKind::Trunc.context(format!(
                 "{}: {} elements that end at byte {}: beyond the end of the file at {end}",
                 self.name,
                 lie.elems,
                 lie.end()
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

@@ -185,10 +185,10 @@ impl SlabPiece<'_> {
     fn levels(&self) -> impl DoubleEndedIterator<Item = StrideLevel> + ExactSizeIterator {
         let cut = self.cut.level;
         let n = self.n;
-        self.cut.lie.levels[..=cut].iter().enumerate().map(move |(at, &level)| match at == cut {
-            true => StrideLevel { n, ..level },
-            false => level,
-        })
+        self.cut.lie.levels[..=cut]
+            .iter()
+            .enumerate()
+            .map(move |(at, &level)| if at == cut { StrideLevel { n, ..level } } else { level })
     }
 
     /// Returns the bytes of a run, including gaps.
@@ -230,10 +230,7 @@ impl SlabPiece<'_> {
         let mut bytes = self.run();
         for (at, level) in self.levels().enumerate() {
             // Offsets within the span, or within the scratch buffer; both fit.
-            let chunk = match compact && at >= self.cut.solid {
-                true => bytes,
-                false => level.step as usize,
-            };
+            let chunk = if compact && at >= self.cut.solid { bytes } else { level.step as usize };
             if at >= self.cut.solid {
                 bytes *= level.n;
             }

@@ -41,9 +41,10 @@ pub(super) fn put(array: &FlatArray, lie: &SlabLayout, ty: NcType, bytes: &[u8])
             }
             let piece = cut.piece(number);
             let bytes = &bytes[piece.first * item..][..piece.elems * item];
-            let written = match plain {
-                true => array.write_runs(&piece, bytes).map(|()| false),
-                false => array.write_changed(&piece, convert.as_ref(), bytes),
+            let written = if plain {
+                array.write_runs(&piece, bytes).map(|()| false)
+            } else {
+                array.write_changed(&piece, convert.as_ref(), bytes)
             };
             match written {
                 Ok(range) => {

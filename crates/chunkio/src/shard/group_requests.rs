@@ -45,10 +45,7 @@ pub(super) enum RequestGroup {
 impl RequestReach {
     /// Creates the limits for a read of `sum` bytes by this number of threads.
     pub(super) fn new(remote: bool, sum: u64, threads: usize) -> Self {
-        let span = match remote {
-            true => REMOTE_SPAN,
-            false => (sum / (2 * threads.max(1) as u64)).clamp(LEAST_SPAN, SPAN),
-        };
+        let span = if remote { REMOTE_SPAN } else { (sum / (2 * threads.max(1) as u64)).clamp(LEAST_SPAN, SPAN) };
         Self { remote, span }
     }
 

@@ -123,10 +123,8 @@ impl ShardLevel {
         if words.len() != self.total * 2 || !rest.is_empty() {
             return Err(wrong(stored.len(), self.total * ENTRY));
         }
-        let word = |at: usize| match self.big_endian {
-            true => u64::from_be_bytes(words[at]),
-            false => u64::from_le_bytes(words[at]),
-        };
+        let word =
+            |at: usize| if self.big_endian { u64::from_be_bytes(words[at]) } else { u64::from_le_bytes(words[at]) };
         let place = |number: usize| self.places.as_ref().map_or(number, |places| places[number]);
         let entry = |at: usize| ShardEntry { offset: word(place(2 * at)), len: word(place(2 * at + 1)) };
         Ok(ShardIndex::new((0..self.total).map(entry).collect()))

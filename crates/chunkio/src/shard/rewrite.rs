@@ -150,12 +150,11 @@ impl ShardRewrite<'_> {
         let make = |group: &Range<usize>, chunk: &mut Vec<u8>| -> Result<()> {
             let at = number(group.start);
             chunk.clear();
-            let payload = match inner {
-                true => {
-                    self.shard(depth + 1, group.clone(), was(at)?, chunk)?;
-                    Payload::Scratch
-                }
-                false => self.edits.make(group.start, was(at)?, chunk)?,
+            let payload = if inner {
+                self.shard(depth + 1, group.clone(), was(at)?, chunk)?;
+                Payload::Scratch
+            } else {
+                self.edits.make(group.start, was(at)?, chunk)?
             };
             let bytes = match payload {
                 Payload::Scratch => chunk,

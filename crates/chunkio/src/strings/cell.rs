@@ -130,12 +130,10 @@ fn no_character(value: u32) -> nczarr_model::Error {
 
 /// Accepts a text unless it ends with NUL, which is the padding and would be lost.
 fn whole(ends_with_nul: bool) -> Result<TextFit> {
-    match ends_with_nul {
-        true => {
-            Err(ErrorKind::Char
-                .context("text that ends with NUL cannot be stored in a fixed size, where NUL is padding"))
-        }
-        false => Ok(TextFit::Whole),
+    if ends_with_nul {
+        Err(ErrorKind::Char.context("text that ends with NUL cannot be stored in a fixed size, where NUL is padding"))
+    } else {
+        Ok(TextFit::Whole)
     }
 }
 

@@ -550,9 +550,10 @@ impl Registry {
         let markers = self.markers();
         // A listing shows whether the storage is empty. Without one, only the probed keys are known.
         let caps = map.caps();
-        let is_bare = match caps.list {
-            true => map.prefetched.as_ref().and_then(|survey| survey.keys()).is_some_and(|keys| keys.is_empty()),
-            false => true,
+        let is_bare = if caps.list {
+            map.prefetched.as_ref().and_then(|survey| survey.keys()).is_some_and(|keys| keys.is_empty())
+        } else {
+            true
         };
         if caps.remote && !target.scheme.is_local() && (is_bare || !refused.is_empty()) {
             let below = markers.iter().filter_map(|marker| Key::new(marker).ok());

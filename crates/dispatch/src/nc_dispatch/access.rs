@@ -91,9 +91,12 @@ impl VarShape {
     pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
         let may_grow = |dim: usize| write && self.dims[dim].unlimited;
         slab.check(&self.shape(), may_grow)
-            .and_then(|()| match self.packed.is_some() && memtype == NcType::String {
-                true => Ok(()),
-                false => convert::check(self.xtype, memtype),
+            .and_then(|()| {
+                if self.packed.is_some() && memtype == NcType::String {
+                    Ok(())
+                } else {
+                    convert::check(self.xtype, memtype)
+                }
             })
             .map_err(|error| self.at(error))?;
         match memtype {

@@ -165,11 +165,8 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
         return Ok(());
     }
     let (ty, new_ty) = (source.var(var)?.xtype, to.model().snapshot().var(new)?.xtype);
-    let item = match source.is_fixed(ty)? {
-        true => source.type_size(ty)?,
-        // Strings and packed elements.
-        false => None,
-    };
+    // Strings and packed elements have no size.
+    let item = if source.is_fixed(ty)? { source.type_size(ty)? } else { None };
     let chunk = from.data(var)?.chunk_shape().filter(|chunk| chunk.len() == shape.len());
     let block = block_shape(&shape, chunk, item.map_or(STRING, |item| item as u64));
     let mut bytes = Vec::new();

@@ -85,9 +85,10 @@ fn check_mode<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<()> {
         return Ok(());
     }
     // Read-only datasets have precedence.
-    Err(match dataset.info().writable {
-        true => ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"),
-        false => ErrorKind::Perm.context("the dataset is read-only"),
+    Err(if dataset.info().writable {
+        ErrorKind::NotInDefine.context("the classic-model dataset is in data mode")
+    } else {
+        ErrorKind::Perm.context("the dataset is read-only")
     })
 }
 

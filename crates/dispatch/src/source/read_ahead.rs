@@ -453,10 +453,8 @@ mod tests {
         let ahead = ReadAhead::new(source.clone());
         for rounds in [false, true] {
             source.fails.store(true, Ordering::Relaxed);
-            let failed = match rounds {
-                false => read(&ahead, 2, 3).map(drop),
-                true => ahead.run_in_rounds(|| drop(read(&ahead, 0, 3))),
-            };
+            let failed =
+                if rounds { ahead.run_in_rounds(|| drop(read(&ahead, 0, 3))) } else { read(&ahead, 2, 3).map(drop) };
             assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
         }
         assert_eq!(read(&ahead, 2, 3).unwrap(), [2, 3, 4]);

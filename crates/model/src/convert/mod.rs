@@ -44,10 +44,7 @@ pub fn check(from: NcType, to: NcType) -> Result<()> {
 /// # Errors
 /// As [`check`]; `NC_EBADTYPE` for strings and user-defined types.
 pub fn read_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
-    match swap {
-        false => row::<false, false>(from, to),
-        true => row::<true, false>(from, to),
-    }
+    if swap { row::<true, false>(from, to) } else { row::<false, false>(from, to) }
 }
 
 /// Returns the conversion for writes: from native elements to stored ones, byte-swapped if `swap`.
@@ -55,10 +52,7 @@ pub fn read_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
 /// # Errors
 /// As [`read_row`].
 pub fn write_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
-    match swap {
-        false => row::<false, false>(from, to),
-        true => row::<false, true>(from, to),
-    }
+    if swap { row::<false, true>(from, to) } else { row::<false, false>(from, to) }
 }
 
 /// Runs `$body` with `$T` standing for the Rust type of the number type `$ty`.

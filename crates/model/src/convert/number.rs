@@ -56,18 +56,12 @@ macro_rules! number {
 
             #[inline(always)]
             fn load<const SWAP: bool>(raw: &Self::Raw) -> Self {
-                match SWAP ^ cfg!(target_endian = "big") {
-                    false => Self::from_le_bytes(*raw),
-                    true => Self::from_be_bytes(*raw),
-                }
+                if SWAP ^ cfg!(target_endian = "big") { Self::from_be_bytes(*raw) } else { Self::from_le_bytes(*raw) }
             }
 
             #[inline(always)]
             fn store<const SWAP: bool>(self, slot: &mut Self::Slot) {
-                let bytes = match SWAP ^ cfg!(target_endian = "big") {
-                    false => self.to_le_bytes(),
-                    true => self.to_be_bytes(),
-                };
+                let bytes = if SWAP ^ cfg!(target_endian = "big") { self.to_be_bytes() } else { self.to_le_bytes() };
                 slot.write_copy_of_slice(&bytes);
             }
         }
