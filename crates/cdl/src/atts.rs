@@ -10,7 +10,7 @@ use crate::value::{push_att_value, push_item};
 impl Printer<'_> {
     pub(crate) fn var_atts(&mut self, id: VarId) -> Result<()> {
         let var = self.model.var(id)?;
-        let times = self.options.times.and_then(|separator| Some((TimeAxis::told(var)?, separator)));
+        let times = self.options.times.and_then(|separator| Some((TimeAxis::own_axis(var)?, separator)));
         self.atts(var.group, &var.name, &var.atts, times)?;
         if self.options.special { self.var_specials(id) } else { Ok(()) }
     }

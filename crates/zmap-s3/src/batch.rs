@@ -111,7 +111,7 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                 Some(BatchEvent::Came(place, came)) => {
                     let Some(PendingRead { ticket, key, plan, cost }) = under[place].take() else { continue };
                     free.push(place);
-                    load.came(cost);
+                    load.received(cost);
                     let events = Arc::clone(&events);
                     hands.run(move || {
                         let _over = CompletionGuard(&events, cost);

@@ -49,7 +49,7 @@ impl RemoteBucket {
     ) -> Result<Body, RequestFailure> {
         let Response { head, mut line, .. } = answer;
         let stall = self.access.retries.stall;
-        let wire = head.stays().then(|| self.wire.clone());
+        let wire = head.is_reusable().then(|| self.wire.clone());
         if way == BodyMemory::Held && HELD.contains(&length) {
             match line.gather(length as usize, stall, deadline).await {
                 GatherOutcome::All => {
@@ -119,7 +119,7 @@ impl PendingBody {
     pub(crate) fn take(mut self) -> Option<Bytes> {
         let mut room = self.spare.room(self.length)?;
         let taken = self.line.take(room.rest(self.length));
-        room.came(taken);
+        room.advance(taken);
         if taken as u64 != self.length {
             return None;
         }
@@ -178,7 +178,7 @@ impl PartialBody {
 
     fn came(&mut self, some: usize) {
         match self {
-            Self::Room(room) => room.came(some),
+            Self::Room(room) => room.advance(some),
             Self::Own(_, len) => *len += some,
         }
     }

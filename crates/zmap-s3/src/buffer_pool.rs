@@ -87,7 +87,7 @@ impl PooledBuffer {
     }
 
     /// Records that bytes were written.
-    pub(crate) fn came(&mut self, some: usize) {
+    pub(crate) fn advance(&mut self, some: usize) {
         self.len += some;
     }
 }
@@ -123,9 +123,9 @@ mod tests {
         let kept = || spare.0.lock().unwrap().bytes;
         let mut room = spare.room(STEP as u64 - 9).unwrap();
         room.rest(9).fill(7);
-        room.came(9);
+        room.advance(9);
         room.rest(STEP as u64 - 9).fill(8);
-        room.came(STEP - 18);
+        room.advance(STEP - 18);
         assert!(room.rest(STEP as u64 - 9).is_empty() && room.len() == STEP - 9);
         let at = room.as_ref().as_ptr();
         let bytes = Bytes::from(room);
@@ -138,7 +138,7 @@ mod tests {
         // Nothing of the earlier content.
         assert_eq!((again.len(), again.as_ref(), kept()), (0, &[][..], 0));
         again.rest(2).copy_from_slice(&[1, 2]);
-        again.came(2);
+        again.advance(2);
         assert!(again.as_ref() == [1, 2] && again.as_ref().as_ptr() == at);
         let longer = spare.room(STEP as u64 + 1).unwrap();
         drop((again, longer));

@@ -106,7 +106,7 @@ impl RequestFailure {
     }
 
     /// Makes the failure for an error response.
-    pub(crate) fn said(said: ErrorResponse<'_>) -> Self {
+    pub(crate) fn from_response(said: ErrorResponse<'_>) -> Self {
         let ErrorResponse { status, code, mut text, region, range } = said;
         // For another region the error states it. There is no redirect, because the signature is for this
         // region.
@@ -134,7 +134,7 @@ impl RequestFailure {
                 let text = service.err().message().unwrap_or_default().to_owned();
                 let field = |name: &str| service.raw().headers().get(name);
                 let (region, range) = (field("x-amz-bucket-region"), field("content-range"));
-                Self::said(ErrorResponse { status, code, text, region, range })
+                Self::from_response(ErrorResponse { status, code, text, region, range })
             }
             SdkError::ResponseError(answer) => Self::unreadable(answer.raw().status().as_u16(), chain(&error)),
             SdkError::ConstructionFailure(_) => Self {

@@ -61,7 +61,7 @@ impl InFlightLoad {
     }
 
     /// Records a received object. Raises the limit if the decoding threads were idle.
-    pub(crate) fn came(&mut self, bytes: usize) {
+    pub(crate) fn received(&mut self, bytes: usize) {
         if self.waiting == 0 {
             self.window = self.window.saturating_add(bytes);
         }
@@ -98,8 +98,8 @@ mod tests {
         }
         assert_eq!(sent, 32);
         // Two arrive while the first is decoded, so only the first found idle threads.
-        load.came(1 << 20);
-        load.came(1 << 20);
+        load.received(1 << 20);
+        load.received(1 << 20);
         assert_eq!(load.window, 33 << 20);
         for _ in 0..2 {
             load.decoded();

@@ -81,7 +81,7 @@ impl ResponseHead {
     }
 
     /// Whether the connection can be reused once the body is read.
-    pub(crate) fn stays(&self) -> bool {
+    pub(crate) fn is_reusable(&self) -> bool {
         let says = |word: &str| self.all(&CONNECTION).any(|value| value.split(|&c| c == b',').any(|one| is(one, word)));
         self.status != 101 && !says("close") && (!self.old || says("keep-alive"))
     }
@@ -125,7 +125,7 @@ mod tests {
             let text = format!("{start}\r\n{fields}\r\n\r\nbody");
             let (head, len) = head(&text).unwrap().unwrap();
             assert_eq!(len, text.len() - 4, "{text}");
-            assert_eq!((head.framing().ok(), head.stays()), (framing, stays), "{text}");
+            assert_eq!((head.framing().ok(), head.is_reusable()), (framing, stays), "{text}");
         }
     }
 

@@ -91,7 +91,7 @@ impl RemoteBucket {
         let status = answer.head.status;
         let bytes = match document(&mut answer).await {
             Ok((bytes, whole)) => {
-                if whole && answer.head.stays() {
+                if whole && answer.head.is_reusable() {
                     self.wire.keep(answer.line);
                 }
                 bytes
@@ -101,7 +101,13 @@ impl RemoteBucket {
         let region = HeaderName::from_static("x-amz-bucket-region");
         let field = |name: &HeaderName| answer.head.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
         let (code, text) = error_in(&bytes).unwrap_or_default();
-        RequestFailure::said(ErrorResponse { status, code, text, region: field(&region), range: field(&CONTENT_RANGE) })
+        RequestFailure::from_response(ErrorResponse {
+            status,
+            code,
+            text,
+            region: field(&region),
+            range: field(&CONTENT_RANGE),
+        })
     }
 }
 

@@ -64,7 +64,7 @@ impl S3Source {
     }
 
     /// Returns bytes that were kept.
-    fn stretch_at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
+    fn kept_bytes(&self, from: u64, to: u64) -> Option<Vec<u8>> {
         let (start, bytes) = &*self.kept;
         let from = usize::try_from(from.checked_sub(*start)?).ok()?;
         let to = usize::try_from(to.checked_sub(*start)?).ok()?;
@@ -147,7 +147,7 @@ impl ByteSource for S3Source {
     fn start_read(&self, range: ByteRange, then: ReadCallback) {
         let from = range.offset.min(self.len);
         let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
-        let stretch_at_hand = if from == to { Some(Vec::new()) } else { self.stretch_at_hand(from, to) };
+        let stretch_at_hand = if from == to { Some(Vec::new()) } else { self.kept_bytes(from, to) };
         if let Some(bytes) = stretch_at_hand {
             return then(Ok(bytes));
         }

@@ -49,15 +49,15 @@ impl TimeAxis {
         if !var.xtype.is_numeric() {
             return None;
         }
-        Self::told(var).or_else(|| {
+        Self::own_axis(var).or_else(|| {
             let group: &Group = model.group(var.group).ok()?;
             let bounded = group.vars.iter().filter_map(|(_, &id)| model.var(id).ok());
-            bounded.filter(|other| text(other, "bounds") == Some(&var.name)).find_map(Self::told)
+            bounded.filter(|other| text(other, "bounds") == Some(&var.name)).find_map(Self::own_axis)
         })
     }
 
     /// Returns the axis in the variable's own attributes.
-    pub(crate) fn told(var: &Var) -> Option<Self> {
+    pub(crate) fn own_axis(var: &Var) -> Option<Self> {
         var.xtype.is_numeric().then(|| Self::parse(text(var, "units")?, text(var, "calendar"))).flatten()
     }
 

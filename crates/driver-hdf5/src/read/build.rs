@@ -50,11 +50,11 @@ pub(crate) struct LoadedFile {
     pub(crate) stored: Vec<Option<(DatasetStorage, Dataspace)>>,
     pub(crate) faults: Vec<Fault>,
     /// The first item of the file that netCDF does not show. Rewriting all metadata would lose it.
-    pub(crate) unshown: Option<String>,
+    pub(crate) hidden_content: Option<String>,
     /// The file declares the classic model (`_nc3_strict`).
     pub(crate) classic: bool,
     /// Some dimensions have no name in the file; this driver named them.
-    pub(crate) made_up: bool,
+    pub(crate) phony_dims: bool,
     /// The first attribute whose HDF5 type netCDF lacks, although its values can be shown.
     pub(crate) converted: Option<String>,
     /// The text of `_NCProperties`.
@@ -85,7 +85,7 @@ pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> 
     // netCDF-C uses the same rule.
     let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
-    let unshown = tree.unshown.pop().or_else(|| unsupported::of(file, &tree, &dims));
+    let unshown = tree.hidden_content.pop().or_else(|| unsupported::of(file, &tree, &dims));
     let FileTree { groups, faults, .. } = tree;
     let mut builder =
         ModelBuilder { file, registry, model, types: &mut types, stored: Vec::new(), faults, converted: None };
@@ -102,8 +102,18 @@ pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> 
         builder.model.group_mut(id)?.atts = atts;
     }
     let ModelBuilder { model, stored, faults, converted, .. } = builder;
-    let made_up = dims.has_made_up();
-    Ok(LoadedFile { model, stored, faults, unshown, classic, made_up, converted, properties, foreign })
+    let made_up = dims.has_phony();
+    Ok(LoadedFile {
+        model,
+        stored,
+        faults,
+        hidden_content: unshown,
+        classic,
+        phony_dims: made_up,
+        converted,
+        properties,
+        foreign,
+    })
 }
 
 struct ModelBuilder<'f> {
@@ -267,7 +277,7 @@ impl ModelBuilder<'_> {
                 _ => Values::Char(bytes.clone()),
             });
         }
-        let nc_type = self.types.shown(ty, &mut self.model)?;
+        let nc_type = self.types.widened_type(ty, &mut self.model)?;
         if bytes.is_empty() {
             return Ok(types::nothing(nc_type));
         }

@@ -91,7 +91,7 @@ impl ChunkObjects {
 
     /// Starts to read the requested bytes of a chunk of a remote file.
     fn begin(&self, wanted: FetchRequest, reply: FetchReply) {
-        let FileBytes::Elsewhere(source, ahead) = &*self.file.store else {
+        let FileBytes::Remote(source, ahead) = &*self.file.store else {
             return reply.send(Err(ErrorKind::Internal.context("a local file")));
         };
         let place = Self::find(&wanted.key)
@@ -136,7 +136,7 @@ impl ChunkObjects {
 
 impl ZMap for ChunkObjects {
     fn caps(&self) -> MapCaps {
-        let remote = matches!(*self.file.store, FileBytes::Elsewhere(..));
+        let remote = matches!(*self.file.store, FileBytes::Remote(..));
         MapCaps { range_read: true, remote, ..MapCaps::default() }
     }
 
@@ -167,7 +167,7 @@ impl ZMap for ChunkObjects {
 
     fn read_batch(&self, job: &dyn ReadJob) {
         match *self.file.store {
-            FileBytes::Elsewhere(..) => read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply)),
+            FileBytes::Remote(..) => read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply)),
             _ => read_parallel(self, job),
         }
     }

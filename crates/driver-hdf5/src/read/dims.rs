@@ -181,7 +181,7 @@ impl DimensionTable {
         for axis in 0..lens.len() {
             if found[axis].is_none() {
                 let unlimited = dataset.space.most[axis] == UNDEFINED;
-                found[axis] = Some(self.made_up(group, lens[axis], unlimited, &found));
+                found[axis] = Some(self.phony_dim(group, lens[axis], unlimited, &found));
             }
         }
         found.into_iter().flatten().collect()
@@ -229,7 +229,7 @@ impl DimensionTable {
 
     /// Finds a dimension of the group for an axis, one that has its length and that the dataset does not use
     /// yet, or makes a phony one.
-    fn made_up(&mut self, group: usize, len: u64, unlimited: bool, used: &[Option<usize>]) -> usize {
+    fn phony_dim(&mut self, group: usize, len: u64, unlimited: bool, used: &[Option<usize>]) -> usize {
         let fits = |dim: &FileDim| dim.group == group && dim.len == len && dim.unlimited == unlimited;
         let known = (0..self.list.len()).find(|&at| fits(&self.list[at]) && !used.contains(&Some(at)));
         known.unwrap_or_else(|| {
@@ -257,7 +257,7 @@ impl DimensionTable {
     }
 
     /// Whether some dimensions have no name in the file.
-    pub(crate) fn has_made_up(&self) -> bool {
+    pub(crate) fn has_phony(&self) -> bool {
         self.by_address.len() < self.list.len()
     }
 

@@ -66,7 +66,7 @@ impl ExternalFileCache {
             None => {
                 let opened =
                     single_file::open_regular(path).map_err(|error| Error::io(path.display().to_string(), error))?;
-                let opened = opened.ok_or_else(|| elsewhere(path.display()))?;
+                let opened = opened.ok_or_else(|| not_beside(path.display()))?;
                 (path.to_owned(), Arc::new(opened))
             }
         };
@@ -126,7 +126,7 @@ impl ExternalData {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
                     let path = path_beside(folder, name)?;
-                    let found = file.beside.file(&path)?.metadata();
+                    let found = file.external_files.file(&path)?.metadata();
                     let there = found.map_err(|error| Error::io(path.display().to_string(), error))?.len();
                     paths.push(path);
                     *new.insert((paths.len() - 1, there))
@@ -151,7 +151,7 @@ impl ExternalData {
 }
 
 /// Makes the error for a file that this driver does not look for.
-pub(super) fn elsewhere(name: impl std::fmt::Display) -> Error {
+pub(super) fn not_beside(name: impl std::fmt::Display) -> Error {
     ErrorKind::Storage.context(format!(
         "its data are in another file, {name}; only regular files in the same folder are read, named without a path"
     ))
@@ -175,7 +175,7 @@ pub(super) fn path_beside(folder: &Path, name: &str) -> Result<PathBuf> {
     if !name.is_empty() && !name.contains(['/', '\\', ':', '\0']) && name != "." && name != ".." {
         Ok(folder.join(name))
     } else {
-        Err(elsewhere(format_args!("{name:?}")))
+        Err(not_beside(format_args!("{name:?}")))
     }
 }
 
@@ -194,7 +194,7 @@ impl ByteStore for ExternalData {
             let path = &self.paths[part.path];
             let file = match last.take() {
                 Some((open, file)) if open == part.path => file,
-                _ => self.file.beside.file(path)?,
+                _ => self.file.external_files.file(path)?,
             };
             file_io::read_at(&file, part.offset + inside, &mut buf)
                 .map_err(|error| Error::io(path.display().to_string(), error))?;

@@ -46,13 +46,13 @@ pub(crate) struct HdfFile {
     /// The shared messages.
     pub(crate) shared: SharedTable,
     /// Open files beside it that hold some of its data.
-    pub(super) beside: ExternalFileCache,
+    pub(super) external_files: ExternalFileCache,
     /// Cached collections of its global heap.
     pub(super) heap: GlobalHeap,
     /// Address of the root group's object header.
     pub(crate) root: u64,
     /// Links of groups on the way of earlier paths, by group address.
-    pub(super) passed: Mutex<HashMap<u64, Arc<LinkTargets>>>,
+    pub(super) visited_groups: Mutex<HashMap<u64, Arc<LinkTargets>>>,
     blocks: Mutex<HashMap<u64, Arc<[u8]>>>,
     /// Bytes of metadata that may still be read. A sound file has each structure once. A damaged one might
     /// refer to the same megabyte a thousand times.
@@ -76,10 +76,10 @@ impl HdfFile {
             offsets: 8,
             lengths: 8,
             shared: SharedTable::default(),
-            beside: ExternalFileCache::default(),
+            external_files: ExternalFileCache::default(),
             heap: GlobalHeap::default(),
             root: 0,
-            passed: Mutex::default(),
+            visited_groups: Mutex::default(),
             blocks: Mutex::default(),
             left,
         })
@@ -95,10 +95,10 @@ impl HdfFile {
             offsets: self.offsets,
             lengths: self.lengths,
             shared: SharedTable::default(),
-            beside: ExternalFileCache::default(),
+            external_files: ExternalFileCache::default(),
             heap: GlobalHeap::default(),
             root: self.root,
-            passed: Mutex::default(),
+            visited_groups: Mutex::default(),
             blocks: Mutex::default(),
             left,
         }
@@ -106,7 +106,7 @@ impl HdfFile {
 
     /// Whether each read may be a request.
     pub(crate) fn is_remote(&self) -> bool {
-        matches!(*self.store, FileBytes::Elsewhere(..))
+        matches!(*self.store, FileBytes::Remote(..))
     }
 
     /// Announces reads, as addresses and lengths. In a remote file they are requested at once.

@@ -20,18 +20,18 @@ pub(crate) enum FileBytes {
     /// Memory.
     Memory(Arc<[u8]>),
     /// A remote file, and a cache for its small reads.
-    Elsewhere(Arc<dyn ByteSource>, ReadAhead),
+    Remote(Arc<dyn ByteSource>, ReadAhead),
 }
 
 impl FileBytes {
     /// Makes a remote file.
-    pub(crate) fn elsewhere(source: Arc<dyn ByteSource>) -> Self {
-        Self::Elsewhere(Arc::clone(&source), ReadAhead::new(source))
+    pub(crate) fn remote(source: Arc<dyn ByteSource>) -> Self {
+        Self::Remote(Arc::clone(&source), ReadAhead::new(source))
     }
 
     /// Announces reads ([`ReadAhead::prefetch`]).
     pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
-        if let Self::Elsewhere(_, ahead) = self {
+        if let Self::Remote(_, ahead) = self {
             ahead.prefetch(ranges, SPARE);
         }
     }
@@ -39,7 +39,7 @@ impl FileBytes {
     /// Runs `work`; for a remote file in rounds ([`ReadAhead::run_in_rounds`]).
     pub(crate) fn in_rounds<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match self {
-            Self::Elsewhere(_, ahead) => ahead.run_in_rounds(work)?,
+            Self::Remote(_, ahead) => ahead.run_in_rounds(work)?,
             _ => work(),
         }
     }
@@ -55,7 +55,7 @@ impl ByteStore for FileBytes {
                 let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
                 out.put(&rest[..rest.len().min(out.remaining())])
             }
-            Self::Elsewhere(_, ahead) => ahead.read_at(offset, out),
+            Self::Remote(_, ahead) => ahead.read_at(offset, out),
         }
     }
 
@@ -69,13 +69,13 @@ impl ByteStore for FileBytes {
                 file.metadata().map(|found| found.len()).map_err(|error| Error::io(path.display().to_string(), error))
             }
             Self::Memory(bytes) => Ok(bytes.len() as u64),
-            Self::Elsewhere(source, _) => Ok(source.len()),
+            Self::Remote(source, _) => Ok(source.len()),
         }
     }
 
     fn read_ahead(&self) -> Option<&ReadAhead> {
         match self {
-            Self::Elsewhere(_, ahead) => Some(ahead),
+            Self::Remote(_, ahead) => Some(ahead),
             _ => None,
         }
     }

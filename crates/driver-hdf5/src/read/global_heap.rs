@@ -126,13 +126,13 @@ impl GlobalHeapId {
     }
 
     /// Whether it has no place in a heap: never written, or written as a null pointer.
-    pub(crate) fn is_nil(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.address == 0 || self.address == UNDEFINED
     }
 
     /// Whether it has no items.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0 || self.is_nil()
+        self.count == 0 || self.is_null()
     }
 
     /// Returns its items of `size` bytes each. Text may have fewer.

@@ -27,7 +27,7 @@ pub(crate) enum LinkTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupLink {
     pub(crate) name: String,
-    pub(crate) goal: LinkTarget,
+    pub(crate) target: LinkTarget,
     /// Creation order, if recorded.
     order: Option<u64>,
 }
@@ -121,7 +121,7 @@ fn symbols(
                 2 => LinkTarget::Path(heap.text(file, at.u32()?.into())?),
                 _ => LinkTarget::Object(object),
             };
-            links.push(GroupLink { name: heap.text(file, name)?, goal, order: None });
+            links.push(GroupLink { name: heap.text(file, name)?, target: goal, order: None });
         }
         return Ok(());
     }
@@ -172,5 +172,5 @@ fn link(file: &HdfFile, bytes: &[u8]) -> Result<GroupLink> {
         }
         _ => LinkTarget::Elsewhere,
     };
-    Ok(GroupLink { name, goal, order })
+    Ok(GroupLink { name, target: goal, order })
 }

@@ -44,7 +44,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
-    if request.writable { Err(only_read(request)) } else { open_store(request, FileBytes::elsewhere(source)) }
+    if request.writable { Err(only_read(request)) } else { open_store(request, FileBytes::remote(source)) }
 }
 
 fn only_read(request: &OpenRequest<'_>) -> Error {

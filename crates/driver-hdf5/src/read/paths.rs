@@ -71,13 +71,14 @@ fn step(file: &HdfFile, path: &str, here: u64, depth: usize, budget: &mut WalkBu
 }
 
 fn goals(file: &HdfFile, group: u64) -> Result<Arc<LinkTargets>> {
-    let lock = || file.passed.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || file.visited_groups.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(goals) = lock().get(&group) {
         return Ok(Arc::clone(goals));
     }
     let links = links::of(file, &ObjectHeader::read(file, group)?)?;
     // Of several links with one name the first counts.
-    let goals: Arc<LinkTargets> = Arc::new(links.into_iter().rev().map(|link| (link.name, link.goal)).collect());
-    lock().insert(group, Arc::clone(&goals));
-    Ok(goals)
+    let link_targets: Arc<LinkTargets> =
+        Arc::new(links.into_iter().rev().map(|link| (link.name, link.target)).collect());
+    lock().insert(group, Arc::clone(&link_targets));
+    Ok(link_targets)
 }

@@ -160,20 +160,20 @@ impl TypeTable {
     ///
     /// # Errors
     /// As [`TypeTable::nc_type`].
-    pub(crate) fn shown(&mut self, ty: &Datatype, model: &mut Model) -> Result<NcType> {
+    pub(crate) fn widened_type(&mut self, ty: &Datatype, model: &mut Model) -> Result<NcType> {
         match BitField::of(ty) {
             Some(bits) => Ok(bits.nc_type()),
             None => self.nc_type(ty, model),
         }
     }
 
-    /// As [`TypeTable::shown`], for a dataset. An unnamed type is defined under the name that netCDF-C gives
+    /// As [`TypeTable::widened_type`], for a dataset. An unnamed type is defined under the name that netCDF-C gives
     /// it.
     ///
     /// # Errors
     /// As [`TypeTable::nc_type`].
     pub(crate) fn of_dataset(&mut self, ty: &Datatype, model: &mut Model) -> Result<NcType> {
-        if let Ok(found) = self.shown(ty, model) {
+        if let Ok(found) = self.widened_type(ty, model) {
             return Ok(found);
         }
         let (class, word) = match &ty.class {

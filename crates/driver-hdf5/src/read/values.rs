@@ -45,7 +45,7 @@ enum ByteSwap {
     Each { at: usize, step: usize, count: usize, turns: Vec<ByteSwap> },
 }
 
-fn turns(ty: &Datatype, offset: usize, out: &mut Vec<ByteSwap>) {
+fn byte_swaps(ty: &Datatype, offset: usize, out: &mut Vec<ByteSwap>) {
     let size = ty.size as usize;
     match &ty.class {
         DatatypeClass::Integer { big_endian, .. } | DatatypeClass::Float { big_endian, .. }
@@ -53,13 +53,13 @@ fn turns(ty: &Datatype, offset: usize, out: &mut Vec<ByteSwap>) {
         {
             out.push(ByteSwap::Number(offset, size));
         }
-        DatatypeClass::Enum { base, .. } => turns(base, offset, out),
+        DatatypeClass::Enum { base, .. } => byte_swaps(base, offset, out),
         DatatypeClass::Compound(members) => {
-            members.iter().for_each(|member| turns(&member.ty, offset + member.offset as usize, out));
+            members.iter().for_each(|member| byte_swaps(&member.ty, offset + member.offset as usize, out));
         }
         DatatypeClass::Array { base, .. } => {
             let (mut each, step) = (Vec::new(), base.size as usize);
-            turns(base, 0, &mut each);
+            byte_swaps(base, 0, &mut each);
             if !each.is_empty() {
                 out.push(ByteSwap::Each { at: offset, step, count: size / step.max(1), turns: each });
             }
@@ -68,12 +68,12 @@ fn turns(ty: &Datatype, offset: usize, out: &mut Vec<ByteSwap>) {
     }
 }
 
-fn turn(turns: &[ByteSwap], element: &mut [u8]) {
+fn swap_bytes(turns: &[ByteSwap], element: &mut [u8]) {
     for it in turns {
         match it {
             ByteSwap::Number(at, size) => element[*at..at + size].reverse(),
             ByteSwap::Each { at, step, count, turns } => {
-                element[*at..at + step * count].chunks_exact_mut(*step).for_each(|part| turn(turns, part));
+                element[*at..at + step * count].chunks_exact_mut(*step).for_each(|part| swap_bytes(turns, part));
             }
         }
     }
@@ -82,9 +82,9 @@ fn turn(turns: &[ByteSwap], element: &mut [u8]) {
 /// Converts elements of fixed size to native byte order.
 pub(crate) fn to_native(ty: &Datatype, bytes: &mut [u8]) {
     let mut list = Vec::new();
-    turns(ty, 0, &mut list);
+    byte_swaps(ty, 0, &mut list);
     if !list.is_empty() {
-        bytes.chunks_exact_mut(ty.size as usize).for_each(|element| turn(&list, element));
+        bytes.chunks_exact_mut(ty.size as usize).for_each(|element| swap_bytes(&list, element));
     }
 }
 
@@ -146,7 +146,7 @@ impl<'f> ElementDecoder<'f> {
             }
             match &ty.class {
                 DatatypeClass::Text => *out = text(element),
-                DatatypeClass::Strings if GlobalHeapId::parse(self.file, element)?.is_nil() => *out = NcString::nil(),
+                DatatypeClass::Strings if GlobalHeapId::parse(self.file, element)?.is_null() => *out = NcString::nil(),
                 DatatypeClass::Strings => self.items(element, 1, &mut |_, items| {
                     *out = text(items);
                     Ok(())

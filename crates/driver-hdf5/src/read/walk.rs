@@ -70,7 +70,7 @@ pub(crate) struct FileTree {
     /// Objects that were left out, with the reason.
     pub(crate) faults: Vec<Fault>,
     /// Items that netCDF does not show. Rewriting the metadata would lose them.
-    pub(crate) unshown: Vec<String>,
+    pub(crate) hidden_content: Vec<String>,
 }
 
 impl FileTree {
@@ -97,7 +97,7 @@ const DEPTH: usize = 200;
 /// # Errors
 /// `NC_EHDFERR` if the root group is damaged.
 pub(crate) fn walk(file: &HdfFile) -> Result<FileTree> {
-    let mut tree = FileTree { groups: Vec::new(), faults: Vec::new(), unshown: Vec::new() };
+    let mut tree = FileTree { groups: Vec::new(), faults: Vec::new(), hidden_content: Vec::new() };
     let mut walker = FileWalker {
         file,
         budget: WalkBudget::new(file, 8),
@@ -109,7 +109,7 @@ pub(crate) fn walk(file: &HdfFile) -> Result<FileTree> {
     };
     let header = ObjectHeader::read(file, file.root)?;
     if header.find(message_type::COMMENT).is_some() {
-        walker.unshown("\"/\" has a comment".to_owned());
+        walker.note_hidden("\"/\" has a comment".to_owned());
     }
     walker.group("/".to_owned(), None, &header)?;
     Ok(tree)
@@ -154,7 +154,7 @@ impl FileWalker<'_> {
         };
         self.tree.faults.append(&mut faults);
         self.above.push(header.address);
-        let objects = links.iter().filter_map(|link| match link.goal {
+        let objects = links.iter().filter_map(|link| match link.target {
             LinkTarget::Object(address) => Some((address, LIKELY)),
             _ => None,
         });
@@ -182,9 +182,9 @@ impl FileWalker<'_> {
     }
 
     /// Records the first item that netCDF does not show.
-    fn unshown(&mut self, what: String) {
-        if self.tree.unshown.is_empty() {
-            self.tree.unshown.push(what);
+    fn note_hidden(&mut self, what: String) {
+        if self.tree.hidden_content.is_empty() {
+            self.tree.hidden_content.push(what);
         }
     }
 
@@ -195,7 +195,7 @@ impl FileWalker<'_> {
 
     /// Takes the target of a link. A group is returned, to be visited later.
     fn link(&mut self, group: usize, link: &GroupLink, here: u64) -> Result<Option<ObjectHeader>> {
-        let address = match &link.goal {
+        let address = match &link.target {
             LinkTarget::Object(address) => Some(*address),
             LinkTarget::Path(path) => match paths::follow(self.file, path, here, &mut self.budget)? {
                 ResolvedPath::Object(address) => Some(address),
@@ -215,11 +215,11 @@ impl FileWalker<'_> {
             return Ok(None);
         };
         let header = ObjectHeader::read(self.file, address)?;
-        if matches!(link.goal, LinkTarget::Path(_)) || !self.met.insert(address) {
-            self.unshown(format!("link {:?} leads to an object that has another name too", link.name));
+        if matches!(link.target, LinkTarget::Path(_)) || !self.met.insert(address) {
+            self.note_hidden(format!("link {:?} leads to an object that has another name too", link.name));
         }
         if header.find(message_type::COMMENT).is_some() {
-            self.unshown(format!("{:?} has a comment", link.name));
+            self.note_hidden(format!("{:?} has a comment", link.name));
         }
         if links::is_group(&header) {
             if self.above.contains(&address) || self.above.len() >= DEPTH {
@@ -251,7 +251,7 @@ impl FileWalker<'_> {
                 self.note_attributes(&header, link);
             }
             if ty.complex {
-                self.unshown(format!("that type {:?} is of HDF5's complex class", link.name));
+                self.note_hidden(format!("that type {:?} is of HDF5's complex class", link.name));
             }
             match ty.class {
                 DatatypeClass::Compound(_)
@@ -270,7 +270,7 @@ impl FileWalker<'_> {
 
     /// Takes a dataset of another file. It becomes a variable without scales, which only its own file has.
     fn external(&mut self, group: usize, link: &GroupLink, file: &str, path: &str) -> Result<()> {
-        self.unshown(format!("that link {:?} leads to another file", link.name));
+        self.note_hidden(format!("that link {:?} leads to another file", link.name));
         let other = match self.others.get(file) {
             Some(other) => Arc::clone(other),
             None => {
@@ -318,10 +318,10 @@ impl FileWalker<'_> {
     fn note_attributes(&mut self, header: &ObjectHeader, link: &GroupLink) {
         let (found, problem) = attributes::of(self.file, header);
         if let Some(attribute) = found.first() {
-            self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
+            self.note_hidden(format!("attribute {:?} of type {:?}", attribute.name, link.name));
         }
         if let Some(error) = problem {
-            self.unshown(format!("unreadable attributes of type {:?}: {error:#}", link.name));
+            self.note_hidden(format!("unreadable attributes of type {:?}: {error:#}", link.name));
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct CommittedFile {
     /// The place of the metadata.
     metadata: Option<FileRange>,
     /// The address of the root group, and the end of the file, as the superblock states them.
-    told: Option<(u64, u64)>,
+    superblock_state: Option<(u64, u64)>,
     /// The length of a file that was opened.
     opened: Option<u64>,
     /// The file of a new dataset, before it has its name.
@@ -135,7 +135,7 @@ impl WritableDataset {
     /// Truncates free space at the end of the file.
     fn cut(&self, committed: &mut CommittedFile) -> Result<()> {
         let file = &self.shared.file;
-        match (committed.told, committed.opened) {
+        match (committed.superblock_state, committed.opened) {
             (Some((root, told)), _) => {
                 let end = file.end();
                 if end < told {
@@ -144,7 +144,7 @@ impl WritableDataset {
                     if self.is_durable() {
                         file.persist()?;
                     }
-                    committed.told = Some((root, end));
+                    committed.superblock_state = Some((root, end));
                 }
                 file.set_len(end, true)
             }
@@ -193,7 +193,7 @@ impl WritableDataset {
             Ok::<_, Error>((root, end))
         };
         match write(built) {
-            Ok(told) => committed.told = Some(told),
+            Ok(told) => committed.superblock_state = Some(told),
             Err(error) => {
                 if new.1 > 0 {
                     // The disk may have either superblock now, so the space of both must stay.

@@ -83,13 +83,13 @@ fn take(
     if let Some(what) = built.converted {
         return Err(refuse(what));
     }
-    if let Some(what) = &built.unshown {
+    if let Some(what) = &built.hidden_content {
         return Err(refuse(format!("it has content that netCDF cannot hold: {what}")));
     }
     if hdf.base != 0 {
         return Err(refuse("it begins with a user block"));
     }
-    if built.made_up {
+    if built.phony_dims {
         return Err(refuse("it has unnamed dimensions, so it is not a netCDF-4 file"));
     }
     if let Some((_, ty)) = built.model.user_types().find(|(_, ty)| ty.name.starts_with("_Anonymous")) {
@@ -118,7 +118,8 @@ fn take(
             return Err(refuse(format!("variable {:?}: its element type is {}", var.name, stored.ty.name())));
         }
         let growing = var.dims.iter().any(|&dim| model.dim(dim).is_ok_and(|dim| dim.unlimited));
-        let (plan, stand) = lie(&hdf, stored, space, growing, request.registry).map_err(|error| error.at(&var.name))?;
+        let (plan, stand) =
+            locate_data(&hdf, stored, space, growing, request.registry).map_err(|error| error.at(&var.name))?;
         let data = WritableVar::taken(&shared, &model, id, plan, stand, &mut used)?;
         vars.push(VarSlot { data: Some(Arc::new(data)), cache: None });
     }
@@ -169,7 +170,7 @@ fn check_shape(model: &Model, var: &Var, space: &Dataspace) -> Result<()> {
 }
 
 /// Returns the storage plan and the place of a variable's data.
-fn lie(
+fn locate_data(
     hdf: &HdfFile,
     stored: &DatasetStorage,
     space: &Dataspace,

@@ -37,7 +37,7 @@ pub(super) fn put(src: &[u8], stream: &mut StreamWriter<'_>) -> Result<(), Strea
             continue;
         }
         stream.put(0b100, 3)?;
-        tell(&lengths, stream)?;
+        put_code_lengths(&lengths, stream)?;
         let codes: [u32; END + 1] = codes(&lengths);
         let (fours, rest) = block.as_chunks::<4>();
         for four in fours {
@@ -57,7 +57,7 @@ pub(super) fn put(src: &[u8], stream: &mut StreamWriter<'_>) -> Result<(), Strea
 }
 
 /// Appends the code lengths of a block, in their own code.
-fn tell(literals: &[u8; END + 1], stream: &mut StreamWriter<'_>) -> Result<(), StreamFailure> {
+fn put_code_lengths(literals: &[u8; END + 1], stream: &mut StreamWriter<'_>) -> Result<(), StreamFailure> {
     let mut all = [1; LENGTHS];
     all[..=END].copy_from_slice(literals);
     // Symbols, with extra bits: their number and value.

@@ -96,7 +96,7 @@ impl IncompressibleFinder {
             }
             let Some((kind, bits)) = judge(granule) else { continue };
             let has_order = kind == RangeKind::Literals && repeats_at_short_distance(granule, bits);
-            let is_fresh = !has_order && self.look_for(bits);
+            let is_fresh = !has_order && self.set_word_length(bits);
             if has_order {
                 // No words are looked up now.
                 self.word = 0;
@@ -125,7 +125,7 @@ impl IncompressibleFinder {
 
     /// Sets the word length for bytes with this much information. Returns whether it changed; then the table
     /// is empty.
-    fn look_for(&mut self, bits: f32) -> bool {
+    fn set_word_length(&mut self, bits: f32) -> bool {
         let is_fresh = !WORTH.contains(&(self.word as f32 * bits));
         if is_fresh {
             self.seen.fill(0);

@@ -55,14 +55,14 @@ pub(super) fn level(asked: u32, src: &[u8], mut len: impl FnMut(u32, &[u8]) -> O
 fn may_be(src: &[u8]) -> bool {
     let step = (src.len() - FARTHEST - 8 * WORDS) / (PLACES - 1);
     let most = PLACES * WORDS * BEGIN;
-    let found =
-        DISTANCES.map(|distance| (0..PLACES).map(|place| threes(&src[place * step..], distance)).sum::<usize>());
+    let found = DISTANCES
+        .map(|distance| (0..PLACES).map(|place| repeated_triples(&src[place * step..], distance)).sum::<usize>());
     let best = found.into_iter().max().unwrap_or(0) * HUNDRED;
     (SOME * most..=MANY * most).contains(&best)
 }
 
 /// Counts the positions of the first words where three bytes equal those at `distance` before.
-fn threes(src: &[u8], distance: usize) -> usize {
+fn repeated_triples(src: &[u8], distance: usize) -> usize {
     let (before, here) = (src[FARTHEST - distance..].as_chunks().0, src[FARTHEST..].as_chunks().0);
     let words = before.iter().zip(here).take(WORDS);
     let found = words.map(|(a, b)| {

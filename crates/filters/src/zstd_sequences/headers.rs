@@ -133,7 +133,7 @@ pub(super) fn sequences(section: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// Whether the headers of the blocks suggest that this decoder is faster for the frame.
-pub(super) fn worth(frame: &[u8], head: &FrameHeader, decoded: usize) -> Option<bool> {
+pub(super) fn is_worthwhile(frame: &[u8], head: &FrameHeader, decoded: usize) -> Option<bool> {
     let (mut at, mut steps, mut coded) = (head.blocks, 0, 0);
     loop {
         let (block, next, last) = block(frame, at, head.block)?;

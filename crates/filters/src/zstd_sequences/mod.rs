@@ -25,7 +25,7 @@ mod tests;
 use std::mem::MaybeUninit;
 
 use bits::BackwardBits;
-use headers::{BLOCK, FrameHeader, LiteralsHeader, StoredBlock, block, sequences, worth};
+use headers::{BLOCK, FrameHeader, LiteralsHeader, StoredBlock, block, is_worthwhile, sequences};
 use huffman::HuffmanTable;
 use sequences::{BEFORE, BEHIND, FseStates, SequenceSection, SequenceTables};
 use tables::{FseTable, counts};
@@ -75,7 +75,7 @@ impl SequenceDecoder {
     /// Decodes the only frame in `frame`, whose data fill `dst`, block by block until `end` bytes are there.
     /// Returns their number. `None`: use another decoder.
     pub(crate) fn decode(&mut self, frame: &[u8], end: usize, dst: &mut [MaybeUninit<u8>]) -> Option<usize> {
-        if dst.len() < SHORT || !self.bmi || !worth(frame, &FrameHeader::of(frame, dst.len())?, dst.len())? {
+        if dst.len() < SHORT || !self.bmi || !is_worthwhile(frame, &FrameHeader::of(frame, dst.len())?, dst.len())? {
             return None;
         }
         if self.decline > 0 {

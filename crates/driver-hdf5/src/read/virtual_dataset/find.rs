@@ -9,7 +9,7 @@ use nczarr_dispatch::single_file;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::super::cursor::damaged;
-use super::super::external::{elsewhere, path_beside};
+use super::super::external::{not_beside, path_beside};
 use super::super::file::{HdfFile, WalkBudget};
 use super::super::file_bytes::FileBytes;
 use super::super::header::{ObjectHeader, message_type};
@@ -74,7 +74,7 @@ pub(crate) fn file(from: &HdfFile, name: &str) -> Result<Option<HdfFile>> {
     let io = |error: io::Error| Error::io(path.display().to_string(), error);
     let opened = match single_file::open_regular(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(io)?.ok_or_else(|| elsewhere(path.display()))?,
+        opened => opened.map_err(io)?.ok_or_else(|| not_beside(path.display()))?,
     };
     let at = |error: Error| error.at(path.display());
     lock(&opened, &path.display().to_string())?;
