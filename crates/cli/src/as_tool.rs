@@ -1,9 +1,10 @@
-//! The program under another name: called `ncdump`, `ncgen` or `nccopy`, by a link or a copy, it takes the command line of
-//! the tool of that name.
+//! The program under another name: called `ncdump`, `ncgen` or `nccopy`, by a link or a copy, it takes the
+//! command line of that tool.
 //!
-//! The flags are those of `ncz dump`, `gen` and `copy`; what differs is said here: the old tools replace what is there, and
-//! `ncgen` cuts strings that are too long, only checks its text unless it is told what to make, and calls what it makes after the
-//! file of the text. netCDF files are of the kind that the tool would choose, whatever the ending of their names.
+//! The flags are those of `ncz dump`, `gen` and `copy`, with the old tools' behaviour. They replace existing
+//! targets. `ncgen` cuts long strings, only checks its text unless an output is asked for, and names its
+//! output after the text file. A netCDF target is of the kind that the tool would choose, whatever the ending
+//! of its name.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -12,7 +13,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::args::Cli;
 
-/// What the command line says. Of a flag that one of the old tools is given several times the last one counts.
+/// The parsed command line. If an old tool is given a flag several times, the last one counts.
 pub fn parse(given: impl IntoIterator<Item = OsString>) -> Cli {
     let given: Vec<OsString> = given.into_iter().collect();
     let count = given.len();
@@ -27,7 +28,7 @@ pub fn parse(given: impl IntoIterator<Item = OsString>) -> Cli {
     parsed.unwrap_or_else(|error| error.format(&mut command).exit())
 }
 
-/// The arguments `ncz` is to be given: as they are, or with a command and its flags before them.
+/// Returns the arguments for `ncz`: unchanged, or with a command and its flags before them.
 fn arguments(mut given: Vec<OsString>) -> Vec<OsString> {
     let name = given.first().and_then(|path| Path::new(path).file_stem()).and_then(OsStr::to_str).unwrap_or_default();
     let flags: &[&str] = match name {
@@ -41,7 +42,7 @@ fn arguments(mut given: Vec<OsString>) -> Vec<OsString> {
     given
 }
 
-/// Whether none of the flags that ask for output is there.
+/// Returns whether no flag asks for output.
 fn makes_nothing(arguments: &[OsString]) -> bool {
     !arguments.iter().filter_map(|argument| argument.to_str()).take_while(|argument| *argument != "--").any(
         |argument| {

@@ -1,4 +1,4 @@
-//! `ncz completions`: what a shell needs to complete command lines; `ncz man`: the manual pages.
+//! `ncz completions`: scripts that complete command lines in a shell; `ncz man`: the manual pages.
 
 use clap::CommandFactory as _;
 use nczarr_model::{Error, Result};
@@ -10,7 +10,8 @@ use crate::output::Output;
 /// Prints the script for a shell.
 ///
 /// # Errors
-/// What cannot be printed.
+///
+/// Errors of standard output.
 pub fn shell(shell: clap_complete::Shell) -> std::result::Result<(), Failure> {
     let mut out = Output::standard();
     clap_complete::generate(shell, &mut Cli::command(), "ncz", out.writer());
@@ -20,7 +21,8 @@ pub fn shell(shell: clap_complete::Shell) -> std::result::Result<(), Failure> {
 /// Writes a page for the program and one for each command into a folder, or prints the program's.
 ///
 /// # Errors
-/// What cannot be written.
+///
+/// Errors of the file system or of standard output.
 pub fn man(args: &Man) -> std::result::Result<(), Failure> {
     let Some(folder) = &args.folder else {
         let mut out = Output::standard();

@@ -1,11 +1,11 @@
-//! `--exclusive`: the promise that no other process writes the target, added to its URL.
+//! `--exclusive`: the user's promise that no other process writes the target, added to its URL.
 
-/// The URL, with the promise if it was given.
+/// Returns the URL, with the promise if the flag is given.
 pub fn url(url: String, exclusive: bool) -> String {
     if !exclusive {
         return url;
     }
-    // A path may hold a `#` that begins no fragment.
+    // A `#` in a path need not begin a fragment.
     let has_fragment = match nczarr_url_infer::parse(&url) {
         Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path != url,
         _ => url.contains('#'),

@@ -1,4 +1,4 @@
-//! `ncz explain`: what a path or URL means and why.
+//! `ncz explain`: the interpretation of a path or URL, with reasons.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,10 @@ use crate::failure::{Failure, at};
 use crate::info::facts;
 use crate::output::Output;
 
-/// Prints the explanation. That the dataset cannot be opened is part of it, and a failure all the same.
+/// Prints the explanation. If the dataset cannot be opened, the explanation covers it, and the command fails.
 ///
 /// # Errors
+///
 /// If the path is malformed, or the dataset cannot be opened.
 pub fn run(url: &str) -> Result<(), Failure> {
     let at = at(url);

@@ -1,4 +1,4 @@
-//! [`Failure`]: why a command did not do what was asked, and how that is told.
+//! [`Failure`]: the reason why a command failed, and its message.
 
 use std::error::Error as _;
 use std::fmt;
@@ -7,33 +7,33 @@ use std::process::ExitCode;
 
 use nczarr_model::Error;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line says something that makes no sense; names the flag.
+    /// A usage error; names the flag.
     Usage(String),
-    /// Somebody asked to stop; what was left and how to go on.
+    /// An interrupt, with the remaining work and how to resume.
     Interrupted(String),
-    /// Something failed at a place.
+    /// A failure at a place.
     Failed {
         /// The place, without secrets.
         place: String,
-        /// What failed.
+        /// The error.
         error: Error,
     },
 }
 
-/// Makes failures of errors concerning a dataset.
+/// Turns errors of a dataset into failures.
 pub fn at(url: &str) -> impl Fn(Error) -> Failure {
     move |error| Failure::Failed { place: place(url), error }
 }
 
-/// Says something on standard error, whether anybody listens or not.
+/// Prints a line to standard error; write errors are ignored.
 pub fn say(what: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "ncz: {what}");
 }
 
-/// How a dataset is called in messages: as it was typed if it is a path, without user-info and query if it is a URL.
+/// Returns the name of a dataset for messages: a path as typed, a URL without user info and query.
 pub fn place(url: &str) -> String {
     match nczarr_url_infer::parse(url) {
         Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path,
@@ -41,13 +41,13 @@ pub fn place(url: &str) -> String {
             target.modes.clear();
             target.to_string()
         }
-        // Not understood, so nobody knows what in it is a secret.
+        // In a malformed URL, any part may be a secret.
         Err(_) => url.split_once("://").map_or_else(|| url.to_owned(), |(scheme, _)| format!("{scheme}://…")),
     }
 }
 
 impl Failure {
-    /// Tells the failure, except that nobody listens to the output any more.
+    /// Prints the failure, except that the reader of standard output has gone.
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Usage(what) => {
@@ -68,7 +68,7 @@ impl Failure {
     }
 }
 
-/// `place: NC_E…: what`, the place once.
+/// Formats `place: NC_E…: message`, with the place only once.
 fn message(place: &str, error: &Error) -> String {
     let text = format!("{error:#}");
     let kind = error.kind().name();
@@ -79,7 +79,7 @@ fn message(place: &str, error: &Error) -> String {
     }
 }
 
-/// Whether it failed because nobody reads standard output any more. Other pipes that break are failures.
+/// Returns whether the reader of standard output has gone. Other broken pipes are failures.
 pub fn is_unheard(error: &Error) -> bool {
     crate::output::is_unheard() && is_broken_pipe(error)
 }

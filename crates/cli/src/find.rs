@@ -1,13 +1,15 @@
-//! Variables and groups that a flag lists.
+//! Resolves variables and groups listed in a flag.
 
 use nczarr_model::{ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::args::split_list;
 
-/// The variables of a list of paths and names; a name without `/` means every variable of that name.
+/// Returns the variables of a list of paths and names; a name without `/` stands for every variable of that
+/// name.
 ///
 /// # Errors
-/// `NC_ENOTVAR` for a name without a variable; says which flag.
+///
+/// `NC_ENOTVAR` for a name without a variable, with the flag.
 pub fn vars(model: &Model, flag: &str, list: &str) -> Result<Vec<VarId>> {
     let mut found = Vec::new();
     for wanted in split_list(list) {
@@ -30,10 +32,11 @@ pub fn vars(model: &Model, flag: &str, list: &str) -> Result<Vec<VarId>> {
     Ok(found)
 }
 
-/// The groups of a list of paths and names; a name without `/` means every group of that name.
+/// Returns the groups of a list of paths and names; a name without `/` stands for every group of that name.
 ///
 /// # Errors
-/// `NC_EBADGRPID` for a name without a group; says which flag.
+///
+/// `NC_EBADGRPID` for a name without a group, with the flag.
 pub fn groups(model: &Model, flag: &str, list: &str) -> Result<Vec<GroupId>> {
     let mut found = Vec::new();
     for wanted in split_list(list) {
@@ -50,7 +53,7 @@ pub fn groups(model: &Model, flag: &str, list: &str) -> Result<Vec<GroupId>> {
             }
         }
         if found.len() == before {
-            return Err(ErrorKind::BadGrpId.context(format!("{flag} {wanted}: there is no such group")));
+            return Err(ErrorKind::BadGrpId.context(format!("{flag} {wanted}: no such group")));
         }
     }
     Ok(found)

@@ -1,16 +1,17 @@
-//! What lies in the directory of a dataset and is no part of it: it stays where a dataset is deleted or replaced.
+//! Finds foreign files in a dataset's directory. They block deleting or replacing the dataset.
 //!
-//! Told by names alone, of which a directory is listed and nothing read: documents of all generations, chunks below an array, and
-//! what this program and other writers leave behind while they write. Which chunks an array can have is `validate`'s to say.
+//! Only names decide; directories are listed and no file is read. Documents of all versions, chunks below an
+//! array, and temporary files of this program and other writers belong to the dataset. `validate` checks
+//! which chunks an array can have.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::copy::place::is_ours;
+use crate::copy::destination::is_ours;
 
-/// Names of documents, of all generations.
+/// Names of documents, of all versions.
 const DOCUMENTS: [&str; 11] = [
     ".zgroup",
     ".zarray",
@@ -26,18 +27,19 @@ const DOCUMENTS: [&str; 11] = [
 ];
 /// Documents that make a folder an array, or may.
 const ARRAYS: [&str; 3] = [".zarray", ".nczarray", "zarr.json"];
-/// Files that storage and network file systems hold while a dataset is written.
+/// Temporary files that storage and network file systems add while a dataset is written.
 const LEFT: [&str; 2] = [".nczarr-", ".nfs"];
 
-/// The first thing, by its name, that is no part of the dataset in a directory; `None` where there is nothing else.
+/// Returns the first foreign file by name; `None` if there is none.
 ///
 /// # Errors
-/// What the system says.
+///
+/// Errors of the file system.
 pub fn first(folder: &Path) -> io::Result<Option<PathBuf>> {
     below(folder, None)
 }
 
-/// The same below a folder. `array`: the nearest folder around it that may be an array.
+/// The same below a folder. `array`: the nearest enclosing folder that may be an array.
 fn below(folder: &Path, array: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -59,7 +61,7 @@ fn below(folder: &Path, array: Option<&Path>) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Whether a name is one of a document, or of what is there for a while.
+/// Returns whether a name is that of a document or a temporary file.
 fn is_known(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| {
         DOCUMENTS.contains(&name)
@@ -69,13 +71,13 @@ fn is_known(name: &OsStr) -> bool {
     })
 }
 
-/// Whether zarr-python writes an object by this name before it has its own: `0.0.5f0c….partial`.
+/// Returns whether it is a temporary name of zarr-python: `0.0.5f0c….partial`.
 fn is_partial(name: &str) -> bool {
     let random = name.strip_suffix(".partial").and_then(|rest| rest.rsplit_once('.'));
     random.is_some_and(|(_, random)| random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether what stands behind an array's folder can be the name of a chunk: indices, with `c` before them or without.
+/// Returns whether a path below an array's folder can be a chunk: indices, with or without a leading `c`.
 fn is_chunk(rest: &str) -> bool {
     let separators = ['/', '.', '-', '_', '\\'];
     let indices = match rest.strip_prefix('c') {

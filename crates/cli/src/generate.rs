@@ -1,7 +1,7 @@
-//! `ncz gen`: a dataset made of CDL text.
+//! `ncz gen`: makes a dataset from CDL text.
 //!
-//! What the text says is `cdl`'s to read; here it is decided where the dataset is made and of what kind it is. As a copy, it
-//! gets to its place once it is finished, and nothing of one that fails stays.
+//! The crate `cdl` parses the text; this module chooses the place and kind of the dataset. Like a copy, the
+//! dataset moves to its place when it is finished, and a failure leaves nothing.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -13,16 +13,17 @@ use nczarr_cdl::{Cdl, CdlError, CdlTarget, SpecialLayout};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 
 use crate::args::Generate;
+use crate::copy::destination::{Destination, LeftoverPolicy};
 use crate::copy::kind::Kind;
 use crate::copy::overlap;
-use crate::copy::place::{Half, Place};
 use crate::exclusive;
 use crate::failure::{Failure, at};
 
 /// Makes the dataset.
 ///
 /// # Errors
-/// The first mistake in the text, with its line and column; what cannot be written.
+///
+/// The first mistake in the text, with its line and column; errors of writing.
 pub fn run(args: &Generate) -> Result<(), Failure> {
     let name = args.input.as_deref().unwrap_or("-");
     let text = read(name).map_err(|error| Failure::Failed { place: name.to_owned(), error })?;
@@ -41,10 +42,10 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
         overlap::check_file(Path::new(name), &url).map_err(&at)?;
     }
     let registry = nczarr::registry().map_err(&at)?;
-    // Whoever wrote the text does not say what goes.
+    // A target named in the text does not permit replacing a dataset.
     let clobber = args.clobber && by_hand;
-    let place = Place::of(&url, clobber, &registry, Half::Leave).map_err(&at)?;
-    // Only what was made here is taken away again.
+    let place = Destination::of(&url, clobber, &registry, LeftoverPolicy::Leave).map_err(&at)?;
+    // Remove only files made here.
     let options = CreateOptions::new().truncate_strings(args.truncate).clobber(clobber);
     let file = options.create(place.url()).map_err(&at)?;
     match make(file, &cdl, (args.nofill, args.header), mistake, &at) {
@@ -56,7 +57,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     }
 }
 
-/// The text of a file, or of standard input if it is called `-`.
+/// Reads a file, or standard input for `-`.
 fn read(name: &str) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     let read = match name {
@@ -67,15 +68,16 @@ fn read(name: &str) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Where the dataset is to be.
+/// The target.
 struct Named {
     url: String,
-    /// Whether that stands on the command line, not in the text.
+    /// Whether the command line names it, rather than the text.
     by_hand: bool,
 }
 
 impl Named {
-    /// What -o says; else, as ncgen, a file called after that of the text, `input`; else one called after the dataset.
+    /// Returns the argument of `-o`. Without it: as ncgen, the name of the text file `input`, else the
+    /// dataset's name.
     fn of(args: &Generate, input: &str, cdl: &Cdl<'_>) -> Result<Self, Failure> {
         if let Some(url) = &args.output {
             return Ok(Self { url: url.clone(), by_hand: true });
@@ -89,14 +91,14 @@ impl Named {
         let name = stem.or_else(|| args.name.clone()).unwrap_or_else(|| cdl.name().to_owned());
         let url = format!("{name}.{}", if args.cdf { "cdf" } else { "nc" });
         if name.contains('/') || nczarr_url_infer::parse(&url).is_ok_and(|target| target.path != url) {
-            let what = format!("the name {name:?} is none of a file; -o says where the dataset is to be");
+            let what = format!("the dataset's name {name:?} is not a file name; give the target with -o");
             return Err(Failure::Failed { place: input.to_owned(), error: ErrorKind::BadName.context(what) });
         }
         Ok(Self { url, by_hand })
     }
 }
 
-/// Where the dataset is to be, and of what kind: as the command line says, else as the text says.
+/// Returns place and kind of the dataset: from the command line, else from the text.
 fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
     let said = cdl.format().and_then(|format| format.parse::<Kind>().ok());
@@ -131,18 +133,19 @@ fn make(
     built.and(closed)
 }
 
-/// A dataset in the making.
+/// A dataset under construction.
 struct Made<'f> {
     file: &'f File,
-    /// Whether no variable is to be filled.
+    /// Whether variables are created without fill values.
     nofill: bool,
 }
 
 impl Made<'_> {
-    /// The filters that `_Codecs` tells; none if one of them is unknown and other attributes tell filters as well.
+    /// Returns the filters of `_Codecs`; `None` if one of them is unknown and other attributes name filters
+    /// as well.
     fn codecs(&self, text: &str, layout: &SpecialLayout) -> Result<Option<Vec<FilterSpec>>> {
         let others = layout.shuffle || layout.deflate.is_some() || layout.fletcher32 || layout.filters.is_some();
-        let wrong = |error: serde_json::Error| ErrorKind::Inval.context("_Codecs: no list in JSON").caused_by(error);
+        let wrong = |error: serde_json::Error| ErrorKind::Inval.context("_Codecs: not a JSON list").caused_by(error);
         let list: Vec<Json> = serde_json::from_str(text).map_err(wrong)?;
         let all = list.iter().map(|codec| {
             let id = ["id", "name"].iter().find_map(|member| codec.get(member)?.as_str());
@@ -175,7 +178,7 @@ impl CdlTarget for Made<'_> {
     fn lay_out(&mut self, var: VarId, layout: &SpecialLayout) -> Result<()> {
         let dataset = self.file.dataset();
         let scalar = self.model().var(var)?.dims.is_empty();
-        // A scalar has no chunks to name.
+        // A scalar has no chunks.
         let chunking = layout.chunking.as_ref().filter(|chunking| !scalar || matches!(chunking, Chunking::Compact));
         if let Some(chunking) = chunking {
             dataset.def_var_chunking(var, chunking)?;
@@ -225,7 +228,7 @@ impl CdlTarget for Made<'_> {
     }
 }
 
-/// The bytes of values as they lie in memory; `None` for those that lie elsewhere.
+/// Returns the memory of values; `None` if they are not contiguous.
 fn native(values: &Values) -> Option<&[u8]> {
     Some(match values {
         Values::Byte(list) => bytemuck::cast_slice(list),

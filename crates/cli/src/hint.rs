@@ -1,4 +1,4 @@
-//! What could be meant instead: said after a failure, where a look at the place tells.
+//! Suggests alternatives after a failure, from the contents of a local folder.
 
 use std::fs;
 use std::io::Read as _;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use nczarr_model::ErrorKind;
 
-/// The most names that are told.
+/// The maximum number of suggested names.
 const MOST: usize = 5;
 
-/// What to do about a failure of this kind at a place, if it is a local one.
+/// Returns advice for a failure of this kind at a place, if the place is local.
 pub fn of(place: &str, kind: ErrorKind) -> Option<String> {
     let target = nczarr_url_infer::parse(place).ok().filter(|target| target.scheme.is_local())?;
     let path = Path::new(&target.path);
@@ -17,21 +17,21 @@ pub fn of(place: &str, kind: ErrorKind) -> Option<String> {
         ErrorKind::NotFound if fs::symlink_metadata(path).is_err() => missing(path),
         ErrorKind::NotNc if path.is_dir() => inside(path),
         ErrorKind::NotNc if begins_as_cdl(path) => {
-            Some("it begins like CDL text, of which `ncz gen -o TARGET` makes a dataset".to_owned())
+            Some("it begins like CDL text; `ncz gen -o TARGET` makes a dataset from it".to_owned())
         }
-        ErrorKind::Exist | ErrorKind::Object if path.exists() => Some("--clobber replaces a dataset".to_owned()),
+        ErrorKind::Exist | ErrorKind::Object if path.exists() => Some("use --clobber to replace a dataset".to_owned()),
         _ => None,
     }
 }
 
-/// The names in a folder that are alike, or the last folder on the way that is there.
+/// Returns similar names in a folder, or the last existing folder of the path.
 fn missing(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name()?.to_str()?;
     if !folder.is_dir() {
         let there = |folder: &&Path| folder.is_dir() && *folder != Path::new("/");
         let last = folder.ancestors().find(there).map_or(String::new(), |last| format!(", only {}", last.display()));
-        return Some(format!("there is no folder {}{last}", folder.display()));
+        return Some(format!("no such folder: {}{last}", folder.display()));
     }
     let mut near: Vec<_> =
         names(folder).into_iter().filter_map(|other| Some((distance(name, &other)?, other))).collect();
@@ -40,7 +40,7 @@ fn missing(path: &Path) -> Option<String> {
     (!near.is_empty()).then(|| format!("there is {}", near.join(", ")))
 }
 
-/// What in a folder may be a dataset.
+/// Returns the entries of a folder that may be datasets.
 fn inside(folder: &Path) -> Option<String> {
     const ENDINGS: [&str; 6] = [".zarr", ".zip", ".nc", ".nc4", ".h5", ".hdf"];
     let mut found: Vec<_> =
@@ -48,7 +48,7 @@ fn inside(folder: &Path) -> Option<String> {
     found.sort();
     let more = if found.len() > MOST { ", …" } else { "" };
     found.truncate(MOST);
-    (!found.is_empty()).then(|| format!("in it there is {}{more}", found.join(", ")))
+    (!found.is_empty()).then(|| format!("it contains {}{more}", found.join(", ")))
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -56,7 +56,7 @@ fn names(folder: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect()
 }
 
-/// Only of a regular file: a pipe would be waited for, and a device may do anything when it is opened.
+/// Only regular files are opened: a pipe would block, and a device may react.
 fn begins_as_cdl(path: &Path) -> bool {
     let mut head = [0; 7];
     let read = fs::canonicalize(path)
@@ -65,8 +65,8 @@ fn begins_as_cdl(path: &Path) -> bool {
     read.is_ok() && head == *b"netcdf "
 }
 
-/// How many letters of a name are to be changed, left out or put in to make the other one; `None`: too many to be meant.
-/// A name without its ending is as good as the same.
+/// Returns the number of letters to change, remove or insert; `None`: too many for a typing mistake. A name
+/// without its ending counts as equal.
 fn distance(wanted: &str, other: &str) -> Option<usize> {
     if other.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.')) {
         return Some(0);

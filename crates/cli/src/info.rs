@@ -1,4 +1,4 @@
-//! `ncz info`: what a dataset is and what is in it.
+//! `ncz info`: the format and contents of a dataset.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,10 @@ use crate::args::Info;
 use crate::failure::{Failure, at, place};
 use crate::output::Output;
 
-/// Prints what the dataset is.
+/// Prints format and contents of the dataset.
 ///
 /// # Errors
+///
 /// If it cannot be opened.
 pub fn run(args: &Info) -> Result<(), Failure> {
     let at = at(&args.url);
@@ -23,7 +24,7 @@ pub fn run(args: &Info) -> Result<(), Failure> {
     out.put(text).and_then(|()| out.finish()).map_err(at)
 }
 
-/// What a dataset says of itself, as names and values.
+/// Returns the dataset's properties, as names and values.
 pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
     let mut facts = vec![("driver", info.driver.to_owned())];
     facts.extend(info.map.iter().map(|map| ("map", map.clone())));
@@ -40,7 +41,7 @@ pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The facts about a dataset, with all faults.
+/// Returns the facts about a dataset, with all faults.
 fn info(file: &File) -> Result<DatasetInfo> {
     Ok(DatasetInfo { faults: file.faults()?, ..file.info() })
 }
@@ -109,7 +110,7 @@ fn times(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// What a type is called.
+/// Returns the name of a type.
 pub fn type_name(model: &Model, ty: NcType) -> String {
     match ty {
         NcType::User(id) => model.user_type(id).map_or_else(|_| "?".to_owned(), |ty| ty.name.clone()),
@@ -117,7 +118,7 @@ pub fn type_name(model: &Model, ty: NcType) -> String {
     }
 }
 
-/// What a type is called in a group: its path where the name alone means another one there, or none.
+/// Returns the name of a type in a group: its path if the name alone stands for another type or none.
 pub fn type_name_in(model: &Model, from: GroupId, ty: NcType) -> String {
     let NcType::User(id) = ty else { return type_name(model, ty) };
     match model.user_type(id) {
@@ -176,7 +177,7 @@ fn as_json(url: &str, file: &File) -> Result<String> {
     Ok(format!("{document:#}\n"))
 }
 
-/// A fault with its kind as one word.
+/// Returns a fault with its kind as one word.
 fn fault_json(fault: &Fault) -> Value {
     json!({"kind": format!("{:?}", fault.kind), "path": fault.path, "text": fault.text})
 }

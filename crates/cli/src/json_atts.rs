@@ -1,12 +1,13 @@
-//! The JSON of attributes in two datasets that store JSON.
+//! Compares the JSON of attributes in two datasets that store JSON.
 
 use nczarr::File;
 use nczarr_model::{GroupId, Result, VarId};
 
-/// The JSON of the attributes of a node, by name; `None` in formats that store none, and in NCZarr, where recorded types say
-/// how it is read.
+/// Returns the JSON of a node's attributes by name. `None` in formats without JSON, and in NCZarr, whose
+/// recorded types interpret it.
 ///
 /// # Errors
+///
 /// Those of the storage.
 pub fn plain(file: &File, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
     match file.info().flavour.as_str() {

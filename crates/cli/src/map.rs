@@ -1,4 +1,4 @@
-//! `ncz map`: the objects of a store by their keys, as they are: nothing is decoded, and nothing is known of datasets.
+//! `ncz map`: raw access to the objects of a store by key, without decoding.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use crate::exclusive;
 use crate::failure::{Failure, at};
 use crate::output::Output;
 
-/// Does what was asked.
+/// Runs the subcommand.
 ///
 /// # Errors
-/// What the storage says; `NC_ENOOBJECT` for a key without an object.
+///
+/// Errors of the storage; `NC_ENOOBJECT` for a key without an object.
 pub fn run(command: &MapCommand) -> std::result::Result<(), Failure> {
     match command {
         MapCommand::Ls { url, prefix, recursive, long } => {
@@ -37,7 +38,7 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
     let prefix = Key::new(prefix.unwrap_or_default().trim_matches('/'))?;
     let (mut out, mut odd) = (Output::standard(), Vec::new());
     let mut line = |name: &str, key: &Key| {
-        // A name that only leads further has no length.
+        // A name that is only a prefix has no length.
         let len = match map.len(key) {
             _ if !long => return out.put(format!("{name}\n")),
             Ok(len) => len,
@@ -60,7 +61,7 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
             line(&name, &Key::new(&path)?)?;
         }
     }
-    // No method reaches them, so nothing but their names is known.
+    // No method reads them, so only their names are known.
     for name in odd {
         out.put(if long { format!("{:>12} {name}\n", "?") } else { format!("{name}\n") })?;
     }
@@ -68,7 +69,8 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
     map.close()
 }
 
-/// All names at or below a prefix that no key can have, with the prefix of each. `keys`: those of all objects there, sorted.
+/// Returns all names at or below a prefix that are not valid keys, with the prefix of each. `keys`: all
+/// objects there, sorted.
 fn odd_below(map: &dyn ZMap, prefix: &Key, keys: &[Key], odd: &mut Vec<String>) -> Result<()> {
     let before = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
     odd.extend(map.invalid_names(prefix)?.iter().map(|name| format!("{before}{name}")));
@@ -85,7 +87,7 @@ fn cat(url: &str, key: &str) -> Result<()> {
     let map = map_at(url, false)?;
     let mut bytes = Vec::new();
     if !map.read(&Key::new(key)?, ByteRange::ALL, &mut bytes)? {
-        return Err(ErrorKind::NoObject.context(format!("{key}: there is no such object")));
+        return Err(ErrorKind::NoObject.context(format!("{key}: no such object")));
     }
     let mut out = Output::standard();
     out.put(&bytes)?;
@@ -110,7 +112,7 @@ fn put(url: &str, key: &str, file: Option<&std::path::Path>) -> Result<()> {
 fn rm(url: &str, key: &str, recursive: bool) -> Result<()> {
     let key = Key::new(key.trim_matches('/'))?;
     if key.is_root() {
-        let what = "the key names everything there is; `ncz rm` deletes a whole dataset, and nothing that is none";
+        let what = "the key names the whole store; use `ncz rm` to delete a dataset";
         return Err(ErrorKind::Inval.context(what));
     }
     let map = map_at(url, true)?;
@@ -122,5 +124,5 @@ fn rm(url: &str, key: &str, recursive: bool) -> Result<()> {
         map.delete(&key)?
     };
     map.close()?;
-    if found { Ok(()) } else { Err(ErrorKind::NoObject.context(format!("{key}: there is no such object"))) }
+    if found { Ok(()) } else { Err(ErrorKind::NoObject.context(format!("{key}: no such object"))) }
 }

@@ -1,10 +1,9 @@
-//! The filter of the reference's own tests, `noop` (HDF5 filter 40000): every byte stays what it is.
+//! The filter `noop` of netCDF-C's own tests (HDF5 filter 40000): it leaves every byte unchanged.
 //!
-//! Files and texts that those tests make name it. To the reference it is a plugin, and so it is here: one of this program, not
-//! of the library, which knows filters that do something.
+//! Files and texts of those tests name it. It is a plugin there, and so it is here: this program adds it, not
+//! the library, whose filters all have an effect.
 //!
-//! * HDF5 parameters: any, of no meaning
-//! * Zarr V2: `{"id": "noop"}`; Zarr V3: `{"name": "noop", "configuration": {}}`; with parameters they have `parameters`
+//! * HDF5 parameters: any, without effect
 
 use std::borrow::Cow;
 
@@ -12,14 +11,14 @@ use nczarr::dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutB
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
-/// Where the codec has parameters.
+/// The key of the codec's parameters.
 const PARAMETERS: &str = "parameters";
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(40_000),
     name: "noop",
     aliases: &[],
-    about: "changes nothing: of the reference's tests; any parameters, of no meaning",
+    about: "changes nothing, for netCDF-C's tests; ignores its parameters",
 };
 
 struct NoopClass;

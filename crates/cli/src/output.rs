@@ -1,5 +1,7 @@
-//! Where results go: standard output, or a file, which is there once it is whole; until then, and if something fails, what was
-//! there stays. Never to where the dataset lies, or any of its data.
+//! The output of a command: standard output or a file.
+//!
+//! A file appears when it is complete; until then, and after a failure, the previous file stays. A file is
+//! never written into the dataset, nor over its data.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -16,27 +18,27 @@ use crate::copy::overlap;
 pub struct Output {
     sink: BufWriter<Box<dyn Write>>,
     file: Option<PathBuf>,
-    /// The file beside it that is being written.
+    /// The temporary file under way.
     made: Option<Made>,
 }
 
-/// A file that takes its place when it is finished.
+/// A file that gets its name when it is finished.
 struct Made {
     file: Unfinished,
-    /// Where it belongs, links followed.
+    /// The final path, links resolved.
     place: PathBuf,
 }
 
-/// A file that is being written. What has no name goes with the process, however that ends.
+/// A file under way. A file without a name disappears with the process.
 enum Unfinished {
     #[cfg(target_os = "linux")]
     Nameless(fs::File),
-    /// Where the system has no other.
+    /// On systems without unnamed files.
     Named(NamedTempFile),
 }
 
 impl Unfinished {
-    /// A new file in the directory of another one, with the rights of that.
+    /// Creates a file in the directory of another one, with its permissions.
     fn beside(place: &Path, rights: Option<fs::Permissions>) -> io::Result<Self> {
         let folder = folder_of(place);
         #[cfg(target_os = "linux")]
@@ -48,7 +50,7 @@ impl Unfinished {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            // Less what the process does not give anybody.
+            // Minus the process's umask.
             making.permissions(fs::Permissions::from_mode(0o666));
         }
         let file = making.tempfile_in(folder)?;
@@ -64,12 +66,12 @@ impl Unfinished {
         }
     }
 
-    /// Puts it where it belongs, in place of what is there.
+    /// Moves it to its final path, in place of any existing file.
     fn put(self, place: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
             Self::Nameless(file) => match name(&file, place) {
-                // A name can only be given where there is none; another one takes its place.
+                // An unnamed file can only get a free name; a rename then replaces the target.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let named = naming().make_in(folder_of(place), |path| name(&file, path))?;
                     named.persist(place).map(drop).map_err(|error| error.error)
@@ -85,48 +87,48 @@ fn folder_of(place: &Path) -> &Path {
     place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// How files are called for a while.
+/// The prefix of temporary names.
 fn naming() -> tempfile::Builder<'static, 'static> {
     let mut naming = tempfile::Builder::new();
     naming.prefix(".ncz-").suffix(".part");
     naming
 }
 
-/// Gives a file the rights of the one it replaces.
+/// Copies the permissions of the replaced file.
 fn keep(file: &fs::File, rights: Option<fs::Permissions>) {
     if let Some(rights) = rights {
-        // A file system without such rights has nothing to keep.
+        // Some file systems have no such permissions.
         let _ = file.set_permissions(rights);
     }
 }
 
-/// A file without a name, if it can be given one later.
+/// Creates a file without a name, if it can get one later.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Path) -> Option<fs::File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    // Less what the process does not give anybody.
+    // Minus the process's umask.
     let file = fs::File::from(openat(CWD, folder, flags, Mode::from_raw_mode(0o666)).ok()?);
     fs::metadata(through(&file)).is_ok().then_some(file)
 }
 
-/// Where the system shows an open file.
+/// Returns the path of an open file in the system's view.
 #[cfg(target_os = "linux")]
 fn through(file: &fs::File) -> PathBuf {
     use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Gives a file without a name one, where there is nothing.
+/// Names an unnamed file; the name must be free.
 #[cfg(target_os = "linux")]
 fn name(file: &fs::File, place: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     Ok(linkat(CWD, through(file), CWD, place, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Where links lead that lead to nothing yet; any other path as it is.
+/// Follows dangling links; returns any other path unchanged.
 fn followed(path: &Path) -> PathBuf {
-    /// So many links the system follows.
+    /// The system's limit for links.
     const MOST: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MOST {
@@ -148,10 +150,12 @@ impl Output {
         }
     }
 
-    /// A file, or standard output; `source`: what is read meanwhile, and the dataset that it is.
+    /// A file, or standard output; `source`: the dataset that is read meanwhile, and its path.
     ///
     /// # Errors
-    /// `NC_EINVAL` if the file is the source, or in it, or one that it is read from; if the file cannot be made.
+    ///
+    /// `NC_EINVAL` if the file is the source, lies in it, or is one of its data files; errors of creating the
+    /// file.
     pub fn to(path: Option<&Path>, (source, dataset): (&str, &dyn Dataset)) -> Result<Self> {
         let Some(path) = path else { return Ok(Self::standard()) };
         let fail = |error| Error::io(path.display().to_string(), error);
@@ -160,12 +164,12 @@ impl Output {
             overlap::check_local(source, place, &dataset.external_files())?;
         }
         let (made, sink): (_, Box<dyn Write>) = match (place, fs::metadata(path)) {
-            // Devices and pipes take what comes; nothing is kept there.
+            // Devices and pipes are written directly; they have no previous contents.
             (_, Ok(about)) if !about.is_file() => (None, Box::new(fs::File::create(path).map_err(fail)?)),
             (_, Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
             (None, _) => (None, Box::new(fs::File::create(path).map_err(fail)?)),
             (Some(place), about) => {
-                // What may not be written is not replaced either.
+                // A file without write permission is not replaced either.
                 if about.is_ok() {
                     fs::File::options().write(true).open(&place).map_err(fail)?;
                 }
@@ -181,16 +185,18 @@ impl Output {
     /// Writes bytes.
     ///
     /// # Errors
-    /// What the system says.
+    ///
+    /// Errors of the system.
     pub fn put(&mut self, bytes: impl AsRef<[u8]>) -> Result<()> {
         let outcome = self.sink.write_all(bytes.as_ref());
         outcome.map_err(|error| self.failed(error))
     }
 
-    /// Writes out what is buffered, and puts a file in its place; the last call.
+    /// Flushes the buffer and moves a file to its path; the last call.
     ///
     /// # Errors
-    /// What the system says.
+    ///
+    /// Errors of the system.
     pub fn finish(mut self) -> Result<()> {
         let outcome = self.sink.flush();
         outcome.map_err(|error| self.failed(error))?;
@@ -200,7 +206,7 @@ impl Output {
         }
     }
 
-    /// The writer itself.
+    /// Returns the writer itself.
     pub fn writer(&mut self) -> &mut dyn Write {
         &mut self.sink
     }
@@ -211,17 +217,17 @@ impl Output {
     }
 }
 
-/// How standard output is called in errors.
+/// The name of standard output in errors.
 const STANDARD: &str = "standard output";
-/// Whether nobody reads standard output any more.
+/// Whether the reader of standard output has gone.
 static UNHEARD: AtomicBool = AtomicBool::new(false);
 
-/// Whether nobody reads standard output any more: who wanted the first lines only has them, and that is no failure.
+/// Returns whether the reader of standard output has gone, as after `head`. That is not a failure.
 pub fn is_unheard() -> bool {
     UNHEARD.load(Ordering::Relaxed)
 }
 
-/// Standard output that notes when nobody reads it any more.
+/// Standard output that notes when its reader has gone.
 struct Standard(io::StdoutLock<'static>);
 
 impl Standard {

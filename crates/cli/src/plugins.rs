@@ -1,4 +1,4 @@
-//! `ncz plugins`: the formats, storage and filters of this build, and where each came from.
+//! `ncz plugins`: the formats, storage and filters of this build, and their origin.
 
 use std::fmt::Write as _;
 
@@ -38,9 +38,9 @@ fn as_text(plugins: &[PluginDescription]) -> String {
     text.push_str("\nHDF5 filters: id, name, codec of Zarr V2 and of V3, parameters\n");
     for filter in nczarr::HDF5_FILTERS {
         let (v2, v3) = filter.codec.unwrap_or(match (filter.read, filter.written) {
-            (false, _) => ("no part of this project", ""),
-            (true, false) => ("in HDF5 files only, to be read", ""),
-            (true, true) => ("in HDF5 files only", ""),
+            (false, _) => ("from another project", ""),
+            (true, false) => ("only in HDF5 files, for reading", ""),
+            (true, true) => ("only in HDF5 files", ""),
         });
         let line = format!("{:>5}  {:<11} {v2:<10}  {v3:<20}  {}", filter.id, filter.name, filter.params);
         let _ = writeln!(text, "{}", line.trim_end());
@@ -48,7 +48,7 @@ fn as_text(plugins: &[PluginDescription]) -> String {
     text
 }
 
-/// Whether it is what hides it, seen a second time: what is built in is linked as well.
+/// Returns whether a plugin is the one that hides it, listed twice: built-in plugins are linked as well.
 fn is_echo(plugin: &PluginDescription, plugins: &[PluginDescription]) -> bool {
     let alike =
         |other: &&PluginDescription| (other.kind, other.name, other.about) == (plugin.kind, plugin.name, plugin.about);

@@ -1,4 +1,4 @@
-//! `ncz rm`: deletes a dataset, and nothing that is none. A link is removed itself.
+//! `ncz rm`: deletes a dataset, and only a dataset. A link is removed itself.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,11 @@ use crate::args::Remove;
 use crate::failure::{Failure, at, place, say};
 use crate::foreign;
 
-/// Deletes the dataset. Of a link to one only the link goes, which is said.
+/// Deletes the dataset. For a link to one, it deletes the link only and reports that.
 ///
 /// # Errors
-/// If there is none, or if something else lies in its directory; what cannot be removed.
+///
+/// If there is no dataset, or if its directory contains foreign files; errors of deleting.
 pub fn run(args: &Remove) -> Result<(), Failure> {
     let at = at(&args.url);
     let link = link(&args.url);
@@ -29,7 +30,7 @@ pub fn run(args: &Remove) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the symbolic link at a path leads, if there is one.
+/// Returns the target of a symbolic link.
 fn link(url: &str) -> Option<PathBuf> {
     let target = nczarr_url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
     let path = Path::new(target.path.trim_end_matches('/'));
@@ -37,10 +38,11 @@ fn link(url: &str) -> Option<PathBuf> {
     is_link.then(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()))
 }
 
-/// That nothing else lies in the directory of a dataset.
+/// Checks that a dataset's directory contains no foreign files.
 ///
 /// # Errors
-/// `NC_ECANTREMOVE` naming the first thing that does.
+///
+/// `NC_ECANTREMOVE`, naming the first one.
 pub fn alone(url: &str) -> Result<()> {
     let target = nczarr_url_infer::parse(url)?;
     let folder = Path::new(&target.path);
@@ -51,7 +53,7 @@ pub fn alone(url: &str) -> Result<()> {
         None => Ok(()),
         Some(other) => {
             let what = format!(
-                "{} is no part of the dataset; nothing was removed (ncz rm --force takes it along)",
+                "{} is not part of the dataset; nothing was removed (`ncz rm --force` removes it too)",
                 other.display()
             );
             Err(ErrorKind::CantRemove.context(what))

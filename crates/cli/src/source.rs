@@ -1,4 +1,4 @@
-//! [`DatasetSource`]: an open dataset as the source of the data that is printed.
+//! [`DatasetSource`]: an open dataset as the source of printed data.
 
 use std::sync::Arc;
 
@@ -6,22 +6,23 @@ use nczarr::dispatch::{Dataset, MemMut, NcDispatch as _, OutBuf, byte_len};
 use nczarr_cdl::DataSource;
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
-/// The data of a dataset, in the variables' own types.
+/// Reads a dataset's data, in the variables' own types.
 pub struct DatasetSource<'a> {
     dataset: &'a dyn Dataset,
     model: Arc<Model>,
 }
 
 impl<'a> DatasetSource<'a> {
-    /// The data of `dataset`.
+    /// Reads from `dataset`.
     pub fn new(dataset: &'a dyn Dataset) -> Self {
         Self { dataset, model: dataset.model().snapshot() }
     }
 
-    /// Elements of a hyperslab, in the variable's own type.
+    /// Reads the elements of a hyperslab, in the variable's own type.
     ///
     /// # Errors
-    /// What reading says.
+    ///
+    /// Errors of reading.
     pub fn values(&self, var: VarId, slab: &Slab<'_>) -> Result<Values> {
         let ty = self.model.var(var)?.xtype;
         match ty {
@@ -36,10 +37,11 @@ impl<'a> DatasetSource<'a> {
             .ok_or_else(|| ErrorKind::Internal.context(format!("{} bytes of type {}", bytes.len(), ty.name())))
     }
 
-    /// Elements of fixed size, one after another, in native byte order.
+    /// Reads elements of fixed size, in native byte order.
     ///
     /// # Errors
-    /// As [`DatasetSource::values`].
+    ///
+    /// Like [`DatasetSource::values`].
     pub fn bytes(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<u8>> {
         let ty = self.model.var(var)?.xtype;
         let mut bytes = memory(byte_len(slab.len(), self.item_size(ty)?)?)?;
@@ -47,27 +49,30 @@ impl<'a> DatasetSource<'a> {
         Ok(bytes)
     }
 
-    /// Elements of a string variable, or packed ones.
+    /// Reads elements of a string variable, or packed ones.
     ///
     /// # Errors
-    /// `NC_ECHAR`, `NC_EBADTYPE` if it is of another type; what reading says.
+    ///
+    /// `NC_ECHAR`, `NC_EBADTYPE` for another type; errors of reading.
     pub fn strings(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<NcString>> {
         let mut strings = memory(byte_len(slab.len(), size_of::<NcString>())? / size_of::<NcString>())?;
         self.read(var, slab, MemMut::Strings(&mut strings))?;
         Ok(strings)
     }
 
-    /// The shape of the stored chunks, if there are any.
+    /// Returns the shape of the stored chunks, if there are any.
     ///
     /// # Errors
+    ///
     /// The reason why the variable cannot be read.
     pub fn chunks(&self, var: VarId) -> Result<Option<Vec<u64>>> {
         Ok(self.dataset.data(var)?.chunk_shape())
     }
 
-    /// Bytes of one element in memory.
+    /// Returns the size of one element in memory, in bytes.
     ///
     /// # Errors
+    ///
     /// `NC_EBADTYPE` if the type has no fixed size.
     pub fn item_size(&self, ty: NcType) -> Result<usize> {
         let size = if self.model.is_fixed(ty)? { self.model.type_size(ty)? } else { None };
@@ -84,7 +89,7 @@ impl<'a> DatasetSource<'a> {
     }
 }
 
-/// So many default values, or `NC_ENOMEM`: how many is what a file says.
+/// Returns `count` default values, or `NC_ENOMEM`: the file determines the count.
 fn memory<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
     let mut memory = Vec::new();
     memory

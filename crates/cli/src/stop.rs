@@ -1,5 +1,8 @@
-//! Ctrl-C while something is made that should not be left half done: the first one asks to stop, which is done between two
-//! steps; the second one, or [`GRACE`] without such a step, ends the process, but not while it cleans up ([`patient`]). Where nobody listens Ctrl-C ends the process at once, as ever.
+//! Ctrl-C handling for commands that should not stop in the middle of a step.
+//!
+//! The first Ctrl-C requests a stop, which the command honours between two steps. The second one, or
+//! [`GRACE`] without such a step, ends the process, except while it cleans up ([`patient`]). Other commands
+//! end at once.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,50 +10,50 @@ use std::time::Duration;
 
 use crate::failure::say;
 
-/// The exit code of a command that was interrupted, as shells give it.
+/// The exit code of an interrupted command, by the shells' convention.
 pub const CODE: u8 = 130;
-/// How long a step may go on.
+/// The time limit of a step after the first Ctrl-C.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The thread that waits meanwhile.
+/// The thread that waits for the limit.
 const THREAD: &str = "interrupted";
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// Whether a step may take as long as it takes.
+/// Whether a step has no time limit.
 static PATIENT: AtomicBool = AtomicBool::new(false);
 
-/// Listens from now on. `told`: what is said where the process ends in the middle of a step.
-pub fn listen(told: String) {
+/// Starts listening. `message`: the message if the process ends in the middle of a step.
+pub fn listen(message: String) {
     let asked = move || {
-        let end = |told: &str| -> ! {
-            say(told);
+        let end = |message: &str| -> ! {
+            say(message);
             process::exit(CODE.into())
         };
         if ASKED.swap(true, Ordering::Relaxed) {
-            end(&told);
+            end(&message);
         }
-        let told = told.clone();
-        // Whoever is still at work after that waits for something that may never come.
+        let message = message.clone();
+        // A step still running after that may be stuck.
         let late = std::thread::Builder::new().name(THREAD.to_owned()).spawn(move || {
             loop {
                 std::thread::sleep(GRACE);
                 if !PATIENT.load(Ordering::Relaxed) {
-                    end(&told)
+                    end(&message)
                 }
             }
         });
         drop(late);
     };
-    // Who cannot listen is ended by the system, at once.
+    // Without a handler the system ends the process at once.
     let _ = ctrlc::set_handler(asked);
 }
 
-/// Whether to stop.
+/// Returns whether to stop.
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// From here on a step may take as long as it takes: it takes away what should not stay. A second Ctrl-C ends that, too.
+/// Removes the time limit of steps: cleaning up may take long. A second Ctrl-C still ends the process.
 pub fn patient() {
     PATIENT.store(true, Ordering::Relaxed);
 }

@@ -1,19 +1,19 @@
 //! [`Stored`]: the boxes of a variable that the storage holds. Everything else reads as the fill value.
 //!
-//! Commands that look at whole variables pass over the rest, so that their time goes with what is stored.
+//! Commands over whole variables skip the rest, so their time depends on the stored data.
 
 use std::collections::BTreeSet;
 
 use nczarr::dispatch::VarData;
 use nczarr_model::Result;
 
-/// Variables of fewer chunks are looked at as a whole: a list costs more than it saves.
+/// The minimum number of chunks for listing: below it, listing costs more than it saves.
 const FEW: u64 = 64;
 
 /// Start and count of a part of a variable.
-pub type Part = (Vec<u64>, Vec<u64>);
+pub type VarBox = (Vec<u64>, Vec<u64>);
 
-/// The stored chunks of a variable, by their places in its grid.
+/// The stored chunks of a variable, as positions in its grid.
 #[derive(Debug)]
 pub struct Stored {
     shape: Vec<u64>,
@@ -23,17 +23,19 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// The stored chunks. `None`: the storage does not list them.
+    /// Lists the stored chunks. `None`: the storage does not support that.
     ///
     /// # Errors
+    ///
     /// Those of the storage.
     pub fn of(data: &dyn VarData, shape: &[u64]) -> Result<Option<Self>> {
         Self::among(data, shape, |_| true, |_, _| true)
     }
 
-    /// The stored chunks, if there are many chunks and most are absent.
+    /// Lists the stored chunks, if there are many chunks and most are absent.
     ///
     /// # Errors
+    ///
     /// Those of the storage.
     pub fn if_sparse(data: &dyn VarData, shape: &[u64]) -> Result<Option<Self>> {
         Self::among(data, shape, |chunks| chunks >= FEW, |stored, chunks| stored < chunks / 2)
@@ -59,7 +61,7 @@ impl Stored {
         Ok(Some(Self { shape: shape.to_vec(), chunk, places }))
     }
 
-    /// The same parts of the variable in another grid: each chunk of it that holds an element of a stored one.
+    /// Converts to another grid: each of its chunks that contains an element of a stored one.
     pub fn in_grid(&self, chunk: &[u64]) -> Self {
         let chunk: Vec<u64> = chunk.iter().map(|&len| len.max(1)).collect();
         if chunk == self.chunk {
@@ -81,13 +83,13 @@ impl Stored {
         Self { shape: self.shape.clone(), chunk, places }
     }
 
-    /// Adds each chunk that holds an element of a stored one of another set.
+    /// Adds each chunk that contains an element of a stored one of another set.
     pub fn extend(&mut self, other: &Self) {
         self.places.extend(other.in_grid(&self.chunk).places);
     }
 
     /// Start and count of each chunk, in C order.
-    pub fn boxes(&self) -> impl Iterator<Item = Part> {
+    pub fn boxes(&self) -> impl Iterator<Item = VarBox> {
         self.places.iter().map(|place| {
             let start: Vec<u64> = place.iter().zip(&self.chunk).map(|(at, chunk)| at * chunk).collect();
             let count = start.iter().zip(&self.chunk).zip(&self.shape);

@@ -1,4 +1,4 @@
-//! The log: what is listened to, and where it goes.
+//! The log: its levels and its output.
 
 use nczarr::dispatch::trace::{filter_of, set_log_level};
 
@@ -11,7 +11,8 @@ const URL_LEVEL: i32 = 5;
 /// Starts the log if the command line, the environment or a URL asks for it, in this order.
 ///
 /// # Errors
-/// If the environment asks for what is no level.
+///
+/// If the environment variable is not a valid level.
 pub fn start(cli: &Cli) -> Result<(), Failure> {
     let level = match cli.trace {
         Some(level) => Some(level),
@@ -23,7 +24,7 @@ pub fn start(cli: &Cli) -> Result<(), Failure> {
     set_log_level(level);
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        // Nobody may be reading it any more: work goes on.
+        // Write errors are ignored: work goes on without a reader.
         .log_internal_errors(false)
         .with_max_level(filter_of(level))
         .without_time()
@@ -35,7 +36,7 @@ fn of_environment() -> Result<Option<i32>, Failure> {
     let Some(value) = std::env::var_os("NCTRACING").filter(|value| !value.is_empty()) else { return Ok(None) };
     match value.to_str().and_then(|value| value.trim().parse().ok()) {
         Some(level) => Ok(Some(level)),
-        None => Err(Failure::Usage(format!("NCTRACING={}: no log level; 1 to 9 are", value.display()))),
+        None => Err(Failure::Usage(format!("NCTRACING={}: not a log level (expected 1 to 9)", value.display()))),
     }
 }
 
@@ -44,7 +45,7 @@ fn asks_for_log(url: &str) -> bool {
 }
 
 impl Command {
-    /// The datasets it is about.
+    /// Returns the datasets of a command.
     fn urls(&self) -> Vec<&str> {
         match self {
             Self::Dump(args) => vec![&args.url],

@@ -8,8 +8,8 @@ use nczarr::{Buffer, CreateOptions, FilterSpec, MemMut, OpenOptions, Variable};
 use nczarr_model::{ErrorKind, Result, Slab};
 
 use super::joined;
-use super::place::Place;
 use super::sample::Sample;
+use super::scratch_dir::ScratchDir;
 use crate::failure::Failure;
 
 /// Boxes and elements read per round.
@@ -74,7 +74,7 @@ impl Map {
         }
     }
 
-    fn url(self, place: &Place) -> Result<String> {
+    fn url(self, place: &ScratchDir) -> Result<String> {
         match self {
             Self::File => Ok(format!("{}#mode=nczarr,file", place.store()?)),
             Self::Mem => Ok("memory:ncz-bench-compare#mode=nczarr,mem".to_owned()),
@@ -93,7 +93,7 @@ impl Cell {
     ///
     /// # Errors
     /// What cannot be written or read; `NC_EINTERNAL` if something reads other than it was written.
-    pub fn measure(&self, sample: &Sample, place: &Place, threads: usize) -> Result<Taken> {
+    pub fn measure(&self, sample: &Sample, place: &ScratchDir, threads: usize) -> Result<Taken> {
         let url = self.map.url(place)?;
         let clock = Instant::now();
         let file = CreateOptions::new().clobber(true).threads(threads).create(&url)?;

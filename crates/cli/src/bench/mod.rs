@@ -5,9 +5,9 @@
 //! over the rounds. Read [`Sample`] (the data), [`Cell`] (one combination) and [`Row`] (its figures) first.
 
 mod cell;
-mod place;
 mod report;
 mod sample;
+mod scratch_dir;
 
 use std::path::PathBuf;
 
@@ -18,9 +18,9 @@ use crate::copy::spec;
 use crate::failure::{Failure, at};
 use crate::output::Output;
 use cell::{Cell, Map};
-use place::Place;
 use report::Row;
 use sample::Sample;
+use scratch_dir::ScratchDir;
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ pub struct Bench {
 pub fn run(args: &Bench) -> Result<(), Failure> {
     let failed = at("bench");
     // Before the first thread of a transfer starts: all of them must leave signals to the one that cleans up.
-    let place = Place::new(args.dir.as_deref()).map_err(&failed)?;
+    let place = ScratchDir::new(args.dir.as_deref()).map_err(&failed)?;
     let sample = match &args.url {
         Some(url) => Sample::of(url, args.var.as_deref(), args.size.saturating_mul(1 << 20)).map_err(at(url))?,
         None => Sample::generated(&shape(&args.shape, "shape")?).map_err(&failed)?,

@@ -1,8 +1,8 @@
 //! One JSON document: `{"shape":[…],"values":[…]}`, the values flat, in C order.
 //!
-//! Numbers are written with the fewest digits that read back the same; what JSON has no number for is text (`"NaN"`,
-//! `"Infinity"`, `"-Infinity"`). Text elements are strings of one character, opaque ones hexadecimal text, vlens
-//! arrays, compounds objects. A string that is not UTF-8 is `{"base64":"…"}`.
+//! Numbers have the fewest digits that read back the same. Values without a JSON number are text (`"NaN"`,
+//! `"Infinity"`, `"-Infinity"`). Text elements are strings of one character, opaque ones hexadecimal text,
+//! vlens arrays, compounds objects. A string that is not UTF-8 is `{"base64":"…"}`.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use nczarr_model::{Item, Model, NcType, Result, Scalar, TypeClass, Values};
 
 use crate::output::Output;
 
-/// What stands before the values.
+/// Returns the text before the values.
 pub fn head(shape: &[u64]) -> Vec<u8> {
     let lens: Vec<String> = shape.iter().map(u64::to_string).collect();
     format!("{{\"shape\":[{}],\"values\":[", lens.join(",")).into_bytes()
@@ -19,7 +19,8 @@ pub fn head(shape: &[u64]) -> Vec<u8> {
 /// Writes values, with commas between them.
 ///
 /// # Errors
-/// What the output says; `NC_EBADTYPE` for elements without a form.
+///
+/// Errors of the output; `NC_EBADTYPE` for elements without a JSON form.
 pub fn values(model: &Model, values: &Values, first: &mut bool, out: &mut Output) -> Result<()> {
     let mut text = Vec::new();
     each(model, values, |element| {
@@ -32,7 +33,7 @@ pub fn values(model: &Model, values: &Values, first: &mut bool, out: &mut Output
     })
 }
 
-/// Hands every element over as JSON text.
+/// Passes every element on as JSON text.
 pub fn each(model: &Model, values: &Values, mut element: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut text = Vec::new();
     match values {
@@ -54,7 +55,7 @@ pub fn each(model: &Model, values: &Values, mut element: impl FnMut(&[u8]) -> Re
     Ok(())
 }
 
-/// Appends element `at`, which is there, of no user-defined type.
+/// Appends element `at`, which must exist and be of no user-defined type.
 pub fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
     match values {
         Values::String(strings) => match strings[at].to_str() {

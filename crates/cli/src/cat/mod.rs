@@ -14,29 +14,31 @@ use crate::failure::{Failure, at};
 use crate::output::Output;
 use crate::source::DatasetSource;
 
-/// About so many bytes are read at a time.
+/// The usual number of bytes per read.
 const BLOCK_BYTES: u64 = 32 << 20;
-/// Up to so many, where it takes them to read no chunk twice.
+/// The maximum number of bytes per read, if larger reads avoid decoding a chunk twice.
 const MOST_BYTES: u64 = 256 << 20;
-/// What an element of varying length is reckoned as.
+/// The assumed size of an element of varying length, in bytes.
 const PACKED_BYTES: u64 = 64;
 
 /// Writes the data.
 ///
 /// # Errors
-/// What cannot be read or written; a part that is none of the variable.
+///
+/// Errors of reading and writing; a part that does not fit the variable.
 pub fn run(args: &Cat) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
     let model = file.model();
     let id = find(&model, args.var.as_deref()).map_err(&at)?;
-    let part = Part::of(args, &model.shape(id).map_err(&at)?)?;
+    let part = RequestedPart::of(args, &model.shape(id).map_err(&at)?)?;
     let ty = model.var(id).map_err(&at)?.xtype;
     let format = args.format.unwrap_or(if is_flat(&model, ty) { CatFormat::Npy } else { CatFormat::Json });
     let path = model.var_path(id).map_err(&at)?;
-    let job = Job { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
+    let job =
+        VariableWriter { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
     let head = job.head(format).map_err(|error| at(error.at(&path)))?;
-    // An error of reading comes before anything is written.
+    // Read errors must appear before any output.
     let data = file.dataset().data(id).map_err(&at)?;
     if !part.slab().is_empty() {
         data.check_readable(&part.slab()).map_err(|error| at(error.at(&path)))?;
@@ -45,10 +47,11 @@ pub fn run(args: &Cat) -> Result<(), Failure> {
     out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish()).map_err(at)
 }
 
-/// The variable at a path, or the only one of the root.
+/// Returns the variable at a path, or the only one of the root.
 ///
 /// # Errors
-/// If there is none, or several to choose from.
+///
+/// `NC_ENOTVAR` if there is none, or several to choose from.
 pub fn find(model: &Model, path: Option<&str>) -> Result<VarId> {
     if let Some(path) = path {
         return model.var_at(GroupId::ROOT, path);
@@ -63,19 +66,19 @@ pub fn find(model: &Model, path: Option<&str>) -> Result<VarId> {
     }
 }
 
-/// Whether elements are bytes of a fixed number.
+/// Returns whether elements have a fixed number of bytes.
 fn is_flat(model: &Model, ty: NcType) -> bool {
     model.is_fixed(ty).unwrap_or(false)
 }
 
-/// The part of a variable that is asked for.
-pub struct Part {
+/// The requested part of a variable.
+pub struct RequestedPart {
     start: Vec<u64>,
     count: Vec<u64>,
     stride: Vec<u64>,
 }
 
-impl Part {
+impl RequestedPart {
     fn of(args: &Cat, shape: &[u64]) -> Result<Self, Failure> {
         let given = |flag: &str, values: &Option<Vec<u64>>| match values {
             Some(values) if values.len() != shape.len() => Err(Failure::Usage(format!(
@@ -88,12 +91,12 @@ impl Part {
         let start = given("start", &args.start)?.unwrap_or_else(|| vec![0; shape.len()]);
         let stride = given("stride", &args.stride)?.unwrap_or_else(|| vec![1; shape.len()]);
         if stride.contains(&0) {
-            return Err(Failure::Usage("--stride: 0 is no step".to_owned()));
+            return Err(Failure::Usage("--stride: 0 is not a valid step".to_owned()));
         }
         let rest = |dim: usize| shape[dim].saturating_sub(start[dim]).div_ceil(stride[dim]);
         let count = given("count", &args.count)?.unwrap_or_else(|| (0..shape.len()).map(rest).collect());
         let part = Self { start, count, stride };
-        // A part beyond the end is told before anything is written.
+        // A part beyond the end is reported before any output.
         part.slab().check(shape, |_| false).map_err(at(&args.url))?;
         Ok(part)
     }
@@ -104,23 +107,23 @@ impl Part {
 }
 
 /// One variable to be written.
-struct Job<'a> {
+struct VariableWriter<'a> {
     model: &'a Model,
     source: DatasetSource<'a>,
     id: VarId,
     ty: NcType,
-    part: &'a Part,
+    part: &'a RequestedPart,
 }
 
-impl Job<'_> {
-    /// What stands before the elements.
+impl VariableWriter<'_> {
+    /// Returns the text before the elements.
     fn head(&self, format: CatFormat) -> Result<Vec<u8>> {
         match format {
             CatFormat::Npy => npy::header(&npy::descr(self.model, self.ty)?, &self.part.count),
             CatFormat::Json => Ok(json::head(&self.part.count)),
             CatFormat::Raw | CatFormat::Text => {
                 if format == CatFormat::Raw && !is_flat(self.model, self.ty) {
-                    let what = "elements of varying length have no raw form; --format json has them";
+                    let what = "elements of varying length have no raw form; use --format json";
                     return Err(ErrorKind::BadType.context(what));
                 }
                 Ok(Vec::new())
@@ -144,7 +147,7 @@ impl Job<'_> {
                 out.put("]}\n")
             }
             CatFormat::Text => {
-                let mut rows = text::Rows::new(&self.part.count);
+                let mut rows = text::RowWriter::new(&self.part.count);
                 self.blocks(|slab| {
                     let values = self.source.values(self.id, slab)?;
                     rows.values(self.model, &values, out)
@@ -153,9 +156,9 @@ impl Job<'_> {
         }
     }
 
-    /// Hands the part over in blocks, in C order.
+    /// Passes the part on in blocks, in C order.
     fn blocks(&self, mut each: impl FnMut(&Slab<'_>) -> Result<()>) -> Result<()> {
-        let Part { start, count, stride } = self.part;
+        let RequestedPart { start, count, stride } = self.part;
         if count.contains(&0) {
             return Ok(());
         }
@@ -171,7 +174,7 @@ impl Job<'_> {
     }
 }
 
-/// The fields of a compound type, and whether there is anything of varying length in it.
+/// Returns the fields of a compound type, and whether it contains anything of varying length.
 fn fields(model: &Model, ty: NcType) -> Option<&[nczarr_model::Field]> {
     let NcType::User(id) = ty else { return None };
     match &model.user_type(id).ok()?.class {

@@ -46,10 +46,11 @@ pub fn header(descr: &str, shape: &[u64]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The type as a Python literal: numbers little-endian, text as single bytes, opaque elements as bytes, compounds as
-/// records in the machine's byte order.
+/// Returns the type as a Python literal: numbers little-endian, text as single bytes, opaque elements as
+/// bytes, compounds as records in the machine's byte order.
 ///
 /// # Errors
+///
 /// `NC_EBADTYPE` if elements have no fixed size.
 pub fn descr(model: &Model, ty: NcType) -> Result<String> {
     match ty {
@@ -63,7 +64,7 @@ pub fn descr(model: &Model, ty: NcType) -> Result<String> {
 }
 
 const NATIVE: char = if cfg!(target_endian = "big") { '>' } else { '<' };
-/// Records nested more deeply than this are taken for a circle.
+/// Records nested deeper are taken for a cycle.
 const MAX_DEPTH: usize = 64;
 
 fn record(model: &Model, ty: NcType, depth: usize) -> Result<String> {
@@ -90,7 +91,7 @@ fn record(model: &Model, ty: NcType, depth: usize) -> Result<String> {
         let item = model.type_size(field.ty)?.ok_or_else(|| broken("with a field of varying length"))?;
         let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
         let len = count.and_then(|count| count.checked_mul(item)).and_then(|len| len.checked_add(field.offset));
-        at = len.ok_or_else(|| broken("beyond all sizes"))?;
+        at = len.ok_or_else(|| broken("too large"))?;
         let form = match super::fields(model, field.ty) {
             Some(_) => record(model, field.ty, depth + 1)?,
             None => quoted(&scalar(model, field.ty, NATIVE)?),
@@ -131,7 +132,7 @@ fn scalar(model: &Model, ty: NcType, order: char) -> Result<String> {
 }
 
 fn varying() -> nczarr_model::Error {
-    ErrorKind::BadType.context("elements of varying length have no npy form; --format json has them")
+    ErrorKind::BadType.context("elements of varying length have no npy form; use --format json")
 }
 
 /// A Python string literal.

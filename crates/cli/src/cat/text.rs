@@ -1,21 +1,21 @@
 //! Rows of text: the elements along the last dimension on one line, with blanks between them.
 //!
-//! Numbers and strings as in JSON, but `NaN` and infinities bare; text without quotation marks, and without the NULs at
-//! the end of a row.
+//! Numbers and strings are as in JSON, but `NaN` and infinities have no quotation marks. Text has none
+//! either, and lacks the NULs at the end of a row.
 
 use nczarr_model::{Model, Result, Values};
 
 use super::json;
 use crate::output::Output;
 
-/// Where in a row the next element stands.
-pub struct Rows {
+/// The position of the next element within its row.
+pub struct RowWriter {
     width: u64,
     column: u64,
     nuls: u64,
 }
 
-impl Rows {
+impl RowWriter {
     /// Rows of an array.
     pub fn new(shape: &[u64]) -> Self {
         Self { width: shape.last().copied().unwrap_or(1), column: 0, nuls: 0 }

@@ -1,30 +1,33 @@
-//! Called as `nccopy`: of which kind the copy is where the command line does not say it, of which the target's ending says nothing there;
-//! and what `-c` means without lengths.
+//! Rules of `nccopy`: the kind of the copy where the command line gives none (the target's ending does not
+//! count), and the meaning of `-c` without lengths.
 
 use nczarr_model::{Chunking, Model, Result};
 
-use super::kept;
 use super::kind::Kind;
+use super::source_kind;
 use crate::args::{Copy, split_list};
 use crate::find;
 
-/// The kind of the source; the classic model of netCDF-4 where chunks or filters are asked for, which other classic kinds
-/// lack.
+/// Returns the kind of the source. If chunks or filters are asked for, classic kinds become the classic model
+/// of netCDF-4.
 ///
 /// # Errors
-/// Why the source cannot be opened.
+///
+/// The error of opening the source.
 pub fn kind(args: &Copy) -> Result<Kind> {
     let file = nczarr::open(&args.source)?;
     let info = file.info();
     file.close()?;
-    Ok(kept::netcdf_kind(args, &info))
+    Ok(source_kind::netcdf_kind(args, &info))
 }
 
-/// The chunks that are asked for, with lengths where that tool needs none: `dim/` is as long as the dimension, `var:` one chunk for
-/// all of a variable. One that may grow stays as it is then, as does what lies in one piece.
+/// Returns the requested chunks with the lengths that nccopy leaves out. `dim/` means the length of the
+/// dimension, `var:` one chunk for the whole variable. A variable with an unlimited dimension, or with
+/// contiguous storage, stays unchanged.
 ///
 /// # Errors
-/// `NC_ENOTVAR` for a variable that is not there.
+///
+/// `NC_ENOTVAR` for a missing variable.
 pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for spec in &args.chunks {
@@ -52,7 +55,8 @@ pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// `dim/` with the length of the dimension; anything else, and what names none or several, as it is.
+/// Adds the length of the dimension to `dim/`. Any other text, and a name of no or several dimensions, stays
+/// unchanged.
 fn with_length(model: &Model, item: String) -> String {
     let Some(path) = item.strip_suffix('/') else { return item };
     let names = nczarr_model::name::split_path(path);

@@ -1,48 +1,49 @@
-//! Copying the data, block by block.
+//! Copies the data, block by block.
 
 use nczarr::dispatch::{Dataset, FormatX, MemRef, NcDispatch as _};
 use nczarr_model::{Endian, ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 
-use super::Broken;
-use super::define::{Copied, Form, NewVar};
-use super::draft::Reached;
-use super::moving::Moving;
-use super::plan::Moves;
+use super::CopyError;
+use super::define::{DefinedObjects, NewVar, VariableForm};
+use super::plan::BlockPlan;
 use super::portions::Portions;
+use super::progress::Progress;
+use super::resumable::CompletedBlocks;
 use super::select::Selection;
-use super::sparse::{Elements, Sparse};
+use super::sparse::{BlockElements, SparseVariable};
 use super::stage::{self, Stage};
 use crate::source::DatasetSource;
-use crate::stored::{Part, Stored};
+use crate::stored::{Stored, VarBox};
 
-/// About so many bytes are in a block, if nothing else was asked for.
+/// The default size of a block, in bytes.
 pub const BUDGET: u64 = 64 << 20;
-/// What a string counts for.
+/// The assumed size of a string, in bytes.
 pub const STRING: u64 = 64;
 
 /// Copies the data of all variables.
 ///
 /// # Errors
-/// What reading and writing say, and on which side.
+///
+/// Errors of reading and writing, each with its side.
 pub fn all(
     from: &dyn Dataset,
     to: &dyn Dataset,
-    copied: &Copied,
+    copied: &DefinedObjects,
     select: &Selection,
-    moving: &Moving<'_>,
-) -> Result<(), Broken> {
+    progress: &Progress<'_>,
+) -> Result<(), CopyError> {
     let model = from.model().snapshot();
     let mut variables = 0;
     for (id, _) in model.vars() {
         if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
-            let moved = var(from, to, (&model, copied), (id, variables), new, (select, moving))?;
+            let moved = var(from, to, (&model, copied), (id, variables), new, (select, progress))?;
             variables += 1;
             if moved {
-                moving.reached(to, Reached { variables, ..Reached::default() })?;
+                progress.completed(to, CompletedBlocks { variables, ..CompletedBlocks::default() })?;
             }
         }
     }
-    // A dimension along which nothing was written has its length all the same.
+    // A dimension without written elements keeps its length.
     let target = to.model().snapshot();
     for (id, dim) in model.dims() {
         if let Some(new) = copied.dims[id.index()]
@@ -54,15 +55,15 @@ pub fn all(
     Ok(())
 }
 
-/// One variable; whether there was anything to move.
+/// Copies one variable; returns whether it had data.
 fn var(
     from: &dyn Dataset,
     to: &dyn Dataset,
-    (model, copied): (&Model, &Copied),
+    (model, copied): (&Model, &DefinedObjects),
     (id, variables): (VarId, u64),
     new: &NewVar,
-    (select, moving): (&Selection, &Moving<'_>),
-) -> Result<bool, Broken> {
+    (select, progress): (&Selection, &Progress<'_>),
+) -> Result<bool, CopyError> {
     let shape = model.shape(id)?;
     if shape.contains(&0) {
         return Ok(false);
@@ -73,64 +74,68 @@ fn var(
     let fixed = model.is_fixed(ty)?;
     let item = if fixed { source.item_size(ty)? as u64 } else { STRING };
     let start = vec![0; shape.len()];
-    if moving.skips(variables, &shape, (&start, &shape), item) {
+    if progress.skips(variables, &shape, (&start, &shape), item) {
         return Ok(false);
     }
     let data = from.data(id)?;
     let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
     let sparse = match &new.form {
-        Form::Same if !is_read_swapped(to, new.id)? => {
-            Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?
+        VariableForm::Same if !is_read_swapped(to, new.id)? => {
+            SparseVariable::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?
         }
-        Form::Same | Form::Numbers(_) | Form::Text { .. } => None,
+        VariableForm::Same | VariableForm::Numbers(_) | VariableForm::Text { .. } => None,
     };
     // Rows of text are moved whole.
     let target = chunks.0.map(|mut chunks| {
         chunks.truncate(shape.len());
         chunks
     });
-    let moves = Moves::of(&shape, target.clone(), chunks.1, item, moving.budget);
-    // Chunks that are absent on both sides read the same, so only stored ones are moved.
+    let moves = BlockPlan::of(&shape, target.clone(), chunks.1, item, progress.budget);
+    // Chunks absent on both sides read the same, so only stored ones are moved.
     let stored = match (&sparse, &target) {
-        (Some(_), Some(chunk)) => Stored::if_sparse(&*data, &shape).map_err(Broken::Source)?.map(|s| s.in_grid(chunk)),
+        (Some(_), Some(chunk)) => {
+            Stored::if_sparse(&*data, &shape).map_err(CopyError::Source)?.map(|s| s.in_grid(chunk))
+        }
         _ => None,
     };
     let portions = match &stored {
         Some(stored) => Portions::stored(&shape, &moves.block, stored),
         None => Portions::whole(&shape, &moves.block),
     };
-    let stage = match &moving.stage {
+    let stage = match &progress.stage {
         _ if stored.is_some() || select.skips => None,
         Some(folder) if stage::is_worth(model, id, &moves)? => {
-            Stage::make(folder, from, (model, id), &moves.block, moving.budget)?
+            Stage::make(folder, from, (model, id), &moves.block, progress.budget)?
         }
         _ => None,
     };
-    let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
-    let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), Broken> {
-        let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), Broken> {
+    let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
+    let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), CopyError> {
+        let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), CopyError> {
             let slab = Slab::new(&start, &count);
             let elements = if fixed {
-                source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes))
+                source.bytes(from_id, &slab).map(|bytes| BlockElements::Bytes(item as usize, bytes))
             } else {
-                source.strings(from_id, &slab).map(Elements::Strings)
+                source.strings(from_id, &slab).map(BlockElements::Strings)
             };
-            let elements = elements.map_err(Broken::Source)?;
+            let elements = elements.map_err(CopyError::Source)?;
             match (&new.form, elements) {
-                (Form::Numbers(change), Elements::Bytes(_, bytes)) => {
-                    let bytes =
-                        change.elements(&bytes).and_then(|bytes| bytes.ok_or_else(changed)).map_err(Broken::Source)?;
+                (VariableForm::Numbers(change), BlockElements::Bytes(_, bytes)) => {
+                    let bytes = change
+                        .elements(&bytes)
+                        .and_then(|bytes| bytes.ok_or_else(changed))
+                        .map_err(CopyError::Source)?;
                     to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: change.to, bytes: &bytes })?;
                 }
-                (&Form::Text { len }, Elements::Strings(strings)) => {
-                    let bytes = rows(&strings, len).map_err(Broken::Source)?;
+                (&VariableForm::Text { len }, BlockElements::Strings(strings)) => {
+                    let bytes = rows(&strings, len).map_err(CopyError::Source)?;
                     let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
                     to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
                 }
                 (_, elements) => {
                     let present = match &sparse {
                         Some(sparse) if stored.is_none() => {
-                            sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?
+                            sparse.present(&*data, &start, &count, &elements).map_err(CopyError::Source)?
                         }
                         _ => None,
                     };
@@ -146,20 +151,20 @@ fn var(
             Ok(())
         };
         for (blocks, (start, count), parts) in portions.iter() {
-            if moving.skips(variables, &shape, (&start, &count), item) {
+            if progress.skips(variables, &shape, (&start, &count), item) {
                 continue;
             }
             if blocks > 0 {
-                moving.reached(to, Reached { variables, block: moves.block.clone(), blocks })?;
+                progress.completed(to, CompletedBlocks { variables, block: moves.block.clone(), blocks })?;
             }
-            moving.part(&count, item)?;
+            progress.part(&count, item)?;
             for (start, count) in parts {
                 match move_part(start.clone(), count.clone()) {
-                    Err(Broken::Source(_)) if select.skips => {
-                        // Whole chunks of the source are all right or not.
+                    Err(CopyError::Source(_)) if select.skips => {
+                        // A chunk of the source is readable as a whole or not at all.
                         for (start, count) in chunks_within(data.chunk_shape(), &start, &count) {
                             match move_part(start.clone(), count.clone()) {
-                                Err(Broken::Source(why)) => moving.skip(&path, (&start, &count), &why),
+                                Err(CopyError::Source(why)) => progress.skip(&path, (&start, &count), &why),
                                 moved => moved?,
                             }
                         }
@@ -172,23 +177,24 @@ fn var(
     };
     if let Some(stage) = stage {
         let moved = move_from(&DatasetSource::new(stage.dataset()), stage.id);
-        if !matches!(moved, Err(Broken::Target(_))) {
+        if !matches!(moved, Err(CopyError::Target(_))) {
             return moved.map(|()| true);
         }
-        // It may have taken the room that the target needs.
+        // The stage may have taken the room that the target needs.
         drop(stage);
     }
     move_from(&source, id).map(|()| true)
 }
 
-/// Whether netCDF-C turns round the bytes of what absent chunks read as: it does so for big-endian arrays of NCZarr.
+/// Returns whether netCDF-C swaps the bytes of absent chunks' fill value. It does so for big-endian arrays of
+/// NCZarr.
 fn is_read_swapped(to: &dyn Dataset, id: VarId) -> Result<bool> {
     let is_big = to.model().snapshot().var(id)?.endian == Endian::Big;
     Ok(is_big && to.info().formatx == FormatX::NcZarr && to.info().flavour == "nczarr")
 }
 
-/// A box cut where chunks of a grid meet.
-fn chunks_within(chunk: Option<Vec<u64>>, start: &[u64], count: &[u64]) -> Vec<Part> {
+/// Cuts a box at the chunk borders of a grid.
+fn chunks_within(chunk: Option<Vec<u64>>, start: &[u64], count: &[u64]) -> Vec<VarBox> {
     let Some(chunk) = chunk.filter(|chunk| chunk.len() == start.len() && !chunk.contains(&0)) else {
         return vec![(start.to_vec(), count.to_vec())];
     };
@@ -209,12 +215,12 @@ fn chunks_within(chunk: Option<Vec<u64>>, start: &[u64], count: &[u64]) -> Vec<P
     parts
 }
 
-/// Values are looked at before the form of a variable is chosen.
+/// Scans the values before choosing a form for the variable.
 fn changed() -> nczarr_model::Error {
-    ErrorKind::Range.context("its values changed while they were copied")
+    ErrorKind::Range.context("its values changed during the copy")
 }
 
-/// Strings as rows of bytes, which NULs fill up.
+/// Turns strings into rows of bytes, padded with NULs.
 fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
     let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("strings of {len} bytes")))?;
     let mut bytes = Vec::new();
@@ -227,7 +233,8 @@ fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The shape in which data is moved: whole chunks of the target, and as far as the budget reaches whole chunks of the source.
+/// Returns the block shape: whole chunks of the target, extended to whole chunks of the source as far as the
+/// budget allows.
 pub fn block(
     shape: &[u64],
     (target, source): &(Option<Vec<u64>>, Option<Vec<u64>>),
@@ -240,8 +247,8 @@ pub fn block(
     for (len, &most) in block.iter_mut().zip(shape) {
         *len = (*len).clamp(1, most.max(1));
     }
-    // First along the dimensions in which a chunk of the source is longer, so that each is decoded once; then along the
-    // fastest dimension.
+    // Grow first along the dimensions where the source's chunks are longer, so that each is decoded once;
+    // then along the fastest dimension.
     let goals = [fits(source).unwrap_or_else(|| block.clone()), shape.to_vec()];
     for goal in goals {
         for dim in (0..block.len()).rev() {

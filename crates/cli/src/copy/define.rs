@@ -1,7 +1,7 @@
-//! Defining in the target what the source has: groups, types, dimensions, variables, attributes.
+//! Defines the objects of the source in the target: groups, types, dimensions, variables, attributes.
 //!
-//! What the target refuses is defined as it can be held (`fit`, `names`), or left out; both is written down, to be told.
-//! Which format the target has is asked only where a choice is to be made before it can refuse.
+//! If the target refuses an object, it is defined in another form (`fit`, `names`) or left out; both are
+//! recorded and reported. The code asks for the target's format only where a choice must precede the refusal.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use nczarr_model::{
     Values, VarId,
 };
 
-use super::Broken;
-use super::fit::Change;
-use super::losses::{self, Losses};
-use super::names::{Names, Place, Space};
+use super::CopyError;
+use super::fit::NumberWidening;
+use super::loss_report::{self, LossReport};
+use super::names::{GivenNames, GroupTarget, Namespace};
 use super::select::Selection;
-use super::spec::Layout;
-use super::strings::{self, Text};
+use super::spec::RequestedLayout;
+use super::strings::{self, StringStats};
 
 /// Variables that are left out.
 const UNREADABLE: &str = "variables that cannot be read";
@@ -28,8 +28,8 @@ const NO_TYPES: &str = "types that the target cannot hold";
 const FLAT: &str = "groups, whose objects have the names of their groups and _ before their own";
 const RENAMED: &str = "names, which are others there";
 
-/// What became of the objects of the source, by their ids there; `None`: left out.
-pub struct Copied {
+/// The result of defining: by source id, the new object, or `None` if it was left out.
+pub struct DefinedObjects {
     /// The model of the target.
     pub made: Arc<Model>,
     /// The variables.
@@ -37,11 +37,11 @@ pub struct Copied {
     /// The dimensions.
     pub dims: Vec<Option<DimId>>,
     /// The groups.
-    pub groups: Vec<Place>,
-    /// Names of attributes of groups that have others now.
+    pub groups: Vec<GroupTarget>,
+    /// Group attributes with new names.
     pub atts: HashMap<(GroupId, String), String>,
-    /// What was left out or changed.
-    pub lost: Losses,
+    /// The objects that were left out or changed.
+    pub lost: LossReport,
     /// The paths of attributes that were left out.
     pub left: HashSet<String>,
     types: Vec<Option<TypeId>>,
@@ -50,28 +50,28 @@ pub struct Copied {
 /// A variable of the target.
 pub struct NewVar {
     pub id: VarId,
-    pub form: Form,
+    pub form: VariableForm,
 }
 
-/// How its elements are those of the source.
+/// How elements are converted.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Form {
-    /// As they are.
+pub enum VariableForm {
+    /// Unchanged.
     Same,
-    /// In another type.
-    Numbers(Change),
-    /// Strings as rows of `len` bytes.
+    /// To another type.
+    Numbers(NumberWidening),
+    /// Strings become rows of `len` bytes.
     Text { len: u64 },
 }
 
-impl Copied {
-    /// The target's type that stands for one of the source's; `None` if it was left out.
+impl DefinedObjects {
+    /// Returns the target's type for a type of the source; `None` if it was left out.
     pub fn ty(&self, ty: NcType) -> Option<NcType> {
         let NcType::User(id) = ty else { return Some(ty) };
         self.types.get(id.index()).copied().flatten().map(NcType::User)
     }
 
-    /// Values of the target's types.
+    /// Converts values to the target's types.
     pub fn values(&self, values: &Values) -> Option<Values> {
         Some(match (values, self.ty(values.nc_type())?) {
             (Values::User(_, bytes), NcType::User(id)) => Values::User(id, bytes.clone()),
@@ -81,45 +81,47 @@ impl Copied {
     }
 }
 
-/// What is to be defined.
-pub struct Wanted<'a> {
-    /// The layout that was asked for.
-    pub layout: &'a Layout,
-    /// What of the source is wanted at all.
+/// The request: which objects to define, and how.
+pub struct DefineRequest<'a> {
+    /// The requested layout.
+    pub layout: &'a RequestedLayout,
+    /// The selected objects.
     pub select: &'a Selection,
-    /// What is known of the strings of each string variable.
-    pub texts: &'a HashMap<VarId, Text>,
-    /// Variables whose filters that lose something are to be left out.
+    /// String statistics of each string variable.
+    pub texts: &'a HashMap<VarId, StringStats>,
+    /// Variables whose lossy filters are left out.
     pub exact: &'a HashSet<VarId>,
-    /// The filters there are.
+    /// The available filters.
     pub registry: &'a Registry,
-    /// Variables that are to be left out, since with them the others would be too large.
+    /// Variables left out so that the others are not too large.
     pub without: &'a HashSet<VarId>,
 }
 
 /// Defines everything that the target can hold, and ends define mode.
 ///
 /// # Errors
-/// What reading the source and writing the target say; `NC_EVARSIZE` if all variables together are too large.
-pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<Copied, Broken> {
+///
+/// Errors of reading the source and writing the target; `NC_EVARSIZE` if all variables together are too
+/// large.
+pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &DefineRequest<'_>) -> Result<DefinedObjects, CopyError> {
     let source = from.model().snapshot();
     let select = wanted.select;
-    let copied = Copied {
+    let copied = DefinedObjects {
         made: to.model().snapshot(),
         vars: Vec::new(),
         dims: Vec::new(),
-        groups: vec![Place::copy(GroupId::ROOT, GroupId::ROOT)],
+        groups: vec![GroupTarget::copy(GroupId::ROOT, GroupId::ROOT)],
         atts: HashMap::new(),
-        lost: Losses::default(),
+        lost: LossReport::default(),
         left: HashSet::new(),
         types: Vec::new(),
     };
-    let mut work = Work {
+    let mut work = Definer {
         from,
         to,
         source: Arc::clone(&source),
         wanted,
-        names: Names::default(),
+        names: GivenNames::default(),
         string_dims: Vec::new(),
         copied,
     };
@@ -142,7 +144,7 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
         work.group_atts(id, &group.atts)?;
     }
     if to.info().formatx == FormatX::NcZarr {
-        for ((ty, field), len) in strings::field_lengths(from, &source, select).map_err(Broken::Source)? {
+        for ((ty, field), len) in strings::field_lengths(from, &source, select).map_err(CopyError::Source)? {
             work.field_length(ty, &field, len)?;
         }
     }
@@ -154,7 +156,7 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
         work.copied.vars.push(new);
     }
     if to.model().is_defining() {
-        // Room that the writer left is there for those who will add something.
+        // Keep the room that the writer reserved for later additions.
         let room = from.header_padding();
         to._enddef(room.h_minfree, room.v_align, room.v_minfree, room.r_align)?;
     }
@@ -162,18 +164,19 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
     Ok(work.copied)
 }
 
-/// The dimension that is unlimited where only one can be, and only as the first of a variable's.
+/// Returns the dimension to be unlimited in a format that allows only one, as the first of a variable's
+/// dimensions.
 fn record_dim(source: &Model) -> Option<DimId> {
     let first_only = |id: DimId| source.vars().all(|(_, var)| !var.dims.iter().skip(1).any(|&dim| dim == id));
     let used = |id: DimId| source.vars().any(|(_, var)| var.dims.first() == Some(&id));
     let candidates = || source.dims().filter(|&(id, _)| first_only(id));
     let unlimited = || candidates().filter(|(_, dim)| dim.unlimited).map(|(id, _)| id);
-    // One without length can be nothing else there.
+    // A dimension without length must be the unlimited one.
     let empty = || candidates().filter(|(_, dim)| dim.is_empty()).map(|(id, _)| id);
     unlimited().find(|&id| used(id)).or_else(|| unlimited().next()).or_else(|| empty().next())
 }
 
-/// Whether an error says that the format cannot hold something, and not that writing fails.
+/// Returns whether an error means that the format cannot hold an object, rather than that writing failed.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -200,7 +203,7 @@ fn is_refusal(error: &Error) -> bool {
     )
 }
 
-/// What was made, or why the format refuses it.
+/// The defined object, or the reason why the format refuses it.
 pub fn unless_refused<T>(made: Result<T>) -> Result<Result<T, Error>> {
     match made {
         Err(error) if !is_refusal(&error) => Err(error),
@@ -208,31 +211,31 @@ pub fn unless_refused<T>(made: Result<T>) -> Result<Result<T, Error>> {
     }
 }
 
-/// What is being defined, as far as it is.
-pub struct Work<'a> {
+/// The state of defining.
+pub struct Definer<'a> {
     pub from: &'a dyn Dataset,
     pub to: &'a dyn Dataset,
     pub source: Arc<Model>,
-    pub wanted: &'a Wanted<'a>,
-    pub names: Names,
-    /// Those of the bytes of strings, by length.
+    pub wanted: &'a DefineRequest<'a>,
+    pub names: GivenNames,
+    /// Dimensions for the bytes of strings, by length.
     pub string_dims: Vec<(u64, DimId)>,
-    pub copied: Copied,
+    pub copied: DefinedObjects,
 }
 
-impl Work<'_> {
-    /// What an object is called in messages.
+impl Definer<'_> {
+    /// Returns an object's name for messages.
     pub fn path(&self, group: GroupId, name: &str) -> String {
-        losses::path(&self.source, group, name)
+        loss_report::path(&self.source, group, name)
     }
 
-    /// Where the objects of a group go.
-    pub fn place(&self, group: GroupId) -> Result<Place> {
+    /// Returns the target group and prefix for the objects of a group.
+    pub fn place(&self, group: GroupId) -> Result<GroupTarget> {
         self.copied.groups.get(group.index()).cloned().ok_or_else(|| ErrorKind::BadGrpId.context(format!("{group:?}")))
     }
 
-    /// A name for an object of a group, and where it goes.
-    pub fn name(&mut self, space: Space, group: GroupId, name: &str) -> Result<(GroupId, String)> {
+    /// Returns a free name for an object of a group, and its target group.
+    pub fn name(&mut self, space: Namespace, group: GroupId, name: &str) -> Result<(GroupId, String)> {
         let place = self.place(group)?;
         let given = self.names.give(&self.source, &place, space, name);
         if given != format!("{}{name}", place.prefix) {
@@ -241,14 +244,14 @@ impl Work<'_> {
         Ok((place.group, given))
     }
 
-    /// Writes down that something was left out.
+    /// Records an object that was left out.
     pub fn left_out(&mut self, kind: &str, path: String, why: impl std::fmt::Display) {
         self.copied.lost.add(kind, format!("{path} ({why:#})"));
     }
 
     fn group(&mut self, id: GroupId, group: &nczarr_model::Group) -> Result<()> {
         let parent = self.place(group.parent.unwrap_or(GroupId::ROOT))?;
-        // In a group that has no place of its own none can be.
+        // A group without a counterpart cannot hold attributes.
         if !self.wanted.select.has_group(id) {
             self.copied.groups.push(parent.inside(&group.name));
             return Ok(());
@@ -259,7 +262,7 @@ impl Work<'_> {
             None
         };
         let place = match made {
-            Some(new) => Place::copy(id, new),
+            Some(new) => GroupTarget::copy(id, new),
             None => {
                 let path = self.path(id, "");
                 self.copied.lost.add(FLAT, path);
@@ -271,7 +274,7 @@ impl Work<'_> {
     }
 
     fn dim(&mut self, dim: &Dim, unlimited: bool) -> Result<Option<DimId>> {
-        let (group, name) = self.name(Space::Dims, dim.group, &dim.name)?;
+        let (group, name) = self.name(Namespace::Dims, dim.group, &dim.name)?;
         let one_only = self.to.info().format != Format::NetCdf4;
         let made = if unlimited {
             self.to.def_dim(group, &name, None)
@@ -300,9 +303,9 @@ impl Work<'_> {
         }
     }
 
-    /// Lets the strings of a field be as long as the longest of them, if they are longer than they may be anyway or by what
-    /// was copied.
-    fn field_length(&self, ty: TypeId, field: &str, len: usize) -> Result<(), Broken> {
+    /// Raises the string length limit of a field to its longest string, if that exceeds the default limit or
+    /// the copied one.
+    fn field_length(&self, ty: TypeId, field: &str, len: usize) -> Result<(), CopyError> {
         let user = self.source.user_type(ty)?;
         if self.copied.ty(NcType::User(ty)).is_none() {
             return Ok(());

@@ -1,9 +1,9 @@
-//! What a dataset looked like at one moment, so that a copy that goes on later sees whether it is still the same.
+//! Fingerprints of a dataset: a resumed copy compares them to see whether the source has changed.
 //!
-//! The text of all definitions and attributes, and of local storage every file's name, length and time of change, those
-//! among them that a file names for its data. Of storage far away
-//! the names of all objects: a chunk that was replaced there by another under the same name is not noticed. Where files or objects cannot
-//! be listed only the text is compared.
+//! A fingerprint covers the text of all definitions and attributes. For local storage it adds every file's
+//! name, length and modification time, including external files. For remote storage it adds only the names of
+//! all objects, so a replaced chunk goes unnoticed. Where files or objects cannot be listed, only the text
+//! counts.
 
 use std::collections::HashSet;
 use std::fs;
@@ -20,20 +20,20 @@ use serde_json::{Value, json};
 use crate::dump::facts;
 use crate::source::DatasetSource;
 
-/// How the names of files begin that come and go while a dataset is only read.
+/// Prefixes of temporary files that appear even while a dataset is only read.
 const PASSING: &str = ".nczarr-";
 
-/// A sum of bytes that tells different texts apart: FNV-1a of 64 bits. It guards against change, not against malice.
+/// A hash that tells different texts apart: FNV-1a of 64 bits. It guards against change, not against malice.
 #[derive(Debug, Clone, Copy)]
-pub struct Sum(u64);
+pub struct TextHash(u64);
 
-impl Default for Sum {
+impl Default for TextHash {
     fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Sum {
+impl TextHash {
     pub fn of(parts: &[&[u8]]) -> u64 {
         let mut sum = Self::default();
         for part in parts {
@@ -50,7 +50,7 @@ impl Sum {
     }
 }
 
-impl Write for Sum {
+impl Write for TextHash {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.add(bytes);
         Ok(bytes.len())
@@ -61,13 +61,14 @@ impl Write for Sum {
     }
 }
 
-/// The definitions and attributes of a dataset, with the special ones.
+/// Hashes the definitions and attributes of a dataset, special ones included.
 ///
 /// # Errors
-/// What the dataset says.
+///
+/// Errors of the dataset.
 pub fn header(file: &File) -> Result<String> {
     let options = Options { part: PrintedPart::Header, special: true, ..Options::default() };
-    let mut sum = Sum::default();
+    let mut sum = TextHash::default();
     let mut source = DatasetSource::new(file.dataset().as_ref());
     nczarr_cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut sum)?;
     Ok(format!("{:016x}", sum.0))
@@ -78,12 +79,12 @@ pub fn header(file: &File) -> Result<String> {
 pub struct Content {
     files: u64,
     bytes: u64,
-    /// A sum over all of them, whatever their order.
+    /// A hash over all of them, independent of their order.
     sum: u64,
 }
 
 impl Content {
-    /// Of the dataset at `url`; `None` where they cannot be listed.
+    /// Scans the dataset at `url`; `None` if its objects cannot be listed.
     pub fn of(url: &str) -> Option<Self> {
         let mut content = Self::default();
         let target = nczarr_url_infer::parse(url).ok()?;
@@ -102,19 +103,19 @@ impl Content {
     fn add(&mut self, name: &str, bytes: u64, time: u128) {
         self.files += 1;
         self.bytes += bytes;
-        self.sum = self.sum.wrapping_add(Sum::of(&[name.as_bytes(), &bytes.to_le_bytes(), &time.to_le_bytes()]));
+        self.sum = self.sum.wrapping_add(TextHash::of(&[name.as_bytes(), &bytes.to_le_bytes(), &time.to_le_bytes()]));
     }
 
     fn path(&mut self, root: &Path, path: &Path) -> io::Result<()> {
         let (mut open, mut seen) = (vec![path.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
-            // A link to nothing is nothing, but may become something.
+            // A dangling link has no content, but may get some.
             let about = fs::metadata(&path).or_else(|_| fs::symlink_metadata(&path))?;
             if !about.is_dir() {
                 let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
                 self.file(&name, &about);
             } else if seen.insert(fs::canonicalize(&path)?) {
-                // Links lead in circles: each directory once, by the same name each time.
+                // Links may form cycles: visit each directory once, always by the same name.
                 let mut names =
                     fs::read_dir(&path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
                 names.retain(|name| !name.as_encoded_bytes().starts_with(PASSING.as_bytes()));
@@ -130,7 +131,7 @@ impl Content {
         self.add(name, about.len(), time.map_or(0, |time| time.as_nanos()));
     }
 
-    /// And of files elsewhere in which data of it lie. One that is not there may come.
+    /// Adds external data files. A missing one may appear later.
     pub fn further(&mut self, files: &[PathBuf]) {
         for path in files {
             let name = path.to_string_lossy();
@@ -141,13 +142,13 @@ impl Content {
         }
     }
 
-    /// As it is written down.
+    /// Returns the recorded form.
     pub fn to_json(&self) -> Value {
         json!({ "files": self.files, "bytes": self.bytes, "sum": format!("{:016x}", self.sum) })
     }
 
-    /// How it is told.
-    pub fn told(content: &Value) -> String {
+    /// Returns a description for messages.
+    pub fn describe(content: &Value) -> String {
         if content.is_null() {
             return "files that could not be listed".to_owned();
         }

@@ -1,14 +1,14 @@
-//! Numbers in a type that the target has, where it lacks theirs: the narrowest that holds every value exactly.
+//! Widens numbers to a type that the target has: the narrowest that holds every value exactly.
 //!
-//! What readers take for missing stays that: the fill value becomes the same number if the new type has it, else the new type's
-//! default. No other element may become it. A byte has no default fill value, as everywhere in netCDF: all its values are
-//! values.
+//! Values that readers take for missing stay missing. The fill value becomes the same number if the new type
+//! has it, else the new type's default, and no other element may become it. A byte has no default fill value,
+//! as everywhere in netCDF: all its values are data.
 
 use nczarr_model::convert::convert_values;
 use nczarr_model::{FILL_VALUE, NcString, NcType, Result, Values, Var, VarFill, fill};
 
-/// Types in which the values of another one may be kept, in the order of preference. Each has its own only in a format that
-/// lacks it.
+/// Types that may hold the values of another one, in the order of preference. A type is replaced only in a
+/// format that lacks it.
 pub fn wider(ty: NcType) -> &'static [NcType] {
     use NcType::{Double, Int, Int64, Short, UByte, UInt, UInt64, UShort};
     match ty {
@@ -19,20 +19,20 @@ pub fn wider(ty: NcType) -> &'static [NcType] {
     }
 }
 
-/// How the elements of a variable become those of another type.
+/// A conversion of a variable's elements to another type.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct NumberWidening {
     from: NcType,
-    /// The type they are to have.
+    /// The new type.
     pub to: NcType,
-    /// The fill value and what it becomes.
+    /// The old fill value, and the new one.
     fill: Option<(Values, Values)>,
-    /// The value that readers of the new type take for a missing one.
+    /// The value that readers of the new type take for missing.
     missing: Option<Values>,
 }
 
-impl Change {
-    /// How a variable's elements become those of a type of [`wider`].
+impl NumberWidening {
+    /// Plans the conversion to a type of [`wider`].
     pub fn new(var: &Var, to: NcType) -> Self {
         let from = var.xtype;
         let default = fill::default(to);
@@ -44,28 +44,29 @@ impl Change {
         Self { from, to, fill, missing }
     }
 
-    /// What the fill value becomes; `None` if there is none.
+    /// Returns the new fill value; `None` if there is none.
     pub fn fill(&self) -> Option<&Values> {
         self.fill.as_ref().map(|(_, new)| new)
     }
 
-    /// Whether it holds whatever the values are, so that nobody has to look at them.
+    /// Returns whether the conversion fits every value, so that no scan is needed.
     pub fn is_safe(&self) -> bool {
         use NcType::{Double, Int, Short, UByte, UInt, UShort};
         matches!((self.from, self.to), (UByte, Short) | (UShort, Int) | (UShort | UInt, Double))
     }
 
-    /// Elements in native byte order, as those of the new type; `None` if one of them would become another number, or what
-    /// was written would read as what was not.
+    /// Converts elements in native byte order. `None` if an element would change its number, or if a written
+    /// element would become the fill value.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` if they are no numbers.
+    ///
+    /// `NC_EBADTYPE` if they are not numbers.
     pub fn elements(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let (Some(size), Some(new_size)) = (self.from.size(), self.to.size()) else { return Ok(None) };
         let fill = self.fill.as_ref().and_then(|(old, new)| Some((old.to_native_bytes()?, new.to_native_bytes()?)));
         let missing = self.missing.as_ref().and_then(Values::to_native_bytes);
         let mut known = bytes.to_vec();
-        // Not converted: there may be no such number.
+        // The fill value is mapped, not converted: the new type may lack the number.
         for element in known.chunks_exact_mut(size) {
             if fill.as_ref().is_some_and(|(old, _)| element == old) {
                 element.fill(0);
@@ -85,8 +86,8 @@ impl Change {
     }
 }
 
-/// The value that readers take for a missing one: what the attribute says, or else the type's default, if unwritten elements
-/// read as that. A byte has none.
+/// Returns the value that readers take for missing: the attribute's value, or the type's default if unwritten
+/// elements read as that. A byte has none.
 pub fn apparent_fill(var: &Var) -> Option<Values> {
     let said = var.atts.get(FILL_VALUE).filter(|value| value.nc_type() == var.xtype && value.len() == 1);
     match said {
@@ -97,14 +98,14 @@ pub fn apparent_fill(var: &Var) -> Option<Values> {
     }
 }
 
-/// The same numbers in another type; `None` if it lacks one of them.
+/// Returns the same numbers in another type; `None` if it lacks one of them.
 pub fn exactly(values: &Values, to: NcType) -> Option<Values> {
     let (new, out_of_range) = convert_values(values, to).ok()?;
     let (back, out_of_range_back) = convert_values(&new, values.nc_type()).ok()?;
     (!out_of_range && !out_of_range_back && back == *values).then_some(new)
 }
 
-/// Whether all bytes of a number are zero, or strings are empty.
+/// Returns whether all bytes of a number are zero, or strings are empty.
 pub fn is_zero(value: &Values) -> bool {
     if let Values::String(strings) = value {
         return strings.iter().all(|string| string.as_bytes().is_empty());
@@ -112,7 +113,7 @@ pub fn is_zero(value: &Values) -> bool {
     value.nc_type().is_numeric() && value.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
 }
 
-/// Strings as lines of one text.
+/// Joins strings as lines of one text.
 pub fn lines(strings: &[NcString]) -> Vec<u8> {
     strings.iter().map(NcString::as_bytes).collect::<Vec<_>>().join(&b'\n')
 }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     fn change(values: &Values, fill: Option<Values>, to: NcType) -> Option<Values> {
-        let change = Change::new(&var(values.nc_type(), fill), to);
+        let change = NumberWidening::new(&var(values.nc_type(), fill), to);
         let bytes = change.elements(&values.to_native_bytes().unwrap()).unwrap()?;
         Some(Values::from_native_bytes(to, &bytes).unwrap())
     }
@@ -185,7 +186,7 @@ mod tests {
                 (Values::Int64(vec![-2147483647]), Int, None),
                 (Values::Int64(vec![-2147483647]), Double, Some(Values::Double(vec![-2147483647.0]))),
             ] {
-                let change = Change::new(&Var { fill: fill.clone(), ..var(values.nc_type(), None) }, to);
+                let change = NumberWidening::new(&Var { fill: fill.clone(), ..var(values.nc_type(), None) }, to);
                 let bytes = change.elements(&values.to_native_bytes().unwrap()).unwrap();
                 let found = bytes.map(|bytes| Values::from_native_bytes(to, &bytes).unwrap());
                 assert_eq!(found, want, "{values:?} {fill:?} {to:?}");

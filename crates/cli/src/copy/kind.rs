@@ -1,6 +1,6 @@
-//! `-k`: the kind of dataset a copy is to be, by the names that are in use for kinds, as a mode of the target's URL.
+//! `-k`: the kind of dataset that a copy becomes, by its usual names, as a mode of the target's URL.
 //!
-//! What the kinds hold is the drivers' business.
+//! The drivers define the contents of each kind.
 
 use std::str::FromStr;
 
@@ -27,7 +27,7 @@ pub enum Kind {
     Zarr,
 }
 
-/// The names of each kind, the first of which is what a target's URL says as its mode.
+/// The names of each kind. The first is the mode in a target's URL.
 const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Classic, &["classic", "nc3", "1", "cdf1", "netcdf-3"]),
     (Kind::Offset64, &["64bitoffset", "64-bit offset", "64-bit-offset", "nc6", "2", "cdf2"]),
@@ -58,14 +58,14 @@ impl FromStr for Kind {
         let named = NAMES.iter().find(|(_, names)| names.iter().any(|name| name.eq_ignore_ascii_case(text)));
         named.map(|(kind, _)| *kind).ok_or_else(|| {
             let first: Vec<&str> = NAMES.iter().filter_map(|(_, names)| names.first().copied()).collect();
-            format!("{text:?} is no kind that can be written; there are {}", first.join(", "))
+            format!("unknown kind {text:?} (expected one of {})", first.join(", "))
         })
     }
 }
 
 impl Kind {
-    /// The kind that -k or one of the flags for it says; -4 says only which kinds it is not, where the target says what it is
-    /// by a mode or an ending other than `.nc`.
+    /// Returns the kind that `-k` or an equivalent flag names. `-4` leaves the choice to a mode in the target
+    /// or to an ending other than `.nc`.
     pub fn asked(
         kind: Option<Self>,
         [classic, offset64, cdf5, netcdf4, netcdf7]: [bool; 5],
@@ -82,9 +82,11 @@ impl Kind {
         })
     }
 
-    /// As one of netCDF's tools takes its flags: what they do not say of a netCDF file is `otherwise`.
+    /// Returns the kind by the flags of a netCDF tool; without such flags, `otherwise` decides for a netCDF
+    /// file.
     ///
     /// # Errors
+    ///
     /// Those of `otherwise`.
     pub fn of_tool<E>(
         kind: Option<Self>,
@@ -100,35 +102,36 @@ impl Kind {
         }
     }
 
-    /// The URL of a target that is to be of this kind.
+    /// Returns the URL of a target of this kind.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if it says that it is to be of another one.
+    ///
+    /// [`Failure::Usage`] if it names another one.
     pub fn url(self, url: &str) -> Result<String, Failure> {
-        // What is wrong with it is said when it is created.
+        // Creating the dataset reports other mistakes in it.
         let Ok(target) = nczarr_url_infer::parse(url) else { return Ok(url.to_owned()) };
         if let Some(said) = Self::said(&target).filter(|said| *said != self) {
-            let what = format!("-k {}: the target says mode={}", self.mode(), said.mode());
+            let what = format!("-k {}: the target has mode={}", self.mode(), said.mode());
             return Err(Failure::Usage(what));
         }
         let has_fragment = url.contains('#') && !(target.modes.is_empty() && target.fragment.is_empty());
         Ok(format!("{url}{}mode={}", if has_fragment { '&' } else { '#' }, self.mode()))
     }
 
-    /// The kind that the modes of a target name. Those of plain Zarr are there beside NCZarr's.
+    /// Returns the kind that the modes of a target name. A mode of plain Zarr wins over NCZarr's.
     fn said(target: &Target) -> Option<Self> {
         let named = NAMES.iter().rev().find(|(_, names)| names.iter().any(|name| target.has_mode(name)));
         named.map(|(kind, _)| *kind)
     }
 
-    /// The mode that a URL says for this kind.
+    /// Returns this kind's mode in a URL.
     pub fn mode(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, names)| names[0])
     }
 }
 
-/// Whether one of netCDF's tools would make a netCDF file at `url`: a path that says neither by a mode nor by its ending that a
-/// Zarr store is meant.
+/// Returns whether a netCDF tool would make a netCDF file at `url`: neither a mode nor the ending selects a
+/// Zarr store.
 fn is_netcdf_file(url: &str) -> bool {
     nczarr_url_infer::parse(url).is_ok_and(|target| {
         let is_store = ["/", ".zarr", ".zip"].iter().any(|end| target.path.ends_with(end));
@@ -149,10 +152,10 @@ mod tests {
             ("NC5", "a#1", Ok("a#1#mode=cdf5")),
             ("nczarr", "file:///a#log", Ok("file:///a#log&mode=nczarr")),
             ("zarr", "a#mode=zarr", Ok("a#mode=zarr&mode=zarr")),
-            ("nczarr", "a#mode=zarr", Err("-k nczarr: the target says mode=zarr")),
+            ("nczarr", "a#mode=zarr", Err("-k nczarr: the target has mode=zarr")),
             ("nc4", "a.nc", Ok("a.nc#mode=nc4")),
             ("nc7", "a.nc", Ok("a.nc#mode=nc4-classic")),
-            ("1", "a#mode=nczarr,file", Err("-k classic: the target says mode=nczarr")),
+            ("1", "a#mode=nczarr,file", Err("-k classic: the target has mode=nczarr")),
         ] {
             let found = kind.parse::<Kind>().unwrap().url(url);
             let found = found.map_err(|failure| match failure {

@@ -1,28 +1,29 @@
 //! `ncz copy`: a dataset in another place, format or layout.
 //!
-//! First everything is defined (`define`), then the data of each variable is copied block by block (`data`), so memory
-//! stays bounded. What the target could not keep is found by comparing it with the source afterwards (`losses`), and told,
-//! or makes the copy fail if that was asked for. All this happens beside the target (`place`): what is there already goes only
-//! when the copy is finished, and of one that fails nothing stays but what another one can go on with (`draft`).
+//! The copy first defines all objects (`define`), then moves the data of each variable block by block
+//! (`data`), so memory stays bounded. Comparing the result with the source afterwards finds the losses
+//! (`loss_report`). They are reported, or fail a strict copy. The work happens beside the target (`destination`): an
+//! existing dataset stays until the copy is finished. A failed copy leaves only state that a later one can
+//! resume (`resumable`).
 
 mod as_nccopy;
 mod data;
 mod define;
-mod draft;
-mod exact;
+pub mod destination;
 mod fingerprint;
 mod fit;
-mod kept;
+mod job;
 pub mod kind;
-mod losses;
-mod making;
-mod moving;
+mod loss_report;
+mod lossless_check;
 mod names;
 pub mod overlap;
-pub mod place;
 mod plan;
 mod portions;
+mod progress;
+mod resumable;
 mod select;
+mod source_kind;
 mod sparse;
 pub mod spec;
 mod stage;
@@ -42,38 +43,38 @@ use crate::failure::{self, Failure, at};
 use crate::output::Output;
 use crate::stop;
 
-use draft::{Draft, Terms};
+use destination::{Destination, LeftoverPolicy};
 use fingerprint::Content;
-use making::Making;
-use moving::Moving;
-use place::{Half, Place};
+use job::CopyJob;
+use progress::Progress;
+use resumable::{CopyDraft, CopyFingerprint};
 use select::Selection;
-use spec::Layout;
+use spec::RequestedLayout;
 
-/// Why a copy to one file cannot be gone on with.
-const ONE_FILE: &str = "it is one file, and half of it does not say what is complete; a Zarr store in a directory or in storage of \
-                        objects can be gone on with, as DIR.zarr, of which another copy makes a file";
-/// What is said where a copy does not stop by itself.
+/// The reason why a copy to one file cannot be resumed.
+const ONE_FILE: &str = "a copy to one file cannot be resumed; a Zarr store in a directory or in object storage can, such as \
+                        DIR.zarr; another copy then makes a file from it";
+/// The message for a second interrupt.
 const STOPPED_LATE: &str =
-    "interrupted; if that took a while, the same command with --resume goes on from what was complete last";
+    "interrupted; after a longer run, the same command with --resume continues from the last record";
 
-/// The same where nothing can be gone on with.
+/// The same for a copy that cannot be resumed.
 const STOPPED_AT_ALL: &str =
-    "interrupted; what was made of it is no use, and is cleared away by the next copy to the same place";
+    "interrupted; the next copy to this target removes the partial one";
 
-/// Which side of a copy failed.
+/// The error of a copy, with its side.
 #[derive(Debug)]
-enum Broken {
+enum CopyError {
     Source(Error),
     Target(Error),
-    /// The target does not keep everything, and was to.
+    /// A strict copy has losses.
     Strict,
-    /// Somebody asked for it.
+    /// The user interrupted the copy.
     Stopped,
 }
 
-impl From<Error> for Broken {
-    /// What is not said to be the source's is the target's.
+impl From<Error> for CopyError {
+    /// Errors without an explicit side are the target's.
     fn from(error: Error) -> Self {
         Self::Target(error)
     }
@@ -82,7 +83,8 @@ impl From<Error> for Broken {
 /// Copies the dataset.
 ///
 /// # Errors
-/// What cannot be read or written, flags that fit no variable, and with `--strict` what the target did not keep.
+///
+/// Errors of reading and writing, flags that fit no variable, and losses under `--strict`.
 pub fn run(args: &Copy) -> Result<(), Failure> {
     let lost = make(args)?;
     if !args.dry_run {
@@ -91,7 +93,7 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies the dataset; answers what is to be told.
+/// Copies the dataset; returns the losses to report.
 fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
     let kind = if args.as_nccopy {
@@ -103,16 +105,16 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let asked_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let target_url = match kind {
         Some(_) => asked_url.clone(),
-        None => kept::url(args).map_err(at(&args.source))?,
+        None => source_kind::url(args).map_err(at(&args.source))?,
     };
     let target_url = exclusive::url(target_url, args.exclusive);
     let (at_source, at_target) = (at(&args.source), at(&args.target));
-    // What the source is now: what changes from here on is seen by who goes on.
+    // The fingerprint must precede all reads: a resumed copy detects later changes.
     let registry = nczarr::registry().map_err(&at_target)?;
-    let can_resume = draft::can_resume(&target_url, &registry);
+    let can_resume = resumable::can_resume(&target_url, &registry);
     let mut content = None;
     if can_resume && !args.dry_run {
-        // Not every folder is a dataset, and they can be very large.
+        // Check first: an arbitrary folder may be very large.
         if registry.check_dataset(&args.source).is_err() {
             nczarr::open(&args.source).map_err(&at_source)?.close().map_err(&at_source)?;
         }
@@ -123,9 +125,9 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let model = source.model();
     let chunks =
         if args.as_nccopy { as_nccopy::chunks(args, &model).map_err(&at_source)? } else { args.chunks.clone() };
-    let layout = Layout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
+    let layout = RequestedLayout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
     let mut select = Selection::of(args, &model).map_err(&at_source)?;
-    // Before anything is read or made: a copy never replaces its source.
+    // Check before any read or write: a copy never replaces its source.
     let further = source.dataset().external_files();
     overlap::check(&args.source, &target_url, &further).map_err(&at_source)?;
     select.find_unreadable(source.dataset().as_ref(), &model).map_err(&at_source)?;
@@ -142,45 +144,45 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         content.further(&further);
     }
     let texts = strings::texts(source.dataset().as_ref(), &model, &mut select).map_err(&at_source)?;
-    let terms = Terms {
+    let fingerprint = CopyFingerprint {
         content,
         header: if can_resume { fingerprint::header(&source).map_err(&at_source)? } else { String::new() },
-        flags: draft::flags(args, &asked_url),
+        flags: resumable::flags(args, &asked_url),
         layout: String::new(),
     };
     let late = if can_resume { STOPPED_LATE } else { STOPPED_AT_ALL };
     stop::listen(format!("{}: {late}", failure::place(&args.target)));
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain).threads(jobs.unwrap_or(0));
-    let options = options.durability(draft::durability());
-    // What it would be made in, if that is not to be touched.
+    let options = options.durability(resumable::durability());
+    // A dry run builds in a temporary place if the target must stay untouched.
     let is_local = nczarr_url_infer::parse(&target_url).is_ok_and(|target| target.scheme.is_local());
     let elsewhere = if args.dry_run && (can_resume || is_local) {
-        place::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
+        destination::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
         Some(tempfile::tempdir().map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?)
     } else {
         None
     };
     let half = match (args.dry_run, args.resume, args.clobber) {
-        (true, ..) => Half::Untouched,
-        (_, true, _) => Half::Resume,
-        (.., true) => Half::Remove,
-        _ => Half::Refuse,
+        (true, ..) => LeftoverPolicy::Untouched,
+        (_, true, _) => LeftoverPolicy::Resume,
+        (.., true) => LeftoverPolicy::Remove,
+        _ => LeftoverPolicy::Refuse,
     };
     let (mut place, draft) = match &elsewhere {
         Some(folder) if can_resume => {
             let folder = folder.path().join("copy.zarr");
-            (Place::directly(&target_url), Draft::passing(&target_url, options, &folder))
+            (Destination::directly(&target_url), CopyDraft::passing(&target_url, options, &folder))
         }
         Some(folder) => {
-            let place = Place::inside(&target_url, folder.path()).map_err(&at_target)?;
-            let draft = Draft::whole(place.url(), options);
+            let place = Destination::inside(&target_url, folder.path()).map_err(&at_target)?;
+            let draft = CopyDraft::whole(place.url(), options);
             (place, Ok(draft))
         }
         None => {
-            let place = Place::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
-            let terms = (&terms, place.beside().is_none());
+            let place = Destination::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
+            let fingerprint = (&fingerprint, place.beside().is_none());
             let urls = (&args.source[..], place.url());
-            let draft = Draft::begin(urls, (options, args.clobber), source.registry(), args.resume, terms);
+            let draft = CopyDraft::begin(urls, (options, args.clobber), source.registry(), args.resume, fingerprint);
             (place, draft)
         }
     };
@@ -190,31 +192,38 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
     let how = (args.memory, args.checkpoint, args.progress);
     let beside = match &elsewhere {
-        Some(folder) => Some(folder.path()).filter(|_| place::has_beside(&target_url)),
+        Some(folder) => Some(folder.path()).filter(|_| destination::has_beside(&target_url)),
         None => place.beside(),
     };
-    let moving = Moving::new(how, all.fold(0, u64::saturating_add), beside, &draft);
-    let making =
-        Making { draft: &draft, terms, source: &source, layout: &layout, select: &select, texts: &texts, moving };
+    let progress = Progress::new(how, all.fold(0, u64::saturating_add), beside, &draft);
+    let job = CopyJob {
+        draft: &draft,
+        fingerprint,
+        source: &source,
+        layout: &layout,
+        select: &select,
+        texts: &texts,
+        progress,
+    };
     if args.dry_run {
-        let told = making.told(target);
+        let dry_run_plan = job.dry_run_plan(target);
         if elsewhere.is_none() {
             let _ = nczarr::delete(place.url());
             place.discard();
         }
         let mut out = Output::standard();
-        let told = told.map_err(|broken| making.failure(broken, args, None))?;
-        out.put(told).and_then(|()| out.finish()).map_err(&at_target)?;
+        let dry_run_plan = dry_run_plan.map_err(|broken| job.failure(broken, args, None))?;
+        out.put(dry_run_plan).and_then(|()| out.finish()).map_err(&at_target)?;
         return Ok(Vec::new());
     }
-    let copied = making.copy(target).and_then(|copied| {
-        let lost = making.losses(&copied)?;
+    let copied = job.copy(target).and_then(|copied| {
+        let lost = job.loss_report(&copied)?;
         if args.strict && !lost.is_empty() {
             tell(&args.target, &lost);
-            // That would be no other with the rest.
+            // A resumed copy would have the same losses.
             stop::patient();
             draft.abandon()?;
-            return Err(Broken::Strict);
+            return Err(CopyError::Strict);
         }
         draft.publish()?;
         Ok(lost)
@@ -231,16 +240,16 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
             let kept = if draft.is_worth_keeping() {
                 Some(place.keep())
             } else {
-                // The failure is the news.
+                // The first failure is the one to report.
                 stop::patient();
                 let _ = draft.abandon();
-                // What is there now of a kept one, in its place, is another one's.
+                // A resumable copy at its final place may belong to another process now.
                 if !draft.is_kept() || place.beside().is_some() {
                     place.discard();
                 }
                 None
             };
-            Err(making.failure(broken, args, kept))
+            Err(job.failure(broken, args, kept))
         }
     }
 }

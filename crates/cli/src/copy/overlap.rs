@@ -1,9 +1,9 @@
-//! Whether source and target of a copy are one place, or one lies in the other: a copy would empty what it is to read. That may lie in
-//! further files too.
+//! Checks that neither side of a copy contains the other: a copy would delete the data it must read. External
+//! data files of the source count too.
 //!
-//! Local places are compared without links, those far away by host and path, in whatever form a URL names them. One bucket may
-//! still have several names (an endpoint by its address, and one that is configured): the record of a copy is put into the target
-//! before anything goes from there, and looked for in the source ([`shows`]).
+//! Local places are compared with links resolved, remote ones by host and path in any form of URL. One bucket
+//! may still have several names, such as an address and a configured endpoint. So the record of a copy is put
+//! into the target before any deletion, and looked up in the source ([`shows`]).
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,12 @@ use nczarr::dispatch::{ByteRange, Key, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Scheme;
 
-use super::draft::{NAME, Record};
+use super::resumable::{CopyRecord, NAME};
 
-/// That source and target are apart, as far as their URLs tell. `further`: files in which data of the source lie.
+/// Checks that source and target are disjoint by their URLs. `further`: external data files of the source.
 ///
 /// # Errors
+///
 /// `NC_EINVAL` if they are not.
 pub fn check(source: &str, target: &str, further: &[PathBuf]) -> Result<()> {
     if let Some(place) = local(target) {
@@ -32,10 +33,11 @@ pub fn check(source: &str, target: &str, further: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// That a source and a local place without links are apart.
+/// Checks that a source and a resolved local place are disjoint.
 ///
 /// # Errors
-/// As [`check`].
+///
+/// Like [`check`].
 pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()> {
     if let Some(source) = local(source).filter(|source| source.starts_with(place) || place.starts_with(source)) {
         return Err(overlap(source.display(), place.display()));
@@ -49,10 +51,11 @@ pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()
     }
 }
 
-/// The same where the source is a file, not a dataset: nothing in its path means anything else.
+/// The same for a source that is a plain file: its path has no special characters.
 ///
 /// # Errors
-/// As [`check`].
+///
+/// Like [`check`].
 pub fn check_file(source: &Path, target: &str) -> Result<()> {
     match (real(source), local(target)) {
         (Some(a), Some(b)) if a.starts_with(&b) || b.starts_with(&a) => Err(overlap(a.display(), b.display())),
@@ -60,18 +63,19 @@ pub fn check_file(source: &Path, target: &str) -> Result<()> {
     }
 }
 
-/// What is said of two places that are not apart.
+/// Returns the error for overlapping places.
 pub fn overlap(source: impl std::fmt::Display, target: impl std::fmt::Display) -> nczarr_model::Error {
     ErrorKind::Inval.context(format!("source and target overlap: {source} and {target}"))
 }
 
-/// The place of a local dataset, without links. What is not there yet is below the nearest directory that is.
+/// Returns the resolved path of a local dataset. A missing path is resolved from its nearest existing
+/// directory.
 pub fn local(url: &str) -> Option<PathBuf> {
     let target = nczarr_url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
     real(Path::new(&target.path))
 }
 
-/// A path without links, whether anything is there or not.
+/// Resolves the links of a path, whether it exists or not.
 pub fn real(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(|there| {
         let real = if there.as_os_str().is_empty() { Path::new(".") } else { there }.canonicalize().ok()?;
@@ -80,11 +84,11 @@ pub fn real(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Hosts of Amazon's and of Google's, which the name of a bucket may stand before.
+/// Hosts of Amazon and Google that may have a bucket name as prefix.
 const AMAZON: [&str; 2] = ["amazonaws.com", "amazonaws.com.cn"];
 const GOOGLE: &str = "storage.googleapis.com";
 
-/// The host of a place far away and the segments of its path, the bucket first.
+/// Returns the host of a remote place and the segments of its path, the bucket first.
 fn far(url: &str) -> Option<(String, Vec<String>)> {
     let target = nczarr_url_infer::parse(url).ok().filter(|target| !target.scheme.is_local())?;
     let mut host = target.host.unwrap_or_default().to_ascii_lowercase();
@@ -102,7 +106,7 @@ fn far(url: &str) -> Option<(String, Vec<String>)> {
                 bucket = Some(before.trim_end_matches('.').to_owned());
                 host = GOOGLE.to_owned();
             } else if let Some(at) = at.filter(|at| labels.len() - at >= 3) {
-                // Regions are no part of where a bucket is.
+                // The region does not distinguish buckets.
                 let of_amazon = AMAZON.iter().any(|name| host.ends_with(name));
                 bucket = Some(labels[..at].join("."));
                 host = if of_amazon { AMAZON[0].to_owned() } else { labels[at..].join(".") };
@@ -119,7 +123,7 @@ fn far(url: &str) -> Option<(String, Vec<String>)> {
     Some((host, segments))
 }
 
-/// A segment of a path without `%` escapes.
+/// Decodes the `%` escapes of a path segment.
 fn decoded(part: &str) -> String {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
@@ -139,22 +143,23 @@ fn decoded(part: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether the dataset at `source` lies where `target` is, in it, or around it. `record`: what stands in the record of the target,
-/// which no other place has.
+/// Returns whether the dataset at `source` overlaps `target`. `record`: the record of the target, unique to
+/// it.
 ///
 /// # Errors
-/// What the storage says.
-pub fn shows(source: &str, target: &dyn ZMap, record: &Record) -> Result<bool> {
-    // What is a single object has no map; where it lies its URL tells.
+///
+/// Errors of the storage.
+pub fn shows(source: &str, target: &dyn ZMap, record: &CopyRecord) -> Result<bool> {
+    // A single object has no map; its URL was compared already.
     let Ok(map) = OpenOptions::new().open_map(source) else { return Ok(false) };
     let mut bytes = Vec::new();
     let mut is_ours = |key: &Key| -> Result<bool> {
         let found = match map.read(key, ByteRange::ALL, &mut bytes) {
-            // A server that does not allow listing answers so for keys that do not exist.
+            // A server that does not allow listing answers so for missing keys.
             Err(error) if error.kind() == ErrorKind::Auth => false,
             found => found?,
         };
-        Ok(found && Record::of(&bytes).is_ok_and(|found| found.owner == record.owner))
+        Ok(found && CopyRecord::of(&bytes).is_ok_and(|found| found.owner == record.owner))
     };
     let name = Key::new(NAME)?;
     if is_ours(&name)? {
@@ -173,7 +178,7 @@ pub fn shows(source: &str, target: &dyn ZMap, record: &Record) -> Result<bool> {
             return Ok(true);
         }
     }
-    // Where below the target all that the source has is.
+    // Candidate folders of the target that contain every key of the source.
     let there = target.list(&Key::root())?;
     let Some(first) = keys.iter().find(|key| key.name() != NAME) else { return Ok(false) };
     let known: std::collections::HashSet<&str> = there.iter().map(Key::as_str).collect();

@@ -1,4 +1,4 @@
-//! `--dry-run` and `--memory`: in which blocks each variable is moved, and what that costs.
+//! `--dry-run` and `--memory`: the blocks in which each variable is moved, and their cost.
 
 use std::fmt::Write as _;
 
@@ -6,26 +6,27 @@ use nczarr::dispatch::Dataset;
 use nczarr_model::{Model, NcType, Result, VarId};
 
 use super::data::{STRING, block};
-use super::define::Copied;
-use super::moving::Moving;
+use super::define::DefinedObjects;
+use super::progress::Progress;
 use super::select::Selection;
 use super::stage;
 use crate::source::DatasetSource;
 
-/// How a variable is moved.
+/// The blocks of a variable.
 #[derive(Debug, PartialEq)]
-pub struct Moves {
+pub struct BlockPlan {
     /// Elements of a block along each dimension.
     pub block: Vec<u64>,
     blocks: u64,
     /// Chunks of the source.
     pub chunks: u64,
-    /// How many are read in all, each time a block needs one.
+    /// The number of chunk reads, one for each block that needs a chunk.
     pub reads: u64,
 }
 
-impl Moves {
-    /// Of an array that has these chunks in the target and in the source, with elements of `item` bytes, in so much memory.
+impl BlockPlan {
+    /// Plans an array with these chunks in target and source, with elements of `item` bytes, in `budget`
+    /// bytes of memory.
     pub fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
         let source = source.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
         let block = block(shape, &(target, source.clone()), item, budget);
@@ -34,13 +35,13 @@ impl Moves {
         let Some(source) = source else {
             return Self { blocks: along(&block), block, chunks: 1, reads: 1 };
         };
-        // Blocks stand at multiples of their length, so dimensions are apart from one another.
+        // Blocks start at multiples of their length, so dimensions are independent.
         let reads = product(&mut (0..shape.len()).map(|dim| touched(shape[dim], block[dim], source[dim])));
         Self { blocks: along(&block), chunks: along(&source), reads, block }
     }
 }
 
-/// How often chunks are needed along a dimension: each once, and once more for each end of a block that lies inside of one.
+/// Counts chunk reads along a dimension: one per chunk, and one more for each block border inside a chunk.
 fn touched(len: u64, step: u64, chunk: u64) -> u64 {
     let (mut common, mut rest) = (step, chunk);
     while rest > 0 {
@@ -50,16 +51,17 @@ fn touched(len: u64, step: u64, chunk: u64) -> u64 {
     len.div_ceil(chunk).saturating_add(ends - ends / (chunk / common))
 }
 
-/// What would be moved how, a line for each variable.
+/// Returns the plan of a copy, a line for each variable.
 ///
 /// # Errors
-/// What the datasets say of themselves.
-pub fn told(
+///
+/// Errors of the datasets' metadata.
+pub fn dry_run_plan(
     from: &dyn Dataset,
     to: &dyn Dataset,
-    copied: &Copied,
+    copied: &DefinedObjects,
     select: &Selection,
-    moving: &Moving<'_>,
+    progress: &Progress<'_>,
 ) -> Result<String> {
     let model = from.model().snapshot();
     let mut text = String::new();
@@ -76,11 +78,11 @@ pub fn told(
         let chunks = (to.data(new.id)?.chunk_shape(), from.data(id)?.chunk_shape());
         let path = model.var_path(id)?;
         if shape.contains(&0) {
-            let _ = writeln!(text, "{path}: nothing");
+            let _ = writeln!(text, "{path}: no data");
             continue;
         }
-        let moves = Moves::of(&shape, chunks.0, chunks.1, item, moving.budget);
-        let staged = moving.stage.is_some() && stage::is_worth(&model, id, &moves)?;
+        let moves = BlockPlan::of(&shape, chunks.0, chunks.1, item, progress.budget);
+        let staged = progress.stage.is_some() && stage::is_worth(&model, id, &moves)?;
         let times = if staged { 1.0 } else { moves.reads as f64 / moves.chunks as f64 };
         let stage = if staged { format!(", decoded to a stage of {bytes} bytes") } else { String::new() };
         let _ = writeln!(
@@ -99,7 +101,7 @@ fn joined(lens: &[u64]) -> String {
     if lens.is_empty() { "1".to_owned() } else { lens.iter().map(u64::to_string).collect::<Vec<_>>().join("x") }
 }
 
-/// The bytes of a variable's elements in memory.
+/// Returns the bytes of a variable's elements in memory.
 pub fn bytes_of(model: &Model, id: VarId) -> u64 {
     let item =
         model.var(id).ok().and_then(|var| model.type_size(var.xtype).ok().flatten()).map_or(STRING, |size| size as u64);
@@ -115,9 +117,12 @@ mod tests {
     fn more_memory_means_fewer_reads() {
         let shape = [1024, 1024, 1024];
         let (target, source) = (Some(vec![1, 1024, 1024]), Some(vec![1024, 32, 32]));
-        let of = |budget| Moves::of(&shape, target.clone(), source.clone(), 4, budget);
-        assert_eq!(of(64 << 20), Moves { block: vec![16, 1024, 1024], blocks: 64, chunks: 1024, reads: 64 * 1024 });
-        assert_eq!(of(256 << 20), Moves { block: vec![64, 1024, 1024], blocks: 16, chunks: 1024, reads: 16 * 1024 });
+        let of = |budget| BlockPlan::of(&shape, target.clone(), source.clone(), 4, budget);
+        assert_eq!(of(64 << 20), BlockPlan { block: vec![16, 1024, 1024], blocks: 64, chunks: 1024, reads: 64 * 1024 });
+        assert_eq!(
+            of(256 << 20),
+            BlockPlan { block: vec![64, 1024, 1024], blocks: 16, chunks: 1024, reads: 16 * 1024 }
+        );
         assert_eq!(of(4 << 30).reads, 1024);
     }
 
@@ -132,14 +137,14 @@ mod tests {
                 .sum();
             assert_eq!(touched(len, step, chunk), counted, "{len} {step} {chunk}");
         }
-        let moves = Moves::of(&[4_000_000_000_000_000_000; 2], Some(vec![1, 1]), Some(vec![1, 1]), 8, 4000);
+        let moves = BlockPlan::of(&[4_000_000_000_000_000_000; 2], Some(vec![1, 1]), Some(vec![1, 1]), 8, 4000);
         assert_eq!(moves.reads, u64::MAX);
     }
 
     #[test]
     fn the_same_chunks_are_read_once() {
         let chunks = Some(vec![10, 10]);
-        let moves = Moves::of(&[95, 33], chunks.clone(), chunks, 8, 4000);
+        let moves = BlockPlan::of(&[95, 33], chunks.clone(), chunks, 8, 4000);
         assert_eq!((moves.chunks, moves.reads), (40, 40));
     }
 }

@@ -1,20 +1,20 @@
 //! [`Portions`]: the parts of a variable that a copy moves, block by block.
 //!
-//! All of a variable, or only what its storage holds. Blocks keep their numbers either way, since a copy that goes on
-//! counts by them.
+//! They cover all of a variable, or only its stored chunks. Blocks keep their numbers either way, since a
+//! resumed copy counts by them.
 
 use std::collections::BTreeMap;
 
-use crate::stored::{Part, Stored};
+use crate::stored::{Stored, VarBox};
 
 use super::tiles::Tiles;
 
 /// The parts of each block.
 pub enum Portions {
-    /// Each block as a whole, of this shape, of a variable of that shape.
+    /// Each block as a whole: the variable's shape and the block's.
     Whole { shape: Vec<u64>, block: Vec<u64> },
-    /// Of some blocks, by their numbers, these parts.
-    Stored(BTreeMap<u64, (Part, Vec<Part>)>),
+    /// By block number, its place and its parts.
+    Stored(BTreeMap<u64, (VarBox, Vec<VarBox>)>),
 }
 
 impl Portions {
@@ -25,7 +25,7 @@ impl Portions {
 
     /// The stored parts of a variable.
     pub fn stored(shape: &[u64], block: &[u64], stored: &Stored) -> Self {
-        let mut blocks: BTreeMap<u64, (Part, Vec<Part>)> = BTreeMap::new();
+        let mut blocks: BTreeMap<u64, (VarBox, Vec<VarBox>)> = BTreeMap::new();
         for (start, count) in stored.boxes() {
             let end: Vec<u64> = start.iter().zip(&count).map(|(start, count)| start + count).collect();
             let first: Vec<u64> = start.iter().zip(block).map(|(start, block)| start / block).collect();
@@ -45,8 +45,8 @@ impl Portions {
         Self::Stored(blocks)
     }
 
-    /// Number, place and parts of each block, in the order of their numbers.
-    pub fn iter(&self) -> Box<dyn Iterator<Item = (u64, Part, Vec<Part>)> + '_> {
+    /// Returns number, place and parts of each block, in the order of their numbers.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = (u64, VarBox, Vec<VarBox>)> + '_> {
         match self {
             Self::Whole { shape, block } => {
                 let tiles = (0..).zip(Tiles::new(shape, block));
@@ -60,7 +60,7 @@ impl Portions {
 }
 
 /// The number of a block in C order, and its start and count.
-fn place(shape: &[u64], block: &[u64], at: &[u64]) -> (u64, Part) {
+fn place(shape: &[u64], block: &[u64], at: &[u64]) -> (u64, VarBox) {
     let number = at.iter().zip(shape).zip(block);
     let number =
         number.fold(0u64, |number, ((at, len), block)| number.saturating_mul(len.div_ceil(*block)).saturating_add(*at));

@@ -8,29 +8,30 @@ use nczarr_model::{Error, GroupId, Model, Result, Var, VarId};
 use crate::args::Copy;
 use crate::find;
 
-/// What was asked for; nothing said: all.
+/// The selection; without flags, everything.
 #[derive(Debug, Default)]
 pub struct Selection {
     /// Whether unlimited dimensions become fixed.
     pub fixed: bool,
-    /// Whether what cannot be read is left out.
+    /// Whether unreadable data are left out.
     pub skips: bool,
-    /// Variables that are left out because they cannot be read, and the reasons.
+    /// Variables left out because they are unreadable, and the reasons.
     pub unreadable: BTreeMap<VarId, Error>,
     vars: Option<HashSet<VarId>>,
     data_of: Option<HashSet<VarId>>,
     data_in: Option<HashSet<GroupId>>,
     /// Groups with their variables.
     groups: Option<HashSet<GroupId>>,
-    /// Groups that are there for those inside them.
+    /// Groups defined only as parents of others.
     around: HashSet<GroupId>,
 }
 
 impl Selection {
-    /// What the flags say of a dataset.
+    /// Resolves the flags for a dataset.
     ///
     /// # Errors
-    /// Names that mean nothing there.
+    ///
+    /// Names that are not in the dataset.
     pub fn of(args: &Copy, model: &Model) -> Result<Self> {
         let vars = |flag: &str, list: &Option<String>| -> Result<Option<HashSet<VarId>>> {
             list.as_deref().map(|list| Ok(find::vars(model, flag, list)?.into_iter().collect())).transpose()
@@ -58,12 +59,13 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Finds the selected variables that cannot be read. Variables that are not selected are not looked at.
+    /// Finds the unreadable ones among the selected variables. Other variables are not checked.
     ///
-    /// A variable is left out if only its definition is wanted and its type is unknown.
+    /// A variable is left out if only its definition is selected and its type is unknown.
     ///
     /// # Errors
-    /// The reason why a variable cannot be read whose values are wanted, unless such variables are to be left out.
+    ///
+    /// The reason why a variable with selected values is unreadable, unless such variables are left out.
     pub fn find_unreadable(&mut self, source: &dyn Dataset, model: &Model) -> Result<()> {
         for (id, var) in model.vars() {
             if !self.asks_for(id, var) {
@@ -83,23 +85,23 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether a group is defined.
+    /// Returns whether a group is defined.
     pub fn has_group(&self, id: GroupId) -> bool {
         self.groups.is_none() || self.around.contains(&id)
     }
 
-    /// Whether a variable is defined.
+    /// Returns whether a variable is defined.
     pub fn has_var(&self, id: VarId, var: &Var) -> bool {
         self.asks_for(id, var) && !self.unreadable.contains_key(&id)
     }
 
-    /// Whether the flags ask for a variable.
+    /// Returns whether the flags select a variable.
     pub fn asks_for(&self, id: VarId, var: &Var) -> bool {
         self.vars.as_ref().is_none_or(|vars| vars.contains(&id))
             && self.groups.as_ref().is_none_or(|groups| groups.contains(&var.group))
     }
 
-    /// Whether the values of a variable are copied.
+    /// Returns whether the values of a variable are copied.
     pub fn has_data(&self, model: &Model, id: VarId) -> bool {
         model.var(id).is_ok_and(|var| {
             self.has_var(id, var)

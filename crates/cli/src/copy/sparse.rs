@@ -1,7 +1,7 @@
-//! What need not be copied: chunks of the target of which the source has nothing.
+//! Finds data that a copy may skip: chunks of the target for which the source stores no data.
 //!
-//! Only what reads as the fill value is looked up in the storage of the source, so that dense data costs one comparison
-//! per chunk. A chunk that is stored is copied, also if it holds nothing but fill values.
+//! Only chunks that read as the fill value are looked up in the source's storage, so dense data costs one
+//! comparison per chunk. A stored chunk is copied even if it contains only fill values.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use nczarr_model::{FILL_VALUE, Model, NcString, NcType, Result, Slab, Values, Va
 
 use super::tiles::Tiles;
 
-/// Whether it is a NaN other than the usual one.
+/// Returns whether it is a NaN with unusual bits.
 fn is_odd_nan(fill: &Values) -> bool {
     match fill {
         Values::Float(v) => v.iter().any(|v| v.is_nan() && v.to_bits() != f32::NAN.to_bits()),
@@ -20,18 +20,18 @@ fn is_odd_nan(fill: &Values) -> bool {
 }
 
 /// Start and count.
-pub type Place = (Vec<u64>, Vec<u64>);
+pub type BoxBounds = (Vec<u64>, Vec<u64>);
 
-/// Elements of a block, one after another.
-pub enum Elements {
-    /// Of so many bytes each.
+/// The elements of a block, in order.
+pub enum BlockElements {
+    /// The size of an element, and the bytes.
     Bytes(usize, Vec<u8>),
-    /// Strings, or packed ones.
+    /// Strings, or packed values.
     Strings(Vec<NcString>),
 }
 
-impl Elements {
-    /// What a write takes. `ty`: the type of elements that are no strings.
+impl BlockElements {
+    /// Returns the memory for a write. `ty`: the type of elements other than strings.
     pub fn memory(&self, ty: NcType) -> MemRef<'_> {
         match self {
             Self::Bytes(_, bytes) => MemRef::Fixed { ty, bytes },
@@ -39,7 +39,7 @@ impl Elements {
         }
     }
 
-    fn are(&self, range: Range<usize>, fill: &Elements) -> bool {
+    fn are(&self, range: Range<usize>, fill: &BlockElements) -> bool {
         match (self, fill) {
             (Self::Bytes(item, bytes), Self::Bytes(_, fill)) => {
                 bytes[range.start * item..range.end * item].chunks_exact(*item).all(|element| element == fill)
@@ -52,8 +52,8 @@ impl Elements {
         }
     }
 
-    /// A box of them, copied.
-    fn part(&self, rows: Rows) -> Self {
+    /// Copies a box of the elements.
+    fn part(&self, rows: RowRanges) -> Self {
         match self {
             Self::Bytes(item, bytes) => {
                 let mut part = Vec::with_capacity(rows.elements() * item);
@@ -65,25 +65,26 @@ impl Elements {
     }
 }
 
-/// A variable of which chunks may stay absent.
-pub struct Sparse {
+/// A variable whose chunks may stay absent.
+pub struct SparseVariable {
     chunk: Vec<u64>,
-    /// One element.
-    fill: Elements,
+    /// The fill value, as one element.
+    fill: BlockElements,
 }
 
-impl Sparse {
-    /// `None` if everything must be written: there are no chunks, or not every reader would see there what the source has.
+impl SparseVariable {
+    /// Returns `None` if everything must be written: without chunks, or if a reader might see other values in
+    /// absent ones.
     pub fn new(chunk: Option<Vec<u64>>, from: (&Model, VarId), to: (&Model, VarId)) -> Result<Option<Self>> {
         let rank = from.0.shape(from.1)?.len();
         let Some(chunk) = chunk.filter(|chunk| chunk.len() == rank) else { return Ok(None) };
         let (from, to) = (from.0.var(from.1)?, to.0.var(to.1)?);
         if from.fill_value().is_some_and(|fill| is_odd_nan(&fill)) {
-            // Not every format can say which NaN it is; as an element it stays what it is.
+            // Some formats cannot store the bits of a NaN fill value; as an element they stay.
             return Ok(None);
         }
         if to.fill == VarFill::NoFill && (from.fill != VarFill::NoFill || to.atts.contains_key(FILL_VALUE)) {
-            // There is no fill value for other readers, or one that is not what we read.
+            // Other readers have no fill value, or a different one.
             return Ok(None);
         }
         Ok(match (one(from.xtype, from.fill_value()), one(to.xtype, to.fill_value())) {
@@ -92,19 +93,19 @@ impl Sparse {
         })
     }
 
-    /// The parts of a block that must be written, each as start and elements; `None`: all of it.
+    /// Returns the parts of a block that must be written, each as start and elements; `None`: all of it.
     pub fn present(
         &self,
         source: &dyn VarData,
         start: &[u64],
         count: &[u64],
-        elements: &Elements,
-    ) -> Result<Option<Vec<(Place, Elements)>>> {
+        elements: &BlockElements,
+    ) -> Result<Option<Vec<(BoxBounds, BlockElements)>>> {
         let (mut present, mut absent) = (Vec::new(), false);
         let tile: Vec<u64> = self.chunk.iter().zip(count).map(|(&chunk, &count)| chunk.min(count)).collect();
         for (inside, part) in Tiles::new(count, &tile) {
             let at: Vec<u64> = start.iter().zip(&inside).map(|(start, inside)| start + inside).collect();
-            let rows = || Rows::new(count, &inside, &part);
+            let rows = || RowRanges::new(count, &inside, &part);
             if rows().all(|row| elements.are(row, &self.fill)) && source.is_absent(&Slab::new(&at, &part))? {
                 absent = true;
             } else {
@@ -115,29 +116,31 @@ impl Sparse {
             return Ok(None);
         }
         let cut = |(inside, at, part): (Vec<u64>, Vec<u64>, Vec<u64>)| {
-            let elements = elements.part(Rows::new(count, &inside, &part));
+            let elements = elements.part(RowRanges::new(count, &inside, &part));
             ((at, part), elements)
         };
         Ok(Some(present.into_iter().map(cut).collect()))
     }
 }
 
-/// One element that was never written.
-fn one(ty: NcType, fill: Option<Values>) -> Option<Elements> {
+/// Returns one unwritten element.
+fn one(ty: NcType, fill: Option<Values>) -> Option<BlockElements> {
     match (ty, fill) {
-        (NcType::String, None) => Some(Elements::Strings(vec![NcString::new()])),
-        (_, Some(Values::String(list) | Values::Packed(_, list))) if list.len() == 1 => Some(Elements::Strings(list)),
-        (ty, None) => ty.size().map(|size| Elements::Bytes(size, vec![0; size])),
+        (NcType::String, None) => Some(BlockElements::Strings(vec![NcString::new()])),
+        (_, Some(Values::String(list) | Values::Packed(_, list))) if list.len() == 1 => {
+            Some(BlockElements::Strings(list))
+        }
+        (ty, None) => ty.size().map(|size| BlockElements::Bytes(size, vec![0; size])),
         (ty, Some(value)) => {
             let size = ty.size()?;
             let bytes = value.to_native_bytes().filter(|bytes| value.nc_type() == ty && bytes.len() == size)?;
-            Some(Elements::Bytes(size, bytes))
+            Some(BlockElements::Bytes(size, bytes))
         }
     }
 }
 
-/// The rows of a box inside a block: ranges of elements that lie one after another.
-struct Rows {
+/// The rows of a box inside a block, as ranges of consecutive elements.
+struct RowRanges {
     outer: Tiles,
     block: Vec<u64>,
     start: Vec<u64>,
@@ -145,7 +148,7 @@ struct Rows {
     left: u64,
 }
 
-impl Rows {
+impl RowRanges {
     fn new(block: &[u64], start: &[u64], count: &[u64]) -> Self {
         let outer = count.len().saturating_sub(1);
         Self {
@@ -162,7 +165,7 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for RowRanges {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {

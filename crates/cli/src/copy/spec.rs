@@ -1,4 +1,4 @@
-//! `--chunks`, `--shards` and `--filter`: what the copy's variables are to be laid out like.
+//! `--chunks`, `--shards` and `--filter`: the requested layout of the copy's variables.
 
 use nczarr::Registry;
 use nczarr::dispatch::FilterText;
@@ -7,40 +7,40 @@ use nczarr_model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 use crate::args::{Copy, split_list};
 use crate::failure::Failure;
 
-/// Takes all filters away.
+/// Removes all filters.
 const NONE: &str = "none";
-/// Means every variable.
+/// Stands for every variable.
 const EVERY: &str = "*";
 
-/// The layout that was asked for.
+/// The requested layout.
 #[derive(Debug, Default)]
-pub struct Layout {
-    chunks: Lengths,
-    shards: Lengths,
-    /// What was asked of the shards of all variables, first; what was asked along dimensions or for one variable wins.
+pub struct RequestedLayout {
+    chunks: RequestedLengths,
+    shards: RequestedLengths,
+    /// The request for the shards of all variables. Requests for dimensions or one variable take precedence.
     all_shards: Option<AllShards>,
     filters: Vec<(Option<VarId>, Vec<FilterSpec>)>,
-    /// Whether a format that has no such things is no error: what it lacks is told.
+    /// Whether the layout is optional: a format that lacks a feature gives a report, not an error.
     pub is_wish: bool,
 }
 
-/// What shards all variables are to have.
+/// A request for the shards of all variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AllShards {
     None,
-    /// Of about so many bytes, decoded.
+    /// Shards of about this many bytes, decoded.
     Bytes(u64),
 }
 
 /// Lengths along dimensions, and shapes of variables.
 #[derive(Debug, Default)]
-struct Lengths {
+struct RequestedLengths {
     dims: Vec<(DimId, u64)>,
     shapes: Vec<(VarId, Vec<u64>)>,
 }
 
-impl Lengths {
-    /// The shape asked for a variable, where `old` is what it has, or its shape.
+impl RequestedLengths {
+    /// Returns the requested shape for a variable; `old` is its present chunk shape, or its shape.
     fn of(&self, id: VarId, dims: &[DimId], old: &[u64]) -> Option<Vec<u64>> {
         if let Some((_, shape)) = self.shapes.iter().rev().find(|(var, _)| *var == id) {
             return Some(shape.clone());
@@ -67,7 +67,7 @@ impl Lengths {
             return Ok(());
         }
         for item in split_list(spec) {
-            let (dim, len) = item.rsplit_once('/').ok_or("neither dim/len nor var:len,…")?;
+            let (dim, len) = item.rsplit_once('/').ok_or("expected dim/len or var:len,…")?;
             let len = length(len)?;
             self.dims.extend(find_dims(model, dim)?.into_iter().map(|dim| (dim, len)));
         }
@@ -75,11 +75,12 @@ impl Lengths {
     }
 }
 
-impl Layout {
-    /// What the flags say, for the variables of a dataset.
+impl RequestedLayout {
+    /// Parses the flags for the variables of a dataset.
     ///
     /// # Errors
-    /// What a flag says that makes no sense, or fits nothing in the dataset.
+    ///
+    /// [`Failure::Usage`] for a malformed flag, or one that fits nothing in the dataset.
     pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
         let mut layout = Self { is_wish: args.as_nccopy, ..Self::default() };
         for spec in &args.chunks {
@@ -101,13 +102,13 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The chunk shape asked for a variable, where `old` is what it has, or its shape.
+    /// Returns the requested chunk shape of a variable; `old` is its present one, or its shape.
     pub fn chunks(&self, id: VarId, dims: &[DimId], old: &[u64]) -> Option<Vec<u64>> {
         self.chunks.of(id, dims, old)
     }
 
-    /// The shards of a variable of this shape in chunks of `chunks`, elements of `item` bytes: those that were asked for, or
-    /// those that it has, in whole chunks. `None`: none.
+    /// Returns the shard shape of a variable of this shape in chunks of `chunks`, with elements of `item`
+    /// bytes: the requested one, or the present one, rounded up to whole chunks. `None`: no shards.
     pub fn shards(&self, id: VarId, var: &Var, shape: &[u64], chunks: &[u64], item: u64) -> Option<Vec<u64>> {
         let old = var.shards.as_deref().unwrap_or(chunks);
         let asked = self.shards.of(id, &var.dims, old);
@@ -123,12 +124,13 @@ impl Layout {
         Some(shards)
     }
 
-    /// Whether `--shards` says something of a variable.
+    /// Returns whether `--shards` applies to a variable.
     pub fn asks_shards(&self, id: VarId, dims: &[DimId]) -> bool {
         self.all_shards.is_some() || self.shards.of(id, dims, &vec![1; dims.len()]).is_some()
     }
 
-    /// The filters asked for a variable. What was asked for it alone wins over what was asked for all.
+    /// Returns the requested filters of a variable. A request for the variable alone takes precedence over
+    /// one for all.
     pub fn filters(&self, id: VarId) -> Option<&[FilterSpec]> {
         let find =
             |wanted| self.filters.iter().rev().find(|(var, _)| *var == wanted).map(|(_, specs)| specs.as_slice());
@@ -162,11 +164,11 @@ impl Layout {
             vec![None]
         } else {
             if parts[0].len() == 1 {
-                // One word that is no filter: what is known is more help than that no variable has its name.
+                // A single word: the error for unknown filters helps more than one for unknown variables.
                 is_filter(registry, &first)?;
             }
             parts[0].remove(0);
-            // As nccopy has it: several variables of one specification.
+            // Like nccopy: one specification may name several variables.
             let mut vars = Vec::new();
             for name in first.split('&') {
                 vars.extend(find_vars(model, name)?.into_iter().map(Some));
@@ -179,10 +181,12 @@ impl Layout {
     }
 }
 
-/// The filters of a specification that names no variable: `name[,param…]`, several joined by `|`, or `none`.
+/// Parses the filters of a specification without variables: `name[,param…]`, several joined by `|`, or
+/// `none`.
 ///
 /// # Errors
-/// What of it makes no sense.
+///
+/// The reason why it is malformed.
 pub fn filters(registry: &Registry, spec: &str) -> Result<Vec<FilterSpec>, String> {
     pipeline(registry, &spec.split('|').map(split_list).collect::<Vec<_>>())
 }
@@ -193,7 +197,7 @@ fn pipeline(registry: &Registry, parts: &[Vec<String>]) -> Result<Vec<FilterSpec
         let (name, params) = part.split_first().ok_or("names no filter")?;
         if name == NONE {
             if parts.len() > 1 || !params.is_empty() {
-                return Err("none stands alone".to_owned());
+                return Err("`none` cannot be combined with filters".to_owned());
             }
             continue;
         }
@@ -202,26 +206,28 @@ fn pipeline(registry: &Registry, parts: &[Vec<String>]) -> Result<Vec<FilterSpec
     Ok(specs)
 }
 
-/// A length of a chunk.
+/// Parses a chunk length.
 ///
 /// # Errors
-/// If it is none.
+///
+/// If it is not one.
 pub fn length(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(len @ 1..) => Ok(len),
-        _ => Err(format!("{text:?} is no length of a chunk")),
+        _ => Err(format!("{text:?} is not a chunk length")),
     }
 }
 
-/// A number of bytes that a flag says, as [`bytes`] reads it.
+/// Parses a number of bytes in a flag, like [`bytes`].
 ///
 /// # Errors
-/// If it is none.
+///
+/// If it is not one.
 pub fn size(text: &str) -> Result<u64, String> {
-    bytes(text).filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is no number of bytes, as 256M"))
+    bytes(text).filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is not a number of bytes (such as 256M)"))
 }
 
-/// A number of bytes: digits, in units of 1024 if K, M or G stands behind them.
+/// Parses a number of bytes: digits, with the suffix K, M or G in units of 1024.
 fn bytes(text: &str) -> Option<u64> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(digits) => (digits, 10 * (1 + "KMG".find(&text[digits.len()..])? as u32)),
@@ -232,8 +238,8 @@ fn bytes(text: &str) -> Option<u64> {
     number.checked_mul(1 << unit).filter(|&bytes| bytes > 0)
 }
 
-/// The largest shards of whole chunks with at most so many bytes, grown along all dimensions alike as far as there is
-/// something; at least one chunk.
+/// Returns the largest shard shape of whole chunks within `most` bytes. It grows evenly along all dimensions,
+/// up to their lengths, from one chunk.
 fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
     let mut counts = vec![1u64; chunks.len()];
     let bytes = |counts: &[u64]| {
@@ -243,9 +249,9 @@ fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
             .fold(item.max(1), |all, (count, chunk)| all.saturating_mul(count.saturating_mul(*chunk)))
     };
     let mut open = vec![true; chunks.len()];
-    // The one with the fewest chunks, of several the fastest.
+    // The dimension with the fewest chunks; of several, the fastest.
     while let Some(dim) = (0..counts.len()).rev().filter(|&dim| open[dim]).min_by_key(|&dim| counts[dim]) {
-        // A dimension that has no length yet has room for one.
+        // A dimension without a length yet takes one chunk.
         let (now, all) = (counts[dim], shape[dim].div_ceil(chunks[dim].max(1)).max(1));
         counts[dim] = (2 * now).min(all);
         open[dim] = counts[dim] > now;
@@ -256,7 +262,7 @@ fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
     counts.iter().zip(chunks).map(|(count, chunk)| count * chunk).collect()
 }
 
-/// Whether a word means a filter.
+/// Checks that a word names a filter.
 fn is_filter(registry: &Registry, name: &str) -> Result<(), String> {
     let found = match name.parse() {
         Ok(id) => registry.filter_by_id(id).map(drop),
@@ -272,7 +278,7 @@ fn filter(registry: &Registry, name: &str, params: &[String]) -> Result<FilterSp
     spec.map_err(|error| error.to_string())
 }
 
-/// The variable at a path, or all variables of a name.
+/// Returns the variable at a path, or all variables of a name.
 fn find_vars(model: &Model, wanted: &str) -> Result<Vec<VarId>, String> {
     let names = nczarr_model::name::split_path(wanted);
     let found: Vec<VarId> = match names.as_slice() {
@@ -284,7 +290,7 @@ fn find_vars(model: &Model, wanted: &str) -> Result<Vec<VarId>, String> {
     if found.is_empty() { Err(format!("no variable {wanted:?}")) } else { Ok(found) }
 }
 
-/// The dimension at a path, or all dimensions of a name.
+/// Returns the dimension at a path, or all dimensions of a name.
 fn find_dims(model: &Model, wanted: &str) -> Result<Vec<DimId>, String> {
     let names = nczarr_model::name::split_path(wanted);
     let Some((name, groups)) = names.split_last() else { return Err("names no dimension".to_owned()) };
@@ -318,16 +324,16 @@ mod tests {
         model
     }
 
-    fn layout(chunks: &[&str], filter: &[&str]) -> Result<Layout, String> {
+    fn layout(chunks: &[&str], filter: &[&str]) -> Result<RequestedLayout, String> {
         layout_of(chunks, &[], filter)
     }
 
-    fn layout_of(chunks: &[&str], shards: &[&str], filter: &[&str]) -> Result<Layout, String> {
+    fn layout_of(chunks: &[&str], shards: &[&str], filter: &[&str]) -> Result<RequestedLayout, String> {
         let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         let (chunks, shards, filter) = (strings(chunks), strings(shards), strings(filter));
         let args = Copy { chunks, shards, filter, ..Copy::plain("", "") };
         let registry = nczarr::registry().unwrap();
-        Layout::of(&args, &model(), &registry).map_err(|failure| match failure {
+        RequestedLayout::of(&args, &model(), &registry).map_err(|failure| match failure {
             Failure::Usage(what) => what,
             other => format!("{other:?}"),
         })
@@ -337,7 +343,7 @@ mod tests {
     fn chunks_by_dimension_and_by_variable() {
         let model = model();
         let dims = |id: u32| model.var(VarId(id)).unwrap().dims.clone();
-        let chunks = |layout: &Layout, id: u32, old: &[u64]| layout.chunks(VarId(id), &dims(id), old);
+        let chunks = |layout: &RequestedLayout, id: u32, old: &[u64]| layout.chunks(VarId(id), &dims(id), old);
         let all = layout(&["x/5"], &[]).unwrap();
         assert_eq!(chunks(&all, 0, &[10, 20]), Some(vec![5, 20]));
         assert_eq!(chunks(&all, 1, &[20]), None);
@@ -350,7 +356,7 @@ mod tests {
     #[test]
     fn shards_are_whole_chunks() {
         let model = model();
-        let shards = |layout: &Layout, id: u32, has: Option<&[u64]>, chunks: &[u64]| {
+        let shards = |layout: &RequestedLayout, id: u32, has: Option<&[u64]>, chunks: &[u64]| {
             let mut var = model.var(VarId(id)).unwrap().clone();
             var.shards = has.map(<[u64]>::to_vec);
             layout.shards(VarId(id), &var, &model.shape(VarId(id)).unwrap(), chunks, 4)
@@ -404,7 +410,7 @@ mod tests {
             (&[], &["q,zstd,1"], "--filter q,zstd,1: no variable"),
             (&[], &["v,nosuch"], "--filter v,nosuch: NC_ENOFILTER"),
             (&[], &["zstd,x"], "--filter zstd,x: NC_EINVAL: filter \"zstd,x\": \"x\" is no parameter"),
-            (&[], &["none|zstd,1"], "--filter none|zstd,1: none stands alone"),
+            (&[], &["none|zstd,1"], "--filter none|zstd,1: `none` cannot be combined with filters"),
             (&[], &[""], "--filter : names no filter"),
         ] {
             let error = layout(chunks, filter).unwrap_err();

@@ -1,7 +1,9 @@
-//! A stage between a source and a target whose chunks lie across one another: where memory is too small for blocks that are
-//! whole chunks of both, each chunk of the source would be decoded again for many blocks. Instead it is decoded once, and
-//! its elements are put, as they are, into a store of their own beside the target, in chunks that are whole parts of both kinds of
-//! blocks. That takes as much room on the disk as the elements do; if there is none, the copy is made without.
+//! A stage: decoded elements of one variable in a temporary store beside the target.
+//!
+//! It applies if the chunks of source and target overlap so that memory is too small for blocks of whole
+//! chunks of both. Without a stage, each chunk of the source would be decoded for many blocks. The stage's
+//! chunks divide both kinds of blocks, so each source chunk is decoded once. It needs disk space for all
+//! elements; without that the copy goes on without a stage.
 
 use std::path::Path;
 
@@ -10,50 +12,52 @@ use nczarr::{CreateOptions, File};
 use nczarr_model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use tempfile::TempDir;
 
-use super::Broken;
+use super::CopyError;
 use super::data::block;
-use super::plan::Moves;
+use super::plan::BlockPlan;
 use super::tiles::Tiles;
 use crate::source::DatasetSource;
 use crate::stop;
 
-/// What is read more often than this, each chunk on average, is worth it.
+/// The average number of reads per chunk above which a stage pays.
 const OFTEN: u64 = 2;
 
-/// The elements of one variable, not encoded.
+/// The unencoded elements of one variable.
 #[derive(Debug)]
 pub struct Stage {
     file: File,
-    /// The variable there.
+    /// The variable in the stage.
     pub id: VarId,
-    /// What it lies in, which goes after the file is closed; at the latest with the next copy to this place.
+    /// The temporary directory, removed after the file is closed, or by the next copy to this place.
     _folder: TempDir,
 }
 
-/// Whether a variable is moved by a stage: where decoding costs, chunks are known and would be read often.
-pub fn is_worth(model: &Model, id: VarId, moves: &Moves) -> Result<bool> {
+/// Returns whether a variable needs a stage: decoding costs, and its chunks would be read often.
+pub fn is_worth(model: &Model, id: VarId, moves: &BlockPlan) -> Result<bool> {
     let var = model.var(id)?;
     let number = var.xtype.is_atomic() && var.xtype != NcType::String;
     Ok(number && !var.filters.is_empty() && moves.reads > moves.chunks.saturating_mul(OFTEN))
 }
 
 impl Stage {
-    /// Decodes a variable into a stage in `folder`. `None`: there is no room for it, or it cannot be made.
+    /// Decodes a variable into a stage in `folder`. `None`: the stage cannot be made, such as for lack of
+    /// space.
     ///
     /// # Errors
-    /// What reading the source says.
+    ///
+    /// Errors of reading the source.
     pub fn make(
         folder: &Path,
         from: &dyn Dataset,
         (model, id): (&Model, VarId),
         blocks: &[u64],
         budget: u64,
-    ) -> Result<Option<Self>, Broken> {
-        // The target may have any name.
+    ) -> Result<Option<Self>, CopyError> {
+        // A fixed prefix: the target may have any name.
         let Ok(folder) = tempfile::Builder::new().prefix("stage").tempdir_in(folder) else { return Ok(None) };
         match Self::fill(folder, from, (model, id), blocks, budget) {
             Ok(stage) => Ok(Some(stage)),
-            Err(Broken::Target(_)) => Ok(None),
+            Err(CopyError::Target(_)) => Ok(None),
             Err(broken) => Err(broken),
         }
     }
@@ -64,11 +68,11 @@ impl Stage {
         (model, id): (&Model, VarId),
         blocks: &[u64],
         budget: u64,
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, CopyError> {
         let (var, shape) = (model.var(id)?, model.shape(id)?);
         let (source, data) = (DatasetSource::new(from), from.data(id)?);
         let item = source.item_size(var.xtype)? as u64;
-        // Whole chunks of the source, as far as memory reaches.
+        // Whole chunks of the source, as far as the budget allows.
         let reads = block(&shape, &(data.chunk_shape(), Some(blocks.to_vec())), item, budget);
         let chunks = reads.iter().zip(blocks).map(|(read, block)| *read.min(block)).collect();
         let file = CreateOptions::new().create(&format!("{}#mode=zarr", folder.path().join("v.zarr").display()))?;
@@ -79,7 +83,7 @@ impl Stage {
         }
         let new = to.def_var(GroupId::ROOT, "v", var.xtype, &dims)?;
         to.def_var_chunking(new, &Chunking::Chunked(chunks))?;
-        // What is not there reads here as it does there.
+        // Absent elements must read as in the source.
         let fill = var.fill_value();
         to.def_var_fill(new, fill.is_none(), fill.as_ref())?;
         to._enddef(0, 0, 0, 0)?;
@@ -87,12 +91,12 @@ impl Stage {
         let blank = fill.and_then(|fill| fill.to_native_bytes()).unwrap_or(zeros);
         for (start, count) in Tiles::new(&shape, &reads) {
             if stop::asked() {
-                return Err(Broken::Stopped);
+                return Err(CopyError::Stopped);
             }
             let slab = Slab::new(&start, &count);
-            // Absent elements are read as well: that may be an error, or give something else than the fill value.
-            let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
-            if data.is_absent(&slab).map_err(Broken::Source)?
+            // Absent elements are read as well: that may fail, or give another value than the fill value.
+            let bytes = source.bytes(id, &slab).map_err(CopyError::Source)?;
+            if data.is_absent(&slab).map_err(CopyError::Source)?
                 && bytes.chunks_exact(blank.len().max(1)).all(|element| element == blank)
             {
                 continue;
@@ -103,7 +107,7 @@ impl Stage {
         Ok(Self { file, id: new, _folder: folder })
     }
 
-    /// What the elements are read from.
+    /// Returns the dataset to read the elements from.
     pub fn dataset(&self) -> &dyn Dataset {
         self.file.dataset().as_ref()
     }

@@ -1,4 +1,4 @@
-//! What is known of the strings of a source before they are copied: how long they get, where the target wants to know.
+//! Scans the strings of a source before a copy: their maximum lengths, where the target needs them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use nczarr_model::{Field, Item, Model, NcString, NcType, Result, Slab, TypeClass
 use super::data::{BUDGET, STRING};
 use super::select::Selection;
 use crate::source::DatasetSource;
-use crate::stored::{Part, Stored};
+use crate::stored::{Stored, VarBox};
 
-/// What is known of the strings of a variable, its fill value among them.
+/// Statistics of a variable's strings, its fill value included.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Text {
+pub struct StringStats {
     /// The length of the longest, in bytes.
     pub longest: usize,
     /// Whether a byte of one is NUL.
@@ -24,7 +24,7 @@ pub struct Text {
     pub has_other_bytes: bool,
 }
 
-impl Text {
+impl StringStats {
     fn and(self, strings: &[NcString]) -> Self {
         let bytes = || strings.iter().map(NcString::as_bytes);
         Self {
@@ -36,10 +36,12 @@ impl Text {
     }
 }
 
-/// The length of the longest string in each field of compounds without parts of their own: NCZarr stores these in a fixed size.
+/// Returns the length of the longest string in each field of compounds without nested types: NCZarr stores
+/// these in a fixed size.
 ///
 /// # Errors
-/// What reading says.
+///
+/// Errors of reading.
 pub fn field_lengths(
     from: &dyn Dataset,
     model: &Model,
@@ -81,10 +83,11 @@ pub fn field_lengths(
     Ok(longest)
 }
 
-/// Whether a byte of a string anywhere in the elements of a variable of a user-defined type is NUL.
+/// Returns whether a string anywhere in the elements of a variable of a user-defined type contains a NUL.
 ///
 /// # Errors
-/// What reading says.
+///
+/// Errors of reading.
 pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
     let (source, var, shape) = (DatasetSource::new(from), model.var(id)?, model.shape(id)?);
     if !has_strings(model, var.xtype)? || shape.contains(&0) {
@@ -106,7 +109,7 @@ pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether strings are somewhere in the elements of a type.
+/// Returns whether the elements of a type contain strings.
 fn has_strings(model: &Model, ty: NcType) -> Result<bool> {
     let (mut open, mut seen) = (vec![ty], HashSet::new());
     while let Some(ty) = open.pop() {
@@ -123,12 +126,13 @@ fn has_strings(model: &Model, ty: NcType) -> Result<bool> {
     Ok(false)
 }
 
-/// Looks at the strings of each selected string variable. Where that fails, and such variables are to be left out, it is
+/// Scans the strings of each selected string variable. With `--skip-unreadable`, a variable that fails is
 /// marked as unreadable.
 ///
 /// # Errors
-/// What reading says.
-pub fn texts(from: &dyn Dataset, model: &Model, select: &mut Selection) -> Result<HashMap<VarId, Text>> {
+///
+/// Errors of reading.
+pub fn texts(from: &dyn Dataset, model: &Model, select: &mut Selection) -> Result<HashMap<VarId, StringStats>> {
     let mut texts = HashMap::new();
     for (id, var) in model.vars().filter(|(_, var)| var.xtype == NcType::String) {
         if !select.has_var(id, var) {
@@ -143,18 +147,18 @@ pub fn texts(from: &dyn Dataset, model: &Model, select: &mut Selection) -> Resul
     Ok(texts)
 }
 
-/// The strings of one variable: the fill value, and all elements if they are copied.
-fn text_of(from: &dyn Dataset, model: &Model, id: VarId, has_data: bool) -> Result<Text> {
+/// Returns the strings of one variable: the fill value, and all elements if they are copied.
+fn text_of(from: &dyn Dataset, model: &Model, id: VarId, has_data: bool) -> Result<StringStats> {
     let (source, shape) = (DatasetSource::new(from), model.shape(id)?);
     let mut text = match &model.var(id)?.fill_value() {
-        Some(Values::String(fill)) => Text::default().and(fill),
-        _ => Text::default(),
+        Some(Values::String(fill)) => StringStats::default().and(fill),
+        _ => StringStats::default(),
     };
     if !has_data || shape.contains(&0) {
         return Ok(text);
     }
     let data = from.data(id)?;
-    let parts: Box<dyn Iterator<Item = Part>> = match Stored::if_sparse(&*data, &shape)? {
+    let parts: Box<dyn Iterator<Item = VarBox>> = match Stored::if_sparse(&*data, &shape)? {
         Some(stored) => Box::new(stored.boxes().collect::<Vec<_>>().into_iter()),
         None => Box::new(Blocks::new(&shape, data.chunk_shape().as_deref(), BUDGET / STRING)),
     };

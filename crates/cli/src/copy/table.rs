@@ -1,8 +1,8 @@
-//! Every kind of target with every dataset of the corpus: nothing stops a copy, and what it says is complete.
+//! Copies every dataset of the corpus to every kind of target: no copy fails, and its reports are complete.
 //!
-//! The texts of source and copy are taken apart here, by lines, and compared piece by piece: each difference must be of an
-//! object that the copy names, and each object that it names must differ. A part of the corpus lies in the repository;
-//! `NCZ_CORPUS` names the whole of it.
+//! The test splits the texts of source and copy into lines and compares them piece by piece. Each difference
+//! must belong to an object that the copy reports, and each reported object must differ. A part of the corpus
+//! lies in the repository; `NCZ_CORPUS` names the whole of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,13 +13,13 @@ use nczarr_cdl::Options;
 use nczarr_model::name::escape;
 use nczarr_tests::unpack::unpack;
 
-use super::losses::says_more;
+use super::loss_report::says_more;
 use crate::args;
 use crate::dump::facts;
 use crate::failure::Failure;
 use crate::source::DatasetSource;
 
-/// Kinds of targets, what their names end with, and what their URLs say beside.
+/// Kinds of targets, the ends of their names, and their URL fragments.
 const KINDS: [(&str, &str, &str); 9] = [
     ("1", "", ""),
     ("2", "", ""),
@@ -32,7 +32,7 @@ const KINDS: [(&str, &str, &str); 9] = [
     ("zarr", "", "#mode=v3"),
 ];
 
-/// Special attributes that are about how something is stored.
+/// Special attributes about storage.
 const STORAGE: [&str; 14] = [
     "_Storage",
     "_ChunkSizes",
@@ -50,44 +50,47 @@ const STORAGE: [&str; 14] = [
     "_nczarr_maxstrlen",
 ];
 
-/// Why a source cannot be copied at all: it needs what this build has not.
+/// The error of a source that this build cannot read.
 const SOURCE: &str = "NC_ENOFILTER: ";
 
-/// Why one cannot be copied to plain Zarr V3: text there is UTF-8, which nobody knows of others' bytes before they are written.
+/// The error of a source that plain Zarr V3 cannot hold: its text is UTF-8, and other bytes are found only
+/// while writing.
 const NO_TEXT: &str = "is not UTF-8";
 
-/// What plain Zarr cannot hold of plain Zarr: lists, of which there is no type with a name, and attributes without a name.
-const NOT_EVEN_ZARR: [&str; 3] = ["neither vlens nor enums", "its type is not there", "a name is never empty"];
+/// Parts of plain Zarr that a plain Zarr copy cannot hold: lists have no named type, and some attributes have
+/// no name.
+const NOT_EVEN_ZARR: [&str; 3] = ["neither vlens nor enums", "its type was left out", "a name is never empty"];
 
-/// What Zarr V3 has no type for: a variable of it is left out, and told.
+/// Types that Zarr V3 lacks; variables of them are left out with a report.
 const NOT_IN_V3: &str = "Zarr V3 has no fields with a shape";
 
-/// Datasets with attributes that are bare words, as NaN: a copy stores text in their place, and reports it.
+/// Datasets with attributes that are bare words, such as NaN: a copy stores text in their place, and reports
+/// it.
 const BARE_WORDS: &str = "/group/attributes.zarr";
 
-/// How it begins what is said of a stored type, which a text does not show either.
+/// The beginning of a report about a stored type; texts do not show it.
 const STORED: &str = "stored type ";
-/// What is said of the layout, which a text does not show.
+/// Reports about the layout; texts do not show it.
 const LAYOUT: [&str; 2] = ["filters that the target cannot hold", "shards that the target cannot hold"];
 /// The report about the JSON of attributes; a text shows their values only.
 const JSON: &str = "JSON of attributes";
 
-/// The pieces of a text: kind and path, as in `dim /g/x`, and what it says.
-type Pieces = BTreeMap<(Kind, String), String>;
+/// The pieces of a text by kind and path, as in `dim /g/x`, with their contents.
+type Pieces = BTreeMap<(PieceKind, String), String>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum PieceKind {
     Group,
     Type,
     Dim,
     Var,
     Att,
     Data,
-    /// The order of what is in a group.
+    /// The order of a group's members.
     Order,
 }
 
-/// A name as messages have it.
+/// Returns a name in the form of messages.
 fn unescape(name: &str) -> String {
     let (mut out, mut bytes) = (Vec::new(), name.as_bytes().iter().copied());
     while let Some(byte) = bytes.next() {
@@ -105,7 +108,7 @@ fn unescape(name: &str) -> String {
     escape(&String::from_utf8(out).unwrap())
 }
 
-/// Where an unescaped character of `wanted` stands outside of quotes.
+/// Returns the position of an unescaped character of `wanted` outside of quotes.
 fn find(text: &str, wanted: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -138,7 +141,7 @@ fn pieces(text: &str) -> Pieces {
                 }
                 _ if bare.starts_with("group: ") && bare.ends_with('{') => {
                     groups.push(unescape(bare["group: ".len()..].trim_end_matches('{').trim_end()));
-                    pieces.insert((Kind::Group, format!("/{}", groups.join("/"))), String::new());
+                    pieces.insert((PieceKind::Group, format!("/{}", groups.join("/"))), String::new());
                     continue;
                 }
                 _ if bare.starts_with('}') => {
@@ -160,7 +163,7 @@ fn pieces(text: &str) -> Pieces {
             continue;
         }
         let whole = std::mem::take(&mut statement);
-        // Text of many lines is printed as such where it is char, whatever it is.
+        // Multi-line text is printed as such where it is char, whatever the variable.
         let whole = whole.trim_end().trim_end_matches(';').trim_end().replace("\\n\",\n\"", "\\n");
         let whole = whole.as_str();
         let group: String = groups.iter().map(|name| format!("/{name}")).collect();
@@ -169,14 +172,14 @@ fn pieces(text: &str) -> Pieces {
             (whole[..at].to_owned(), whole[at + 2..].trim().to_owned())
         };
         let (kind, name, says) = match section {
-            "types:" => (Kind::Type, unescape(type_name(whole)), whole.to_owned()),
+            "types:" => (PieceKind::Type, unescape(type_name(whole)), whole.to_owned()),
             "dimensions:" => {
                 let (name, len) = split(whole);
-                (Kind::Dim, unescape(&name), len)
+                (PieceKind::Dim, unescape(&name), len)
             }
             "data:" => {
                 let (name, values) = split(whole);
-                (Kind::Data, unescape(&name), values)
+                (PieceKind::Data, unescape(&name), values)
             }
             _ => match find(whole, ":") {
                 Some(colon) => {
@@ -186,38 +189,40 @@ fn pieces(text: &str) -> Pieces {
                     if STORAGE.contains(&att.as_str()) {
                         continue;
                     }
-                    // A type may stand before.
+                    // A type may come first.
                     let (ty, var) = match find(var, " ") {
                         Some(at) => (&var[..at], unescape(&var[at + 1..])),
                         None => ("", unescape(var)),
                     };
                     let owner = if var.is_empty() && group.is_empty() { "/".to_owned() } else { var };
                     let owner = if owner == "/" { owner } else { join(&group, &owner) };
-                    pieces.insert((Kind::Att, format!("{owner}:{att}")), format!("{ty}{}", &rest[equals..]));
+                    pieces.insert((PieceKind::Att, format!("{owner}:{att}")), format!("{ty}{}", &rest[equals..]));
                     continue;
                 }
                 None => {
                     let at = find(whole, " ").unwrap();
                     let (ty, rest) = whole.split_at(at);
                     let end = find(rest, "(").unwrap_or(rest.len());
-                    (Kind::Var, unescape(rest[..end].trim()), format!("{ty}{}", &rest[end..]))
+                    (PieceKind::Var, unescape(rest[..end].trim()), format!("{ty}{}", &rest[end..]))
                 }
             },
         };
         let path = join(&group, &name);
-        // Types stand where they were first met.
-        if ![Kind::Data, Kind::Type].contains(&kind) {
+        // Types appear where they were first met.
+        if ![PieceKind::Data, PieceKind::Type].contains(&kind) {
             order.entry(group).or_default().push_str(&format!("{kind:?} {path}\n"));
         }
         pieces.insert((kind, path), says);
     }
     pieces.extend(
-        order.into_iter().map(|(group, says)| ((Kind::Order, if group.is_empty() { "/".into() } else { group }), says)),
+        order
+            .into_iter()
+            .map(|(group, says)| ((PieceKind::Order, if group.is_empty() { "/".into() } else { group }), says)),
     );
     pieces
 }
 
-/// The name of the type that is defined.
+/// Returns the name of the defined type.
 fn type_name(statement: &str) -> &str {
     let start = statement.lines().next().unwrap().trim_end_matches('{').trim_end();
     let mut spaces = start.char_indices().filter(|&(at, c)| c == ' ' && !start[..at].ends_with('\\'));
@@ -228,9 +233,9 @@ fn join(group: &str, name: &str) -> String {
     if name.is_empty() { group.to_owned() } else { format!("{group}/{name}") }
 }
 
-/// The values of data, numbers in one form whatever their type.
+/// Returns the values of data, numbers in one form whatever their type.
 fn values(data: &str) -> Vec<String> {
-    // Braces stand where a dimension that is not the first is unlimited.
+    // Braces appear where a dimension other than the first is unlimited.
     let blank = |c: char| c.is_whitespace() || ",{}".contains(c);
     let (mut values, mut rest) = (Vec::new(), data.trim_matches(blank));
     while !rest.is_empty() {
@@ -257,7 +262,7 @@ fn values(data: &str) -> Vec<String> {
     values
 }
 
-/// What a copy said: the objects, with what else they are called there.
+/// Returns the reported objects, with their other names in the report.
 fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
     let mut named: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for line in told {
@@ -272,28 +277,29 @@ fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
     named
 }
 
-/// What is wrong with what was said of the differences between two texts.
+/// Returns the mismatches between reports and differences of two texts.
 fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
     let (source, copy, named) = (pieces(source), pieces(copy), named(told));
     let flat = named.values().flatten().any(|(kind, _)| kind.starts_with("groups, "));
     let says =
         |path: &str, part: &str| named.get(path).is_some_and(|kinds| kinds.iter().any(|(kind, _)| kind.contains(part)));
-    // What an object of a group that went is called.
-    let there = |kind: Kind, path: &str| {
-        if !flat || kind == Kind::Group || kind == Kind::Order {
+    // Returns the names of an object whose group was dissolved.
+    let there = |kind: PieceKind, path: &str| {
+        if !flat || kind == PieceKind::Group || kind == PieceKind::Order {
             return path.to_owned();
         }
         let (owner, att) = match kind {
-            Kind::Att => path.rsplit_once(':').map(|(owner, att)| (owner, format!(":{att}"))).unwrap(),
+            PieceKind::Att => path.rsplit_once(':').map(|(owner, att)| (owner, format!(":{att}"))).unwrap(),
             _ => (path, String::new()),
         };
-        let is_group = kind == Kind::Att && (owner == "/" || source.contains_key(&(Kind::Group, owner.to_owned())));
+        let is_group =
+            kind == PieceKind::Att && (owner == "/" || source.contains_key(&(PieceKind::Group, owner.to_owned())));
         let plain = owner[1..].replace('/', "_");
         let renamed = named.get(owner).into_iter().flatten().find(|(kind, _)| kind.starts_with("names, "));
         match (is_group, renamed) {
             (true, _) if owner == "/" => path.to_owned(),
             (true, _) => format!("/:{plain}_{}", &att[1..]),
-            (false, Some((_, new))) if kind == Kind::Att || copy.contains_key(&(kind, format!("/{new}"))) => {
+            (false, Some((_, new))) if kind == PieceKind::Att || copy.contains_key(&(kind, format!("/{new}"))) => {
                 format!("/{new}{att}")
             }
             (false, _) => format!("/{plain}{att}"),
@@ -304,11 +310,11 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
         let new = (*kind, there(*kind, path));
         let found = copy.get(&new);
         met.insert(new.clone());
-        let owner = if *kind == Kind::Att { path.rsplit_once(':').map_or("", |(owner, _)| owner) } else { path };
-        let var_gone = !copy.contains_key(&(Kind::Var, there(Kind::Var, owner)));
+        let owner = if *kind == PieceKind::Att { path.rsplit_once(':').map_or("", |(owner, _)| owner) } else { path };
+        let var_gone = !copy.contains_key(&(PieceKind::Var, there(PieceKind::Var, owner)));
         let same = match (kind, found) {
             (_, None) => false,
-            (Kind::Order, Some(found)) => {
+            (PieceKind::Order, Some(found)) => {
                 let kept = |text: &str, other: &str| {
                     let lines: Vec<_> = text
                         .lines()
@@ -319,9 +325,9 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
                 };
                 flat || kept(says_here, found) == kept(found, says_here)
             }
-            (Kind::Data, Some(found)) => says(path, "type string") || values(says_here) == values(found),
+            (PieceKind::Data, Some(found)) => says(path, "type string") || values(says_here) == values(found),
             // Dimensions have other names.
-            (Kind::Var, Some(found)) if flat => {
+            (PieceKind::Var, Some(found)) if flat => {
                 let rank = |text: &str| text.matches(',').count() - text.matches("\\,").count();
                 let form = |text: &str| (text.split('(').next().unwrap_or("").to_owned(), rank(text));
                 form(says_here) == form(found)
@@ -333,12 +339,14 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
         }
         differ.insert(path.clone());
         let is_said = match kind {
-            Kind::Att if path.ends_with(":_NoFill") => {
+            PieceKind::Att if path.ends_with(":_NoFill") => {
                 differ.insert(owner.to_owned());
                 var_gone || says(owner, "filled")
             }
-            Kind::Att if var_gone && source.contains_key(&(Kind::Var, owner.to_owned())) => named.contains_key(owner),
-            Kind::Order => flat || says(path, "order"),
+            PieceKind::Att if var_gone && source.contains_key(&(PieceKind::Var, owner.to_owned())) => {
+                named.contains_key(owner)
+            }
+            PieceKind::Order => flat || says(path, "order"),
             _ => named.contains_key(path),
         };
         if !is_said {
@@ -347,9 +355,9 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
     }
     for (kind, path) in copy.keys().filter(|key| !met.contains(key)) {
         differ.insert(path.clone());
-        // Zeros in place of a fill value of zero need no message: every element reads the same.
-        let is_no_fill = *kind == Kind::Att && path.ends_with(":_NoFill");
-        if !named.contains_key(path) && *kind != Kind::Order && !is_no_fill {
+        // Zeros in place of a fill value of zero need no report: every element reads the same.
+        let is_no_fill = *kind == PieceKind::Att && path.ends_with(":_NoFill");
+        if !named.contains_key(path) && *kind != PieceKind::Order && !is_no_fill {
             bad.push(format!("{kind:?} {path} is new, and nothing says so"));
         }
     }
@@ -374,7 +382,7 @@ fn text(url: &str) -> Result<String, String> {
         let (file, mut text) = (nczarr::open(url)?, Vec::new());
         let mut source = DatasetSource::new(file.dataset().as_ref());
         nczarr_cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut text)?;
-        // How a string without a character is shown is a matter of the format; that it is one, values tell.
+        // The display of an empty string depends on the format; the values still show that it is one.
         Ok(String::from_utf8_lossy(&text).replace("NIL", "_").replace("\"\"", "_"))
     };
     print().map_err(|error: nczarr_model::Error| format!("{error:#}"))
@@ -389,7 +397,7 @@ fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
     })
 }
 
-/// How variables of a copy that can hold everything differ and nothing says so: their layout, and their values bit by bit.
+/// Returns unreported differences of a copy that can hold everything: layout, and values bit by bit.
 fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Result<Vec<String>> {
     let named = named(told);
     let (source, copy) = (nczarr::open(source)?, nczarr::open(copy)?);
@@ -399,11 +407,11 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Resu
     let mut bad = Vec::new();
     for (id, var) in here.vars() {
         let path = here.var_path(id)?;
-        // That one is missing is another's to say.
+        // Another check finds missing ones.
         let Ok(new) = there.var_at(nczarr_model::GroupId::ROOT, &path) else { continue };
         let (copied, shape) = (there.var(new)?, here.shape(id)?);
-        // In what is not chunked they are what the target makes of it; a scalar has a chunk or none. Along a fixed dimension
-        // netCDF knows none that is longer.
+        // Without chunks, the target chooses them; a scalar has one chunk or none. Along a fixed dimension,
+        // netCDF allows no longer chunk.
         let fitting = |chunks: Option<Vec<u64>>| {
             let dims = var.dims.iter().map(|&dim| here.dim(dim).unwrap());
             let most = dims.map(|dim| if dim.unlimited { u64::MAX } else { dim.len() });
@@ -439,7 +447,7 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Resu
     Ok(bad)
 }
 
-/// Names and URLs of the datasets of the corpus; those that are packed are unpacked to `scratch`.
+/// Returns names and URLs of the datasets of the corpus; archives are unpacked to `scratch`.
 fn datasets(scratch: &Path) -> Vec<(String, String)> {
     let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").canonicalize().unwrap()];
     roots.extend(std::env::var_os("NCZ_CORPUS").map(PathBuf::from));
@@ -465,7 +473,7 @@ fn datasets(scratch: &Path) -> Vec<(String, String)> {
             }
         }
         for row in rows("zarr") {
-            // What is wrong with a store is no matter of copies.
+            // Defects of a store do not concern copies.
             if row[11] != "error" && (row[4] == "2" || row[12].starts_with("yes")) {
                 found.insert(row[0].clone(), root.join("zarr").join(&row[0]).display().to_string());
             }

@@ -1,35 +1,38 @@
-//! `--jobs`: how many threads a copy uses, and how many fit into `--memory`.
+//! `--jobs`: the number of threads of a copy, limited by `--memory`.
 //!
-//! Each thread that reads holds a chunk as it is stored and as it is decoded, and each that writes as it is decoded and as it is
-//! encoded. Half of the memory that was asked for is for that; the other half is for the block that is moved.
+//! A reading thread holds one chunk stored and decoded, a writing thread one decoded and encoded. Half of the
+//! requested memory is for these chunks, the other half for the block in transit.
 
 use nczarr::{File, dispatch};
 use nczarr_model::{Model, Result, VarId};
 
 use super::plan::bytes_of;
 use super::select::Selection;
-use super::spec::Layout;
+use super::spec::RequestedLayout;
 use crate::args::Copy;
 use crate::failure::Failure;
 
-/// Chunks that a thread holds at a time.
+/// Chunks per thread in memory.
 const HELD: u64 = 2;
 
-/// Makes the pool that all work is done in, before anything uses it.
+/// Makes the global thread pool, before any use of it.
 ///
 /// # Errors
-/// If there cannot be so many threads.
+///
+/// If the system cannot start the threads.
 pub fn pool(jobs: Option<usize>) -> Result<(), Failure> {
     let Some(jobs) = jobs else { return Ok(()) };
     let made = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
     made.map_err(|error| Failure::Usage(format!("--jobs {jobs}: {error}")))
 }
 
-/// How many threads work at a time: those that were asked for, or fewer, if `--memory` is too small for that. `None`: all.
+/// Returns the number of threads at work: the requested one, or fewer if `--memory` is too small for that.
+/// `None`: all.
 ///
 /// # Errors
-/// What the dataset says of itself.
-pub fn within(args: &Copy, source: &File, layout: &Layout, select: &Selection) -> Result<Option<usize>> {
+///
+/// Errors of the dataset's metadata.
+pub fn within(args: &Copy, source: &File, layout: &RequestedLayout, select: &Selection) -> Result<Option<usize>> {
     let Some(memory) = args.memory else { return Ok(args.jobs) };
     let model = source.model();
     let mut most = 1;
@@ -41,13 +44,13 @@ pub fn within(args: &Copy, source: &File, layout: &Layout, select: &Selection) -
     Ok(if fit < all { Some(fit) } else { args.jobs })
 }
 
-/// Bytes of the larger of what is stored as one for a variable in the source and what will be in the target.
-fn chunks(model: &Model, source: &File, layout: &Layout, id: VarId) -> Result<u64> {
+/// Returns the size of a variable's storage unit, in bytes: the larger one of source and target.
+fn chunks(model: &Model, source: &File, layout: &RequestedLayout, id: VarId) -> Result<u64> {
     let (var, shape) = (model.var(id)?, model.shape(id)?);
     let elements = shape.iter().fold(1u64, |product, &len| product.saturating_mul(len.max(1)));
     let item = (bytes_of(model, id) / elements).max(1);
     let bytes = |chunk: &[u64]| {
-        // No longer than the array, which may have one chunk for all it will ever be.
+        // At most the array, whose single chunk may be longer.
         let lens = chunk.iter().zip(&shape).map(|(&chunk, &len)| chunk.min(len.max(1)));
         lens.fold(item, |product, len| product.saturating_mul(len.max(1)))
     };

@@ -1,4 +1,4 @@
-//! Defining variables and attributes, in the form in which the target can hold them.
+//! Defines variables and attributes, in the form that the target can hold.
 
 use std::sync::LazyLock;
 
@@ -9,32 +9,33 @@ use nczarr_model::{
     Var, VarFill, VarId,
 };
 
-use super::Broken;
+use super::CopyError;
 use super::data::BUDGET;
-use super::define::{Form, NewVar, Work, unless_refused};
-use super::exact;
-use super::fit::{self, Change};
-use super::names::Space;
-use super::strings::{self, Text};
+use super::define::{Definer, NewVar, VariableForm, unless_refused};
+use super::fit::{self, NumberWidening};
+use super::lossless_check;
+use super::names::Namespace;
+use super::strings::{self, StringStats};
 use crate::source::DatasetSource;
 use crate::stored::Stored;
 
-/// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.
+/// The attribute for the maximum string length of a variable with fixed-length storage.
 pub const MAX_LEN: &str = "_nczarr_maxstrlen";
-/// The attribute that keeps what that one was in a netCDF-4 file, where it says nothing and strings are longer; 0: there was none.
+/// Keeps the value of that attribute from a netCDF-4 file, where it has no effect and strings may be longer;
+/// 0: there was none.
 pub const GIVEN_LEN: &str = "_nczarr_given_maxstrlen";
-/// The attribute of the root that says so for variables that do not.
+/// The root attribute with the default for variables.
 pub const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
-/// How long they may be if nothing says so.
+/// The default length without either attribute.
 pub(super) const BUILT_IN_MAX_LEN: usize = 128;
 
-/// What is kept of an attribute that was not there.
+/// The value that stands for a missing attribute.
 static NOT_GIVEN: LazyLock<Values> = LazyLock::new(|| Values::Int(vec![0]));
 
 /// The default fill of a double as netCDF-C writes it to NCZarr.
 const ROUNDED_DEFAULT: f64 = 9.96921e36;
 
-/// Chunks of rows of text have fewer bytes than this; what would have more has those that the format likes.
+/// The maximum size of a chunk of text rows, in bytes. Larger chunks take the format's default shape.
 const ROWS: u64 = 1 << 30;
 
 const NO_VARS: &str = "variables that the target cannot hold";
@@ -42,18 +43,19 @@ const NO_ATTS: &str = "attributes that the target cannot hold";
 const NO_CHUNKS: &str = "chunks that the target cannot hold";
 const NO_SHARDS: &str = "shards that the target cannot hold";
 const NO_FILTERS: &str = "filters that the target cannot hold";
-const JOINED: &str = "strings of attributes, which are lines of one text there";
+const JOINED: &str = "string lists of attributes, now lines of one text";
 const STRING_DIMS: &str = "dimensions added for the length of strings";
 
-impl Work<'_> {
-    /// The attributes of a group.
+impl Definer<'_> {
+    /// Copies the attributes of a group.
     ///
     /// # Errors
-    /// What writing says.
+    ///
+    /// Errors of writing.
     pub fn group_atts(&mut self, id: GroupId, atts: &nczarr_model::Att) -> Result<()> {
         let json = self.from.attributes_json(id, None)?;
         for (name, values) in atts {
-            let (group, new) = self.name(Space::Atts, id, name)?;
+            let (group, new) = self.name(Namespace::Atts, id, name)?;
             let path = format!("{}:{name}", self.path(id, ""));
             self.att((group, None), &new, values, None, path)?;
             self.keep_json((group, None), &new, json.as_ref().and_then(|json| of(json, name)))?;
@@ -64,7 +66,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Has an attribute stored as the JSON that it is in the source, where both are Zarr.
+    /// Stores an attribute as the source's JSON, if both datasets are Zarr.
     fn keep_json(&self, (group, var): (GroupId, Option<VarId>), name: &str, json: Option<&str>) -> Result<()> {
         let model = self.to.model().snapshot();
         let there = match var {
@@ -77,7 +79,7 @@ impl Work<'_> {
         }
     }
 
-    /// An attribute at a place, in the type that it has, or else in `other` or one that can hold it.
+    /// Defines an attribute with its own type, or else with `other` or one that can hold it.
     fn att(
         &mut self,
         (group, var): (GroupId, Option<VarId>),
@@ -94,7 +96,7 @@ impl Work<'_> {
                 Err(why) => why,
             },
         };
-        // Text may have what a string may not.
+        // Text may contain bytes that a string may not.
         let is_cut = why.kind() == ErrorKind::Char && self.to.info().formatx == FormatX::Hdf5;
         if is_of_type(&why) || is_cut {
             for to in other.into_iter().chain(fit::wider(values.nc_type()).iter().copied()) {
@@ -122,15 +124,16 @@ impl Work<'_> {
         self.copied.left.insert(path);
     }
 
-    /// A variable; `None` if it was left out.
+    /// Defines a variable; `None` if it was left out.
     ///
     /// # Errors
-    /// What reading and writing say.
-    pub fn var(&mut self, id: VarId, var: &Var) -> Result<Option<NewVar>, Broken> {
+    ///
+    /// Errors of reading and writing.
+    pub fn var(&mut self, id: VarId, var: &Var) -> Result<Option<NewVar>, CopyError> {
         let path = self.path(var.group, &var.name);
-        let (group, name) = self.name(Space::Vars, var.group, &var.name)?;
+        let (group, name) = self.name(Namespace::Vars, var.group, &var.name)?;
         let made = match self.as_stored(id, var, (group, &name))? {
-            Some(id) => Ok(NewVar { id, form: Form::Same }),
+            Some(id) => Ok(NewVar { id, form: VariableForm::Same }),
             None => self.defined(id, var, (group, &name))?,
         };
         let new = match made {
@@ -145,16 +148,16 @@ impl Work<'_> {
         } else if !var.dims.is_empty() {
             self.no_layout(id, var, new.id, &path)?;
         }
-        // Quantization is not defined anew: the values are rounded already, and an attribute says so.
+        // Quantization is not repeated: the values are rounded already, and an attribute records it.
         self.var_atts(group, var, &new, &path)?;
-        if new.form == Form::Same {
+        if new.form == VariableForm::Same {
             self.string_length(id, var, new.id)?;
         }
         self.fill(id, var, &new)?;
         Ok(Some(new))
     }
 
-    /// A variable whose elements are stored as they are in the source, if source and target have such types.
+    /// Defines a variable with the source's stored type, if source and target have such types.
     fn as_stored(&self, id: VarId, var: &Var, (group, name): (GroupId, &str)) -> Result<Option<VarId>> {
         if self.wanted.without.contains(&id) {
             return Ok(None);
@@ -162,18 +165,18 @@ impl Work<'_> {
         let dims = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>();
         let (Some(dims), Some(xtype)) = (dims, self.copied.ty(var.xtype)) else { return Ok(None) };
         let Some(stored) = self.from.stored_type(id)? else { return Ok(None) };
-        // Why it is refused is said when it is defined in another form.
+        // Defining it in another form reports the refusal.
         let made = unless_refused(self.to.def_var_as_stored(group, name, xtype, &dims, &stored))?;
         Ok(made.ok().flatten())
     }
 
-    /// A variable in a form that the target can hold, or why there is none.
+    /// Defines a variable in a form that the target can hold, or returns the reason why there is none.
     fn defined(
         &mut self,
         id: VarId,
         var: &Var,
         (group, name): (GroupId, &str),
-    ) -> Result<Result<NewVar, Error>, Broken> {
+    ) -> Result<Result<NewVar, Error>, CopyError> {
         let (form, xtype, dims) = match self.form(id, var, (group, name))? {
             Ok(form) => form,
             Err(why) => return Ok(Err(why)),
@@ -182,67 +185,67 @@ impl Work<'_> {
         Ok(made.map(|id| NewVar { id, form }))
     }
 
-    /// The form, type and dimensions that a variable can have, or why it can have none.
+    /// Returns the form, type and dimensions for a variable, or the reason why there are none.
     #[allow(clippy::type_complexity, reason = "what a definition takes")]
     fn form(
         &mut self,
         id: VarId,
         var: &Var,
         (group, name): (GroupId, &str),
-    ) -> Result<Result<(Form, NcType, Vec<DimId>), Error>, Broken> {
+    ) -> Result<Result<(VariableForm, NcType, Vec<DimId>), Error>, CopyError> {
         if self.wanted.without.contains(&id) {
-            return Ok(Err(ErrorKind::VarSize.context("it is too large, or too large beside the others")));
+            return Ok(Err(ErrorKind::VarSize.context("it is too large, alone or together with the others")));
         }
         let Some(mut dims) = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>()
         else {
-            return Ok(Err(ErrorKind::BadDim.context("one of its dimensions is not there")));
+            return Ok(Err(ErrorKind::BadDim.context("one of its dimensions was left out")));
         };
         let Some(xtype) = self.copied.ty(var.xtype) else {
-            return Ok(Err(ErrorKind::BadTypId.context("its type is not there")));
+            return Ok(Err(ErrorKind::BadTypId.context("its type was left out")));
         };
         let admits = |xtype| self.to.admit(&Edit::DefVar { group, name, xtype, dims: &dims });
         let cut = match self.is_cut(id, var) {
             Err(error) if self.wanted.select.skips => return Ok(Err(error)),
-            cut => cut.map_err(Broken::Source)?,
+            cut => cut.map_err(CopyError::Source)?,
         };
         let why = match unless_refused(admits(xtype))? {
-            Ok(()) if cut => ErrorKind::Char.context("some of its strings have NUL inside, where they would end there"),
-            Ok(()) => return Ok(Ok((Form::Same, xtype, dims))),
+            Ok(()) if cut => ErrorKind::Char.context("some of its strings contain NUL, which ends strings there"),
+            Ok(()) => return Ok(Ok((VariableForm::Same, xtype, dims))),
             Err(why) if !is_of_type(&why) => return Ok(Err(why)),
             Err(why) => why,
         };
         for &to in fit::wider(var.xtype) {
-            let change = Change::new(var, to);
+            let change = NumberWidening::new(var, to);
             if admits(to).is_err() {
                 continue;
             }
             let fits = match self.fits(id, &change) {
                 Err(error) if self.wanted.select.skips => return Ok(Err(error)),
-                fits => fits.map_err(Broken::Source)?,
+                fits => fits.map_err(CopyError::Source)?,
             };
             if fits {
-                return Ok(Ok((Form::Numbers(change), to, dims)));
+                return Ok(Ok((VariableForm::Numbers(change), to, dims)));
             }
         }
         match self.wanted.texts.get(&id) {
             Some(text) if text.ends_with_nul => {
-                Ok(Err(ErrorKind::Char.context("some of its strings end with NUL, which text cannot").caused_by(why)))
+                Ok(Err(ErrorKind::Char.context("some of its strings end with NUL, which text cannot hold").caused_by(why)))
             }
             Some(text) if admits(NcType::Char).is_ok() => {
                 let len = text.longest.max(1) as u64;
                 match self.string_dim(var.group, len)? {
                     Ok(dim) => {
                         dims.push(dim);
-                        Ok(Ok((Form::Text { len }, NcType::Char, dims)))
+                        Ok(Ok((VariableForm::Text { len }, NcType::Char, dims)))
                     }
                     Err(why) => Ok(Err(why)),
                 }
             }
-            _ => Ok(Err(why.at("no type there has all its values"))),
+            _ => Ok(Err(why.at("no type of the target holds all its values"))),
         }
     }
 
-    /// Whether the target would keep only the beginning of some strings of a variable.
+    /// Returns whether the target would truncate strings of a variable.
     fn is_cut(&self, id: VarId, var: &Var) -> Result<bool> {
         match (self.to.info().formatx, var.xtype) {
             (FormatX::Hdf5, NcType::String) => Ok(self.wanted.texts.get(&id).is_some_and(|text| text.has_nul)),
@@ -253,8 +256,8 @@ impl Work<'_> {
         }
     }
 
-    /// Whether all elements of a variable can be changed.
-    fn fits(&self, id: VarId, change: &Change) -> Result<bool> {
+    /// Returns whether all elements of a variable can be changed.
+    fn fits(&self, id: VarId, change: &NumberWidening) -> Result<bool> {
         let shape = self.source.shape(id)?;
         if change.is_safe() || shape.contains(&0) || !self.wanted.select.has_data(&self.source, id) {
             return Ok(true);
@@ -270,13 +273,13 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// The dimension of the bytes of strings of this length.
+    /// Returns the dimension for the bytes of strings of this length.
     fn string_dim(&mut self, group: GroupId, len: u64) -> Result<Result<DimId, Error>> {
         if let Some((_, dim)) = self.string_dims.iter().find(|(known, _)| *known == len) {
             return Ok(Ok(*dim));
         }
         let place = self.place(group)?;
-        let name = self.names.free(&self.source, &place, Space::Dims, format!("string{len}"));
+        let name = self.names.free(&self.source, &place, Namespace::Dims, format!("string{len}"));
         let made = unless_refused(self.to.def_dim(place.group, &name, Some(len)))?;
         if let Ok(dim) = made {
             self.string_dims.push((len, dim));
@@ -286,7 +289,7 @@ impl Work<'_> {
     }
 
     fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
-        // Back where strings are as long as they like it is what it was.
+        // A target with unlimited strings gets the original value back.
         let json = self.from.attributes_json(var.group, self.source.group(var.group)?.vars.get(&var.name).copied())?;
         let given = var.atts.get(GIVEN_LEN).filter(|_| self.to.info().formatx == FormatX::Hdf5);
         for (name, values) in &var.atts {
@@ -299,15 +302,19 @@ impl Work<'_> {
             };
             let is_fill = name == FILL_VALUE && fit::apparent_fill(var).as_ref() == Some(values);
             match &new.form {
-                Form::Numbers(change) if is_fill => {
+                VariableForm::Numbers(change) if is_fill => {
                     let fill = change.fill().unwrap_or(values).clone();
                     self.att((group, Some(new.id)), name, &fill, None, path)?;
                 }
-                Form::Numbers(change) => self.att((group, Some(new.id)), name, values, Some(change.to), path)?,
-                // Of what these say nothing is true of text.
-                Form::Text { .. } if [MAX_LEN, GIVEN_LEN].contains(&name.as_str()) => {}
-                Form::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
-                Form::Text { .. } | Form::Same => self.att((group, Some(new.id)), name, values, None, path)?,
+                VariableForm::Numbers(change) => {
+                    self.att((group, Some(new.id)), name, values, Some(change.to), path)?
+                }
+                // The string attributes do not hold for text.
+                VariableForm::Text { .. } if [MAX_LEN, GIVEN_LEN].contains(&name.as_str()) => {}
+                VariableForm::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
+                VariableForm::Text { .. } | VariableForm::Same => {
+                    self.att((group, Some(new.id)), name, values, None, path)?
+                }
             }
             self.keep_json((group, Some(new.id)), name, json.as_ref().and_then(|json| of(json, name)))?;
         }
@@ -317,12 +324,13 @@ impl Work<'_> {
     fn fill(&self, id: VarId, var: &Var, new: &NewVar) -> Result<()> {
         match (&var.fill, &new.form) {
             (VarFill::NoFill, _) => self.to.def_var_fill(new.id, true, None),
-            (_, Form::Text { .. }) => Ok(()),
-            // Its default, rounded to six digits by who wrote it; the target has the exact one.
+            (_, VariableForm::Text { .. }) => Ok(()),
+            // Its default, rounded to six digits by the writer; the target has the exact one.
             (VarFill::Value(value), _) if *value == Values::Double(vec![ROUNDED_DEFAULT]) => Ok(()),
-            // In Zarr V2 many readers take the fill value of an array for one that is missing. Without one it reads as zeros,
-            // but every chunk must be written. An array of Zarr V2, and one that is mostly absent, keep theirs.
-            (VarFill::Value(value), Form::Same)
+            // Many readers of Zarr V2 take an array's fill value for missing. Without one, unwritten data
+            // read as zeros, but every chunk must be written. An array of Zarr V2, and a mostly absent one,
+            // keep theirs.
+            (VarFill::Value(value), VariableForm::Same)
                 if !var.atts.contains_key(FILL_VALUE)
                     && is_zarr_v2(self.to)
                     && !is_zarr_v2(self.from)
@@ -332,9 +340,9 @@ impl Work<'_> {
             {
                 self.to.def_var_fill(new.id, true, None)
             }
-            (VarFill::Value(value), Form::Same) if !var.atts.contains_key(FILL_VALUE) => {
-                // Where a format keeps it in the attribute alone everything is written: an attribute would say that these
-                // values are missing.
+            (VarFill::Value(value), VariableForm::Same) if !var.atts.contains_key(FILL_VALUE) => {
+                // Formats that store fill values only as the attribute write everything: the attribute would
+                // mark these values as missing.
                 let Some(value) = self.copied.values(value) else { return Ok(()) };
                 unless_refused(self.to.edit(&Edit::DefVarUnwritten { var: new.id, value: &value })).map(drop)
             }
@@ -342,7 +350,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether most chunks of a variable are absent.
+    /// Returns whether most chunks of a variable are absent.
     fn is_sparse(&self, id: VarId) -> Result<bool> {
         if !self.wanted.select.has_data(&self.source, id) {
             return Ok(false);
@@ -357,7 +365,7 @@ impl Work<'_> {
             let shape = self.source.shape(id)?;
             let stored = match &var.chunking {
                 Chunking::Chunked(chunks) => Some(chunks.clone()),
-                // If only the definition is copied, the data may be such that they cannot be opened.
+                // If only the definition is copied, the data may be unreadable.
                 Chunking::Default => match self.from.data(id) {
                     Err(error) if self.wanted.select.has_data(&self.source, id) => return Err(error),
                     data => data.ok().and_then(|data| data.chunk_shape()),
@@ -374,9 +382,9 @@ impl Work<'_> {
                 None => None,
             };
             match (&chunks, &made.form) {
-                (Some(chunks), Form::Text { len }) => {
+                (Some(chunks), VariableForm::Text { len }) => {
                     let chunks = [&chunks[..], &[*len]].concat();
-                    // Strings count for less than rows of their longest.
+                    // Strings take less space than rows of the maximum length.
                     if chunks
                         .iter()
                         .try_fold(1, |bytes: u64, &len| bytes.checked_mul(len))
@@ -386,7 +394,8 @@ impl Work<'_> {
                     }
                 }
                 (Some(chunks), _) => self.to.def_var_chunking(new, &Chunking::Chunked(chunks.clone()))?,
-                // A dimension without length is unlimited in the target: nothing lies in one piece along it.
+                // A dimension without length is unlimited in the target, so storage along it is not
+                // contiguous.
                 (None, _) if shape.contains(&0) => {}
                 (None, _) => self.to.def_var_chunking(new, &var.chunking)?,
             }
@@ -394,14 +403,14 @@ impl Work<'_> {
                 self.shards(id, var, made, &shape, chunks)?;
             }
             let asked = self.wanted.layout.filters(id);
-            // As one list, in which a filter may be twice.
+            // As one list, which may contain a filter twice.
             let mut filters = Vec::new();
             // Truth values are bytes in the copy too.
             let foreign = var.stored_type.as_deref().is_some_and(|stored| stored != "|b1");
-            let exact = made.form != Form::Same || foreign || self.wanted.exact.contains(&id);
+            let exact = made.form != VariableForm::Same || foreign || self.wanted.exact.contains(&id);
             for filter in asked.unwrap_or(&var.filters) {
-                if asked.is_none() && exact && exact::is_lossy(self.wanted.registry, filter) {
-                    let why = exact::why().at(format_args!("filter {}", filter.name));
+                if asked.is_none() && exact && lossless_check::is_lossy(self.wanted.registry, filter) {
+                    let why = lossless_check::why().at(format_args!("filter {}", filter.name));
                     self.left_out(NO_FILTERS, self.path(var.group, &var.name), why);
                     continue;
                 }
@@ -417,14 +426,14 @@ impl Work<'_> {
                 }
             }
         }
-        // Text has none, whatever the source says.
+        // Text has none, whatever the source declares.
         if var.endian != Endian::Native && !matches!(var.xtype, NcType::Char | NcType::String) {
             self.to.def_var_endian(new, var.endian)?;
         }
         Ok(())
     }
 
-    /// What was asked of the layout of a variable where the target's format has none: the format says so.
+    /// Applies the requested layout where the target's format lacks it, so that the format reports the error.
     fn no_layout(&mut self, id: VarId, var: &Var, new: VarId, path: &str) -> Result<()> {
         let (layout, ones) = (self.wanted.layout, vec![1; var.dims.len()]);
         let chunks = layout.chunks(id, &var.dims, &ones).map(Chunking::Chunked);
@@ -447,7 +456,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The shards that were asked for, or those that it has, where the target has such.
+    /// Returns the requested shards, or the present ones, if the target supports shards.
     fn shards(&mut self, id: VarId, var: &Var, made: &NewVar, shape: &[u64], chunks: &[u64]) -> Result<()> {
         let item = self.source.type_size(var.xtype)?.unwrap_or(1) as u64;
         let Some(shards) = self.wanted.layout.shards(id, var, shape, chunks, item) else { return Ok(()) };
@@ -463,8 +472,8 @@ impl Work<'_> {
         }
     }
 
-    /// A chunk shape for dimensions of the source that is nowhere 0, nor longer than a dimension that is fixed in the target:
-    /// of several unlimited ones not every format keeps all so.
+    /// Adapts a chunk shape to the target: no length is 0 or exceeds a fixed dimension. Some formats keep
+    /// only one of several unlimited dimensions.
     fn fitting(&self, dims: &[DimId], mut chunks: Vec<u64>) -> Result<Vec<u64>> {
         let target = self.to.model().snapshot();
         for (chunk, &dim) in chunks.iter_mut().zip(dims) {
@@ -479,15 +488,15 @@ impl Work<'_> {
         Ok(chunks)
     }
 
-    /// Says how long the strings of a variable are, where the target would otherwise take them for shorter.
+    /// Records the maximum string length of a variable, if the target's default is shorter.
     fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
-        let Some(&Text { longest, has_other_bytes, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
+        let Some(&StringStats { longest, has_other_bytes, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
         let to = self.to.info();
         if to.formatx == FormatX::Hdf5 {
             return Ok(());
         }
-        // Zarr V3 stores strings of any length, in UTF-8. NCZarr stores text of a fixed size too: where an attribute that is
-        // copied says so, and where there are other bytes than those of UTF-8.
+        // Zarr V3 stores strings of any length, in UTF-8. NCZarr also stores text of a fixed size: if a
+        // copied attribute requires it, and for bytes that are not UTF-8.
         let is_said = var.atts.contains_key(MAX_LEN) || self.source.root().atts.contains_key(DEFAULT_MAX_LEN);
         let is_fixed = to.flavour == "nczarr" && (is_said || has_other_bytes);
         if to.formatx == FormatX::NcZarr && to.version == "3" && !is_fixed {
@@ -499,7 +508,7 @@ impl Work<'_> {
         };
         let limit = match said(&var.atts, MAX_LEN) {
             Some(len) => len,
-            // Stored with a varying length, or as something else: what they are long is all there is to know.
+            // For varying length, or another type, the length is the only information.
             None if var.stored_type.is_some() => 0,
             None => said(&self.source.root().atts, DEFAULT_MAX_LEN).unwrap_or(BUILT_IN_MAX_LEN),
         };
@@ -517,18 +526,19 @@ impl Work<'_> {
     }
 }
 
-/// The JSON of an attribute.
+/// Returns the JSON of an attribute.
 fn of<'j>(json: &'j [(String, String)], name: &str) -> Option<&'j str> {
     json.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
 }
 
-/// Whether a dataset is stored as Zarr V2, by NCZarr or not.
+/// Returns whether a dataset is stored as Zarr V2, by NCZarr or not.
 fn is_zarr_v2(dataset: &dyn Dataset) -> bool {
     let info = dataset.info();
     info.formatx == FormatX::NcZarr && info.version == "2"
 }
 
-/// Whether a format has not the type that was asked for: none of its kind, or the classic model of netCDF-4.
+/// Returns whether a format lacks the requested type: the kind of type, or any in the classic model of
+/// netCDF-4.
 fn is_of_type(why: &Error) -> bool {
     matches!(why.kind(), ErrorKind::BadType | ErrorKind::StrictNc3)
 }

@@ -4,20 +4,20 @@ use nczarr::File;
 use nczarr_cdl::{Blocks, DataSource as _};
 use nczarr_model::{Item, Model, Result, Scalar, Values, VarId};
 
-use super::{Difference, Found};
+use super::{Comparison, Difference};
 use crate::args::Diff;
 use crate::cat::json::{push, push_item};
 use crate::source::DatasetSource;
 use crate::stored::Stored;
 
-/// About so many bytes are asked of each dataset at a time.
+/// The usual number of bytes per read and dataset.
 const BLOCK_BYTES: u64 = 4 << 20;
-/// Up to so many, where it takes them to read no chunk twice.
+/// The maximum number of bytes per read, if larger reads avoid decoding a chunk twice.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Notes what differs of two variables of one shape.
+/// Adds the differences of two variables of one shape.
 pub(super) fn compare(
-    found: &mut Found<'_>,
+    found: &mut Comparison<'_>,
     files: [&File; 2],
     models: [&Model; 2],
     path: &str,
@@ -40,7 +40,7 @@ pub(super) fn compare(
         let [one, other] = &mut sources;
         let blocks = match (one.read(ids[0], &start, &count), other.read(ids[1], &start, &count)) {
             (Ok(one), Ok(other)) => [one, other],
-            // Nothing was compared, whatever both say.
+            // Nothing was compared, whatever both models contain.
             (Err(error), Err(_)) => {
                 found.failed.get_or_insert(error.at(path));
                 return Ok(());
@@ -56,7 +56,7 @@ pub(super) fn compare(
         if same_bytes(&blocks) {
             continue;
         }
-        let [left, right] = [Elements::of(models[0], &blocks[0])?, Elements::of(models[1], &blocks[1])?];
+        let [left, right] = [DecodedBlock::of(models[0], &blocks[0])?, DecodedBlock::of(models[1], &blocks[1])?];
         let mut texts = [Vec::new(), Vec::new()];
         for flat in 0..left.len().min(right.len()) {
             let numbers = [left.number(flat), right.number(flat)];
@@ -95,15 +95,15 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// The parts of a variable that are stored on either side. `None`: all of it is to be compared.
+/// Returns the parts of a variable that are stored on either side. `None`: everything must be compared.
 ///
-/// Elsewhere both sides have the same fill value, so that nothing can differ.
+/// Elsewhere both sides have the same fill value, so they are equal.
 fn stored_in_either(files: [&File; 2], models: [&Model; 2], ids: [VarId; 2], shape: &[u64]) -> Result<Option<Stored>> {
     let [left, right] = [models[0].var(ids[0])?, models[1].var(ids[1])?];
     if !left.xtype.is_atomic() || left.xtype != right.xtype || left.fill_value() != right.fill_value() {
         return Ok(None);
     }
-    // Data that cannot be opened is compared as a whole, which says why.
+    // Comparing the whole variable reports why it cannot be opened.
     let stored = |at: usize| match files[at].dataset().data(ids[at]) {
         Ok(data) => Stored::if_sparse(&*data, shape),
         Err(_) => Ok(None),
@@ -114,25 +114,25 @@ fn stored_in_either(files: [&File; 2], models: [&Model; 2], ids: [VarId; 2], sha
     Ok(Some(left))
 }
 
-/// Whether two blocks are the same bit by bit; if not they may still be equal.
+/// Returns whether two blocks are equal bit by bit; other blocks may still be equal by value.
 fn same_bytes([left, right]: &[Values; 2]) -> bool {
     match (left, right) {
-        // Types of two datasets are not numbered alike; elements are compared by what is in them.
+        // Types of two datasets have unrelated ids; elements are compared by content.
         (Values::User(..) | Values::Packed(..), _) => false,
         (left, right) => left == right,
     }
 }
 
 /// The elements of a block.
-struct Elements<'a> {
+struct DecodedBlock<'a> {
     model: &'a Model,
     values: &'a Values,
-    /// Those of a user-defined type.
+    /// Elements of a user-defined type.
     items: Option<Vec<Item>>,
     numeric: bool,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> DecodedBlock<'a> {
     fn of(model: &'a Model, values: &'a Values) -> Result<Self> {
         let items = match values {
             Values::User(..) | Values::Packed(..) => Some(model.items(values)?),
@@ -145,12 +145,12 @@ impl<'a> Elements<'a> {
         self.items.as_ref().map_or(self.values.len(), Vec::len)
     }
 
-    /// One of them as a number, if it is one.
+    /// Returns an element as a number, if it is one.
     fn number(&self, at: usize) -> Option<Scalar> {
         if self.numeric { self.values.scalar(at) } else { None }
     }
 
-    /// One of them as it is printed.
+    /// Returns an element in printed form.
     fn text(&self, at: usize, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         match &self.items {
@@ -161,7 +161,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// How far apart two numbers are; `None` if they are the same one.
+/// Returns the distance of two numbers; `None` if they are equal.
 fn distance(left: Scalar, right: Scalar) -> Option<f64> {
     let wide = |scalar: Scalar| match scalar {
         Scalar::Int(value) => value as f64,
@@ -180,7 +180,7 @@ fn distance(left: Scalar, right: Scalar) -> Option<f64> {
     }
 }
 
-/// Whether the tolerance allows it.
+/// Returns whether the tolerance allows it.
 fn within(apart: f64, left: Option<Scalar>, right: Option<Scalar>, args: &Diff) -> bool {
     let size = |scalar: Option<Scalar>| match scalar {
         Some(Scalar::Int(value)) => (value as f64).abs(),

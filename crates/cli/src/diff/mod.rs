@@ -1,8 +1,9 @@
-//! `ncz diff`: what two datasets say otherwise, whatever formats they are of: groups, types, dimensions, attributes, variables
-//! and values. How something is stored (chunks, filters, order of names) makes no difference.
+//! `ncz diff`: differences between two datasets, whatever formats they have: groups, types, dimensions,
+//! attributes, variables and values. Storage (chunks, filters, order of names) makes no difference.
 //!
-//! Values are equal if they are the same number, also in another type; NaN equals NaN. With a tolerance, numbers are equal
-//! if they are no further apart than it. Exit codes: 0 nothing differs, 1 something does, 2 a failure.
+//! Values are equal if they are the same number, also in another type; NaN equals NaN. With a tolerance,
+//! numbers are equal if they are no further apart than it. Exit codes: 0 no difference, 1 differences, 2 a
+//! failure.
 
 mod data;
 
@@ -24,17 +25,18 @@ use crate::info::type_name;
 use crate::json_atts;
 use crate::output::Output;
 
-/// Prints what differs.
+/// Prints the differences.
 ///
 /// # Errors
-/// What cannot be opened or printed; what cannot be read is a difference unless neither can be.
+///
+/// Errors of opening and printing. Unreadable data are a difference unless both sides are unreadable.
 pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
     if args.vars.as_deref().is_some_and(|list| split_list(list).is_empty()) {
         return Err(Failure::Usage("-v: no variable is named".to_owned()));
     }
     let (left, right) =
         (nczarr::open(&args.left).map_err(at(&args.left))?, nczarr::open(&args.right).map_err(at(&args.right))?);
-    let mut found = Found { args, all: Vec::new(), failed: None };
+    let mut found = Comparison { args, all: Vec::new(), failed: None };
     compare(&left, &right, &mut found).map_err(at(&args.left))?;
     let same = found.all.is_empty() && found.failed.is_none();
     let mut out = Output::standard();
@@ -44,7 +46,7 @@ pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
     } else {
         found.all.iter().map(Difference::line).collect()
     };
-    // The verdict counts, whether anybody reads to its end or not.
+    // The exit code counts, even if the reader stops early.
     match out.put(text).and_then(|()| out.finish()) {
         Err(error) if !is_unheard(&error) => return Err(at(&args.left)(error)),
         _ => {}
@@ -55,13 +57,13 @@ pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Something that differs.
+/// A difference.
 struct Difference {
     /// `variable`, `attribute` …
     what: &'static str,
-    /// Where it is: `/group/var:attribute`.
+    /// Its path: `/group/var:attribute`.
     path: String,
-    /// What the left and the right one say; nothing where there is none.
+    /// The values on the left and on the right; `None` where there is no value.
     sides: [Option<String>; 2],
 }
 
@@ -80,15 +82,15 @@ impl Difference {
     }
 }
 
-struct Found<'a> {
+struct Comparison<'a> {
     args: &'a Diff,
     all: Vec<Difference>,
-    /// Why something could be compared in neither.
+    /// Reasons why an object could be compared in neither dataset.
     failed: Option<Error>,
 }
 
-impl Found<'_> {
-    /// Notes two sides that are not the same.
+impl Comparison<'_> {
+    /// Compares two sides and adds a difference.
     fn check(&mut self, what: &'static str, path: &str, sides: [Option<String>; 2]) {
         if sides[0] != sides[1] {
             self.all.push(Difference { what, path: path.to_owned(), sides });
@@ -96,7 +98,7 @@ impl Found<'_> {
     }
 }
 
-fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
+fn compare(left: &File, right: &File, found: &mut Comparison<'_>) -> Result<()> {
     let models = [left.model(), right.model()];
     let (a, b) = (&*models[0], &*models[1]);
     let wanted = found.args.vars.as_deref().map(split_list);
@@ -115,7 +117,7 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
             if wanted.is_none() {
                 found.check("group", &path, ids.map(|id| id.map(|_| String::new())));
             }
-            // Of a group that only one has, what is wanted is only there.
+            // The whole group is one difference; its contents are not listed.
             for (model, id) in [a, b].into_iter().zip(ids) {
                 let names = id.map(|id| model.group(id)).transpose()?.into_iter().flat_map(|group| group.vars.keys());
                 for (name, path) in names.map(|name| (name, join(&path, name))) {
@@ -161,12 +163,12 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
         }
     }
     match wanted.iter().flatten().find(|wanted| !met.borrow().contains(*wanted)) {
-        Some(nowhere) => Err(ErrorKind::NotVar.context(format!("-v {nowhere}: neither has such a variable"))),
+        Some(nowhere) => Err(ErrorKind::NotVar.context(format!("-v {nowhere}: no such variable in either dataset"))),
         None => Ok(()),
     }
 }
 
-/// What a type is made of, by names: types of two datasets are not numbered alike, and where fields lie in memory says nothing.
+/// Describes a type by names: ids of two datasets are unrelated, and memory offsets do not matter.
 fn type_text(model: &Model, class: &TypeClass) -> String {
     let of = |ty: NcType| type_name(model, ty);
     match class {
@@ -188,7 +190,7 @@ fn type_text(model: &Model, class: &TypeClass) -> String {
     }
 }
 
-fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str, ids: [VarId; 2]) -> Result<()> {
+fn var(found: &mut Comparison<'_>, files: [&File; 2], models: [&Model; 2], path: &str, ids: [VarId; 2]) -> Result<()> {
     let vars = [models[0].var(ids[0])?, models[1].var(ids[1])?];
     let types = [type_name(models[0], vars[0].xtype), type_name(models[1], vars[1].xtype)];
     found.check("type of", path, types.map(Some));
@@ -211,9 +213,9 @@ fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str
     data::compare(found, files, models, path, ids, &shapes[0])
 }
 
-/// The JSON of attributes that both have, where both are plain Zarr: other readers see it.
+/// Compares the JSON of common attributes, where both datasets are plain Zarr: other readers see it.
 fn json(
-    found: &mut Found<'_>,
+    found: &mut Comparison<'_>,
     files: [&File; 2],
     path: &str,
     places: [(GroupId, Option<VarId>); 2],
@@ -222,7 +224,7 @@ fn json(
     let Some(left) = json_atts::plain(files[0], places[0].0, places[0].1)? else { return Ok(()) };
     let Some(right) = json_atts::plain(files[1], places[1].0, places[1].1)? else { return Ok(()) };
     for (name, one) in left.iter().filter(|(name, _)| name != FILL_VALUE) {
-        // Other faults appear where values are compared, or belong to the format.
+        // Comparing the values finds other faults, or they belong to the format.
         let same = atts[0].get(name).is_some_and(|values| atts[1].get(name) == Some(values));
         if let Some((_, other)) = right.iter().find(|(known, _)| known == name && same)
             && !json_atts::same(one, other)
@@ -234,7 +236,7 @@ fn json(
     Ok(())
 }
 
-fn atts(found: &mut Found<'_>, models: [&Model; 2], path: &str, atts: [&Att; 2]) -> Result<()> {
+fn atts(found: &mut Comparison<'_>, models: [&Model; 2], path: &str, atts: [&Att; 2]) -> Result<()> {
     let mut told = Vec::new();
     for (model, atts) in models.into_iter().zip(atts) {
         let mut all = Vec::new();
@@ -266,7 +268,8 @@ fn att_text(model: &Model, values: &Values) -> Result<String> {
     Ok(format!("{} {}", type_name(model, values.nc_type()), all.join(", ")))
 }
 
-/// Bytes between quotation marks, those that are no text as numbers: different ones look different.
+/// Returns bytes between quotation marks, with numbers for bytes that are not text: different bytes look
+/// different.
 fn quoted(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for chunk in bytes.utf8_chunks() {
@@ -280,9 +283,9 @@ fn quoted(bytes: &[u8]) -> String {
     text
 }
 
-/// Named things of one group, as text.
+/// Describes the named objects of one group.
 fn pairs(
-    found: &mut Found<'_>,
+    found: &mut Comparison<'_>,
     what: &'static str,
     path: &str,
     left: Vec<(String, String)>,
@@ -310,7 +313,7 @@ fn find(all: &[(String, GroupId)], path: &str) -> Option<GroupId> {
     all.iter().find(|(other, _)| other == path).map(|(_, id)| *id)
 }
 
-/// All names, each once, in the order of the first and then of the second.
+/// Returns all names once, in the order of the first and then of the second.
 fn union<T: Named>(left: &[T], right: &[T]) -> Vec<String> {
     let mut all: Vec<String> = left.iter().map(|item| item.name().to_owned()).collect();
     let known: HashSet<String> = all.iter().cloned().collect();

@@ -1,10 +1,11 @@
-//! `ncz dump --json`: a dataset as one JSON document, written as it is read.
+//! `ncz dump --json`: a dataset as one JSON document, written while it is read.
 //!
-//! A group is `{"types":…, "dimensions":…, "attributes":…, "variables":…, "groups":…}`, each of these an object by name and
-//! left out where it is empty. A variable has `type` and `dimensions` (paths where the name alone means another one) and, unless
-//! only headers are wanted, `data`: arrays in arrays, as many as it has dimensions; elements are written as `ncz cat` writes
-//! them, but the rows of a text variable are strings, and moments, where they are asked for, are ISO 8601 text. What cannot
-//! be read is `{"error":"…"}` in its place.
+//! A group is `{"types":…, "dimensions":…, "attributes":…, "variables":…, "groups":…}`. Each of these is an
+//! object by name, left out if empty. A variable has `type` and `dimensions` (paths where a name alone is
+//! ambiguous) and, except under `--header`, `data`: arrays nested by dimension.
+//!
+//! Elements have the form of `ncz cat`, but rows of a text variable are strings, and times, on request, ISO
+//! 8601 text. Unreadable data are `{"error":"…"}`.
 
 use nczarr_cdl::{Blocks, DataSource as _, Options, PrintedPart, TimeAxis};
 use nczarr_model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
@@ -15,15 +16,16 @@ use crate::info::type_name_in;
 use crate::output::Output;
 use crate::source::DatasetSource;
 
-/// About so many bytes are asked of the dataset at a time.
+/// The usual number of bytes per read.
 const BLOCK_BYTES: u64 = 4 << 20;
-/// Up to so many, where it takes them to read no chunk twice.
+/// The maximum number of bytes per read, if larger reads avoid decoding a chunk twice.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Prints the dataset. The first failure to read data is the answer in the end.
+/// Prints the dataset. After a read failure it goes on, and returns the first one at the end.
 ///
 /// # Errors
-/// What cannot be read, or written.
+///
+/// Errors of reading and writing.
 pub fn print(model: &Model, options: &Options, source: &mut DatasetSource<'_>, out: &mut Output) -> Result<()> {
     let mut printer = Printer { model, options, source, out, failed: None };
     printer.out.put("{\"name\":")?;
@@ -42,7 +44,8 @@ struct Printer<'a, 'b> {
 }
 
 impl Printer<'_, '_> {
-    /// The members of a group, each with a comma before it. Recursion is as deep as the tree of groups.
+    /// Prints the members of a group, each with a comma before it. The depth of recursion is that of the
+    /// group tree.
     fn group(&mut self, id: GroupId) -> Result<()> {
         let model = self.model;
         let group: &Group = model.group(id)?;
@@ -132,7 +135,7 @@ impl Printer<'_, '_> {
         Ok(object)
     }
 
-    /// Text is text; one value stands alone, others in an array.
+    /// Text stays text; one value stands alone, others form an array.
     fn att_value(&self, values: &Values) -> Result<Value> {
         if let Values::Char(text) = values {
             return Ok(String::from_utf8_lossy(text).into());
@@ -189,7 +192,7 @@ impl Printer<'_, '_> {
         let var = self.model.var(id)?;
         let shape = self.model.shape(id)?;
         if let Some(empty) = shape.iter().position(|&len| len == 0) {
-            // As many levels as there are before the first dimension without elements.
+            // One level per dimension before the first empty one.
             let rows = shape[..empty].iter().try_fold(1u64, |n, &len| n.checked_mul(len));
             let one = rows.is_none_or(|rows| rows == 1);
             return self.out.put(if one {
@@ -200,14 +203,14 @@ impl Printer<'_, '_> {
         }
         let size = self.model.type_size(var.xtype)?.map_or(64, |size| size.max(1) as u64);
         let is_text = var.xtype == NcType::Char && !shape.is_empty();
-        let mut rows = Rows { shape: &shape, index: vec![0; shape.len()], text: is_text };
+        let mut rows = ArrayCursor { shape: &shape, index: vec![0; shape.len()], text: is_text };
         let (mut line, mut text) = (Vec::new(), Vec::new());
         let chunks = self.source.chunk_shape(id);
         let blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
         for (start, count) in blocks {
             let block = match self.source.read(id, &start, &count) {
                 Ok(block) => block,
-                // Within an array that is begun there is no place for it.
+                // JSON has no place for an error within an array.
                 Err(error) if start.iter().any(|&at| at > 0) => return Err(error),
                 Err(error) => {
                     let told = json!({"error": format!("{error:#}")}).to_string();
@@ -248,7 +251,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// A moment as text; the number where it is none.
+/// Returns a time as text; the number if it is not a valid time.
 fn moment(axis: &TimeAxis, values: &Values, at: usize) -> Value {
     let number = match values.scalar(at) {
         Some(nczarr_model::Scalar::Int(value)) => value as f64,
@@ -258,20 +261,20 @@ fn moment(axis: &TimeAxis, values: &Values, at: usize) -> Value {
     axis.moment(number).map_or_else(|| Value::from(number), |moment| moment.iso().into())
 }
 
-/// Where in the arrays the next element stands.
-struct Rows<'a> {
+/// The position of the next element in the nested arrays.
+struct ArrayCursor<'a> {
     shape: &'a [u64],
     index: Vec<u64>,
     /// Whether a row of the last dimension is one text.
     text: bool,
 }
 
-impl Rows<'_> {
+impl ArrayCursor<'_> {
     fn levels(&self) -> usize {
         self.shape.len() - usize::from(self.text)
     }
 
-    /// Brackets and commas before the next element.
+    /// Returns brackets and commas before the next element.
     fn open(&self, line: &mut Vec<u8>) {
         let levels = self.levels();
         let zeros = self.index[..levels].iter().rev().take_while(|&&at| at == 0).count();
@@ -281,7 +284,7 @@ impl Rows<'_> {
         line.resize(line.len() + zeros, b'[');
     }
 
-    /// Brackets behind it.
+    /// Returns brackets after it.
     fn close(&mut self, line: &mut Vec<u8>) {
         for dim in (0..self.levels()).rev() {
             self.index[dim] += 1;

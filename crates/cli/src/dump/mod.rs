@@ -14,7 +14,8 @@ use crate::source::DatasetSource;
 /// Prints the dataset.
 ///
 /// # Errors
-/// What cannot be read, or written to standard output.
+///
+/// Errors of reading the dataset and of standard output.
 pub fn run(args: &Dump) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
@@ -66,12 +67,12 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
         (_, true) => json::print(&model, &options, &mut source, &mut out),
         _ => nczarr_cdl::print(&model, &facts, &options, &mut source, out.writer()),
     };
-    // What was printed stands, also if something could not be.
+    // The text is complete except for the unreadable parts.
     let finished = out.finish();
     printed.and(finished).map_err(at)
 }
 
-/// The extended kind, and the mode flags that it stands for in netCDF-C.
+/// Returns the extended kind, and its mode flags in netCDF-C.
 fn extended_kind(info: &DatasetInfo) -> String {
     let (name, mode) = match (info.formatx, info.format) {
         (FormatX::Nc3, Format::Offset64) => ("64-bit offset", 0x0200),
@@ -90,7 +91,7 @@ fn name_of(url: &str) -> String {
     nczarr_cdl::dataset_name(&nczarr_url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path))
 }
 
-/// What the text says of the file as a whole.
+/// Returns the facts about the file as a whole for the text.
 pub fn facts(info: DatasetInfo) -> Facts {
     Facts {
         format: info.format.name().to_owned(),

@@ -1,5 +1,5 @@
-//! What attributes say of variables, by the netCDF and CF conventions: references that lead nowhere, values of another type
-//! than the data, units of time that are none. All of these are warnings: the data can be read.
+//! Checks attributes by the netCDF and CF conventions: dangling references, values of another type than the
+//! data, invalid units of time. All findings are warnings: the data can be read.
 
 use nczarr_cdl::TimeAxis;
 use nczarr_model::{Model, Result, Values, Var};
@@ -8,13 +8,14 @@ use super::Report;
 
 /// Attributes that name other variables.
 const NAMES: &[&str] = &["coordinates", "bounds", "climatology", "ancillary_variables", "grid_mapping"];
-/// Attributes that have the type of the data as it is stored.
+/// Attributes with the type of the stored data.
 const OF_THE_TYPE: &[&str] = &["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"];
 
-/// Looks at the attributes of all variables.
+/// Checks the attributes of all variables.
 ///
 /// # Errors
-/// None are expected of a model that was read.
+///
+/// A model that was read gives no errors.
 pub fn look(model: &Model, report: &mut Report) -> Result<()> {
     for (id, var) in model.vars() {
         let path = model.var_path(id)?;
@@ -31,7 +32,7 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
             // `key: name` pairs of extended forms name attributes or parts of a formula before the colon.
             for word in text.split_whitespace().filter(|word| !word.ends_with(':')) {
                 if find(model, var, word).is_none() {
-                    let told = format!("names {word}, which is no variable");
+                    let told = format!("names {word}, which is not a variable");
                     report.warning("attribute", format!("{path}:{name}"), told);
                 }
             }
@@ -44,7 +45,7 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
         {
             let calendar =
                 text(var, "calendar").map(|calendar| format!(" in the calendar {calendar:?}")).unwrap_or_default();
-            report.warning("attribute", format!("{path}:units"), format!("{units:?} says no time{calendar}"));
+            report.warning("attribute", format!("{path}:units"), format!("{units:?} is not a valid unit of time{calendar}"));
         }
         for name in ["scale_factor", "add_offset"] {
             if var.atts.get(name).is_some_and(|values| !values.nc_type().is_numeric() || values.len() != 1) {
@@ -55,7 +56,7 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The variable a name means from another variable's group.
+/// Returns the variable for a name in another variable's group.
 fn find<'m>(model: &'m Model, var: &Var, name: &str) -> Option<&'m Var> {
     if name.contains('/') {
         return model.var_at(var.group, name).ok().and_then(|id| model.var(id).ok());

@@ -1,4 +1,4 @@
-//! The variables: whether each can be read, and with `--deep` every chunk of it.
+//! Checks that each variable can be read, and with `--deep` every chunk of it.
 
 use nczarr::File;
 use nczarr_cdl::{Blocks, DataSource as _};
@@ -8,15 +8,16 @@ use super::Report;
 use crate::source::DatasetSource;
 use crate::stored::Stored;
 
-/// About so many bytes are read at a time of what is stored in one piece.
+/// The usual number of bytes per read of contiguous storage.
 const BLOCK_BYTES: u64 = 4 << 20;
-/// What a string is reckoned as.
+/// The assumed size of a string, in bytes.
 const STRING_BYTES: u64 = 64;
 
-/// Looks at all variables.
+/// Checks all variables.
 ///
 /// # Errors
-/// None of the data's: these are reported.
+///
+/// Errors of the data are findings, not errors here.
 pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
     let model = file.model();
     let mut source = DatasetSource::new(file.dataset().as_ref());
@@ -43,7 +44,7 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Reads chunk by chunk; one that cannot be read does not keep the others from being looked at.
+/// Reads chunk by chunk, and goes on after unreadable ones.
 fn chunks(
     source: &mut DatasetSource<'_>,
     (id, ty, varying): (VarId, NcType, bool),
@@ -72,7 +73,7 @@ fn chunks(
         return;
     }
     let Some(chunk) = chunk else {
-        // What is in one piece is read in pieces all the same.
+        // Contiguous storage is read in pieces all the same.
         Blocks::new(shape, None, (BLOCK_BYTES / item).max(1)).for_each(|(start, count)| look(&start, &count));
         return;
     };

@@ -19,10 +19,11 @@ use crate::args::Validate;
 use crate::failure::{Failure, at, is_unheard, place};
 use crate::output::Output;
 
-/// Looks at a dataset and prints what is wrong with it.
+/// Checks a dataset and prints the findings.
 ///
 /// # Errors
-/// What cannot be printed.
+///
+/// Errors of standard output.
 pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
     let mut report = Report::default();
     if let Err(error) = look(args, &mut report) {
@@ -31,7 +32,7 @@ pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
     let wrong = report.problems.iter().any(|problem| problem.is_error);
     let mut out = Output::standard();
     let text = if args.json { report.json(&args.url, !wrong) } else { report.text() };
-    // The verdict counts, whether anybody reads to its end or not.
+    // The exit code counts, even if the reader stops early.
     match out.put(text).and_then(|()| out.finish()) {
         Err(error) if !is_unheard(&error) => return Err(at(&args.url)(error)),
         _ => {}
@@ -54,7 +55,7 @@ fn look(args: &Validate, report: &mut Report) -> Result<()> {
     conventions::look(&file.model(), report)
 }
 
-/// Something that is wrong.
+/// A problem.
 struct Problem {
     is_error: bool,
     /// `object`, `chunk`, `attribute` …
@@ -63,7 +64,7 @@ struct Problem {
     text: String,
 }
 
-/// What was looked at and what is wrong.
+/// The counts of checked objects, and the problems.
 #[derive(Default)]
 pub struct Report {
     problems: Vec<Problem>,

@@ -3,13 +3,13 @@
 use nczarr::{Extent, File, Variable};
 use nczarr_model::{ErrorKind, Result};
 
-/// No more points are read along a dimension than this many for each that is shown; what is shown is their mean.
+/// The maximum number of points read along a dimension per displayed one; the display shows their mean.
 const DENSITY: u64 = 4;
 
-/// Values of one or two dimensions, row by row; NaN where there is none. Missing values count as none, scale and offset are
-/// applied.
+/// Values of one or two dimensions, row by row; NaN where there is no value. Missing values become NaN; scale
+/// and offset are applied.
 pub struct Field {
-    /// The variable's path, and what of it is shown: `/t(time=3, lat, lon)`.
+    /// The variable's path, with the displayed part: `/t(time=3, lat, lon)`.
     pub title: String,
     /// The `units` of the variable.
     pub units: String,
@@ -19,31 +19,34 @@ pub struct Field {
     pub columns: usize,
     /// The values.
     pub values: Vec<f64>,
-    /// What the first and the last row are: coordinates, or indices.
+    /// The labels of the first and the last row: coordinates, or indices.
     pub across: Option<Axis>,
-    /// The same of columns.
+    /// The same for columns.
     pub along: Axis,
 }
 
-/// One dimension as it is shown.
+/// A displayed dimension.
 pub struct Axis {
     /// Its name.
     pub name: String,
     /// The coordinates of the first and the last point, or their indices.
     pub ends: [f64; 2],
-    /// Whether greater coordinates belong at the top, as those of latitudes and heights do.
+    /// Whether greater coordinates belong at the top, as for latitudes and heights.
     pub points_up: bool,
 }
 
 impl Field {
-    /// The last two dimensions of a variable at `indices` along those before, or its only one; at most `most` rows and columns.
+    /// Reads the last two dimensions of a variable, or its only one, at `indices` along the others; at most
+    /// `most` rows and columns.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` for what is no array of numbers, `NC_EINVALCOORDS` for indices beyond it, what reading says.
+    ///
+    /// `NC_EBADTYPE` for a variable that is not an array of numbers, `NC_EINVALCOORDS` for indices beyond it,
+    /// errors of reading.
     pub fn of(file: &File, var: &Variable, indices: &[(String, u64)], most: [usize; 2]) -> Result<Self> {
         let (shape, dims) = (var.shape()?, var.dimensions());
         if !var.nc_type().is_numeric() || shape.is_empty() || shape.contains(&0) {
-            return Err(ErrorKind::BadType.context(format!("{}: there are no numbers to draw", var.full_name())));
+            return Err(ErrorKind::BadType.context(format!("{}: not an array of numbers", var.full_name())));
         }
         let shown = shape.len().min(2);
         let fixed = shape.len() - shown;
@@ -55,7 +58,7 @@ impl Field {
             if at < fixed {
                 let index = asked.unwrap_or(0);
                 if index >= shape[at] {
-                    return Err(ErrorKind::InvalCoords.context(format!("--at {name}={index}: there are {}", shape[at])));
+                    return Err(ErrorKind::InvalCoords.context(format!("--at {name}={index}: index out of range (length {})", shape[at])));
                 }
                 extents.push(Extent::Index(index));
                 words.push(format!("{name}={index}"));
@@ -68,7 +71,7 @@ impl Field {
         }
         if let Some((name, _)) = indices.iter().find(|(asked, _)| !dims[..fixed].iter().any(|dim| dim.name() == *asked))
         {
-            return Err(ErrorKind::BadDim.context(format!("--at {name}: it is no dimension that takes one index here")));
+            return Err(ErrorKind::BadDim.context(format!("--at {name}: not a dimension that takes an index here")));
         }
         let read = var.get_unpacked::<f64>(&extents[..])?;
         let found: Vec<usize> = read.shape().iter().map(|&len| len as usize).collect();
@@ -92,7 +95,7 @@ impl Field {
         })
     }
 
-    /// The least and the greatest value; `None` if there is none.
+    /// Returns the least and the greatest value; `None` if there is none.
     pub fn range(&self) -> Option<(f64, f64)> {
         let finite = self.values.iter().copied().filter(|value| value.is_finite());
         finite.fold(None, |range: Option<(f64, f64)>, value| {
@@ -100,13 +103,13 @@ impl Field {
         })
     }
 
-    /// How far a value is between the ends of a range, from 0 to 1.
+    /// Returns the position of a value in a range, from 0 to 1.
     pub fn part(value: f64, (least, greatest): (f64, f64)) -> f64 {
         if greatest > least { (value - least) / (greatest - least) } else { 0.5 }
     }
 }
 
-/// The ends of the coordinate variable of the dimension's name, if there is one near the variable.
+/// Returns the first and last coordinate by the dimension's coordinate variable, if one is near the variable.
 fn axis(file: &File, var: &Variable, name: &str, len: u64) -> Axis {
     let indices = [0.0, (len - 1) as f64];
     let mut group = Some(var.group());
@@ -134,7 +137,7 @@ fn axis(file: &File, var: &Variable, name: &str, len: u64) -> Axis {
     axis
 }
 
-/// Means over as equal parts as there can be; values that are none do not count.
+/// Returns means over parts of nearly equal length; NaN does not count.
 fn mean(values: &[f64], [rows, columns]: [usize; 2], [to_rows, to_columns]: [usize; 2]) -> Vec<f64> {
     let (mut sums, mut counts) = (vec![0.0; to_rows * to_columns], vec![0u32; to_rows * to_columns]);
     for (at, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {

@@ -1,4 +1,4 @@
-//! A page of its own, without anything to load: the tree of a dataset with attributes, and a small picture of each array of
+//! A self-contained page: the tree of a dataset with attributes, and a small picture of each array of
 //! numbers: a map of its last two dimensions, or a line.
 
 use std::fmt::Write as _;
@@ -11,9 +11,9 @@ use super::field::Field;
 use super::terminal::short;
 use crate::cat::json::base64;
 
-/// Rows and columns of a picture at most.
+/// The maximum number of rows and columns of a picture.
 const MOST: [usize; 2] = [96, 160];
-/// No more pictures are drawn.
+/// The maximum number of pictures.
 const PICTURES: usize = 200;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1b1f24;background:#fff}\
@@ -23,10 +23,11 @@ img{image-rendering:pixelated;max-width:100%;border:1px solid #ccd3da}figcaption
 table{border-collapse:collapse}td{padding:.05rem .9rem .05rem 0;vertical-align:top;overflow-wrap:anywhere}td:first-child{color:#57606a}\
 @media(prefers-color-scheme:dark){body{color:#e6e9ed;background:#15181c}section{border-color:#39414a}}";
 
-/// The page.
+/// Returns the page.
 ///
 /// # Errors
-/// What the dataset's definitions say; data that cannot be read are told on the page.
+///
+/// Errors of the dataset's definitions; the page shows errors of data.
 pub fn page(file: &File, name: &str) -> Result<String> {
     let mut page = Page { file, text: String::new(), pictures: 0 };
     let title = escaped(name);
@@ -54,7 +55,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Recursion is as deep as the tree of groups.
+    /// The depth of recursion is that of the group tree.
     fn group(&mut self, group: &Group) -> Result<()> {
         self.text.push_str("<section>\n");
         if group.parent().is_some() {
@@ -138,7 +139,7 @@ impl Page<'_> {
     }
 }
 
-/// A picture with a dot for each value; where there is none it is grey.
+/// Draws a picture with a dot for each value; missing ones are grey.
 fn map(field: &Field, range: (f64, f64)) -> String {
     let bytes = bitmap(field, range);
     let scale = (480 / field.columns.max(1)).clamp(1, 24);
@@ -150,7 +151,7 @@ fn map(field: &Field, range: (f64, f64)) -> String {
     )
 }
 
-/// A Windows bitmap of 24 bits a dot, the last row first, rows of whole words.
+/// Writes a Windows bitmap of 24 bits a dot, the last row first, rows of whole words.
 fn bitmap(field: &Field, range: (f64, f64)) -> Vec<u8> {
     const HEAD: u32 = 54;
     let row = (field.columns * 3).next_multiple_of(4);
@@ -191,7 +192,7 @@ fn line(field: &Field, range: (f64, f64)) -> String {
     )
 }
 
-/// What an attribute says, not all of it if that is much.
+/// Returns the text of an attribute, shortened if long.
 fn value(values: &Values) -> String {
     const MOST: usize = 12;
     match values {

@@ -1,4 +1,4 @@
-//! `ncz view`: data to look at: a slab as a heat map or a line in the terminal, or a whole dataset as a page.
+//! `ncz view`: displays data: a slab as a heat map or a line in the terminal, or a whole dataset as a page.
 
 mod colors;
 mod field;
@@ -15,10 +15,11 @@ use crate::failure::{Failure, at, place};
 use crate::output::Output;
 use field::Field;
 
-/// Draws.
+/// Draws the data.
 ///
 /// # Errors
-/// What cannot be read or written, and what is no array of numbers.
+///
+/// Errors of reading and writing, and variables that are not arrays of numbers.
 pub fn run(args: &View) -> std::result::Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
@@ -40,14 +41,14 @@ fn drawn(file: &File, args: &View) -> Result<String> {
         None => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
     let is_line = var.rank() == 1;
-    // Two rows of a map, and two columns of a line, go into one character.
+    // A character shows two rows of a map, or two columns of a line.
     let rows = if colored { args.height * 2 } else { args.height };
     let columns = if is_line { args.width * 2 } else { args.width };
     let field = Field::of(file, &var, &args.at, [rows.max(1), columns.max(1)])?;
     Ok(terminal::draw(&field, [args.width, args.height], colored))
 }
 
-/// The variable with the most dimensions that is no text, the first of several.
+/// Returns the variable with the most dimensions that is not text; of several, the first.
 fn most_telling(file: &File) -> Result<Variable> {
     let model = file.model();
     let drawable = model.vars().filter(|(id, var)| {
@@ -57,6 +58,6 @@ fn most_telling(file: &File) -> Result<Variable> {
         drawable.map(|(id, var)| (var.dims.len(), id)).reduce(|best, next| if next.0 > best.0 { next } else { best });
     match best {
         Some((_, id)) => file.variable_by_id(id),
-        None => Err(ErrorKind::NotVar.context("there is no array of numbers in it")),
+        None => Err(ErrorKind::NotVar.context("the dataset contains no array of numbers")),
     }
 }

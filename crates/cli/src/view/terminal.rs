@@ -1,20 +1,20 @@
-//! A field as text: a heat map of half blocks, two points to a character, or of letters where there are no colours; a line of
-//! Braille dots, eight points to a character.
+//! A field as text: a heat map of half blocks, two points to a character, or of letters without colours; a
+//! line of Braille dots, eight points to a character.
 
 use std::fmt::Write as _;
 
 use super::colors;
 use super::field::{Axis, Field};
 
-/// From least to greatest, where there are no colours.
+/// Letters from least to greatest, without colours.
 const SHADES: &[u8] = b" .:-=+*#%@";
-/// What stands where there is no value.
+/// The character for a missing value.
 const NONE: char = '?';
 /// The dots of a Braille character by row and column.
 const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// The text of a field; for a line, in at most `width` characters across, as far as whole numbers of dots between points go, and `height`
-/// lines.
+/// Returns the text of a field. A line has at most `width` characters and `height` lines; points are whole
+/// numbers of dots apart.
 pub fn draw(field: &Field, [width, height]: [usize; 2], colored: bool) -> String {
     let title = shown(&field.title);
     let mut text = match field.units.as_str() {
@@ -90,7 +90,7 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
 
 fn line(text: &mut String, field: &Field, range: (f64, f64), [most, height]: [usize; 2]) {
     let steps = field.columns.saturating_sub(1).max(1);
-    // Dots from one point to the next.
+    // The number of dots from one point to the next.
     let apart = ((2 * most).saturating_sub(1) / steps).max(1);
     let width = (field.columns.saturating_sub(1) * apart + 1).div_ceil(2);
     let mut dots = vec![0u8; width * height];

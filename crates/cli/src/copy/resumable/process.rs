@@ -1,7 +1,7 @@
-//! [`Process`]: which process makes a copy, as it is written down for others, and whether it is still there.
+//! [`Process`]: the identity of the process that makes a copy, in a form that other processes can check.
 //!
-//! A number means a process only on one machine, until it is started anew, and while the process lives that got it first. Where
-//! the system tells none of that nothing is known of others.
+//! A process id is unique only on one machine, until it restarts, and while the process lives. On systems
+//! that expose none of this, the state of other processes is unknown.
 
 use std::fs;
 
@@ -11,42 +11,42 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     id: u32,
-    /// When it began, in the system's own ticks.
+    /// Its start time, in the system's ticks.
     began: u64,
-    /// The machine since it was started, and which of its numbers of processes are meant.
+    /// The machine's boot id and the process-id namespace.
     machine: String,
-    /// What people call the machine.
+    /// The host name.
     host: String,
 }
 
 impl Process {
-    /// This one, where the system tells enough.
+    /// Returns this process, if the system exposes enough.
     pub fn this() -> Option<Self> {
         let id = std::process::id();
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
         Some(Self { id, began: began(id)?, machine: machine()?, host })
     }
 
-    /// As it is written down.
+    /// Returns the recorded form.
     pub fn to_json(&self) -> Value {
         json!({ "id": self.id, "began": self.began, "machine": self.machine, "host": self.host })
     }
 
-    /// What was written down, if that is one.
+    /// Parses the recorded form.
     pub fn of(value: &Value) -> Option<Self> {
         let text = |name: &str| Some(value[name].as_str()?.to_owned());
         let id = u32::try_from(value["id"].as_u64()?).ok()?;
         Some(Self { id, began: value["began"].as_u64()?, machine: text("machine")?, host: text("host")? })
     }
 
-    /// Whether it is on this machine and still there, and another one than this.
+    /// Returns whether it is another process of this machine that still runs.
     pub fn is_running(&self) -> bool {
         let here = machine().is_some_and(|machine| machine == self.machine);
         here && self.id != std::process::id() && began(self.id) == Some(self.began)
     }
 
-    /// What people are told.
-    pub fn told(&self) -> String {
+    /// Returns a description for messages.
+    pub fn describe(&self) -> String {
         format!("process {} on {}", self.id, self.host)
     }
 }
@@ -57,10 +57,10 @@ fn machine() -> Option<String> {
     Some(format!("{} {}", boot.trim(), numbers.display()))
 }
 
-/// When a process began; `None` if there is none, or only what is left of one that ended.
+/// Returns the start time of a process; `None` if there is none, or only a zombie.
 fn began(id: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name stands in parentheses, and may hold any.
+    // The name is in parentheses, and may contain any character.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ended = matches!(*fields.first()?, "Z" | "X");
     fields.get(19)?.parse().ok().filter(|_| !ended)

@@ -1,5 +1,5 @@
-//! Where the record of a copy is stored: in a directory by renaming, elsewhere through the map, each time only if what is there is
-//! what it should be.
+//! Stores the record of a copy: in a directory by renaming, elsewhere through the map. Each write checks that
+//! the stored record is the expected one.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,30 +10,32 @@ use nczarr::dispatch::{ByteRange, Durability, Key, ZMap};
 use nczarr::{CreateOptions, OpenOptions};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::hold;
-use super::record::{NAME, Record};
+use super::document_hold;
+use super::record::{CopyRecord, NAME};
 use crate::copy::overlap;
 
-/// How the next record is called until it has that name, with the word of who writes it.
+/// The prefix of a record's temporary name; the owner's token follows.
 const NEW: &str = ".ncz-copy.new-";
-/// Why a copy goes no further.
-const ANOTHER: &str = "another copy writes there, or took this one over";
-/// No record is longer.
+/// The error text of a copy that was taken over.
+const ANOTHER: &str = "another copy writes there or has taken this one over";
+/// The maximum length of a record, in bytes.
 const LONGEST: usize = 1 << 26;
 
-/// Whether a record may come in the place of what is there.
-pub type May<'m> = dyn Fn(Option<&[u8]>) -> bool + 'm;
+/// Decides whether a record may replace the stored one.
+pub type ReplaceCheck<'m> = dyn Fn(Option<&[u8]>) -> bool + 'm;
 
-/// The error of finding something else.
+/// Returns the error for an unexpected record.
 pub fn another() -> Error {
     ErrorKind::Access.context(ANOTHER)
 }
 
-/// Stores a record, if what is there is as it should be: where the map can, nobody comes between; in a directory no other copy does.
+/// Stores a record if the stored one is as expected. The check is atomic where the map supports it; in a
+/// directory a lock keeps other copies out.
 ///
 /// # Errors
-/// `NC_EACCESS` if something else is there; what the storage says.
-pub fn put(map: &dyn ZMap, folder: Option<&Path>, record: &Record, may: &May<'_>) -> Result<()> {
+///
+/// `NC_EACCESS` if another record is stored; errors of the storage.
+pub fn put(map: &dyn ZMap, folder: Option<&Path>, record: &CopyRecord, may: &ReplaceCheck<'_>) -> Result<()> {
     let check = |there: Option<&[u8]>| if may(there) { Ok(()) } else { Err(another()) };
     let key = Key::new(NAME)?;
     if let Some(folder) = folder {
@@ -53,18 +55,19 @@ pub fn put(map: &dyn ZMap, folder: Option<&Path>, record: &Record, may: &May<'_>
     map.write(&key, &bytes)
 }
 
-/// Keeps other copies from changing what records there are in a directory, until it is dropped. Not every file system has locks, nor
-/// every system those of directories.
+/// Keeps other copies from changing the records of a directory, until it is dropped. Some file systems have
+/// no locks, and some systems cannot lock directories.
 fn lock(folder: &Path) -> Option<fs::File> {
     let directory = fs::File::open(folder).ok()?;
     directory.lock().ok()?;
     Some(directory)
 }
 
-/// The bytes of the record, if there is one.
+/// Reads the bytes of the record, if there is one.
 ///
 /// # Errors
-/// What the storage says.
+///
+/// Errors of the storage.
 pub fn read(map: &dyn ZMap, folder: Option<&Path>) -> Result<Option<Vec<u8>>> {
     let Some(folder) = folder else {
         let mut bytes = Vec::new();
@@ -78,10 +81,11 @@ pub fn read(map: &dyn ZMap, folder: Option<&Path>) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Takes the record away.
+/// Deletes the record.
 ///
 /// # Errors
-/// What the storage says.
+///
+/// Errors of the storage.
 pub fn remove(map: &dyn ZMap, folder: Option<&Path>) -> Result<()> {
     match folder {
         None => map.delete(&Key::new(NAME)?).map(drop),
@@ -92,13 +96,14 @@ pub fn remove(map: &dyn ZMap, folder: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Removes records in a directory that never got their name.
+/// Removes records in a directory that never got their final name.
 ///
 /// # Errors
-/// What the system says.
+///
+/// Errors of the file system.
 pub fn remove_new(folder: Option<&Path>) -> Result<()> {
     let Some(folder) = folder else { return Ok(()) };
-    // One that is about to get its name is another copy's.
+    // A temporary record in use belongs to another copy.
     let _lock = lock(folder);
     let entries = fs::read_dir(folder).map_err(|error| Error::io(folder.display().to_string(), error))?;
     for entry in entries.flatten() {
@@ -116,16 +121,16 @@ fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Puts a record in the place of the one in a directory, in one step and on disk; not through the map, which for that would need a lock
-/// file beside it.
-fn replace(folder: &Path, record: &Record) -> Result<()> {
+/// Replaces the record of a directory in one step, and syncs it. This bypasses the map, which would need a
+/// lock file beside it.
+fn replace(folder: &Path, record: &CopyRecord) -> Result<()> {
     let (path, new) = (folder.join(NAME), folder.join(format!("{NEW}{}", record.owner)));
     let write = || {
         let mut file = fs::File::create(&new)?;
         file.write_all(&record.to_bytes())?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
-        // Elsewhere a directory is no file that can be opened.
+        // Some systems cannot open a directory as a file.
         #[cfg(unix)]
         fs::File::open(folder)?.sync_all()?;
         Ok::<(), std::io::Error>(())
@@ -133,17 +138,19 @@ fn replace(folder: &Path, record: &Record) -> Result<()> {
     write().map_err(|error| Error::io(path.display().to_string(), error))
 }
 
-/// When objects of a copy count as written.
+/// Returns the durability for the objects of a copy.
 pub fn durability() -> Durability {
     if cfg!(target_os = "linux") { Durability::Rename } else { Durability::Fsync }
 }
 
-/// A map with nothing in it where a dataset was, far away. That goes only once the record `none` was put there and the source does not
-/// show it: one place may have several names.
+/// Returns an empty map in place of a remote dataset. The dataset is deleted only after the record `none` was
+/// stored and the source does not show it: one place may have several names.
 ///
 /// # Errors
-/// `NC_EINVAL` if it does; `NC_EACCESS` if a copy to there is under way; what the storage says.
-pub fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: &Record) -> Result<Arc<dyn ZMap>> {
+///
+/// `NC_EINVAL` if the source shows it; `NC_EACCESS` if a copy to this place is under way; errors of the
+/// storage.
+pub fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: &CopyRecord) -> Result<Arc<dyn ZMap>> {
     let before = found(url)?.map(|(_, bytes)| bytes);
     refuse_running(before.as_deref().unwrap_or_default())?;
     let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
@@ -154,7 +161,7 @@ pub fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: 
         Err(error) => Err(error),
     };
     if made.is_err() {
-        // As it was.
+        // Restores the previous state.
         let name = Key::new(NAME)?;
         match before {
             Some(before) => map.write(&name, &before)?,
@@ -164,19 +171,22 @@ pub fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: 
     made
 }
 
-/// A map with nothing in it but, perhaps, the record `none`, which says that nothing is.
+/// Returns a map that is empty except for the record `none`, which stands for no data.
 ///
 /// # Errors
-/// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; `NC_EACCESS` if a copy to there is under way.
+///
+/// `NC_EEXIST` or `NC_EOBJECT` if an object is there that may not be replaced; `NC_EACCESS` if a copy to this
+/// place is under way.
 pub fn new_map(
     url: &str,
     options: &CreateOptions,
     clobber: bool,
-    (folder, none): (Option<&Path>, &Record),
+    (folder, none): (Option<&Path>, &CopyRecord),
 ) -> Result<Arc<dyn ZMap>> {
     if clobber && let Ok(Some((map, bytes))) = found(url) {
         refuse_running(&bytes)?;
-        // Before anything goes: whoever goes on from there would take it for being there.
+        // The record must change before any chunk is removed: a later process would take removed chunks for
+        // stored.
         put(&*map, folder, none, &|there| there == Some(&bytes))?;
     }
     let error = match options.create_map(url) {
@@ -184,39 +194,40 @@ pub fn new_map(
         made => return made,
     };
     match found(url) {
-        // No dataset, which is not replaced, but ours.
+        // Not a dataset, which would stay, but an unfinished copy.
         Ok(Some((map, _))) if clobber => {
-            hold::clear(&*map, NAME)?;
+            document_hold::clear(&*map, NAME)?;
             Ok(map)
         }
         Ok(Some(_)) => {
-            let what = "half of a copy is there; --resume goes on with it, --clobber begins anew";
+            let what = "an unfinished copy is there; use --resume to continue it, --clobber to start over";
             Err(error.kind().context(what))
         }
         _ => Err(error),
     }
 }
 
-/// Nothing is taken from a process that is still there.
+/// A running process keeps its copy.
 fn refuse_running(record: &[u8]) -> Result<()> {
-    let process = Record::of(record).ok().and_then(|record| record.process);
+    let process = CopyRecord::of(record).ok().and_then(|record| record.process);
     match process.filter(super::process::Process::is_running) {
         Some(process) => {
-            let what = format!("a copy to here is under way, by {}; --clobber waits for nobody", process.told());
+            let what = format!("a copy to this target is running, by {}; use --clobber to take it over", process.describe());
             Err(ErrorKind::Access.context(what))
         }
         None => Ok(()),
     }
 }
 
-/// A map and the bytes of the record in it.
-type Found = (Arc<dyn ZMap>, Vec<u8>);
+/// A map and the bytes of its record.
+type StoredRecord = (Arc<dyn ZMap>, Vec<u8>);
 
-/// The map at `url` and the record in it, if there are both.
+/// Opens the map at `url` and reads its record, if both exist.
 ///
 /// # Errors
-/// What opening and reading it say.
-pub fn found(url: &str) -> Result<Option<Found>> {
+///
+/// Errors of opening and reading it.
+pub fn found(url: &str) -> Result<Option<StoredRecord>> {
     let map = match OpenOptions::new().writable(true).durability(durability()).open_map(url) {
         Ok(map) => map,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotNc) => return Ok(None),

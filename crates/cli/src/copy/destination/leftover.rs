@@ -1,8 +1,9 @@
-//! Directories that copies to the same target left beside it because they were killed, or stopped so that another one goes on.
+//! Directories beside a target from killed or interrupted copies to it.
 //!
-//! Who works in one holds a lock on it, which ends with the process; the lock is there before anything is in the directory.
-//! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell. Its name begins with
-//! a mark of the target's: so an empty one, whose copy was killed before or after there was anything in it, is known, too.
+//! A process holds a lock on its directory from before the first entry until it ends. A directory that may
+//! contain the only copy of a dataset (`REPLACED`) is never removed, nor one whose lock state is unknown. The
+//! directory's name starts with a mark of the target's name, so empty directories of killed copies are
+//! recognised, too.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -13,37 +14,37 @@ use std::path::{Path, PathBuf};
 use nczarr_model::Result;
 
 use super::{PREFIX, REPLACED, SUFFIX};
-use crate::copy::draft::NAME;
+use crate::copy::resumable::NAME;
 
-/// Says that a directory is in use, as long as the answer lives. `None` where that cannot be said.
+/// Marks a directory as in use while the returned lock lives. `None` if it cannot be locked.
 pub fn hold(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
     folder.try_lock().ok()?;
     Some(folder)
 }
 
-/// The mark of what a copy is called, in the name of the directory in which it is made.
+/// Returns the mark of a target name for the directory's name.
 pub fn mark(name: &OsStr) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(name.as_encoded_bytes());
     format!("{:016x}", hasher.finish())
 }
 
-/// Removes the directories in `parent` in which a copy called `name` was made and which nobody holds; `all`: also those that can be gone
-/// on with. What cannot be removed stays: it is in nobody's way.
+/// Removes the unlocked directories in `parent` of copies to `name`; `all`: also resumable ones. A directory
+/// that cannot be removed stays.
 pub fn clear(parent: &Path, name: &OsStr, all: bool) {
     let start = format!("{PREFIX}{}", mark(name));
     let is_marked =
         |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(|made| made.starts_with(&start));
     for path in all_in(parent).filter(is_marked) {
         if let Some(_held) = hold(&path) {
-            // Only an empty directory is removed so. Its maker makes another one if it did not hold this one yet.
+            // Removes only an empty directory. A process that has not locked it yet makes another one.
             let _ = fs::remove_dir(&path);
         }
     }
     for path in of(parent, name) {
         if let Some(_held) = hold(&path)
-            // Only now nobody moves anything into it.
+            // Under the lock, no process moves anything into it.
             && !is_there(&path, REPLACED.as_ref())
             && (all || !is_there(&path.join(name), NAME.as_ref()))
         {
@@ -52,7 +53,7 @@ pub fn clear(parent: &Path, name: &OsStr, all: bool) {
     }
 }
 
-/// Removes one, the record first: whoever found that alone would take what is gone for being there.
+/// Removes a directory, the record first: a record without its data would count missing data as complete.
 pub fn remove(path: &Path, name: &OsStr) {
     match fs::remove_file(path.join(name).join(NAME)) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
@@ -60,14 +61,14 @@ pub fn remove(path: &Path, name: &OsStr) {
     }
 }
 
-/// A directory in `parent` with half of a copy called `name` that can be gone on with, and in which nobody works.
+/// Returns an unlocked directory in `parent` with a resumable copy to `name`.
 pub fn kept(parent: &Path, name: &OsStr) -> Option<PathBuf> {
     of(parent, name).find(|path| {
         !is_there(path, REPLACED.as_ref()) && is_there(&path.join(name), NAME.as_ref()) && hold(path).is_some()
     })
 }
 
-/// A directory in `parent` in which a copy called `name` is being made, and the process that makes it, if the system tells.
+/// Returns a directory in `parent` with a running copy to `name`, and its process if the system exposes it.
 pub fn under_way(parent: &Path, name: &OsStr) -> Option<(PathBuf, Option<u32>)> {
     let is_held = |path: &PathBuf| {
         let folder = File::open(path);
@@ -78,7 +79,7 @@ pub fn under_way(parent: &Path, name: &OsStr) -> Option<(PathBuf, Option<u32>)> 
     Some((path, holder))
 }
 
-/// The process that holds the lock on a directory.
+/// Returns the process that holds the lock on a directory.
 fn holder(folder: &Path) -> Option<u32> {
     #[cfg(target_os = "linux")]
     {
@@ -99,11 +100,12 @@ fn holder(folder: &Path) -> Option<u32> {
     }
 }
 
-/// The directory in `parent` in which a copy called `name` was begun that can be gone on with, and the hold on it: of several the one
-/// whose record is the youngest.
+/// Returns the directory in `parent` with a resumable copy to `name`, and its lock. Of several, the one with
+/// the newest record.
 ///
 /// # Errors
-/// `NC_EACCESS` if somebody works in it.
+///
+/// `NC_EACCESS` if it is in use.
 pub fn begun(parent: &Path, name: &OsStr) -> Result<Option<(PathBuf, File)>> {
     let record = |path: &Path| fs::metadata(path.join(name).join(NAME)).and_then(|about| about.modified()).ok();
     let begun = of(parent, name).filter(|path| !is_there(path, REPLACED.as_ref()));
@@ -111,7 +113,7 @@ pub fn begun(parent: &Path, name: &OsStr) -> Result<Option<(PathBuf, File)>> {
     match hold(&path) {
         Some(held) => Ok(Some((path, held))),
         None => {
-            let what = format!("{}: a copy to here is under way, or locks do not work there", path.display());
+            let what = format!("{}: a copy to this target is running, or its file system has no locks", path.display());
             Err(nczarr_model::ErrorKind::Access.context(what))
         }
     }
@@ -121,19 +123,19 @@ fn is_there(folder: &Path, name: &OsStr) -> bool {
     folder.join(name).symlink_metadata().is_ok()
 }
 
-/// The directories in `parent` in which a copy called `name` is or was made.
+/// Returns the directories in `parent` of copies to `name`.
 fn of(parent: &Path, name: &OsStr) -> impl Iterator<Item = PathBuf> {
     all_in(parent).filter(move |path| is_there(path, name))
 }
 
-/// The directories in `parent` in which any copy is or was made.
+/// Returns the directories in `parent` of all copies.
 fn all_in(parent: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(parent).into_iter().flatten().flatten().filter_map(move |entry| {
         let is_ours = entry.file_name().to_str().is_some_and(|name| {
             let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
             random.is_some_and(|random| !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         });
-        // A link is no directory here.
+        // A link does not count as a directory here.
         let is_one = is_ours && entry.file_type().is_ok_and(|ty| ty.is_dir());
         is_one.then(|| entry.path())
     })

@@ -1,35 +1,37 @@
-//! [`Terms`]: of which source a copy is, how it was asked for and what was defined: all that must be the same for who goes on with it.
+//! [`CopyFingerprint`]: the source, the flags and the definitions of a copy: everything that must be equal for a
+//! process that resumes it.
 
 use serde_json::{Value, json};
 
 use super::super::fingerprint::Content;
 use crate::args::Copy;
 
-/// Keys of a fragment that say how a dataset is created. What else changes the documents shows in their sum.
+/// Fragment keys that select how a dataset is created. The document hash covers other differences.
 const KEYS: [&str; 3] = ["dimension_separator", "missing_chunks", "zipdir"];
 
-/// What must be the same when a copy goes on.
+/// The terms of a copy, equal for every process that works on it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
+pub struct CopyFingerprint {
     /// The files of the source, if they can be listed.
     pub content: Option<Content>,
-    /// A sum of its definitions.
+    /// A hash of the source's definitions.
     pub header: String,
-    /// The flags that change what the copy is.
+    /// The flags that affect the copy's content.
     pub flags: String,
-    /// A sum of what is defined in the target and of its documents; nothing before that is done.
+    /// A hash of the target's definitions and documents; empty before they exist.
     pub layout: String,
 }
 
-impl Terms {
-    /// As it is written down.
+impl CopyFingerprint {
+    /// Returns the recorded form.
     pub fn to_json(&self) -> Value {
         let content = self.content.as_ref().map(Content::to_json);
         json!({ "content": content, "header": self.header, "flags": self.flags, "layout": self.layout })
     }
 }
 
-/// The flags that change what a copy is, as they may be typed; `target`: its URL, with the kind that was asked for.
+/// Returns the flags that affect a copy's content, as on a command line; `target`: its URL, with the
+/// requested kind.
 pub fn flags(args: &Copy, target: &str) -> String {
     let mut flags = Vec::new();
     let short = [
@@ -50,7 +52,7 @@ pub fn flags(args: &Copy, target: &str) -> String {
     }
     if let Ok(target) = nczarr_url_infer::parse(target) {
         let modes = Some(target.modes.join(",")).filter(|modes| !modes.is_empty()).map(|modes| format!("mode={modes}"));
-        // What is of no consequence for the copy, or somebody's secret, is not written down.
+        // Keys that do not affect the copy, and secrets, are not recorded.
         let keys = KEYS.iter().filter_map(|key| Some(format!("{key}={}", target.get(key)?)));
         let words: Vec<String> = modes.into_iter().chain(keys).collect();
         if !words.is_empty() {

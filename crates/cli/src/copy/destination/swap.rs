@@ -1,10 +1,11 @@
-//! A finished copy gets to its place in one step.
+//! Moves a finished copy to its target in one step.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Lets two places change contents, or, where the system cannot do that in one step, moves what is there to `old` before.
+/// Exchanges two paths. Where the system cannot do that in one step, first moves the existing object to
+/// `old`.
 pub(super) fn exchange(made: &Path, target: &Path, old: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -15,12 +16,12 @@ pub(super) fn exchange(made: &Path, target: &Path, old: &Path) -> io::Result<()>
     }
     fs::rename(target, old)?;
     fs::rename(made, target).inspect_err(|_| {
-        // Back to how it was; the caller sees if not even that can be done.
+        // Restore the previous state; the caller checks whether even that failed.
         let _ = fs::rename(old, target);
     })
 }
 
-/// Moves to a place where nothing is.
+/// Moves to a path that does not exist.
 pub(super) fn move_to_nothing(made: &Path, target: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {

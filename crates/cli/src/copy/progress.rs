@@ -1,5 +1,5 @@
-//! [`Moving`]: how much is moved at a time, how far that has come, and who is told: the terminal, and the record of a copy that can be
-//! gone on with.
+//! [`Progress`]: the block size and the progress of a copy. Progress goes to the terminal and to the record of
+//! a resumable copy.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
@@ -8,65 +8,65 @@ use std::time::{Duration, Instant};
 
 use nczarr::dispatch::Dataset;
 
-use super::Broken;
+use super::CopyError;
 use super::data::BUDGET;
-use super::draft::{Draft, Reached};
+use super::resumable::{CompletedBlocks, CopyDraft};
 use crate::stop;
 
-/// How often the line on a terminal is written anew.
+/// The interval between updates of the terminal line.
 const OFTEN: Duration = Duration::from_millis(200);
-/// How often is written down what is complete, if nothing else was asked for.
+/// The default interval between records of progress.
 const EVERY: Duration = Duration::from_secs(10);
-/// Writing that down takes at most one part in so many of the time.
+/// Recording progress takes at most one part in this many of the time.
 const PARTS: u32 = 20;
 
-/// Who is told how far a copy has come.
+/// The display of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    /// A line that is written over, on a terminal.
+enum ProgressDisplay {
+    /// A line on a terminal, overwritten each time.
     Live,
-    /// A line each time it is written down.
+    /// A line for each record.
     Lines,
     No,
 }
 
-/// A copy under way.
-pub struct Moving<'d> {
-    /// Bytes of a block.
+/// The progress of a copy.
+pub struct Progress<'d> {
+    /// The size of a block, in bytes.
     pub budget: u64,
-    /// Where there is room for a stage.
+    /// The directory for a stage, if there is one.
     pub stage: Option<PathBuf>,
-    draft: &'d Draft,
-    shown: Shown,
+    draft: &'d CopyDraft,
+    shown: ProgressDisplay,
     all: u64,
-    /// Bytes that are there: those moved, and those that were there before.
+    /// Bytes complete, including resumed ones.
     done: Cell<u64>,
     before: Cell<u64>,
     begun: Instant,
-    told: Cell<Instant>,
+    last_shown: Cell<Instant>,
     every: Duration,
-    /// When it is to be written down again; `None`: never.
+    /// The time of the next record; `None`: never.
     due: Cell<Option<Instant>>,
-    reached: RefCell<Reached>,
+    completed: RefCell<CompletedBlocks>,
     skipped: RefCell<Vec<String>>,
 }
 
-impl<'d> Moving<'d> {
-    /// Of `all` bytes. A block takes half of the memory: what is encoded and decoded on the way takes the rest. `every`: seconds
-    /// between two records; `lines`: whether to tell of it where nobody looks at a terminal.
+impl<'d> Progress<'d> {
+    /// Starts progress over `all` bytes. A block takes half of the memory; encoding and decoding take the
+    /// rest. `every`: seconds between records; `lines`: whether to print lines without a terminal.
     pub fn new(
         (memory, every, lines): (Option<u64>, Option<u64>, bool),
         all: u64,
         stage: Option<&Path>,
-        draft: &'d Draft,
+        draft: &'d CopyDraft,
     ) -> Self {
         let now = Instant::now();
         let budget = memory.map_or(BUDGET, |memory| (memory / 2).max(1));
         let every = every.map_or(EVERY, Duration::from_secs);
         let shown = match (std::io::stderr().is_terminal(), lines) {
-            (true, _) => Shown::Live,
-            (false, true) => Shown::Lines,
-            (false, false) => Shown::No,
+            (true, _) => ProgressDisplay::Live,
+            (false, true) => ProgressDisplay::Lines,
+            (false, false) => ProgressDisplay::No,
         };
         Self {
             budget,
@@ -77,15 +77,15 @@ impl<'d> Moving<'d> {
             done: Cell::new(0),
             before: Cell::new(0),
             begun: now,
-            told: Cell::new(now),
+            last_shown: Cell::new(now),
             every,
             due: Cell::new(now.checked_add(every)),
-            reached: RefCell::default(),
+            completed: RefCell::default(),
             skipped: RefCell::default(),
         }
     }
 
-    /// Whether all of a part of variable number `variable` was there before this process began.
+    /// Returns whether a part of variable number `variable` was complete before this process began.
     pub fn skips(&self, variable: u64, shape: &[u64], (start, count): (&[u64], &[u64]), item: u64) -> bool {
         let skips = self.draft.covers(variable, shape, start, count);
         if skips {
@@ -95,45 +95,47 @@ impl<'d> Moving<'d> {
         skips
     }
 
-    /// A block is about to be moved.
+    /// Counts a block before it is moved.
     ///
     /// # Errors
-    /// [`Broken::Stopped`] if somebody asked for it.
-    pub fn part(&self, count: &[u64], item: u64) -> Result<(), Broken> {
+    ///
+    /// [`CopyError::Stopped`] after an interrupt.
+    pub fn part(&self, count: &[u64], item: u64) -> Result<(), CopyError> {
         if stop::asked() {
-            return Err(Broken::Stopped);
+            return Err(CopyError::Stopped);
         }
-        if self.shown == Shown::Live && self.told.get().elapsed() >= OFTEN {
-            self.told.set(Instant::now());
+        if self.shown == ProgressDisplay::Live && self.last_shown.get().elapsed() >= OFTEN {
+            self.last_shown.set(Instant::now());
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", self.line());
         }
         self.done.set(self.done.get().saturating_add(bytes(count, item)));
         Ok(())
     }
 
-    /// A part of a variable cannot be read and is left out.
+    /// Notes an unreadable part of a variable, which is left out.
     pub fn skip(&self, path: &str, (start, count): (&[u64], &[u64]), why: &nczarr_model::Error) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         self.skipped.borrow_mut().push(format!("{path} ({} from {}: {why})", list(count), list(start)));
     }
 
-    /// The parts that were left out.
+    /// Returns the parts that were left out.
     pub fn skipped(&self) -> Vec<String> {
         self.skipped.borrow().clone()
     }
 
-    /// So far everything is there. From time to time that is written down.
+    /// Notes complete blocks, and records them when due.
     ///
     /// # Errors
-    /// What the target says.
-    pub fn reached(&self, to: &dyn Dataset, reached: Reached) -> Result<(), Broken> {
-        self.reached.replace(reached);
+    ///
+    /// Errors of the target.
+    pub fn completed(&self, to: &dyn Dataset, completed: CompletedBlocks) -> Result<(), CopyError> {
+        self.completed.replace(completed);
         let now = Instant::now();
         if self.due.get().is_none_or(|due| now < due) {
             return Ok(());
         }
         self.write_down(to)?;
-        if self.shown == Shown::Lines {
+        if self.shown == ProgressDisplay::Lines {
             let _ = writeln!(std::io::stderr(), "{}", self.line());
         }
         let pause = if self.every.is_zero() { self.every } else { self.every.max(now.elapsed() * PARTS) };
@@ -141,29 +143,29 @@ impl<'d> Moving<'d> {
         Ok(())
     }
 
-    /// The copy stops here: what is complete is written down, if it took as long as is otherwise between two records.
+    /// Records the progress when the copy stops, if it took at least one interval.
     pub fn last(&self, to: &dyn Dataset) {
-        if self.begun.elapsed() >= self.every && self.reached.borrow().is_something() {
-            // What was written down before is there still.
+        if self.begun.elapsed() >= self.every && self.completed.borrow().is_something() {
+            // On failure the previous record is still in place.
             let _ = self.write_down(to);
         }
     }
 
     fn write_down(&self, to: &dyn Dataset) -> nczarr_model::Result<()> {
-        self.draft.reached(to, &self.reached.borrow())
+        self.draft.completed(to, &self.completed.borrow())
     }
 
-    /// All begins anew.
+    /// Starts over.
     pub fn again(&self) {
-        self.reached.take();
+        self.completed.take();
         self.skipped.take();
         self.done.set(0);
         self.before.set(0);
     }
 
-    /// Takes the line away.
+    /// Clears the terminal line.
     pub fn end(&self) {
-        if self.shown == Shown::Live {
+        if self.shown == ProgressDisplay::Live {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
@@ -177,7 +179,8 @@ fn bytes(count: &[u64], item: u64) -> u64 {
     count.iter().fold(item, |product, &len| product.saturating_mul(len))
 }
 
-/// How far it is, how fast, and how long the rest takes at that rate. `before`: what of it was there already.
+/// Formats percentage, rate, and the remaining time at that rate. `before`: bytes that were complete at the
+/// start.
 fn line(done: u64, before: u64, all: u64, taken: Duration) -> String {
     let rate = done.saturating_sub(before) as f64 / taken.as_secs_f64().max(1e-3);
     let left = if rate > 0.0 { (all.saturating_sub(done) as f64 / rate).round() as u64 } else { 0 };

@@ -1,7 +1,7 @@
-//! What a copy did not keep: what was left out or changed when it was defined ([`Losses`]), and whatever else the metadata of
-//! the finished copy show when they are compared with those of its source.
+//! Losses of a copy: objects left out or changed while defining ([`LossReport`]), and further differences between
+//! the metadata of source and copy.
 //!
-//! Every format loses something else; nobody has to know what, since the result tells.
+//! Every format loses something else. Comparing the finished copy finds losses without a rule per format.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use nczarr_model::{
     DimId, FILL_VALUE, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId,
 };
 
-use super::define::{Copied, Form};
+use super::define::{DefinedObjects, VariableForm};
 use super::fit;
 use super::select::Selection;
 use super::var::{DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
 use crate::json_atts;
 
-/// Objects of the source's storage that its model does not show, or not all of.
+/// The loss text for objects of the source's storage that its model does not show completely.
 const UNSEEN: &str = "objects that the source's driver cannot show";
 
-/// Kinds of losses, each with the objects it happened to.
+/// Kinds of losses, each with the objects that it concerns.
 #[derive(Debug, Default, Clone)]
-pub struct Losses(Vec<(String, Vec<String>)>);
+pub struct LossReport(Vec<(String, Vec<String>)>);
 
-impl Losses {
-    /// One more object.
+impl LossReport {
+    /// Adds an object.
     pub fn add(&mut self, kind: impl Into<String>, object: impl Into<String>) {
         let kind = kind.into();
         match self.0.iter_mut().find(|(known, _)| *known == kind) {
@@ -34,14 +34,15 @@ impl Losses {
         }
     }
 
-    /// One line per kind, which names every object.
+    /// Returns one line per kind, which names every object.
     fn lines(self) -> Vec<String> {
         self.0.into_iter().map(|(kind, objects)| format!("{kind}: {}", objects.join(", "))).collect()
     }
 }
 
-/// One line per kind of difference. The layout of variables is not compared: it may have been asked for.
-pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &Copied, select: &Selection) -> Vec<String> {
+/// Returns one line per kind of difference. The layout of variables is not compared: flags may have changed
+/// it.
+pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &DefinedObjects, select: &Selection) -> Vec<String> {
     let (source, faults) = source;
     let mut compared = Compared { source, copy, copied, select, lost: copied.lost.clone() };
     for fault in faults.iter().filter(|fault| fault.is_loss()) {
@@ -59,13 +60,15 @@ pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &Copied, select
     compared.lost.lines()
 }
 
-/// The attributes of a plain Zarr source whose JSON is another in the copy, as one line: other readers see it.
+/// Returns a line that names the attributes of a plain Zarr source whose JSON differs in the copy, for
+/// readers of the JSON.
 ///
 /// # Errors
+///
 /// Those of the storage.
-pub fn json(source: &File, copy: &File, copied: &Copied) -> Result<Option<String>> {
+pub fn json(source: &File, copy: &File, copied: &DefinedObjects) -> Result<Option<String>> {
     let (here, there) = (source.model(), copy.model());
-    let mut lost = Losses::default();
+    let mut lost = LossReport::default();
     let mut compare = |from: (GroupId, Option<VarId>), to: (GroupId, Option<VarId>), path: String| -> Result<()> {
         let Some(left) = json_atts::plain(source, from.0, from.1)? else { return Ok(()) };
         let Some(right) = copy.dataset().attributes_json(to.0, to.1)? else { return Ok(()) };
@@ -99,13 +102,13 @@ pub fn json(source: &File, copy: &File, copied: &Copied) -> Result<Option<String
 struct Compared<'a> {
     source: &'a Model,
     copy: &'a Model,
-    copied: &'a Copied,
+    copied: &'a DefinedObjects,
     select: &'a Selection,
-    lost: Losses,
+    lost: LossReport,
 }
 
 impl Compared<'_> {
-    /// The copy's group that is one of those that were defined in it.
+    /// Returns the group that was defined in the copy.
     fn group_there(&self, defined: GroupId) -> Option<GroupId> {
         group_there(self.copied, self.copy, defined)
     }
@@ -119,7 +122,7 @@ impl Compared<'_> {
         there(self.copied, self.copy, self.copied.vars[id.index()].as_ref()?.id)
     }
 
-    /// The copy's type of the name that a type of the source got there.
+    /// Returns the copy's type by the name that a type of the source got there.
     fn type_there(&self, ty: NcType) -> Option<NcType> {
         let NcType::User(defined) = self.copied.ty(ty)? else { return Some(ty) };
         let defined = self.copied.made.user_type(defined).ok()?;
@@ -130,7 +133,7 @@ impl Compared<'_> {
         path(self.source, group, name)
     }
 
-    /// User-defined types that were defined: not every format has a place for them, or for their names.
+    /// Returns the user-defined types that were defined. Some formats cannot store them, or their names.
     fn types(&mut self) {
         let mut kept = HashSet::new();
         for (id, ty) in self.source.user_types().filter(|(id, _)| self.copied.ty(NcType::User(*id)).is_some()) {
@@ -138,7 +141,7 @@ impl Compared<'_> {
             match self.type_there(NcType::User(id)) {
                 Some(NcType::User(there)) => {
                     kept.insert(there);
-                    // Of what has no memory form of a fixed size, offsets say nothing.
+                    // Types without a fixed size in memory have meaningless offsets.
                     let placed = self.source.is_fixed(NcType::User(id)).unwrap_or(true);
                     let same = |there: &UserType| self.same_class(&ty.class, &there.class, placed);
                     if !self.copy.user_type(there).is_ok_and(same) {
@@ -186,7 +189,8 @@ impl Compared<'_> {
         }
     }
 
-    /// Dimensions of the copy that stand for none of the source, but for those that were added on purpose and told.
+    /// Compares dimensions of the copy without a counterpart in the source, except those already reported as
+    /// added.
     fn dims_added(&mut self) {
         let kept: HashSet<_> = self.source.dims().filter_map(|(id, _)| self.dim_there(id)).collect();
         let made: HashSet<_> = (self.copied.made.dims())
@@ -235,7 +239,7 @@ impl Compared<'_> {
     }
 
     fn var(&mut self, id: VarId, var: &Var) {
-        // That it was left out is said already.
+        // Its absence is already reported.
         let Some(new) = &self.copied.vars[id.index()] else { return };
         let path = self.path(var.group, &var.name);
         let Some(there) = self.var_there(id).and_then(|id| self.copy.var(id).ok()) else {
@@ -252,7 +256,7 @@ impl Compared<'_> {
             let now = there.stored_type.clone().unwrap_or_else(|| name(self.copy, there.xtype));
             self.lost.add(format!("stored type {stored} of variables, stored as {now}"), &path);
         }
-        let extra = usize::from(matches!(new.form, Form::Text { .. }));
+        let extra = usize::from(matches!(new.form, VariableForm::Text { .. }));
         let kept = &there.dims[..there.dims.len().saturating_sub(extra)];
         let len = |dim: &DimId| self.copy.dim(*dim).ok().map(nczarr_model::Dim::len);
         if self.source.shape(id).ok() != kept.iter().map(len).collect() {
@@ -263,7 +267,7 @@ impl Compared<'_> {
             self.lost.add("dimensions of variables", &path);
         }
         let filled = |var: &Var| var.fill != VarFill::NoFill;
-        // Without fill values elements that were never written read as zeros, and strings as empty ones.
+        // Without fill values, unwritten elements read as zeros, and strings as empty ones.
         let zeros = |var: &Var| var.fill_value().is_none_or(|value| fit::is_zero(&value));
         if filled(var) != filled(there) && !(zeros(var) && zeros(there)) {
             self.lost.add("whether variables are filled", &path);
@@ -275,13 +279,13 @@ impl Compared<'_> {
         self.lost = lost;
     }
 
-    /// Attributes: their names in the source and in the copy, and their values in the source.
+    /// Compares attributes by their names in source and copy, and their values.
     fn atts<'v>(
         &self,
         path: &str,
         source: impl Iterator<Item = (&'v str, String, &'v Values)>,
         copy: &nczarr_model::Att,
-        lost: &mut Losses,
+        lost: &mut LossReport,
     ) {
         for (name, new, values) in source.filter(|(name, ..)| ![MAX_LEN, GIVEN_LEN].contains(name)) {
             let object = format!("{path}:{name}");
@@ -304,13 +308,13 @@ impl Compared<'_> {
     }
 }
 
-/// The finished copy's variable that is one of those that were defined in it.
-pub fn there(copied: &Copied, copy: &Model, defined: VarId) -> Option<VarId> {
+/// Returns the variable of the finished copy that was defined for a source variable.
+pub fn there(copied: &DefinedObjects, copy: &Model, defined: VarId) -> Option<VarId> {
     let defined = copied.made.var(defined).ok()?;
     copy.group(group_there(copied, copy, defined.group)?).ok()?.vars.get(&defined.name).copied()
 }
 
-fn group_there(copied: &Copied, copy: &Model, defined: GroupId) -> Option<GroupId> {
+fn group_there(copied: &DefinedObjects, copy: &Model, defined: GroupId) -> Option<GroupId> {
     let mut here = GroupId::ROOT;
     for name in copied.made.group_names(defined).ok()? {
         here = copy.find_group(here, name)?;
@@ -318,16 +322,17 @@ fn group_there(copied: &Copied, copy: &Model, defined: GroupId) -> Option<GroupI
     Some(here)
 }
 
-/// What an object is called in messages: its path, as commands take it. Without a name: the group itself.
+/// Returns an object's name for messages: its path in the form that commands accept. Without a name: the
+/// group itself.
 pub fn path(model: &Model, group: GroupId, name: &str) -> String {
     let group = model.group_path(group).unwrap_or_default();
     let separator = if name.is_empty() || group == "/" { "" } else { "/" };
     format!("{group}{separator}{}", nczarr_model::name::escape(name))
 }
 
-/// Attributes that the source has not.
-fn added(path: &str, there: &nczarr_model::Att, source: &HashSet<String>, lost: &mut Losses) {
-    // What says how long strings get belongs to the format.
+/// Returns attributes that the source lacks.
+fn added(path: &str, there: &nczarr_model::Att, source: &HashSet<String>, lost: &mut LossReport) {
+    // The attribute for maximum string lengths belongs to the format.
     let length = |name: &str| [MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN].contains(&name) || name.ends_with(".strlen");
     let new = there.keys().filter(|name| !length(name));
     for name in new.filter(|name| !source.contains(*name)) {
@@ -335,11 +340,11 @@ fn added(path: &str, there: &nczarr_model::Att, source: &HashSet<String>, lost: 
     }
 }
 
-/// Whether values are the same numbers or the same text, whatever their types.
+/// Returns whether values are the same numbers or the same text, whatever their types.
 fn same(source: &Values, copy: &Values) -> bool {
     let number = |values: &Values, at| match values.scalar(at) {
         Some(Scalar::Int(value)) => Some(Scalar::Int(value)),
-        // No integer of 64 bits is missed: they are exact as 128 bits.
+        // As 128 bits, integers of 64 bits are exact.
         Some(Scalar::Float(value))
             if value.fract() == 0.0 && value.abs() < 2f64.powi(100) && value.to_bits() != (-0.0f64).to_bits() =>
         {
@@ -362,9 +367,9 @@ fn same(source: &Values, copy: &Values) -> bool {
     }
 }
 
-/// Whether a stored type, by its name in Zarr V2 or V3, tells more than the type that elements of it are read as: that they
-/// are dates, durations, truth values, half floats, or characters of a fixed number.
-/// Of a record it is one of its fields that does.
+/// Returns whether a stored type, by its name in Zarr V2 or V3, carries more meaning than the type of the
+/// elements: dates, durations, truth values, half floats, or characters of a fixed number. A record does if
+/// one of its fields does.
 pub(super) fn says_more(stored: &str) -> bool {
     if stored.starts_with('[') {
         return serde_json::from_str(stored).is_ok_and(|record| field_says_more(&record));
@@ -376,7 +381,8 @@ pub(super) fn says_more(stored: &str) -> bool {
         || ["b1", "bool", "f2", "float16", "bfloat16"].contains(&kind)
 }
 
-/// Whether a field of a record says more, at any depth. A field is a list of a name, a type, and perhaps a shape.
+/// Returns whether a field of a record carries more meaning, at any depth. A field is a list of a name, a
+/// type, and perhaps a shape.
 fn field_says_more(record: &serde_json::Value) -> bool {
     let fields = record.as_array().map(Vec::as_slice).unwrap_or_default();
     let types = fields.iter().filter_map(|field| field.as_array()?.get(1));
@@ -396,7 +402,7 @@ mod tests {
 
     #[test]
     fn losses_of_one_kind_are_one_line() {
-        let mut lost = Losses::default();
+        let mut lost = LossReport::default();
         lost.add("groups", "/g");
         (0..3).for_each(|i| lost.add("attributes", format!("/:a{i}")));
         assert_eq!(lost.lines(), ["groups: /g", "attributes: /:a0, /:a1, /:a2"]);

@@ -1,7 +1,8 @@
-//! The kind of a copy where the command line does not say it: that of the source, if the target's ending allows it.
+//! Chooses the kind of a copy if the command line gives none: the source's kind, if the target's ending
+//! allows it.
 //!
-//! A `.nc` file may be of every netCDF kind. A `.zarr` directory, a `.zip` archive, or a path without an ending may be of
-//! every Zarr kind.
+//! A `.nc` file may be of every netCDF kind. A `.zarr` directory, a `.zip` archive, or a path without an
+//! ending may be of every Zarr kind.
 
 use std::path::Path;
 
@@ -11,10 +12,12 @@ use nczarr_model::Result;
 use super::kind::Kind;
 use crate::args::Copy;
 
-/// The target with the kind of the source, or as it was given: a mode, another scheme or another ending decides by itself.
+/// Returns the target with the kind of the source, or unchanged: a mode, another scheme or another ending
+/// decides by itself.
 ///
 /// # Errors
-/// Why the source cannot be opened.
+///
+/// The error of opening the source.
 pub fn url(args: &Copy) -> Result<String> {
     let given = || Ok(args.target.clone());
     let target = match nczarr_url_infer::parse(&args.target) {

@@ -1,4 +1,4 @@
-//! The batches of a [`Hold`]: those of others, without the documents in them, and that of the documents.
+//! The batches of a [`DocumentHold`]: batches of the inner map without the documents, and the batch of the documents.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +8,19 @@ use nczarr::dispatch::{
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::Hold;
+use super::DocumentHold;
 
-/// How many documents are stored at a time.
+/// The number of documents stored at a time.
 const AT_ONCE: usize = 64;
 
-/// A batch of reads without those of documents, which are answered on the way.
-pub(super) struct Reads<'a> {
+/// A batch of reads; reads of documents are answered from memory.
+pub(super) struct HeldReads<'a> {
     pub(super) job: &'a dyn ReadJob,
-    pub(super) hold: &'a Hold,
+    pub(super) hold: &'a DocumentHold,
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl ReadJob for Reads<'_> {
+impl ReadJob for HeldReads<'_> {
     fn threads(&self) -> usize {
         self.job.threads()
     }
@@ -58,14 +58,14 @@ impl ReadJob for Reads<'_> {
     }
 }
 
-/// A batch of writes without those of documents, which are held back on the way.
-pub(super) struct Writes<'a> {
+/// A batch of writes; writes of documents are held back.
+pub(super) struct HeldWrites<'a> {
     pub(super) job: &'a dyn WriteJob,
-    pub(super) hold: &'a Hold,
+    pub(super) hold: &'a DocumentHold,
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl WriteJob for Writes<'_> {
+impl WriteJob for HeldWrites<'_> {
     fn threads(&self) -> usize {
         self.job.threads()
     }
@@ -110,13 +110,13 @@ impl WriteJob for Writes<'_> {
 }
 
 /// The documents on their way to the storage.
-pub(super) struct Publish {
+pub(super) struct DocumentBatch {
     documents: Vec<(Key, Arc<[u8]>)>,
     next: AtomicUsize,
     failed: Mutex<Option<Error>>,
 }
 
-impl Publish {
+impl DocumentBatch {
     pub(super) fn new(documents: Vec<(Key, Arc<[u8]>)>) -> Self {
         Self { documents, next: AtomicUsize::new(0), failed: Mutex::new(None) }
     }
@@ -127,7 +127,7 @@ impl Publish {
     }
 }
 
-impl WriteJob for Publish {
+impl WriteJob for DocumentBatch {
     fn threads(&self) -> usize {
         self.documents.len().clamp(1, AT_ONCE)
     }

@@ -1,16 +1,16 @@
-//! [`Draft`]: a copy while it is made, with what is needed to go on with it later.
+//! [`CopyDraft`]: an unfinished copy, with the state that a later process needs to resume it.
 //!
-//! A Zarr store in a directory or in storage of objects is written through a [`Hold`], with a [`Record`] beside its chunks. Everything
-//! else is written as it is: an archive has the list of its members at its end, and the metadata of HDF5 and the length of
-//! a classic file say nothing of which data were written, so nothing in half of such a file tells what is complete.
+//! A Zarr store in a directory or in object storage is written through a [`DocumentHold`], with a [`CopyRecord`] beside
+//! its chunks. Other targets are written directly and cannot be resumed. An archive has its directory at the
+//! end, and neither the metadata of HDF5 nor the length of a classic file shows which data were written.
 
-mod hold;
-mod kept;
+mod completed_blocks;
+mod copy_fingerprint;
+mod document_hold;
 mod process;
-mod reached;
 mod record;
+mod state;
 mod store;
-mod terms;
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -21,27 +21,27 @@ use nczarr::dispatch::Dataset;
 use nczarr::{CreateOptions, File, OpenOptions, Registry};
 use nczarr_model::Result;
 
-use hold::Hold;
-use kept::Kept;
+use document_hold::DocumentHold;
+use state::ResumableState;
 
-pub use reached::Reached;
-pub use record::{Left, NAME, Record};
+pub use completed_blocks::CompletedBlocks;
+pub use copy_fingerprint::{CopyFingerprint, flags};
+pub use record::{CopyRecord, KnownLosses, NAME};
 pub use store::durability;
-pub use terms::{Terms, flags};
 
 /// The driver whose datasets are many objects.
 const DRIVER: &str = "nczarr";
-/// Maps that are one file, or nothing that outlives the process.
+/// Maps that are one file, or do not outlive the process.
 const UNFIT: [&str; 2] = ["zip", "mem"];
 
-/// A copy that is being made.
-pub struct Draft {
+/// An unfinished copy.
+pub struct CopyDraft {
     url: String,
     options: CreateOptions,
-    kept: Option<Kept>,
+    kept: Option<ResumableState>,
 }
 
-/// Whether a copy to a URL can be gone on with.
+/// Returns whether a copy to a URL can be resumed.
 pub fn can_resume(url: &str, registry: &Registry) -> bool {
     let Ok(target) = nczarr_url_infer::parse(url) else { return false };
     let is_other = |mode: &String| {
@@ -54,19 +54,20 @@ pub fn can_resume(url: &str, registry: &Registry) -> bool {
         .is_ok_and(|plan| plan.driver == DRIVER && plan.map.is_none_or(|map| !UNFIT.contains(&map.as_str())))
 }
 
-impl Draft {
-    /// A copy of what is at `source`, at `url`, where nothing is; or, with `resume`, perhaps half of one. `terms`: what must be as it was; `public`: whether others
-    /// may come by there.
+impl CopyDraft {
+    /// Begins a copy of `source` at an empty `url`, or, with `resume`, continues a partial one. `fingerprint` must
+    /// match those of the record; `public`: whether other processes may find the copy.
     ///
     /// # Errors
-    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; `NC_EINVAL` if the terms are others, or if the
-    /// source is there; what the storage says.
+    ///
+    /// `NC_EEXIST` or `NC_EOBJECT` if an object is in the way that may not be replaced; `NC_EINVAL` if the
+    /// terms differ, or if the source is at `url`; errors of the storage.
     pub fn begin(
         (source, url): (&str, &str),
         (options, clobber): (CreateOptions, bool),
         registry: &Arc<Registry>,
         resume: bool,
-        (terms, public): (&Terms, bool),
+        (fingerprint, public): (&CopyFingerprint, bool),
     ) -> Result<Self> {
         if !can_resume(url, registry) {
             return Ok(Self::whole(url, options));
@@ -77,21 +78,21 @@ impl Draft {
         let owner = word();
         let (map, record, begun) = match if resume { store::found(url)? } else { None } {
             Some((map, bytes)) => {
-                let mut record = Record::of(&bytes)?;
-                record.check(terms)?;
+                let mut record = CopyRecord::of(&bytes)?;
+                record.check(fingerprint)?;
                 let whose = record.taken(&owner);
-                let before = record.reached.clone();
+                let before = record.completed.clone();
                 (map, record, Some((whose, before)))
             }
             None => {
-                let none = Record::new(&Terms { layout: String::new(), ..terms.clone() }, &owner);
+                let none = CopyRecord::new(&CopyFingerprint { layout: String::new(), ..fingerprint.clone() }, &owner);
                 let place = (folder.as_deref(), &none);
                 let map = if clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
                     store::replaced_map((source, url), &options, &none)?
                 } else {
                     store::new_map(url, &options, clobber, place)?
                 };
-                (map, Record::new(terms, &owner), None)
+                (map, CopyRecord::new(fingerprint, &owner), None)
             }
         };
         let caps = map.caps();
@@ -99,36 +100,38 @@ impl Draft {
             map.close()?;
             return Ok(Self::whole(url, options));
         }
-        let hold = Arc::new(Hold::new(map, names));
+        let hold = Arc::new(DocumentHold::new(map, names));
         let options = options.map(hold.clone());
         let (found, before) = begun.unzip();
         let (record, before) = (RefCell::new(record), RefCell::new(before));
-        let kept = Kept { hold, record, before, folder, public, found, written: Cell::new(false) };
+        let kept = ResumableState { hold, record, before, folder, public, found, written: Cell::new(false) };
         if kept.found.is_some() {
-            // Whoever began it sees that it is another one's now.
+            // The previous owner sees from this record that the copy is not its own any more.
             store::remove_new(kept.folder.as_deref())?;
             kept.put()?;
         }
         Ok(Self { url: url.to_owned(), options, kept: Some(kept) })
     }
 
-    /// A copy that cannot be gone on with.
+    /// Begins a copy that cannot be resumed.
     pub fn whole(url: &str, options: CreateOptions) -> Self {
         Self { url: url.to_owned(), options, kept: None }
     }
 
-    /// The dataset, without anything in it.
+    /// Creates the dataset, empty.
     ///
     /// # Errors
-    /// As [`CreateOptions::create`].
+    ///
+    /// Like [`CreateOptions::create`].
     pub fn create(&self) -> Result<File> {
         self.options.create(&self.url)
     }
 
-    /// The dataset as it is once it is finished.
+    /// Opens the dataset in its finished form.
     ///
     /// # Errors
-    /// As [`OpenOptions::open`].
+    ///
+    /// Like [`OpenOptions::open`].
     pub fn open(&self) -> Result<File> {
         match &self.kept {
             Some(kept) => OpenOptions::new().map(kept.hold.clone()).open(&self.url),
@@ -136,48 +139,53 @@ impl Draft {
         }
     }
 
-    /// A copy of which nothing will stay: it is made elsewhere, in `folder`.
+    /// Begins a temporary copy in `folder`, which is discarded in the end.
     ///
     /// # Errors
-    /// As [`CreateOptions::create_map`].
+    ///
+    /// Like [`CreateOptions::create_map`].
     pub fn passing(url: &str, options: CreateOptions, folder: &Path) -> Result<Self> {
         let map = options.create_map(&format!("{}#mode=nczarr,file", folder.display()))?;
         Ok(Self { url: url.to_owned(), options: options.map(map), kept: None })
     }
 
-    /// What the one that is gone on with found out by trying.
-    pub fn left(&self) -> Left {
+    /// Returns the findings of the process that began the copy.
+    pub fn left(&self) -> KnownLosses {
         self.kept.as_ref().map(|kept| kept.record.borrow().left.clone()).unwrap_or_default()
     }
 
-    /// Takes away what there is, so that it can be created again, otherwise: `left`.
+    /// Removes all objects, so that the dataset can be created again with `left`.
     ///
     /// # Errors
-    /// What the storage says; `NC_EACCESS` if it is another one's now.
-    pub fn restart(&self, left: Left) -> Result<()> {
+    ///
+    /// Errors of the storage; `NC_EACCESS` if another process has taken the copy over.
+    pub fn restart(&self, left: KnownLosses) -> Result<()> {
         let Some(kept) = &self.kept else { return nczarr::delete(&self.url) };
         kept.before.take();
         {
             let mut record = kept.record.borrow_mut();
-            record.reached = Reached::default();
+            record.completed = CompletedBlocks::default();
             record.left = left;
         }
-        // Before anything goes: whoever goes on from there would take it for being there.
+        // The record must change before any chunk is removed: a later process would take removed chunks for
+        // stored.
         if kept.written.get() {
             kept.put()?;
         }
         kept.hold.clear(NAME)
     }
 
-    /// Takes away what this process made, the record last. What was found stays, and what is another one's now.
+    /// Removes the objects that this process made, the record last. Resumed work stays, and so does a copy
+    /// that another process has taken over.
     ///
     /// # Errors
-    /// What the storage says.
+    ///
+    /// Errors of the storage.
     pub fn abandon(&self) -> Result<()> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.written.get() && kept.found.is_none()) else {
             return Ok(());
         };
-        kept.record.borrow_mut().reached = Reached::default();
+        kept.record.borrow_mut().completed = CompletedBlocks::default();
         kept.put()?;
         if kept.public {
             kept.hold.clear(NAME)?;
@@ -187,67 +195,70 @@ impl Draft {
         Ok(())
     }
 
-    /// Everything is defined in `to`: the copy goes on if the same was defined before. Where nobody else looks, the record is written
-    /// when there is something to tell; where others may come by, before anything else.
+    /// Records the end of definition. A resumed copy must have the same definitions in `to`. A local copy
+    /// writes its record once there is progress; a public one writes it before anything else.
     ///
     /// # Errors
-    /// `NC_EINVAL` if something else was; what the storage says.
-    pub fn defined(&self, to: &dyn Dataset, mut terms: Terms) -> Result<()> {
+    ///
+    /// `NC_EINVAL` if the definitions differ; errors of the storage.
+    pub fn defined(&self, to: &dyn Dataset, mut fingerprint: CopyFingerprint) -> Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
         to.sync()?;
-        terms.layout = format!("{} {:016x}", terms.layout, kept.hold.sum());
-        let terms = &terms;
-        if kept.before.borrow().as_ref().is_some_and(Reached::is_something) {
-            return kept.record.borrow().check(terms);
+        fingerprint.layout = format!("{} {:016x}", fingerprint.layout, kept.hold.sum());
+        let fingerprint = &fingerprint;
+        if kept.before.borrow().as_ref().is_some_and(CompletedBlocks::is_something) {
+            return kept.record.borrow().check(fingerprint);
         }
-        // Somebody began what lies there, and perhaps otherwise.
-        if kept.found.is_some() && !kept.record.borrow().is_laid_out(terms) {
-            hold::clear(kept.hold.inner(), NAME)?;
+        // Another process began this copy, perhaps with other definitions.
+        if kept.found.is_some() && !kept.record.borrow().is_laid_out(fingerprint) {
+            document_hold::clear(kept.hold.inner(), NAME)?;
         }
         {
             let mut record = kept.record.borrow_mut();
             let (owner, left) = (record.owner.clone(), record.left.clone());
-            *record = Record::new(terms, &owner);
+            *record = CopyRecord::new(fingerprint, &owner);
             record.left = left;
         }
         if kept.public || kept.written.get() { kept.put() } else { Ok(()) }
     }
 
-    /// Whether a part of variable number `variable` was complete when this process began.
+    /// Returns whether a part of variable number `variable` was complete when this process began.
     pub fn covers(&self, variable: u64, shape: &[u64], start: &[u64], count: &[u64]) -> bool {
         let before = self.kept.as_ref().map(|kept| kept.before.borrow());
         before.is_some_and(|before| before.as_ref().is_some_and(|it| it.covers(variable, shape, start, count)))
     }
 
-    /// Whether there is a record to write.
+    /// Returns whether there is a record to write.
     pub fn is_kept(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Whether somebody could go on with it, and would have less to do; or began it.
+    /// Returns whether resuming would save work, or another process began the copy.
     pub fn is_worth_keeping(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.found.is_some() || kept.record.borrow().reached.is_something())
+        self.kept.as_ref().is_some_and(|kept| kept.found.is_some() || kept.record.borrow().completed.is_something())
     }
 
-    /// Writes down how far the data have come, once they are on disk.
+    /// Records the progress of the data, once they are on disk.
     ///
     /// # Errors
-    /// What the storage says; what was written down before still is.
-    pub fn reached(&self, to: &dyn Dataset, reached: &Reached) -> Result<()> {
+    ///
+    /// Errors of the storage; the previous record is still in place.
+    pub fn completed(&self, to: &dyn Dataset, completed: &CompletedBlocks) -> Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
         to.sync()?;
-        kept.write(reached)
+        kept.write(completed)
     }
 
-    /// Makes a dataset of it. The record stays until that is where it belongs.
+    /// Publishes the dataset. The record stays until the dataset is in its final place.
     ///
     /// # Errors
-    /// What the storage says.
+    ///
+    /// Errors of the storage.
     pub fn publish(&self) -> Result<()> {
         match &self.kept {
             Some(kept) => {
                 kept.check_owner()?;
-                // Chunks before the documents that tell of them.
+                // Chunks must be on disk before the documents that refer to them.
                 kept.settle(kept.folder.as_deref())?;
                 kept.hold.publish()
             }
@@ -255,10 +266,11 @@ impl Draft {
         }
     }
 
-    /// Takes the record away; `moved`: where the copy is now, if that is another place than that where it was made.
+    /// Deletes the record; `moved`: the new place of the copy, if it was moved.
     ///
     /// # Errors
-    /// What the storage says.
+    ///
+    /// Errors of the storage.
     pub fn forget(&self, moved: Option<&Path>) -> Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
         if kept.written.get() {
@@ -270,7 +282,7 @@ impl Draft {
     }
 }
 
-/// A word that no other process has.
+/// Returns a token that no other process has.
 fn word() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}-{}", random(), random(), std::process::id())

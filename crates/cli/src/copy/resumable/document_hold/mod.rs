@@ -1,11 +1,11 @@
-//! [`Hold`]: a map in which documents wait until everything else is there.
+//! [`DocumentHold`]: a map that holds documents back until everything else is stored.
 //!
-//! A dataset of many objects is known by its documents (`.zgroup`, `zarr.json` …: the keys by which drivers recognise one). Those that
-//! are written here stay in memory until [`Hold::publish`] stores them, those of the root last. Until then what lies in the
-//! storage is chunks that nobody takes for a dataset, however the copy ends; and a copy that goes on where another stopped
-//! defines everything anew, as if nothing were there, while the chunks are.
+//! Drivers recognise a dataset of many objects by its documents (`.zgroup`, `zarr.json` …). This map keeps
+//! written documents in memory until [`DocumentHold::publish`] stores them, the root's last. *Invariant:* before
+//! that, the storage contains chunks only, which no reader takes for a dataset. A resumed copy defines
+//! everything anew and finds the chunks in place.
 //!
-//! Documents that are in the storage already, of a copy that was stopped while it published, are not seen from here.
+//! Documents already in the storage, from a copy that stopped while it published, are hidden.
 
 mod batch;
 
@@ -19,22 +19,22 @@ use nczarr::dispatch::{
 };
 use nczarr_model::{ErrorKind, Result};
 
-use super::super::fingerprint::Sum;
-use batch::{Publish, Reads, Writes};
+use super::super::fingerprint::TextHash;
+use batch::{DocumentBatch, HeldReads, HeldWrites};
 
-/// So many objects far away are deleted at a time.
+/// The number of remote objects deleted at a time.
 const DELETED_AT_ONCE: usize = 16;
 
 /// A map that holds documents back.
 #[derive(Debug)]
-pub struct Hold {
+pub struct DocumentHold {
     inner: Arc<dyn ZMap>,
     /// The names of documents.
     names: &'static [&'static str],
     documents: Mutex<Documents>,
 }
 
-/// Each with the number of the write that brought it.
+/// Each with the number of its write.
 #[derive(Debug, Default)]
 struct Documents {
     all: BTreeMap<Key, (Arc<[u8]>, u64)>,
@@ -58,26 +58,27 @@ impl Documents {
     }
 }
 
-impl Hold {
-    /// Around `inner`; `names`: the last segments of the keys that are held back.
+impl DocumentHold {
+    /// Wraps `inner`; `names`: the last segments of the keys that are held back.
     pub fn new(inner: Arc<dyn ZMap>, names: &'static [&'static str]) -> Self {
         Self { inner, names, documents: Mutex::default() }
     }
 
-    /// The map in which everything will lie.
+    /// Returns the inner map.
     pub fn inner(&self) -> &dyn ZMap {
         &*self.inner
     }
 
-    /// Stores what was held back; the documents of the root come last. May be called again.
+    /// Stores the documents, the root's last. May be called again.
     ///
     /// # Errors
-    /// What the storage says.
+    ///
+    /// Errors of the storage.
     pub fn publish(&self) -> Result<()> {
         let all = self.documents().all.clone();
         let all = all.into_iter().map(|(key, (bytes, _))| (key, bytes));
         let (root, below): (Vec<_>, Vec<_>) = all.partition(|(key, _)| key.parent().is_none_or(|key| key.is_root()));
-        let job = Publish::new(below);
+        let job = DocumentBatch::new(below);
         self.inner.write_batch(&job);
         job.outcome()?;
         self.inner.sync()?;
@@ -87,20 +88,21 @@ impl Hold {
         self.inner.sync()
     }
 
-    /// Removes everything, held back or stored, but the object of one name.
+    /// Removes every object, held back or stored, except the one of one name.
     ///
     /// # Errors
-    /// What the storage says.
+    ///
+    /// Errors of the storage.
     pub fn clear(&self, but: &str) -> Result<()> {
         self.documents().all.clear();
         clear(&*self.inner, but)
     }
 
-    /// A sum of all that is held back.
+    /// Returns a hash over all documents that are held back.
     pub fn sum(&self) -> u64 {
         let documents = self.documents();
         let parts = documents.all.iter().flat_map(|(key, (bytes, _))| [key.as_str().as_bytes(), &bytes[..]]);
-        Sum::of(&parts.collect::<Vec<_>>())
+        TextHash::of(&parts.collect::<Vec<_>>())
     }
 
     fn is_held(&self, key: &Key) -> bool {
@@ -116,9 +118,10 @@ impl Hold {
     }
 }
 
-/// Removes everything from a map but the object of one name, far away many at a time.
+/// Removes every object of a map except the one of one name; remote ones in batches.
 ///
 /// # Errors
+///
 /// The first failure.
 pub fn clear(map: &dyn ZMap, but: &str) -> Result<()> {
     let keys: Vec<Key> = map.list(&Key::root())?.into_iter().filter(|key| key.as_str() != but).collect();
@@ -143,7 +146,7 @@ pub fn clear(map: &dyn ZMap, but: &str) -> Result<()> {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl ZMap for Hold {
+impl ZMap for DocumentHold {
     fn caps(&self) -> MapCaps {
         self.inner.caps()
     }
@@ -164,7 +167,7 @@ impl ZMap for Hold {
         Ok(found.is_some())
     }
 
-    /// Of documents only: what has none is not there yet.
+    /// A group exists here only through its documents.
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let documents = self.documents();
         let below = documents.all.keys().filter_map(|key| key.relative_to(prefix)?.split('/').next());
@@ -199,7 +202,7 @@ impl ZMap for Hold {
         self.inner.sync()
     }
 
-    /// There is more to store: the map inside stays open until this one goes.
+    /// Documents remain to be stored: the inner map stays open until this one is dropped.
     fn close(&self) -> Result<()> {
         self.inner.sync()
     }
@@ -208,7 +211,7 @@ impl ZMap for Hold {
         if self.is_held(key) { Ok(self.held(key).is_some()) } else { self.inner.exists(key) }
     }
 
-    /// As [`Hold::search`].
+    /// Like [`DocumentHold::search`].
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         let documents = self.documents();
         Ok(documents.all.keys().filter(|key| *key == prefix || key.relative_to(prefix).is_some()).cloned().collect())
@@ -230,9 +233,9 @@ impl ZMap for Hold {
         self.inner.parallel_writes()
     }
 
-    /// Nothing is renamed while a copy is made, and chunks are not listed here.
+    /// A copy renames nothing and lists no chunks here.
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
-        Err(ErrorKind::Perm.context(format!("key {:?}: nothing is renamed before it is complete", from.as_str())))
+        Err(ErrorKind::Perm.context(format!("key {:?}: an unfinished copy does not rename objects", from.as_str())))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -284,10 +287,10 @@ impl ZMap for Hold {
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        self.inner.read_batch(&Reads { job, hold: self });
+        self.inner.read_batch(&HeldReads { job, hold: self });
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {
-        self.inner.write_batch(&Writes { job, hold: self });
+        self.inner.write_batch(&HeldWrites { job, hold: self });
     }
 }

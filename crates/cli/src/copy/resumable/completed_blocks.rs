@@ -1,23 +1,23 @@
-//! [`Reached`]: how far the data of a copy have come, in blocks of one variable after another.
+//! [`CompletedBlocks`]: the progress of a copy, in blocks of one variable after another.
 
-/// How far the data have come: variables, in the order of the source, then blocks of the next one.
+/// The progress of the data: complete variables, in the order of the source, then blocks of the next one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reached {
-    /// So many variables are complete.
+pub struct CompletedBlocks {
+    /// The number of complete variables.
     pub variables: u64,
     /// Lengths of the blocks of the next one.
     pub block: Vec<u64>,
-    /// So many of them are.
+    /// The number of its complete blocks.
     pub blocks: u64,
 }
 
-impl Reached {
-    /// Whether there is anything that need not be done again.
+impl CompletedBlocks {
+    /// Returns whether any data are complete.
     pub fn is_something(&self) -> bool {
         self.variables > 0 || self.blocks > 0
     }
 
-    /// Whether all of a part of variable number `variable` is there.
+    /// Returns whether all of a part of variable number `variable` is complete.
     pub fn covers(&self, variable: u64, shape: &[u64], start: &[u64], count: &[u64]) -> bool {
         if variable != self.variables {
             return variable < self.variables;
@@ -25,7 +25,7 @@ impl Reached {
         if self.blocks == 0 || self.block.len() != shape.len() || self.block.contains(&0) {
             return false;
         }
-        // Blocks are counted in C order, so none of a part's elements is in a later one than the last.
+        // Blocks count in C order, so the block of a part's last element is the last one that the part needs.
         let last = start.iter().zip(count).map(|(start, count)| start + count - 1);
         let place = last.zip(shape).zip(&self.block).fold(0u64, |place, ((at, len), block)| {
             place.saturating_mul(len.div_ceil(*block)).saturating_add(at / block)
@@ -56,11 +56,11 @@ mod tests {
             };
             let moved: std::collections::HashSet<u64> = Tiles::new(&shape, &old)
                 .take(done as usize).flat_map(|(start, count)| elements(&start, &count)).collect();
-            let reached = Reached { variables: 3, block: old.clone(), blocks: done };
+            let completed = CompletedBlocks { variables: 3, block: old.clone(), blocks: done };
             for (start, count) in Tiles::new(&shape, &new) {
-                let covered = reached.covers(3, &shape, &start, &count);
+                let covered = completed.covers(3, &shape, &start, &count);
                 prop_assert!(!covered || elements(&start, &count).iter().all(|at| moved.contains(at)));
-                prop_assert!(reached.covers(2, &shape, &start, &count) && !reached.covers(4, &shape, &start, &count));
+                prop_assert!(completed.covers(2, &shape, &start, &count) && !completed.covers(4, &shape, &start, &count));
                 // With the same blocks nothing is done twice.
                 prop_assert!(old != new || covered == elements(&start, &count).iter().all(|at| moved.contains(at)));
             }

@@ -1,4 +1,4 @@
-//! [`Place`]: the temporary directory of the stores, of which nothing stays: not after success, failure or a signal.
+//! [`ScratchDir`]: the temporary directory of the stores, of which nothing stays: not after success, failure or a signal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const TRIES: usize = 1000;
 
 /// A temporary directory.
-pub struct Place {
+pub struct ScratchDir {
     // Goes first: once a signal came, the failures of what misses the directory are no news.
     signal: Came,
     dir: TempDir,
@@ -30,7 +30,7 @@ impl Drop for Came {
     }
 }
 
-impl Place {
+impl ScratchDir {
     /// A new directory in `parent`, or where the system keeps temporary files.
     ///
     /// # Errors
