@@ -48,7 +48,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     // Remove only files made here.
     let options = CreateOptions::new().truncate_strings(args.truncate).clobber(clobber);
     let file = options.create(place.url()).map_err(&at)?;
-    match make(file, &cdl, (args.nofill, args.header), mistake, &at) {
+    match make(file, &cdl, args.nofill, args.header, mistake, &at) {
         Ok(()) => place.put(|_| Ok(())).map_err(at),
         Err(failure) => {
             place.discard();
@@ -123,8 +123,9 @@ fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure
 fn make(
     file: File,
     cdl: &Cdl<'_>,
-    (nofill, header): (bool, bool),
-    mistake: impl Fn(CdlError) -> Failure,
+    nofill: bool,
+    header: bool,
+    mistake: impl Fn(Mistake) -> Failure,
     at: impl Fn(nczarr_model::Error) -> Failure,
 ) -> Result<(), Failure> {
     let mut made = Made { file: &file, nofill };

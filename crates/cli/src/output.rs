@@ -156,7 +156,7 @@ impl Output {
     ///
     /// `NC_EINVAL` if the file is the source, lies in it, or is one of its data files; errors of creating the
     /// file.
-    pub fn to(path: Option<&Path>, (source, dataset): (&str, &dyn Dataset)) -> Result<Self> {
+    pub fn to(path: Option<&Path>, source: &str, dataset: &dyn Dataset) -> Result<Self> {
         let Some(path) = path else { return Ok(Self::standard()) };
         let fail = |error| Error::io(path.display().to_string(), error);
         let place = overlap::real(&followed(path));

@@ -1,9 +1,9 @@
-//! Suites any map, filter or driver can be run through.
+//! Test suites for maps, filters and drivers.
 //!
-//! Plain functions that a third party calls from its own tests: [`check_map`], [`check_filter`],
-//! [`check_element_filter`], [`check_driver`], [`check_dataset`]. Each answers the first guarantee it found broken, as a
-//! [`Failure`] that says what was expected and what was found. [`bench_map`] and [`bench_filter`] measure what a plugin
-//! costs. They all know the seams of [`dispatch`] and nothing of what they test.
+//! A third party calls these functions from its own tests: [`check_map`], [`check_filter`],
+//! [`check_element_filter`], [`check_driver`], [`check_dataset`]. Each returns the first broken guarantee as
+//! a [`BrokenGuarantee`], with the expected and the actual value. [`bench_map`] and [`bench_filter`] measure plugins.
+//! The crate depends only on the traits of [`dispatch`], not on implementations.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -14,6 +14,6 @@ mod map;
 
 pub use bench::{FilterBench, FilterTiming, MapBench, Timing, bench_filter, bench_map};
 pub use driver::{check_dataset, check_driver};
-pub use failure::{Failure, Outcome};
+pub use failure::{BrokenGuarantee, Outcome};
 pub use filter::{ElementFilter, check_element_filter, check_filter};
 pub use map::check_map;

@@ -130,7 +130,7 @@ impl Appender {
     /// opening.
     pub(crate) fn others(&self) -> Result<Vec<ForeignMember<'_>>> {
         let (old, start) = (self.old.0.as_slice(), self.old.1);
-        let others = self.others.iter().filter_map(|other| Some((other, record((old, start), other.central?))));
+        let others = self.others.iter().filter_map(|other| Some((other, record(old, start, other.central?))));
         let mut others = others.map(|(other, record)| Ok((other, record?))).collect::<Result<Vec<_>>>()?;
         others.sort_by_key(|(other, _)| other.at);
         Ok(others)
@@ -227,14 +227,14 @@ impl DirectoryBuilder<'_> {
 
     /// Adds a record from the directory at opening.
     fn keep(&mut self, at: u64) -> Result<()> {
-        self.bytes.extend_from_slice(record((self.old, self.start), at)?);
+        self.bytes.extend_from_slice(record(self.old, self.start, at)?);
         self.count += 1;
         Ok(())
     }
 }
 
 /// Returns the record at `at` in a directory that begins at `start`.
-fn record((directory, start): (&[u8], u64), at: u64) -> Result<&[u8]> {
+fn record(directory: &[u8], start: u64, at: u64) -> Result<&[u8]> {
     let record = at.checked_sub(start).and_then(|from| directory.get(usize::try_from(from).ok()?..));
     let record = record.filter(|record| record.starts_with(&records::CENTRAL)).and_then(|record| {
         let rest: usize = [28, 30, 32].iter().map(|&at| usize::from(u16_at(record, at))).sum();

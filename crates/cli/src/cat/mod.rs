@@ -43,7 +43,7 @@ pub fn run(args: &Cat) -> Result<(), Failure> {
     if !part.slab().is_empty() {
         data.check_readable(&part.slab()).map_err(|error| at(error.at(&path)))?;
     }
-    let mut out = Output::to(args.output.as_deref(), (&args.url, file.dataset().as_ref())).map_err(&at)?;
+    let mut out = Output::to(args.output.as_deref(), &args.url, file.dataset().as_ref()).map_err(&at)?;
     out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish()).map_err(at)
 }
 

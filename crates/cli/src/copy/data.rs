@@ -33,10 +33,11 @@ pub fn all(
     progress: &Progress<'_>,
 ) -> Result<(), CopyError> {
     let model = from.model().snapshot();
+    let mover = VariableMover { from, to, model: &model, copied, select, progress };
     let mut variables = 0;
     for (id, _) in model.vars() {
         if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
-            let moved = var(from, to, (&model, copied), (id, variables), new, (select, progress))?;
+            let moved = mover.move_variable(id, variables, new)?;
             variables += 1;
             if moved {
                 progress.completed(to, CompletedBlocks { variables, ..CompletedBlocks::default() })?;
@@ -55,135 +56,142 @@ pub fn all(
     Ok(())
 }
 
-/// Copies one variable; returns whether it had data.
-fn var(
-    from: &dyn Dataset,
-    to: &dyn Dataset,
-    (model, copied): (&Model, &DefinedObjects),
-    (id, variables): (VarId, u64),
-    new: &NewVar,
-    (select, progress): (&Selection, &Progress<'_>),
-) -> Result<bool, CopyError> {
-    let shape = model.shape(id)?;
-    if shape.contains(&0) {
-        return Ok(false);
-    }
-    let ty = model.var(id)?.xtype;
-    let path = model.var_path(id)?;
-    let source = DatasetSource::new(from);
-    let fixed = model.is_fixed(ty)?;
-    let item = if fixed { source.item_size(ty)? as u64 } else { STRING };
-    let start = vec![0; shape.len()];
-    if progress.skips(variables, &shape, (&start, &shape), item) {
-        return Ok(false);
-    }
-    let data = from.data(id)?;
-    let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
-    let sparse = match &new.form {
-        VariableForm::Same if !is_read_swapped(to, new.id)? => {
-            SparseVariable::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?
+/// The parameters that all variables of a copy share.
+struct VariableMover<'a> {
+    from: &'a dyn Dataset,
+    to: &'a dyn Dataset,
+    /// The model of `from`.
+    model: &'a Model,
+    copied: &'a DefinedObjects,
+    select: &'a Selection,
+    progress: &'a Progress<'a>,
+}
+
+impl VariableMover<'_> {
+    /// Copies one variable after `variables` others; returns whether it had data.
+    fn move_variable(&self, id: VarId, variables: u64, new: &NewVar) -> Result<bool, CopyError> {
+        let Self { from, to, model, copied, select, progress } = *self;
+        let shape = model.shape(id)?;
+        if shape.contains(&0) {
+            return Ok(false);
         }
-        VariableForm::Same | VariableForm::Numbers(_) | VariableForm::Text { .. } => None,
-    };
-    // Rows of text are moved whole.
-    let target = chunks.0.map(|mut chunks| {
-        chunks.truncate(shape.len());
-        chunks
-    });
-    let moves = BlockPlan::of(&shape, target.clone(), chunks.1, item, progress.budget);
-    // Chunks absent on both sides read the same, so only stored ones are moved.
-    let stored = match (&sparse, &target) {
-        (Some(_), Some(chunk)) => {
-            Stored::if_sparse(&*data, &shape).map_err(CopyError::Source)?.map(|s| s.in_grid(chunk))
+        let ty = model.var(id)?.xtype;
+        let path = model.var_path(id)?;
+        let source = DatasetSource::new(from);
+        let fixed = model.is_fixed(ty)?;
+        let item = if fixed { source.item_size(ty)? as u64 } else { STRING };
+        let start = vec![0; shape.len()];
+        if progress.skips(variables, &shape, &start, &shape, item) {
+            return Ok(false);
         }
-        _ => None,
-    };
-    let portions = match &stored {
-        Some(stored) => Portions::stored(&shape, &moves.block, stored),
-        None => Portions::whole(&shape, &moves.block),
-    };
-    let stage = match &progress.stage {
-        _ if stored.is_some() || select.skips => None,
-        Some(folder) if stage::is_worth(model, id, &moves)? => {
-            Stage::make(folder, from, (model, id), &moves.block, progress.budget)?
-        }
-        _ => None,
-    };
-    let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
-    let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), CopyError> {
-        let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), CopyError> {
-            let slab = Slab::new(&start, &count);
-            let elements = if fixed {
-                source.bytes(from_id, &slab).map(|bytes| BlockElements::Bytes(item as usize, bytes))
-            } else {
-                source.strings(from_id, &slab).map(BlockElements::Strings)
-            };
-            let elements = elements.map_err(CopyError::Source)?;
-            match (&new.form, elements) {
-                (VariableForm::Numbers(change), BlockElements::Bytes(_, bytes)) => {
-                    let bytes = change
-                        .elements(&bytes)
-                        .and_then(|bytes| bytes.ok_or_else(changed))
-                        .map_err(CopyError::Source)?;
-                    to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: change.to, bytes: &bytes })?;
-                }
-                (&VariableForm::Text { len }, BlockElements::Strings(strings)) => {
-                    let bytes = rows(&strings, len).map_err(CopyError::Source)?;
-                    let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
-                    to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
-                }
-                (_, elements) => {
-                    let present = match &sparse {
-                        Some(sparse) if stored.is_none() => {
-                            sparse.present(&*data, &start, &count, &elements).map_err(CopyError::Source)?
+        let data = from.data(id)?;
+        let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
+        let sparse = match &new.form {
+            VariableForm::Same if !is_read_swapped(to, new.id)? => {
+                SparseVariable::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?
+            }
+            VariableForm::Same | VariableForm::Numbers(_) | VariableForm::Text { .. } => None,
+        };
+        // Rows of text are moved whole.
+        let target = chunks.0.map(|mut chunks| {
+            chunks.truncate(shape.len());
+            chunks
+        });
+        let moves = BlockPlan::of(&shape, target.clone(), chunks.1, item, progress.budget);
+        // Chunks absent on both sides read the same, so only stored ones are moved.
+        let stored = match (&sparse, &target) {
+            (Some(_), Some(chunk)) => {
+                Stored::if_sparse(&*data, &shape).map_err(CopyError::Source)?.map(|s| s.in_grid(chunk))
+            }
+            _ => None,
+        };
+        let portions = match &stored {
+            Some(stored) => Portions::stored(&shape, &moves.block, stored),
+            None => Portions::whole(&shape, &moves.block),
+        };
+        let stage = match &progress.stage {
+            _ if stored.is_some() || select.skips => None,
+            Some(folder) if stage::is_worth(model, id, &moves)? => {
+                Stage::make(folder, from, model, id, &moves.block, progress.budget)?
+            }
+            _ => None,
+        };
+        let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
+        let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), CopyError> {
+            let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), CopyError> {
+                let slab = Slab::new(&start, &count);
+                let elements = if fixed {
+                    source.bytes(from_id, &slab).map(|bytes| BlockElements::Bytes(item as usize, bytes))
+                } else {
+                    source.strings(from_id, &slab).map(BlockElements::Strings)
+                };
+                let elements = elements.map_err(CopyError::Source)?;
+                match (&new.form, elements) {
+                    (VariableForm::Numbers(change), BlockElements::Bytes(_, bytes)) => {
+                        let bytes = change
+                            .elements(&bytes)
+                            .and_then(|bytes| bytes.ok_or_else(changed))
+                            .map_err(CopyError::Source)?;
+                        to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: change.to, bytes: &bytes })?;
+                    }
+                    (&VariableForm::Text { len }, BlockElements::Strings(strings)) => {
+                        let bytes = rows(&strings, len).map_err(CopyError::Source)?;
+                        let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
+                        to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
+                    }
+                    (_, elements) => {
+                        let present = match &sparse {
+                            Some(sparse) if stored.is_none() => {
+                                sparse.present(&*data, &start, &count, &elements).map_err(CopyError::Source)?
+                            }
+                            _ => None,
+                        };
+                        let Some(parts) = present else {
+                            to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+                            return Ok(());
+                        };
+                        for ((start, count), elements) in parts {
+                            to.put_vara(new.id, &start, &count, elements.memory(memory))?;
                         }
-                        _ => None,
-                    };
-                    let Some(parts) = present else {
-                        to.put_vara(new.id, &start, &count, elements.memory(memory))?;
-                        return Ok(());
-                    };
-                    for ((start, count), elements) in parts {
-                        to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+                    }
+                }
+                Ok(())
+            };
+            for (blocks, (start, count), parts) in portions.iter() {
+                if progress.skips(variables, &shape, &start, &count, item) {
+                    continue;
+                }
+                if blocks > 0 {
+                    progress.completed(to, CompletedBlocks { variables, block: moves.block.clone(), blocks })?;
+                }
+                progress.part(&count, item)?;
+                for (start, count) in parts {
+                    match move_part(start.clone(), count.clone()) {
+                        Err(CopyError::Source(_)) if select.skips => {
+                            // A chunk of the source is readable as a whole or not at all.
+                            for (start, count) in chunks_within(data.chunk_shape(), &start, &count) {
+                                match move_part(start.clone(), count.clone()) {
+                                    Err(CopyError::Source(why)) => progress.skip(&path, &start, &count, &why),
+                                    moved => moved?,
+                                }
+                            }
+                        }
+                        moved => moved?,
                     }
                 }
             }
             Ok(())
         };
-        for (blocks, (start, count), parts) in portions.iter() {
-            if progress.skips(variables, &shape, (&start, &count), item) {
-                continue;
+        if let Some(stage) = stage {
+            let moved = move_from(&DatasetSource::new(stage.dataset()), stage.id);
+            if !matches!(moved, Err(CopyError::Target(_))) {
+                return moved.map(|()| true);
             }
-            if blocks > 0 {
-                progress.completed(to, CompletedBlocks { variables, block: moves.block.clone(), blocks })?;
-            }
-            progress.part(&count, item)?;
-            for (start, count) in parts {
-                match move_part(start.clone(), count.clone()) {
-                    Err(CopyError::Source(_)) if select.skips => {
-                        // A chunk of the source is readable as a whole or not at all.
-                        for (start, count) in chunks_within(data.chunk_shape(), &start, &count) {
-                            match move_part(start.clone(), count.clone()) {
-                                Err(CopyError::Source(why)) => progress.skip(&path, (&start, &count), &why),
-                                moved => moved?,
-                            }
-                        }
-                    }
-                    moved => moved?,
-                }
-            }
+            // The stage may have taken the room that the target needs.
+            drop(stage);
         }
-        Ok(())
-    };
-    if let Some(stage) = stage {
-        let moved = move_from(&DatasetSource::new(stage.dataset()), stage.id);
-        if !matches!(moved, Err(CopyError::Target(_))) {
-            return moved.map(|()| true);
-        }
-        // The stage may have taken the room that the target needs.
-        drop(stage);
+        move_from(&source, id).map(|()| true)
     }
-    move_from(&source, id).map(|()| true)
 }
 
 /// Returns whether netCDF-C swaps the bytes of absent chunks' fill value. It does so for big-endian arrays of
@@ -235,13 +243,8 @@ fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
 
 /// Returns the block shape: whole chunks of the target, extended to whole chunks of the source as far as the
 /// budget allows.
-pub fn block(
-    shape: &[u64],
-    (target, source): &(Option<Vec<u64>>, Option<Vec<u64>>),
-    item: u64,
-    budget: u64,
-) -> Vec<u64> {
-    let fits = |chunks: &Option<Vec<u64>>| chunks.clone().filter(|chunks| chunks.len() == shape.len());
+pub fn block(shape: &[u64], target: Option<&[u64]>, source: Option<&[u64]>, item: u64, budget: u64) -> Vec<u64> {
+    let fits = |chunks: Option<&[u64]>| chunks.filter(|chunks| chunks.len() == shape.len()).map(<[u64]>::to_vec);
     let bytes = |block: &[u64]| block.iter().fold(item, |product, &len| product.saturating_mul(len));
     let mut block = fits(target).unwrap_or_else(|| vec![1; shape.len()]);
     for (len, &most) in block.iter_mut().zip(shape) {
@@ -280,7 +283,7 @@ mod tests {
             (vec![5], Some(vec![100]), None, 8, vec![5]),
         ] {
             assert_eq!(
-                block(&shape, &(target.clone(), source.clone()), item, BUDGET),
+                block(&shape, target.as_deref(), source.as_deref(), item, BUDGET),
                 want,
                 "{shape:?} {target:?} {source:?}"
             );

@@ -47,7 +47,7 @@ use destination::{Destination, LeftoverPolicy};
 use fingerprint::Content;
 use job::CopyJob;
 use progress::Progress;
-use resumable::{CopyDraft, CopyFingerprint};
+use resumable::{CopyDraft, CopyFingerprint, DraftRequest};
 use select::Selection;
 use spec::RequestedLayout;
 
@@ -59,8 +59,7 @@ const STOPPED_LATE: &str =
     "interrupted; after a longer run, the same command with --resume continues from the last record";
 
 /// The same for a copy that cannot be resumed.
-const STOPPED_AT_ALL: &str =
-    "interrupted; the next copy to this target removes the partial one";
+const STOPPED_AT_ALL: &str = "interrupted; the next copy to this target removes the partial one";
 
 /// The error of a copy, with its side.
 #[derive(Debug)]
@@ -180,9 +179,14 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         }
         None => {
             let place = Destination::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
-            let fingerprint = (&fingerprint, place.beside().is_none());
-            let urls = (&args.source[..], place.url());
-            let draft = CopyDraft::begin(urls, (options, args.clobber), source.registry(), args.resume, fingerprint);
+            let request = DraftRequest {
+                source: &args.source,
+                url: place.url(),
+                clobber: args.clobber,
+                resume: args.resume,
+                is_public: place.beside().is_none(),
+            };
+            let draft = CopyDraft::begin(request, options, source.registry(), &fingerprint);
             (place, draft)
         }
     };
@@ -190,12 +194,12 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     // Only what was made here is taken away again.
     let target = draft.create().map_err(&at_target)?;
     let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
-    let how = (args.memory, args.checkpoint, args.progress);
     let beside = match &elsewhere {
         Some(folder) => Some(folder.path()).filter(|_| destination::has_beside(&target_url)),
         None => place.beside(),
     };
-    let progress = Progress::new(how, all.fold(0, u64::saturating_add), beside, &draft);
+    let progress =
+        Progress::new(args.memory, args.checkpoint, args.progress, all.fold(0, u64::saturating_add), beside, &draft);
     let job = CopyJob {
         draft: &draft,
         fingerprint,

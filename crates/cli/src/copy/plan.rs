@@ -29,7 +29,7 @@ impl BlockPlan {
     /// bytes of memory.
     pub fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
         let source = source.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
-        let block = block(shape, &(target, source.clone()), item, budget);
+        let block = block(shape, target.as_deref(), source.as_deref(), item, budget);
         let product = |all: &mut dyn Iterator<Item = u64>| all.fold(1, u64::saturating_mul);
         let along = |step: &[u64]| product(&mut shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)));
         let Some(source) = source else {

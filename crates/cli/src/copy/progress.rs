@@ -55,7 +55,9 @@ impl<'d> Progress<'d> {
     /// Starts progress over `all` bytes. A block takes half of the memory; encoding and decoding take the
     /// rest. `every`: seconds between records; `lines`: whether to print lines without a terminal.
     pub fn new(
-        (memory, every, lines): (Option<u64>, Option<u64>, bool),
+        memory: Option<u64>,
+        every: Option<u64>,
+        lines: bool,
         all: u64,
         stage: Option<&Path>,
         draft: &'d CopyDraft,
@@ -86,7 +88,7 @@ impl<'d> Progress<'d> {
     }
 
     /// Returns whether a part of variable number `variable` was complete before this process began.
-    pub fn skips(&self, variable: u64, shape: &[u64], (start, count): (&[u64], &[u64]), item: u64) -> bool {
+    pub fn skips(&self, variable: u64, shape: &[u64], start: &[u64], count: &[u64], item: u64) -> bool {
         let skips = self.draft.covers(variable, shape, start, count);
         if skips {
             self.before.set(self.before.get().saturating_add(bytes(count, item)));
@@ -113,7 +115,7 @@ impl<'d> Progress<'d> {
     }
 
     /// Notes an unreadable part of a variable, which is left out.
-    pub fn skip(&self, path: &str, (start, count): (&[u64], &[u64]), why: &nczarr_model::Error) {
+    pub fn skip(&self, path: &str, start: &[u64], count: &[u64], why: &nczarr_model::Error) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         self.skipped.borrow_mut().push(format!("{path} ({} from {}: {why})", list(count), list(start)));
     }

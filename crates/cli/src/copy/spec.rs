@@ -143,8 +143,8 @@ impl RequestedLayout {
             (_, Some(bytes)) => self.all_shards = Some(AllShards::Bytes(bytes)),
             _ => {
                 return self.shards.add(spec, model).map_err(|what| {
-                    if what.starts_with("neither") {
-                        format!("{what}, nor a number of bytes as 64M, nor none")
+                    if what.starts_with("expected") {
+                        format!("{what}, a number of bytes (such as 64M), or none")
                     } else {
                         what
                     }
@@ -376,7 +376,9 @@ mod tests {
         for (bytes, want) in [("1", [2, 3]), ("24", [2, 3]), ("48", [2, 6]), ("100", [4, 6]), ("1G", [10, 21])] {
             assert_eq!(shards(&asked(&[bytes]).unwrap(), 0, None, &[2, 3]), Some(want.to_vec()), "{bytes}");
         }
-        for (bad, what) in [("x", "neither"), ("0", "neither"), ("1T", "neither"), ("x/0", "\"0\" is no length")] {
+        for (bad, what) in
+            [("x", "expected"), ("0", "expected"), ("1T", "expected"), ("x/0", "\"0\" is not a chunk length")]
+        {
             let error = asked(&[bad]).unwrap_err();
             assert!(error.starts_with(&format!("--shards {bad}: {what}")), "{error}");
         }
@@ -401,15 +403,15 @@ mod tests {
     #[test]
     fn nonsense_names_the_flag() {
         for (chunks, filter, part) in [
-            (&["x"][..], &[][..], "--chunks x: neither"),
-            (&["x/0"], &[], "--chunks x/0: \"0\" is no length"),
+            (&["x"][..], &[][..], "--chunks x: expected"),
+            (&["x/0"], &[], "--chunks x/0: \"0\" is not a chunk length"),
             (&["q/5"], &[], "--chunks q/5: no dimension"),
             (&["w:1,2"], &[], "--chunks w:1,2: 2 lengths, /w has 1"),
             (&["q:1"], &[], "--chunks q:1: no variable"),
             (&[], &["nosuch"], "--filter nosuch: NC_ENOFILTER"),
             (&[], &["q,zstd,1"], "--filter q,zstd,1: no variable"),
             (&[], &["v,nosuch"], "--filter v,nosuch: NC_ENOFILTER"),
-            (&[], &["zstd,x"], "--filter zstd,x: NC_EINVAL: filter \"zstd,x\": \"x\" is no parameter"),
+            (&[], &["zstd,x"], "--filter zstd,x: NC_EINVAL: filter \"zstd,x\": invalid parameter \"x\""),
             (&[], &["none|zstd,1"], "--filter none|zstd,1: `none` cannot be combined with filters"),
             (&[], &[""], "--filter : names no filter"),
         ] {

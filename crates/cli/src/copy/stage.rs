@@ -49,13 +49,14 @@ impl Stage {
     pub fn make(
         folder: &Path,
         from: &dyn Dataset,
-        (model, id): (&Model, VarId),
+        model: &Model,
+        id: VarId,
         blocks: &[u64],
         budget: u64,
     ) -> Result<Option<Self>, CopyError> {
         // A fixed prefix: the target may have any name.
         let Ok(folder) = tempfile::Builder::new().prefix("stage").tempdir_in(folder) else { return Ok(None) };
-        match Self::fill(folder, from, (model, id), blocks, budget) {
+        match Self::fill(folder, from, model, id, blocks, budget) {
             Ok(stage) => Ok(Some(stage)),
             Err(CopyError::Target(_)) => Ok(None),
             Err(broken) => Err(broken),
@@ -65,7 +66,8 @@ impl Stage {
     fn fill(
         folder: TempDir,
         from: &dyn Dataset,
-        (model, id): (&Model, VarId),
+        model: &Model,
+        id: VarId,
         blocks: &[u64],
         budget: u64,
     ) -> Result<Self, CopyError> {
@@ -73,7 +75,7 @@ impl Stage {
         let (source, data) = (DatasetSource::new(from), from.data(id)?);
         let item = source.item_size(var.xtype)? as u64;
         // Whole chunks of the source, as far as the budget allows.
-        let reads = block(&shape, &(data.chunk_shape(), Some(blocks.to_vec())), item, budget);
+        let reads = block(&shape, data.chunk_shape().as_deref(), Some(blocks), item, budget);
         let chunks = reads.iter().zip(blocks).map(|(read, block)| *read.min(block)).collect();
         let file = CreateOptions::new().create(&format!("{}#mode=zarr", folder.path().join("v.zarr").display()))?;
         let to = file.dataset();

@@ -57,8 +57,8 @@ impl Definer<'_> {
         for (name, values) in atts {
             let (group, new) = self.name(Namespace::Atts, id, name)?;
             let path = format!("{}:{name}", self.path(id, ""));
-            self.att((group, None), &new, values, None, path)?;
-            self.keep_json((group, None), &new, json.as_ref().and_then(|json| of(json, name)))?;
+            self.att(group, None, &new, values, None, path)?;
+            self.keep_json(group, None, &new, json.as_ref().and_then(|json| of(json, name)))?;
             if new != *name {
                 self.copied.atts.insert((id, name.clone()), new);
             }
@@ -67,7 +67,7 @@ impl Definer<'_> {
     }
 
     /// Stores an attribute as the source's JSON, if both datasets are Zarr.
-    fn keep_json(&self, (group, var): (GroupId, Option<VarId>), name: &str, json: Option<&str>) -> Result<()> {
+    fn keep_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: Option<&str>) -> Result<()> {
         let model = self.to.model().snapshot();
         let there = match var {
             Some(id) => model.var(id)?.atts.contains_key(name),
@@ -82,7 +82,8 @@ impl Definer<'_> {
     /// Defines an attribute with its own type, or else with `other` or one that can hold it.
     fn att(
         &mut self,
-        (group, var): (GroupId, Option<VarId>),
+        group: GroupId,
+        var: Option<VarId>,
         name: &str,
         values: &Values,
         other: Option<NcType>,
@@ -132,9 +133,9 @@ impl Definer<'_> {
     pub fn var(&mut self, id: VarId, var: &Var) -> Result<Option<NewVar>, CopyError> {
         let path = self.path(var.group, &var.name);
         let (group, name) = self.name(Namespace::Vars, var.group, &var.name)?;
-        let made = match self.as_stored(id, var, (group, &name))? {
+        let made = match self.as_stored(id, var, group, &name)? {
             Some(id) => Ok(NewVar { id, form: VariableForm::Same }),
-            None => self.defined(id, var, (group, &name))?,
+            None => self.defined(id, var, group, &name)?,
         };
         let new = match made {
             Ok(new) => new,
@@ -158,7 +159,7 @@ impl Definer<'_> {
     }
 
     /// Defines a variable with the source's stored type, if source and target have such types.
-    fn as_stored(&self, id: VarId, var: &Var, (group, name): (GroupId, &str)) -> Result<Option<VarId>> {
+    fn as_stored(&self, id: VarId, var: &Var, group: GroupId, name: &str) -> Result<Option<VarId>> {
         if self.wanted.without.contains(&id) {
             return Ok(None);
         }
@@ -175,9 +176,10 @@ impl Definer<'_> {
         &mut self,
         id: VarId,
         var: &Var,
-        (group, name): (GroupId, &str),
+        group: GroupId,
+        name: &str,
     ) -> Result<Result<NewVar, Error>, CopyError> {
-        let (form, xtype, dims) = match self.form(id, var, (group, name))? {
+        let (form, xtype, dims) = match self.form(id, var, group, name)? {
             Ok(form) => form,
             Err(why) => return Ok(Err(why)),
         };
@@ -191,7 +193,8 @@ impl Definer<'_> {
         &mut self,
         id: VarId,
         var: &Var,
-        (group, name): (GroupId, &str),
+        group: GroupId,
+        name: &str,
     ) -> Result<Result<(VariableForm, NcType, Vec<DimId>), Error>, CopyError> {
         if self.wanted.without.contains(&id) {
             return Ok(Err(ErrorKind::VarSize.context("it is too large, alone or together with the others")));
@@ -228,9 +231,9 @@ impl Definer<'_> {
             }
         }
         match self.wanted.texts.get(&id) {
-            Some(text) if text.ends_with_nul => {
-                Ok(Err(ErrorKind::Char.context("some of its strings end with NUL, which text cannot hold").caused_by(why)))
-            }
+            Some(text) if text.ends_with_nul => Ok(Err(ErrorKind::Char
+                .context("some of its strings end with NUL, which text cannot hold")
+                .caused_by(why))),
             Some(text) if admits(NcType::Char).is_ok() => {
                 let len = text.longest.max(1) as u64;
                 match self.string_dim(var.group, len)? {
@@ -304,19 +307,17 @@ impl Definer<'_> {
             match &new.form {
                 VariableForm::Numbers(change) if is_fill => {
                     let fill = change.fill().unwrap_or(values).clone();
-                    self.att((group, Some(new.id)), name, &fill, None, path)?;
+                    self.att(group, Some(new.id), name, &fill, None, path)?;
                 }
-                VariableForm::Numbers(change) => {
-                    self.att((group, Some(new.id)), name, values, Some(change.to), path)?
-                }
+                VariableForm::Numbers(change) => self.att(group, Some(new.id), name, values, Some(change.to), path)?,
                 // The string attributes do not hold for text.
                 VariableForm::Text { .. } if [MAX_LEN, GIVEN_LEN].contains(&name.as_str()) => {}
                 VariableForm::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
                 VariableForm::Text { .. } | VariableForm::Same => {
-                    self.att((group, Some(new.id)), name, values, None, path)?
+                    self.att(group, Some(new.id), name, values, None, path)?
                 }
             }
-            self.keep_json((group, Some(new.id)), name, json.as_ref().and_then(|json| of(json, name)))?;
+            self.keep_json(group, Some(new.id), name, json.as_ref().and_then(|json| of(json, name)))?;
         }
         Ok(())
     }

@@ -45,7 +45,11 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
         {
             let calendar =
                 text(var, "calendar").map(|calendar| format!(" in the calendar {calendar:?}")).unwrap_or_default();
-            report.warning("attribute", format!("{path}:units"), format!("{units:?} is not a valid unit of time{calendar}"));
+            report.warning(
+                "attribute",
+                format!("{path}:units"),
+                format!("{units:?} is not a valid unit of time{calendar}"),
+            );
         }
         for name in ["scale_factor", "add_offset"] {
             if var.atts.get(name).is_some_and(|values| !values.nc_type().is_numeric() || values.len() != 1) {

@@ -36,7 +36,10 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
             };
             let stored = file.dataset().data(id).and_then(|data| Stored::of(&*data, &shape));
             match stored {
-                Ok(stored) => chunks(&mut source, (id, var.xtype, varying), (&path, &shape), stored, report),
+                Ok(stored) => {
+                    let checked = CheckedVariable { id, ty: var.xtype, is_vlen: varying, path: &path, shape: &shape };
+                    chunks(&mut source, checked, stored, report);
+                }
                 Err(error) => report.error("variable", &path, error),
             }
         }
@@ -44,14 +47,18 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// A variable whose chunks are read.
+struct CheckedVariable<'a> {
+    id: VarId,
+    ty: NcType,
+    is_vlen: bool,
+    path: &'a str,
+    shape: &'a [u64],
+}
+
 /// Reads chunk by chunk, and goes on after unreadable ones.
-fn chunks(
-    source: &mut DatasetSource<'_>,
-    (id, ty, varying): (VarId, NcType, bool),
-    (path, shape): (&str, &[u64]),
-    stored: Option<Stored>,
-    report: &mut Report,
-) {
+fn chunks(source: &mut DatasetSource<'_>, variable: CheckedVariable<'_>, stored: Option<Stored>, report: &mut Report) {
+    let CheckedVariable { id, ty, is_vlen: varying, path, shape } = variable;
     if shape.contains(&0) {
         return;
     }

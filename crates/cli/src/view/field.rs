@@ -58,7 +58,8 @@ impl Field {
             if at < fixed {
                 let index = asked.unwrap_or(0);
                 if index >= shape[at] {
-                    return Err(ErrorKind::InvalCoords.context(format!("--at {name}={index}: index out of range (length {})", shape[at])));
+                    return Err(ErrorKind::InvalCoords
+                        .context(format!("--at {name}={index}: index out of range (length {})", shape[at])));
                 }
                 extents.push(Extent::Index(index));
                 words.push(format!("{name}={index}"));

@@ -27,7 +27,7 @@ pub fn run(args: &View) -> std::result::Result<(), Failure> {
         Some(path) => (html::page(&file, &place(&args.url)).map_err(&at)?, Some(path.as_path())),
         None => (drawn(&file, args).map_err(&at)?, None),
     };
-    let mut out = Output::to(target, (&args.url, file.dataset().as_ref())).map_err(&at)?;
+    let mut out = Output::to(target, &args.url, file.dataset().as_ref()).map_err(&at)?;
     out.put(text).and_then(|()| out.finish()).map_err(at)
 }
 

@@ -102,7 +102,7 @@ fn nonsense_is_refused_and_nothing_stays() {
             2,
             "--filters zstd:x: NC_EINVAL: filter \"zstd,x\": invalid parameter \"x\": unknown tag",
         ),
-        (&["--filters", "none+zstd:3"], 2, "none stands alone"),
+        (&["--filters", "none+zstd:3"], 2, "`none` cannot be combined with filters"),
         (&["--filters", "nosuch"], 2, "NC_ENOFILTER"),
         (&["--chunks", "3x3"], 2, "--chunks 3x3: 2 lengths"),
         (&["--chunks", "3x0x3"], 2, "\"0\" is no length"),

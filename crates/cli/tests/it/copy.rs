@@ -370,7 +370,7 @@ fn the_kind_can_be_asked_for() {
         assert_eq!(out(&["dump", "-k", text(&target)]), format!("{told}\n"), "{kind}");
     }
     let (code, told) = failure(&["copy", "-k", "cdf5", text(&part), "x#mode=zarr"]);
-    assert!(code == 2 && told.contains("the target says mode=zarr"), "{told}");
+    assert!(code == 2 && told.contains("the target has mode=zarr"), "{told}");
     assert_eq!(failure(&["copy", "-k", "grib", text(&part), "x"]).0, 2);
 }
 
@@ -433,7 +433,7 @@ fn what_the_target_lacks_is_held_otherwise_and_told() {
         "names, which are others there: /g/h/fits (g_h_fits_1)\n",
         "dimensions that the target cannot hold: /member (NC_EDIMSIZE",
         "that dimensions are unlimited: /late\n",
-        "strings of attributes, which are lines of one text there: /:words\n",
+        "string lists of attributes, now lines of one text: /:words\n",
         "type string of attributes, read as char: /:words\n",
         "type string of variables, read as char: /s\n",
         "dimensions added for the length of strings: /string5\n",

@@ -157,7 +157,7 @@ fn data_of_some_groups() {
         let values: Vec<&str> = printed.lines().filter(|line| line.contains(" = ")).map(str::trim).collect();
         assert_eq!(values, [format!("{shown} ;")], "{groups}");
     }
-    assert!(failure(&["dump", "-g", "nix", text(&target)]).1.contains("there is no such group"));
+    assert!(failure(&["dump", "-g", "nix", text(&target)]).1.contains("no such group"));
 }
 
 #[test]

@@ -45,21 +45,21 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "dump nowhere/at/all.nc",
         1,
-        "ncz: nowhere/at/all.nc: NC_ENOTFOUND: no such file or directory; there is no folder nowhere/at",
+        "ncz: nowhere/at/all.nc: NC_ENOTFOUND: no such file or directory; no such folder: nowhere/at",
     ),
     ("dump nothing-like-it.nc", 1, "ncz: nothing-like-it.nc: NC_ENOTFOUND: no such file or directory"),
-    ("dump data", 1, "ncz: data: NC_ENOTNC: no dataset: …; in it there is a.nc, b.nc"),
+    ("dump data", 1, "ncz: data: NC_ENOTNC: no dataset: …; it contains a.nc, b.nc"),
     (
         "dump data/2020/x.nc",
         1,
-        "ncz: data/2020/x.nc: NC_ENOTFOUND: no such file or directory; there is no folder data/2020, only data",
+        "ncz: data/2020/x.nc: NC_ENOTFOUND: no such file or directory; no such folder: data/2020, only data",
     ),
     ("dump empty", 1, "ncz: empty: NC_ENOTNC: no dataset: …"),
     ("dump note.txt", 1, "ncz: note.txt: NC_ENOTNC: not a dataset: it starts with 68 65 6c 6c 6f 0a; …"),
     (
         "dump ok.cdl",
         1,
-        "ncz: ok.cdl: NC_ENOTNC: not a dataset: …; it begins like CDL text, of which `ncz gen -o TARGET` makes a dataset",
+        "ncz: ok.cdl: NC_ENOTNC: not a dataset: …; it begins like CDL text, `ncz gen -o TARGET` makes a dataset from it",
     ),
     ("dump cut.nc", 1, "ncz: cut.nc: NC_ETRUNC: byte …, the file has …"),
     ("dump ftp://host/x.nc", 1, "ncz: ftp://host/x.nc: NC_ENOTBUILT: no map serves scheme ftp:; there are: …file…"),
@@ -73,21 +73,21 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     ("rm note.txt", 1, "ncz: note.txt: NC_ENOTNC: not a dataset: …"),
     ("map ls ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
     ("map ls ocean.nc", 1, "ncz: ocean.nc: NC_ENOTNC: not a map: the file belongs to driver classic…"),
-    ("map cat ocean.zarr nope", 1, "ncz: ocean.zarr: NC_ENOOBJECT: nope: there is no such object"),
+    ("map cat ocean.zarr nope", 1, "ncz: ocean.zarr: NC_ENOOBJECT: nope: no such object"),
     ("repack ocean.nc", 1, "ncz: ocean.nc: NC_ENOTNC: …"),
     ("bench ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
     // Targets.
     (
         "gen ok.cdl -o ocean.zarr",
         1,
-        "ncz: ocean.zarr: NC_EOBJECT: ocean.zarr exists and is not empty; --clobber replaces a dataset",
+        "ncz: ocean.zarr: NC_EOBJECT: ocean.zarr exists and is not empty; use --clobber to replace a dataset",
     ),
-    ("gen ok.cdl -o ocean.nc", 1, "ncz: ocean.nc: NC_EEXIST: …; --clobber replaces a dataset"),
-    ("gen ok.cdl -o ocean.zip", 1, "ncz: ocean.zip: NC_EEXIST: …; --clobber replaces a dataset"),
+    ("gen ok.cdl -o ocean.nc", 1, "ncz: ocean.nc: NC_EEXIST: …; use --clobber to replace a dataset"),
+    ("gen ok.cdl -o ocean.zip", 1, "ncz: ocean.zip: NC_EEXIST: …; use --clobber to replace a dataset"),
     (
         "copy ocean.nc ocean.zarr",
         1,
-        "ncz: ocean.zarr: NC_EOBJECT: ocean.zarr exists and is not empty; --clobber replaces a dataset",
+        "ncz: ocean.zarr: NC_EOBJECT: ocean.zarr exists and is not empty; use --clobber to replace a dataset",
     ),
     (
         "copy ocean.zarr note.txt --clobber",
@@ -147,7 +147,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "copy ocean.nc x.zarr -k nope",
         2,
-        "error: invalid value 'nope' for '--kind <KIND>': \"nope\" is no kind that can be written; there are classic…",
+        "error: invalid value 'nope' for '--kind <KIND>': unknown kind \"nope\" (expected one of classic…",
     ),
     ("copy ocean.nc x.zarr -d 12", 2, "error: invalid value '12' for '-d <LEVEL>': 12 is not in 0..=9…"),
     (
@@ -164,7 +164,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "copy ocean.nc x.zarr --memory 5Q",
         2,
-        "error: invalid value '5Q' for '--memory <BYTES>': \"5Q\" is no number of bytes, as 256M…",
+        "error: invalid value '5Q' for '--memory <BYTES>': \"5Q\" is not a number of bytes (such as 256M)…",
     ),
     (
         "dump -p x ocean.nc",

@@ -45,7 +45,7 @@ fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
     for line in [
         "type string of variables, read as char: /s\n",
         "type string of attributes, read as char: /:title, /s:one, /s:list\n",
-        "strings of attributes, which are lines of one text there: /s:list\n",
+        "string lists of attributes, now lines of one text: /s:list\n",
         "attributes that the target cannot hold: /q:deep (NC_ECHAR",
     ] {
         assert!(lost.contains(&format!("not kept: {line}")), "{line}{lost}");

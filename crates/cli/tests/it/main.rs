@@ -322,7 +322,7 @@ fn failures_name_the_place_and_the_flag() {
         (vec!["cat", url, "/nosuch"], 1, "NC_ENOTVAR"),
         (vec!["cat", url, "/t", "--start", "1"], 2, "--start: 1 given, the variable has 2 dimensions"),
         (vec!["cat", url, "/t", "--start", "x,1"], 2, "'--start <I,…>'"),
-        (vec!["cat", url, "/t", "--stride", "1,0"], 2, "--stride: 0 is no step"),
+        (vec!["cat", url, "/t", "--stride", "1,0"], 2, "--stride: 0 is not a valid step"),
         (vec!["cat", url, "/t", "--count", "9,1"], 1, "NC_EEDGE"),
         (vec!["cat", url, "/name", "--format", "raw"], 1, "NC_EBADTYPE: /name: "),
         (vec!["cat", url, "/name", "--format", "npy"], 1, "NC_EBADTYPE: /name: "),

@@ -19,7 +19,7 @@ fn objects_are_listed_printed_written_and_deleted() {
     assert_eq!(out(&["map", "cat", url, "odd/extra"]), "{}");
     out(&["map", "rm", url, "odd/extra"]);
     let (code, told) = failure(&["map", "cat", url, "odd/extra"]);
-    assert!(code == 1 && told.contains("odd/extra: there is no such object"), "{told}");
+    assert!(code == 1 && told.contains("odd/extra: no such object"), "{told}");
     out(&["map", "rm", "-r", url, "deep water"]);
     assert_eq!(out(&["map", "ls", url, "deep water"]), "");
     assert!(failure(&["map", "cat", url, "../x"]).1.contains(".."));

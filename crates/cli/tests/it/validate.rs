@@ -61,8 +61,8 @@ fn damage_is_found_and_named() {
         "warning: object v/7: is beyond the array, which has 3 chunks along dimension 0",
         "warning: object v/01: is not the name of a chunk of an array with 1 dimensions",
         "warning: object stray: belongs to no array",
-        "warning: attribute /time:units: \"days since never\" says no time",
-        "warning: attribute /time:bounds: names nowhere, which is no variable",
+        "warning: attribute /time:units: \"days since never\" is not a valid unit of time",
+        "warning: attribute /time:bounds: names nowhere, which is not a variable",
     ] {
         assert!(lines.iter().any(|found| found.starts_with(line)), "{line}\n{lines:#?}");
     }

@@ -35,9 +35,9 @@ fn a_slab_is_drawn() {
 fn what_cannot_be_drawn_is_said() {
     let (_folder, target) = sample();
     for (flags, why) in [
-        (&["c"][..], "there are no numbers to draw"),
+        (&["c"][..], "not an array of numbers"),
         (&["nix"], "nix"),
-        (&["--at", "time=2"], "--at time=2: there are 2"),
+        (&["--at", "time=2"], "--at time=2: index out of range (length 2)"),
         (&["--at", "x=1"], "--at x"),
         (&["--at", "time"], "expected dimension=index"),
     ] {

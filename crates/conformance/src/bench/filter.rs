@@ -1,4 +1,4 @@
-//! [`bench_filter`]: encoding and decoding of a few kinds of data, and how small they become.
+//! [`bench_filter`]: encoding and decoding speed of a filter on a few kinds of data, and the encoded sizes.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use nczarr_model::{ErrorKind, Result};
 use super::{best, mib_per_second};
 use crate::failure::{Outcome, broken, ok, same};
 
-/// Bytes of a chunk.
+/// The size of a chunk, in bytes.
 const CHUNK: usize = 256 << 10;
 
 /// One filter on one kind of data.
@@ -17,41 +17,41 @@ const CHUNK: usize = 256 << 10;
 pub struct FilterTiming {
     /// The HDF5 parameters.
     pub params: Vec<u32>,
-    /// The kind of data, for people.
+    /// The kind of data, in words.
     pub data: &'static str,
     /// Bytes before encoding.
     pub decoded: u64,
     /// Bytes after it.
     pub encoded: u64,
-    /// Time that encoding took; never 0.
+    /// The time of encoding; never 0.
     pub encode: Duration,
-    /// Time that decoding took; never 0.
+    /// The time of decoding; never 0.
     pub decode: Duration,
 }
 
 impl FilterTiming {
-    /// Decoded bytes per encoded byte: more is better.
+    /// Returns decoded bytes per encoded byte; more is better.
     pub fn ratio(&self) -> f64 {
         self.decoded as f64 / self.encoded.max(1) as f64
     }
 
-    /// Decoded bytes that are encoded per second, in units of 2^20.
+    /// Returns decoded bytes encoded per second, in units of 2^20.
     pub fn encode_mib_per_second(&self) -> f64 {
         mib_per_second(self.decoded, self.encode)
     }
 
-    /// Decoded bytes that come out of decoding per second, in units of 2^20.
+    /// Returns bytes decoded per second, in units of 2^20.
     pub fn decode_mib_per_second(&self) -> f64 {
         mib_per_second(self.decoded, self.decode)
     }
 }
 
-/// What a filter costs, and what it is good for.
+/// The measurements of a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterBench {
     /// The filter's name.
     pub name: &'static str,
-    /// One per list of parameters and kind of data that it takes.
+    /// One per list of parameters and kind of data that fits it.
     pub timings: Vec<FilterTiming>,
 }
 
@@ -67,15 +67,16 @@ impl fmt::Display for FilterBench {
     }
 }
 
-/// Measures a filter class with some lists of HDF5 parameters on a smooth field of floats, counted integers, flags
-/// and noise, in chunks of 256 KiB.
+/// Measures a filter class with some lists of HDF5 parameters on a smooth field of floats, counted integers,
+/// flags and noise, in chunks of 256 KiB.
 ///
-/// A kind of data that the filter refuses (`NC_EFILTER`), because of its elements or of its values, is left out. What is
-/// decoded is compared in length only, since a filter may lose something on purpose: run
+/// Leaves out kinds of data that the filter refuses (`NC_EFILTER`) because of its elements or values.
+/// Compares decoded data by length only, since a filter may be lossy: run
 /// [`check_filter`](crate::check_filter) first.
 ///
 /// # Errors
-/// Parameters that are refused; other failures than `NC_EFILTER`; no kind of data that one of the lists takes.
+///
+/// Refused parameters; other failures than `NC_EFILTER`; a list without any fitting kind of data.
 pub fn bench_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome<FilterBench> {
     let name = class.info().name;
     let mut timings = Vec::new();
@@ -96,7 +97,7 @@ pub fn bench_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome<Filt
     Ok(FilterBench { name, timings })
 }
 
-/// The filter bound to such elements, and what it makes of them.
+/// The filter bound to these elements, and the encoded data.
 fn taken(mut filter: Box<dyn Filter>, item: ItemType, bytes: &[u8]) -> Result<(Box<dyn Filter>, Vec<u8>)> {
     let elements = bytes.len() / item.size;
     filter.bind(&ChunkInfo {
@@ -116,7 +117,7 @@ fn taken(mut filter: Box<dyn Filter>, item: ItemType, bytes: &[u8]) -> Result<(B
     Ok((filter, memory))
 }
 
-/// Room enough for what a filter makes, where it does not say how much that is as well.
+/// Returns an output size that suffices, for filters without a known bound.
 fn room(filter: &dyn Filter, bytes: &[u8]) -> usize {
     filter.encode_bound(bytes.len()).unwrap_or(bytes.len() * 4 + 1024)
 }
@@ -149,11 +150,11 @@ fn time(
     Ok(FilterTiming { params: params.to_vec(), data, decoded, encoded, encode, decode })
 }
 
-/// Kinds of data: what it is, its elements, a chunk of it, little-endian.
+/// Returns kinds of data: description, element type, and a chunk, little-endian.
 fn kinds() -> [(&'static str, ItemType, Vec<u8>); 4] {
     let item = |kind, size| ItemType { kind, size, big_endian: false };
     let places = || 0..CHUNK / 4;
-    // Like temperatures: waves of several lengths, and digits at the end that say little.
+    // Like temperatures: waves of several lengths, and noise in the last digits.
     let field = |i: usize| {
         let x = i as f32;
         (280.0 + 10.0 * (x / 3000.0).sin() + (x / 41.0).sin() + (i * 7919 % 101) as f32 * 1e-3).to_le_bytes()

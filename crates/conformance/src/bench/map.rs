@@ -1,4 +1,4 @@
-//! [`bench_map`]: large objects, small ones, parts, what is not there, and lists.
+//! [`bench_map`]: speed of a map with large objects, small ones, parts, absent keys, and lists.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use nczarr_dispatch::{ByteRange, Key, OutBuf, ZMap};
 use super::{Timing, best};
 use crate::failure::{Outcome, broken, ok, same, same_bytes};
 
-/// Large objects: about a chunk each.
+/// Large objects: each the size of a typical chunk.
 const LARGE: (usize, usize) = (8, 1 << 20);
 /// Small objects: metadata documents.
 const SMALL: (usize, usize) = (256, 300);
-/// Parts of a large object, in bytes, and how many.
+/// The size of parts of a large object, in bytes, and their number.
 const PARTS: (usize, usize) = (64, 4096);
 
-/// What a map costs.
+/// The measurements of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MapBench {
-    /// What was measured, always the same things in the same order.
+    /// The timings, always the same ones in the same order.
     pub timings: Vec<Timing>,
 }
 
 impl MapBench {
-    /// The timing of this name.
+    /// Returns the timing of this name.
     pub fn get(&self, what: &str) -> Option<&Timing> {
         self.timings.iter().find(|timing| timing.what == what)
     }
@@ -43,20 +43,21 @@ impl fmt::Display for MapBench {
     }
 }
 
-/// Measures a map: whole large objects, small objects, parts of a large one, absent keys, and lists, one operation
-/// after another on the calling thread.
+/// Measures a map: whole large objects, small objects, parts of a large one, absent keys, and lists, one
+/// operation after another on the calling thread.
 ///
-/// `make` gives a fresh, empty map that can be written, several times. Writing includes [`ZMap::sync`]; what is read may come
-/// from the system's memory rather than from the device.
+/// `make` returns a fresh, empty, writable map, several times. Writing includes [`ZMap::sync`]. Reads may
+/// come from the system's cache rather than the device.
 ///
 /// # Errors
-/// An operation that fails or reads other bytes than were written; a map that cannot be written.
+///
+/// A failed operation, one that reads other bytes than were written, or a read-only map.
 pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
     let caps = make().caps();
     if !caps.write {
         return Err(broken("a map that is measured", "one that can be written", caps));
     }
-    let (large, small) = (Objects::new("large", LARGE)?, Objects::new("small", SMALL)?);
+    let (large, small) = (ObjectSet::new("large", LARGE)?, ObjectSet::new("small", SMALL)?);
     let mut timings = Vec::new();
     timings.push(large.time("write large", best(|| Ok(make()), |map| large.write(&*map))?));
     timings.push(small.time("write small", best(|| Ok(make()), |map| small.write(&*map))?));
@@ -79,13 +80,13 @@ pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
 }
 
 /// Objects of one length, all with the same bytes.
-struct Objects {
+struct ObjectSet {
     folder: Key,
     keys: Vec<Key>,
     value: Vec<u8>,
 }
 
-impl Objects {
+impl ObjectSet {
     fn new(folder: &str, (count, len): (usize, usize)) -> Outcome<Self> {
         let key = |text: &str| ok(format!("{text:?} is a key"), Key::new(text));
         let keys = (0..count).map(|i| key(&format!("{folder}/{i}"))).collect::<Outcome<_>>()?;
@@ -106,15 +107,15 @@ impl Objects {
     fn read(&self, map: &dyn ZMap, memory: &mut [u8]) -> Outcome {
         for key in &self.keys {
             let mut out = OutBuf::from_slice(memory);
-            same("an object that was written is there", true, ok("read_into", map.read_into(key, 0, &mut out))?)?;
-            same_bytes("read_into gives what was written", &self.value, out.filled())?;
+            same("a written object exists", true, ok("read_into", map.read_into(key, 0, &mut out))?)?;
+            same_bytes("read_into gives the written bytes", &self.value, out.filled())?;
         }
         Ok(())
     }
 }
 
-/// Parts that lie all over one object.
-fn parts(map: &dyn ZMap, large: &Objects) -> Outcome<Timing> {
+/// Measures reads of parts spread over one object.
+fn parts(map: &dyn ZMap, large: &ObjectSet) -> Outcome<Timing> {
     let (count, len) = PARTS;
     let key = large.keys.first().ok_or_else(|| broken("objects to read", 1, 0))?;
     let step = (large.value.len() - len) / count;
@@ -124,8 +125,8 @@ fn parts(map: &dyn ZMap, large: &Objects) -> Outcome<Timing> {
         |()| {
             for at in (0..count).map(|i| i * step) {
                 let range = ByteRange::new(at as u64, len as u64);
-                same("an object that was written is there", true, ok("read", map.read(key, range, &mut out))?)?;
-                same_bytes("a part is what was written", &large.value[at..at + len], &out)?;
+                same("a written object exists", true, ok("read", map.read(key, range, &mut out))?)?;
+                same_bytes("a part is the written bytes", &large.value[at..at + len], &out)?;
             }
             Ok(())
         },
@@ -134,7 +135,7 @@ fn parts(map: &dyn ZMap, large: &Objects) -> Outcome<Timing> {
 }
 
 fn absent(map: &dyn ZMap) -> Outcome<Timing> {
-    let nothing = Objects::new("nothing", (SMALL.0, 0))?;
+    let nothing = ObjectSet::new("nothing", (SMALL.0, 0))?;
     let look = |key: &Key| ok("len", map.len(key)).and_then(|len| same("len of what is absent", None, len));
     let time = best(|| Ok(()), |()| nothing.keys.iter().try_for_each(look))?;
     Ok(Timing { what: "look for absent keys", operations: SMALL.0 as u64, bytes: 0, time })

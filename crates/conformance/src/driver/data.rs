@@ -1,22 +1,22 @@
-//! Data: parts are what the whole is, and what lies outside is refused.
+//! Checks data: parts equal the whole, and hyperslabs beyond the shape fail.
 
 use nczarr_dispatch::{Dataset, MemMut, NcDispatch, OutBuf, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, VarId};
 
 use crate::failure::{Outcome, fails, ok, same};
 
-/// The most elements of a variable that are read.
+/// The maximum number of elements read from a variable.
 const MOST: u64 = 1 << 20;
 
-/// Elements, one by one.
+/// Decoded elements, one by one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Elements {
+pub(super) enum DecodedElements {
     Fixed { item: usize, bytes: Vec<u8> },
     Strings(Vec<NcString>),
 }
 
-impl Elements {
-    /// Those at these places.
+impl DecodedElements {
+    /// Returns the elements at these positions.
     fn pick(&self, places: impl Iterator<Item = usize>) -> Self {
         match self {
             Self::Fixed { item, bytes } => {
@@ -28,14 +28,14 @@ impl Elements {
     }
 }
 
-/// Reads a hyperslab as the variable's own type.
+/// Reads a hyperslab with the variable's own type.
 pub(super) fn read(
     dataset: &dyn Dataset,
     var: VarId,
     start: &[u64],
     count: &[u64],
     stride: Option<&[u64]>,
-) -> Result<Elements> {
+) -> Result<DecodedElements> {
     let ty = dataset.inq_var_all(var)?.xtype;
     let elements = count.iter().product::<u64>();
     let get = |out: MemMut<'_, '_>| match stride {
@@ -45,7 +45,7 @@ pub(super) fn read(
     if ty == NcType::String {
         let mut strings = vec![NcString::default(); byte_len(elements, 1)?];
         get(MemMut::Strings(&mut strings))?;
-        return Ok(Elements::Strings(strings));
+        return Ok(DecodedElements::Strings(strings));
     }
     let (_, size) = dataset.inq_type(ty)?;
     let item = size.ok_or_else(|| ErrorKind::BadType.context("no size in memory"))?;
@@ -56,7 +56,7 @@ pub(super) fn read(
         let (filled, capacity) = (out.filled().len(), out.capacity());
         return Err(ErrorKind::Internal.context(format!("{filled} of {capacity} bytes filled after a success")));
     }
-    Ok(Elements::Fixed { item, bytes })
+    Ok(DecodedElements::Fixed { item, bytes })
 }
 
 pub(super) fn check(dataset: &dyn Dataset) -> Outcome {
@@ -72,7 +72,7 @@ pub(super) fn check(dataset: &dyn Dataset) -> Outcome {
         }
         let mut shape = ok("shape", model.shape(id))?;
         outside(dataset, id, &shape, &path)?;
-        // What is left of a large variable: its first rows.
+        // Keeps the first rows of a large variable.
         while let Some(largest) = (0..shape.len()).max_by_key(|&dim| shape[dim])
             && shape.iter().fold(1_u64, |all, &len| all.saturating_mul(len)) > MOST
         {
@@ -83,7 +83,7 @@ pub(super) fn check(dataset: &dyn Dataset) -> Outcome {
     Ok(())
 }
 
-/// Hyperslabs that do not lie in the variable.
+/// Checks hyperslabs that exceed the variable.
 fn outside(dataset: &dyn Dataset, var: VarId, shape: &[u64], path: &str) -> Outcome {
     let rank = shape.len();
     let origin = vec![0; rank];
@@ -109,7 +109,7 @@ fn outside(dataset: &dyn Dataset, var: VarId, shape: &[u64], path: &str) -> Outc
     fails(format!("{path}: one index too many"), &[ErrorKind::Inval], read(dataset, var, &more, &more, None))
 }
 
-/// Halves, every other element and single ones are what the whole says.
+/// Checks that halves, every other element and single ones equal the whole.
 fn parts(dataset: &dyn Dataset, var: VarId, shape: &[u64], path: &str) -> Outcome {
     let rank = shape.len();
     let origin = vec![0; rank];
@@ -148,7 +148,7 @@ fn parts(dataset: &dyn Dataset, var: VarId, shape: &[u64], path: &str) -> Outcom
     Ok(())
 }
 
-/// All indices of a shape, in C order.
+/// Returns all indices of a shape, in C order.
 fn walk(shape: &[u64]) -> impl Iterator<Item = Vec<u64>> {
     let all = shape.iter().product::<u64>();
     (0..all).map(move |mut at| {

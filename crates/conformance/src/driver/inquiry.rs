@@ -1,4 +1,4 @@
-//! Inquiries: every list, name and id agrees with every other.
+//! Checks inquiries: every list, name and id agrees with every other.
 
 use nczarr_dispatch::{Dataset, NcDispatch};
 use nczarr_model::{ErrorKind, GroupId, NcType, Values, VarId};
@@ -11,9 +11,9 @@ pub(super) fn check(dataset: &dyn Dataset) -> Outcome {
     let model = dataset.model().snapshot();
     let info = dataset.info();
     holds("a dataset names its driver", !info.driver.is_empty())?;
-    same("inq_format says what info does", info.format, ok("inq_format", dataset.inq_format())?)?;
-    same("inq_format_extended says what info does", info.formatx, ok("inq", dataset.inq_format_extended())?.0)?;
-    holds("show_metadata shows something", !ok("show_metadata", dataset.show_metadata())?.is_empty())?;
+    same("inq_format agrees with info", info.format, ok("inq_format", dataset.inq_format())?)?;
+    same("inq_format_extended agrees with info", info.formatx, ok("inq", dataset.inq_format_extended())?.0)?;
+    holds("show_metadata is not empty", !ok("show_metadata", dataset.show_metadata())?.is_empty())?;
     let (mut groups, mut vars, mut dims) = (0, 0, 0);
     for (id, group) in model.groups() {
         let path = ok("inq_grpname_full", dataset.inq_grpname_full(id))?;
@@ -87,7 +87,7 @@ fn check_atts(dataset: &dyn Dataset, group: GroupId, var: Option<VarId>, count: 
     fails(format!("{path}: attribute {count} of {count}"), &[ErrorKind::NotAtt], dataset.inq_attname(group, var, count))
 }
 
-/// A dataset that is read-only stays as it is.
+/// Checks that a read-only dataset stays unchanged.
 pub(super) fn refuses_changes(dataset: &dyn Dataset) -> Outcome {
     let perm = &[ErrorKind::Perm];
     let root = GroupId::ROOT;
@@ -103,6 +103,6 @@ pub(super) fn refuses_changes(dataset: &dyn Dataset) -> Outcome {
         let name = &var.name;
         fails(format!("renaming {name:?} in a read-only dataset"), perm, dataset.rename_var(id, "other"))?;
     }
-    same("what was refused changed nothing", before, ok("show_metadata", dataset.show_metadata())?)?;
-    same("what was refused began nothing", false, dataset.model().is_defining())
+    same("a refused change changes nothing", before, ok("show_metadata", dataset.show_metadata())?)?;
+    same("a refused redef starts nothing", false, dataset.model().is_defining())
 }

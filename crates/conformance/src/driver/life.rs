@@ -1,4 +1,4 @@
-//! A dataset's life: created, filled, closed, opened, changed, given up, replaced.
+//! Checks a dataset's life cycle: create, fill, close, open, change, abort, replace.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch};
 use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Scalar, Values, VarId};
 use nczarr_url_infer::Target;
 
-use super::data::{Elements, read};
-use super::{Suite, check_dataset};
+use super::data::{DecodedElements, read};
+use super::{DriverSuite, check_dataset};
 use crate::failure::{Outcome, broken, fails, ok, same};
 
 const ROOT: GroupId = GroupId::ROOT;
 const ROWS: u64 = 5;
 const COLUMNS: u64 = 7;
 
-/// The values of an attribute, which are letters too.
+/// The attribute's values, which are also letters.
 const LIMITS: &[i64] = &[97, 100];
 
-/// The values of an attribute as numbers: not every format keeps the type of an attribute.
+/// Returns an attribute's values as numbers: some formats do not keep its type.
 fn numbers(values: &Values) -> Vec<f64> {
     if let Some(text) = values.as_text() {
         return text.bytes().map(f64::from).collect();
@@ -29,7 +29,7 @@ fn numbers(values: &Values) -> Vec<f64> {
     (0..values.len()).filter_map(number).collect()
 }
 
-pub(super) fn check(suite: &Suite<'_>, place: &dyn Fn() -> Outcome<Target>) -> Outcome {
+pub(super) fn check(suite: &DriverSuite<'_>, place: &dyn Fn() -> Outcome<Target>) -> Outcome {
     written(suite, &place()?)?;
     abandoned(suite, &place()?)
 }
@@ -39,7 +39,7 @@ fn number(seed: u64) -> i64 {
     (seed * 31 % 101) as i64 + 1
 }
 
-/// Numbers as elements of a type, in native byte order.
+/// Returns numbers as elements of a type, in native byte order.
 fn native(ty: NcType, numbers: &[i64]) -> Option<Values> {
     let numbers = numbers.iter();
     Some(match ty {
@@ -73,14 +73,14 @@ fn wants(dataset: &dyn Dataset, name: &str, ty: NcType, count: &[u64], numbers: 
     let found = ok(format!("get of {name}"), read(dataset, var, &vec![0; count.len()], count, None))?;
     let bytes = bytes(ty, numbers)?;
     let expected = match ok("inq_var_all", dataset.inq_var_all(var))?.xtype {
-        // Not every format tells single characters from texts of one.
-        NcType::String if ty == NcType::Char => Elements::Strings(bytes.chunks(1).map(NcString::from).collect()),
-        _ => Elements::Fixed { item: ty.size().unwrap_or(1), bytes },
+        // Some formats do not distinguish characters from strings of one.
+        NcType::String if ty == NcType::Char => DecodedElements::Strings(bytes.chunks(1).map(NcString::from).collect()),
+        _ => DecodedElements::Fixed { item: ty.size().unwrap_or(1), bytes },
     };
     same(format!("the data of {name} come back"), expected, found)
 }
 
-/// Defines variables of all types the format has; the types.
+/// Defines variables of every type in the format; returns the types.
 fn define(dataset: &dyn Dataset) -> Outcome<Vec<NcType>> {
     let rows = ok("def_dim", dataset.def_dim(ROOT, "row", Some(ROWS)))?;
     let columns = ok("def_dim", dataset.def_dim(ROOT, "column", Some(COLUMNS)))?;
@@ -97,7 +97,7 @@ fn define(dataset: &dyn Dataset) -> Outcome<Vec<NcType>> {
                 let limits = native(ty, LIMITS).unwrap_or(Values::Int(vec![1]));
                 ok("put_att", dataset.put_att(ROOT, Some(var), "limits", ty, &limits))?;
             }
-            // Not every format has every type.
+            // A format may lack types.
             Err(error) if matches!(error.kind(), ErrorKind::BadType | ErrorKind::StrictNc3 | ErrorKind::NotNc4) => {}
             Err(error) => return Err(broken(format!("def_var of {}", ty.name()), "success or NC_EBADTYPE", error)),
         }
@@ -123,7 +123,7 @@ fn all(seed: u64) -> Vec<i64> {
     (0..ROWS * COLUMNS).map(|i| number(i + seed)).collect()
 }
 
-fn written(suite: &Suite<'_>, target: &Target) -> Outcome {
+fn written(suite: &DriverSuite<'_>, target: &Target) -> Outcome {
     let dataset = ok("create", suite.create(target, Clobber::Refuse))?;
     same("a new dataset is writable", true, dataset.info().writable)?;
     let types = &define(&*dataset)?;
@@ -145,7 +145,7 @@ fn written(suite: &Suite<'_>, target: &Target) -> Outcome {
     let again = reopen(suite, target, false)?;
     check_dataset(&*again)?;
     came_back(&*again, types)?;
-    same("what is shown of a dataset after it is opened again", shown.lines().count(), {
+    same("the metadata of a reopened dataset", shown.lines().count(), {
         ok("show_metadata", again.show_metadata())?.lines().count()
     })?;
     let int = ok("inq_varid", again.inq_varid(ROOT, "v_int"))?;
@@ -170,7 +170,7 @@ fn written(suite: &Suite<'_>, target: &Target) -> Outcome {
     ok("close", empty.close())
 }
 
-fn reopen(suite: &Suite<'_>, target: &Target, writable: bool) -> Outcome<Arc<dyn Dataset>> {
+fn reopen(suite: &DriverSuite<'_>, target: &Target, writable: bool) -> Outcome<Arc<dyn Dataset>> {
     let dataset = ok(format!("open of {target}"), suite.open(target, writable))?;
     same("a dataset is as writable as asked for", writable, dataset.info().writable)?;
     same("an opened dataset is in data mode", false, dataset.model().is_defining())?;
@@ -192,7 +192,7 @@ fn came_back(dataset: &dyn Dataset, types: &[NcType]) -> Outcome {
     same("numbers come back exactly", vec![0.1, -1e300, 5e-324, 1.0 / 3.0], self::numbers(&numbers))
 }
 
-/// The variable along an unlimited dimension, if that still is one: not every format keeps it.
+/// Returns the variable along an unlimited dimension. `None` in formats that do not keep it unlimited.
 fn growing(dataset: &dyn Dataset) -> Outcome<Option<VarId>> {
     let Ok(var) = dataset.inq_varid(ROOT, "grows") else { return Ok(None) };
     let dims = ok("inq_var_all", dataset.inq_var_all(var))?.dims;
@@ -200,8 +200,8 @@ fn growing(dataset: &dyn Dataset) -> Outcome<Option<VarId>> {
     Ok(ok("inq_dim", dataset.inq_dim(first))?.unlimited.then_some(var))
 }
 
-/// Changes to an existing dataset: parts, growth, and a definition that is taken back.
-fn changed(suite: &Suite<'_>, target: &Target, types: &[NcType]) -> Outcome {
+/// Changes an existing dataset: partial writes, growth, and an aborted definition.
+fn changed(suite: &DriverSuite<'_>, target: &Target, types: &[NcType]) -> Outcome {
     let dataset = reopen(suite, target, true)?;
     let int = ok("inq_varid", dataset.inq_varid(ROOT, "v_int"))?;
     let which = types.iter().position(|&ty| ty == NcType::Int).unwrap_or(0) as u64;
@@ -225,11 +225,11 @@ fn changed(suite: &Suite<'_>, target: &Target, types: &[NcType]) -> Outcome {
         let shape = ok("shape", dataset.model().snapshot().shape(grows))?;
         same("an unlimited dimension has grown", vec![3, COLUMNS], shape)?;
         let written = ok("get", read(&*dataset, grows, &[2, 0], &[1, COLUMNS], None))?;
-        let expected = Elements::Fixed { item: 4, bytes: bytes(NcType::Int, &row)? };
-        same("what was written beyond the end", expected, written)?;
+        let expected = DecodedElements::Fixed { item: 4, bytes: bytes(NcType::Int, &row)? };
+        same("data written beyond the end", expected, written)?;
         let skipped = ok("get", read(&*dataset, grows, &[0, 0], &[1, COLUMNS], None))?;
         let fill = bytes(NcType::Int, &[i64::from(i32::MIN) + 1; COLUMNS as usize])?;
-        same("what was skipped is the fill value", Elements::Fixed { item: 4, bytes: fill }, skipped)?;
+        same("skipped elements have the fill value", DecodedElements::Fixed { item: 4, bytes: fill }, skipped)?;
     }
     if !dataset.model().is_defining() {
         ok("redef", dataset.redef())?;
@@ -237,19 +237,19 @@ fn changed(suite: &Suite<'_>, target: &Target, types: &[NcType]) -> Outcome {
     ok("def_var", dataset.def_var(ROOT, "taken_back", NcType::Int, &[]))?;
     ok("abort", dataset.abort())?;
     let again = reopen(suite, target, false)?;
-    fails("a definition that was taken back", &[ErrorKind::NotVar], again.inq_varid(ROOT, "taken_back"))?;
+    fails("an aborted definition", &[ErrorKind::NotVar], again.inq_varid(ROOT, "taken_back"))?;
     wants(&*again, "v_int", NcType::Int, &[ROWS, COLUMNS], &expected)?;
     ok("close", again.close())
 }
 
-/// A dataset that was never finished is not there afterwards.
-fn abandoned(suite: &Suite<'_>, target: &Target) -> Outcome {
+/// Checks that an aborted new dataset does not exist afterwards.
+fn abandoned(suite: &DriverSuite<'_>, target: &Target) -> Outcome {
     let dataset = ok("create", suite.create(target, Clobber::Refuse))?;
     define(&*dataset)?;
     ok("abort of a new dataset", dataset.abort())?;
     ok("close after an abort", dataset.close())?;
-    fails("open of what was given up", &[], suite.open(target, false))?;
-    let again = ok("create where one was given up", suite.create(target, Clobber::Refuse))?;
+    fails("open of an aborted dataset", &[], suite.open(target, false))?;
+    let again = ok("create after an abort", suite.create(target, Clobber::Refuse))?;
     ok("close", again.close())?;
     let again = reopen(suite, target, false)?;
     same("an empty dataset is empty", 0, again.model().snapshot().vars().len())?;

@@ -14,22 +14,23 @@ use nczarr_url_infer::Target;
 
 use crate::failure::{Outcome, broken, fails, holds, ok, same};
 
-/// Checks a driver: opening, creating, editing, reading back, giving up, closing while others write.
+/// Checks a driver: opening, creating, editing, reading back, aborting, closing while others write.
 ///
-/// `place` makes a path or URL each time it is called, at which nothing is yet and which means this driver. Maps
-/// and filters the driver needs are taken from `registry`. A driver that cannot create datasets is checked for
-/// saying so; run [`check_dataset`] over datasets it opens.
+/// `place` returns an unused path or URL for this driver each time it is called. Maps and filters come from
+/// `registry`. A driver that cannot create datasets must refuse to; run [`check_dataset`] over datasets that
+/// it opens.
 ///
 /// # Errors
+///
 /// The first guarantee that does not hold.
 pub fn check_driver(driver: &dyn Driver, registry: &Arc<Registry>, place: &dyn Fn() -> String) -> Outcome {
-    let suite = Suite { driver, registry, options: Options::default() };
+    let suite = DriverSuite { driver, registry, options: Options::default() };
     let info = driver.info();
     holds("a driver has a name", !info.name.is_empty())?;
     holds(format!("{} has modes", info.name), !info.modes.is_empty())?;
-    holds(format!("{} says what it is about", info.name), !info.about.is_empty())?;
+    holds(format!("{} has a description", info.name), !info.about.is_empty())?;
     for magic in info.magic {
-        holds(format!("{}: magic bytes are some", info.name), !magic.bytes.is_empty())?;
+        holds(format!("{}: magic bytes are not empty", info.name), !magic.bytes.is_empty())?;
     }
     nothing_there(&suite, &suite.target(&place())?)?;
     let target = suite.target(&place())?;
@@ -45,12 +46,13 @@ pub fn check_driver(driver: &dyn Driver, registry: &Arc<Registry>, place: &dyn F
     closing::check(&suite, &place)
 }
 
-/// Checks what an open dataset says of itself, and that its data can be read in parts as in whole.
+/// Checks the inquiries of an open dataset, and that its data can be read in parts as in whole.
 ///
-/// Variables of more than 2^20 elements are read in part. The dataset is not changed; if it is read-only, it is
-/// asked to be, and must refuse.
+/// Reads variables of more than 2^20 elements in part. The dataset is not changed; a read-only one must
+/// refuse changes.
 ///
 /// # Errors
+///
 /// The first guarantee that does not hold.
 pub fn check_dataset(dataset: &dyn Dataset) -> Outcome {
     inquiry::check(dataset)?;
@@ -58,14 +60,14 @@ pub fn check_dataset(dataset: &dyn Dataset) -> Outcome {
     if dataset.info().writable { Ok(()) } else { inquiry::refuses_changes(dataset) }
 }
 
-/// A driver and what it is called with.
-struct Suite<'s> {
+/// A driver with its call parameters.
+struct DriverSuite<'s> {
     driver: &'s dyn Driver,
     registry: &'s Arc<Registry>,
     options: Options,
 }
 
-impl Suite<'_> {
+impl DriverSuite<'_> {
     fn target(&self, path: &str) -> Outcome<Target> {
         ok(format!("{path:?} is a path or URL"), nczarr_url_infer::parse(path))
     }
@@ -85,7 +87,7 @@ impl Suite<'_> {
             map: None,
             markers: self.driver.info().markers,
         })?;
-        // As the registry does.
+        // The registry does the same.
         if !dataset.model().is_defining() {
             dataset.model().begin();
         }
@@ -93,20 +95,20 @@ impl Suite<'_> {
     }
 }
 
-/// Where nothing is, nothing opens, and nothing is made.
-fn nothing_there(suite: &Suite<'_>, target: &Target) -> Outcome {
+/// Checks that opening an absent dataset fails and creates nothing.
+fn nothing_there(suite: &DriverSuite<'_>, target: &Target) -> Outcome {
     for writable in [false, true, false] {
-        fails(format!("open of {target}, where nothing is"), &[], suite.open(target, writable))?;
+        fails(format!("open of the absent {target}"), &[], suite.open(target, writable))?;
     }
     if target.scheme.is_local() {
-        same(format!("an open of {target} makes nothing"), false, fs::exists(&target.path).unwrap_or(false))?;
+        same(format!("a failed open of {target} creates nothing"), false, fs::exists(&target.path).unwrap_or(false))?;
     }
     Ok(())
 }
 
-/// A file of another kind is refused and left alone.
-fn other_there(suite: &Suite<'_>, target: &Target) -> Outcome {
-    let bytes = b"This is a text, and no dataset of any format.\n".repeat(20);
+/// Checks that a file of another kind is refused and left alone.
+fn other_there(suite: &DriverSuite<'_>, target: &Target) -> Outcome {
+    let bytes = b"This is a text, not a dataset of any format.\n".repeat(20);
     if fs::write(&target.path, &bytes).is_err() {
         return Ok(());
     }

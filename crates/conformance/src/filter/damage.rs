@@ -1,4 +1,4 @@
-//! Streams that are cut or altered, descriptions that make no sense.
+//! Checks damaged streams and invalid descriptions.
 
 use std::slice;
 
@@ -9,7 +9,8 @@ use serde_json::json;
 use super::{guarded, into_output, parse, sample};
 use crate::failure::{Outcome, broken, fails};
 
-/// Decodes streams that are not what the filter made; anything but a panic, an overrun or an odd error will do.
+/// Decodes damaged streams. The filter may return data or `NC_EFILTER`-like errors, but must not panic or
+/// overrun.
 pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
     let decode = |how: &str, stream: &[u8]| -> Outcome {
         let what = format!("{what}: decode of a stream {how}");
@@ -21,7 +22,7 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]
         })?;
         only_filter(&what, decoded)
     };
-    // All places of a short stream, some of a long one, its ends among them.
+    // All positions of a short stream, some of a long one, its ends among them.
     let step = encoded.len() / 40 + 1;
     let places = (0..encoded.len()).filter(|&at| at < 24 || at + 24 > encoded.len() || at % step == 0);
     for at in places {
@@ -38,7 +39,7 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]
         decode(&format!("of {len} zeros"), &vec![0; len])?;
     }
     let more = [encoded, &[0; 9]].concat();
-    decode("with more behind it", &more)
+    decode("with trailing bytes", &more)
 }
 
 fn only_filter<T>(what: &str, outcome: nczarr_model::Result<T>) -> Outcome {
@@ -48,7 +49,7 @@ fn only_filter<T>(what: &str, outcome: nczarr_model::Result<T>) -> Outcome {
     }
 }
 
-/// Parameters and descriptions nobody would write.
+/// Checks unusual parameters and descriptions.
 pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
     for count in [0, 1, 2, 3, 5, 6, 7, 8, 9, 40] {
         for value in [0, 1, 9, 10, 0x8000_0000, u32::MAX] {
@@ -62,7 +63,7 @@ pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
     for format in [ZarrFormat::V2, ZarrFormat::V3] {
         let mut codecs = odd.to_vec();
         codecs.extend([json!({"id": name}), json!({"name": name}), json!({"name": name, "configuration": null})]);
-        // Every member of a description that is accepted, replaced by something else.
+        // Replaces each member of an accepted description.
         let accepted = [vec![], vec![1], vec![4]].iter().find_map(|params| parse(class, params).ok()?.ok());
         if let Some(filter) = accepted {
             let codec = filter.to_json(format);
@@ -83,7 +84,7 @@ pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
     Ok(())
 }
 
-/// The description with each of its members, in turn, replaced.
+/// Returns the description with each of its members, in turn, replaced.
 fn replaced(codec: &Json, value: &Json) -> Vec<Json> {
     let Json::Object(members) = codec else { return Vec::new() };
     let mut all = Vec::new();

@@ -16,13 +16,16 @@ use crate::failure::{Outcome, broken, fails, ok};
 
 /// Checks a filter class with some lists of HDF5 parameters that it must accept.
 ///
-/// Every list is tried on chunks of many sizes and element sizes; one that [`Filter::bind`] refuses for some of
-/// them (`NC_EFILTER`) is left out there, but not everywhere. Checked are: that parameters and codec descriptions
-/// say the same in both directions, that data come back as they were, that no output is overrun, that the bound
-/// and the stage are true, that parts decode as the whole does, and that damaged streams and senseless
-/// descriptions are errors or other data, but never a panic.
+/// Each list is tried on chunks of many sizes and element sizes. [`Filter::bind`] may refuse some of them
+/// (`NC_EFILTER`), but not all. The checks are:
+///
+/// * Parameters and codec descriptions convert into each other.
+/// * Data come back unchanged, and no output is overrun.
+/// * The bound and the stage are correct, and parts decode like the whole.
+/// * Damaged streams and invalid descriptions give errors or other data, but never a panic.
 ///
 /// # Errors
+///
 /// The first guarantee that does not hold.
 pub fn check_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome {
     names::check_class(class)?;
@@ -55,23 +58,25 @@ pub fn check_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome {
     damage::check_class(class)
 }
 
-/// A filter that works on elements: it takes no other bytes, and may lose something of those it takes.
+/// A filter for elements of a type. It refuses other bytes, and may be lossy.
 pub struct ElementFilter<'a> {
     /// HDF5 parameters that it must accept.
     pub params: &'a [u32],
     /// Chunks it must bind to.
     pub chunks: &'a [ChunkInfo],
-    /// Makes data it takes of random bytes, a chunk at most.
+    /// Makes acceptable data from random bytes, a chunk at most.
     pub takes: &'a dyn Fn(&[u8]) -> Vec<u8>,
-    /// What comes back of such data: the same number of bytes; the same bytes if nothing is lost.
+    /// Returns the expected data after a round trip: the same number of bytes, and the same bytes for a
+    /// lossless filter.
     pub gives: &'a dyn Fn(&[u8]) -> Vec<u8>,
 }
 
-/// As [`check_filter`], for a filter that works on elements.
+/// Like [`check_filter`], for a filter that works on elements.
 ///
-/// Of bytes that are no whole number of elements is only asked that they are refused (`NC_EFILTER`) or come back.
+/// Bytes that are not whole elements must be refused (`NC_EFILTER`) or come back.
 ///
 /// # Errors
+///
 /// The first guarantee that does not hold.
 pub fn check_element_filter(class: &dyn FilterClass, sample: &ElementFilter<'_>) -> Outcome {
     let ElementFilter { params, chunks, takes, gives } = *sample;
@@ -98,7 +103,7 @@ pub fn check_element_filter(class: &dyn FilterClass, sample: &ElementFilter<'_>)
     damage::check_class(class)
 }
 
-/// Chunks to bind to: sizes of elements, and numbers of them around the sizes that kernels work in.
+/// Returns chunks to bind to: element sizes, and counts around the block sizes of kernels.
 const CHUNKS: &[ChunkInfo] = &[
     chunk(1, 1),
     chunk(1, 100),
@@ -131,11 +136,11 @@ fn guarded<T>(what: &str, run: impl FnOnce() -> T) -> Outcome<T> {
     })
 }
 
-/// Bytes behind an output that must stay as they are.
+/// Guard bytes behind an output.
 const GUARD: usize = 64;
 const UNTOUCHED: u8 = 0xa5;
 
-/// Runs a filter into an output of exactly `capacity` bytes; what it filled.
+/// Runs a filter with an output of exactly `capacity` bytes; returns the filled part.
 fn into_output(
     what: &str,
     capacity: usize,

@@ -1,4 +1,4 @@
-//! Names, parameters and codec descriptions.
+//! Checks names, parameters and codec descriptions.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
     holds(format!("{} has an id that is not 0, or none", info.name), info.hdf5_id != Some(0))?;
     let names: BTreeSet<_> = info.aliases.iter().chain([&info.name]).collect();
     same(format!("the names of {} differ", info.name), info.aliases.len() + 1, names.len())?;
-    holds(format!("{} says what it is about", info.name), !info.about.is_empty())
+    holds(format!("{} has a description", info.name), !info.about.is_empty())
 }
 
-/// Parameters and descriptions of one instance lead to instances that are the same.
+/// Checks that parameters and descriptions of one instance lead to equal instances.
 pub(super) fn check(class: &dyn FilterClass, params: &[u32], filter: &dyn Filter) -> Outcome {
     let what = format!("{} with {params:?}", class.info().name);
     same(format!("{what} names its class"), class.info().name, filter.info().name)?;
@@ -33,7 +33,7 @@ pub(super) fn check(class: &dyn FilterClass, params: &[u32], filter: &dyn Filter
         };
         let name = codec.get(member).and_then(Json::as_str).unwrap_or_default();
         if name != class.info().name && !class.info().aliases.contains(&name) {
-            return Err(broken(format!("{what} is found by the {member} of {codec}"), class.info(), name));
+            return Err(broken(format!("the {member} of {codec} finds {what}"), class.info(), name));
         }
         let read = guarded(&format!("parse_json of {codec}"), || class.parse_json(&codec, format))?;
         let read = ok(format!("{what} reads its own codec {codec}"), read)?;

@@ -1,8 +1,8 @@
-//! Data to filter: constant, smooth, random, and of sizes that do not fit.
+//! Data for filters: constant, smooth, random, and of sizes that do not fit.
 
 use nczarr_dispatch::ChunkInfo;
 
-/// Random bytes, the same for one seed.
+/// Returns random bytes, the same for one seed.
 pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -14,13 +14,13 @@ pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// Kinds of data as a chunk of this form may hold; the first ones fill it.
+/// Returns kinds of data for a chunk of this form; the first ones fill it.
 pub(super) fn data(chunk: &ChunkInfo) -> Vec<(&'static str, Vec<u8>)> {
     let (len, item) = (chunk.chunk_bytes, chunk.item_size.max(1));
     let ramp = (0..len).map(|i| ((i / item) >> (8 * (i % item).min(7))) as u8).collect();
     let mut kinds = vec![("zeros", vec![0; len]), ("a ramp", ramp), ("noise", noise(len, 7))];
     if len < 10_000 {
-        // What a filter before this one may have made of a chunk.
+        // A previous filter may have changed the chunk's length.
         kinds.extend([
             ("nothing", Vec::new()),
             ("one byte", vec![0x5a]),

@@ -1,4 +1,4 @@
-//! Data through a filter and back.
+//! Checks round trips of data through a filter.
 
 use std::ops::Range;
 use std::slice;
@@ -10,13 +10,13 @@ use nczarr_model::{ErrorKind, Result};
 use super::into_output;
 use crate::failure::{Outcome, broken, fails, ok, same_bytes};
 
-/// Checks one run of data, of which `expected` comes back, and gives its encoded form.
+/// Checks the round trip of one run of data, with the result `expected`; returns the encoded form.
 pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8]) -> Outcome<Vec<u8>> {
     let encoded = encode(what, filter, data)?;
     for capacity in [data.len(), data.len() + 1, data.len() * 2 + 100] {
         let decoded = into_output(what, capacity, |out| filter.decode(&encoded, out))?;
         let decoded = ok(format!("{what}: decode into {capacity} bytes"), decoded)?;
-        same_bytes(format!("{what}: decode of what was encoded, into {capacity} bytes"), expected, &decoded)?;
+        same_bytes(format!("{what}: decode of the encoded data, into {capacity} bytes"), expected, &decoded)?;
     }
     if !data.is_empty() {
         for capacity in [0, data.len() / 2, data.len() - 1] {
@@ -27,7 +27,7 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8
     for capacity in [0, encoded.len() / 2, encoded.len().saturating_sub(1)] {
         match into_output(what, capacity, |out| filter.encode(data, out))? {
             Ok(short) => {
-                // Some filters find a shorter form when there is less room.
+                // Some filters find a shorter form in a smaller output.
                 let decoded = into_output(what, data.len(), |out| filter.decode(&short, out))?;
                 same_bytes(format!("{what}: encode into {capacity} bytes"), expected, &ok(what, decoded)?)?;
             }
@@ -40,9 +40,9 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8
     Ok(encoded)
 }
 
-/// Bytes that are no elements, or none the filter takes: an error or anything it can decode, but no panic.
+/// Encodes bytes that do not fit the filter: it may fail or produce a decodable stream, but must not panic.
 pub(super) fn check_odd(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome {
-    let what = format!("{what}: encode of {} bytes that may be no elements", data.len());
+    let what = format!("{what}: encode of {} bytes that may not be elements", data.len());
     let room = filter.encode_bound(data.len()).unwrap_or(data.len() * 2 + 64);
     match into_output(&what, room, |out| filter.encode(data, out))? {
         Ok(encoded) => {
@@ -58,7 +58,7 @@ pub(super) fn check_odd(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome
     }
 }
 
-/// Encodes into as much as the bound says, or into more and more where there is none.
+/// Encodes into the bound, or into growing outputs without one.
 fn encode(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome<Vec<u8>> {
     if let Some(bound) = filter.encode_bound(data.len()) {
         let encoded = into_output(what, bound, |out| filter.encode(data, out))?;
@@ -73,7 +73,7 @@ fn encode(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome<Vec<u8>> {
     }
 }
 
-/// What the engine does in place of the filter is what the filter does.
+/// Checks that the engine's stage gives the same result as the filter.
 fn stage(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
     let expected: Vec<u8> = match filter.stage() {
         Stage::Transpose { item } if item > 0 => {
@@ -91,10 +91,10 @@ fn stage(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcom
         Stage::Opaque => return Ok(()),
         stage => return Err(broken(format!("{what}: its stage"), "elements of at least a byte", stage)),
     };
-    same_bytes(format!("{what}: encode does what {:?} says", filter.stage()), &expected, encoded)
+    same_bytes(format!("{what}: encode matches the stage {:?}", filter.stage()), &expected, encoded)
 }
 
-/// Parts decode as the whole does, where the filter decodes parts.
+/// Checks that parts decode like the whole, if the filter decodes parts.
 fn parts(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
     let len = data.len();
     // Starts and ends, in pairs.
@@ -125,13 +125,13 @@ fn parts(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcom
     Ok(())
 }
 
-/// The units it says to have, one after another, are the whole.
+/// Checks that its units, one after another, are the whole.
 fn units(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
     let Some(unit) = filter.decode_unit(encoded, data.len()) else { return Ok(()) };
     if unit == 0 {
         return Err(broken(format!("{what}: its units"), "units of at least a byte", unit));
     }
-    // Small units are asked for many at once, as the engine does.
+    // Asks for many small units at once, as the engine does.
     let many = unit * (data.len() / 16 / unit).max(1);
     for start in (0..data.len()).step_by(many) {
         let range = start..data.len().min(start + many);
@@ -145,7 +145,7 @@ fn units(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcom
     Ok(())
 }
 
-/// One instance, used by several threads at once, and copies of it.
+/// Checks one instance, and copies of it, on several threads at once.
 pub(super) fn check_threads(what: &str, filter: Box<dyn Filter>, data: &[u8], expected: &[u8]) -> Outcome {
     let encoded_len = encode(what, &*filter, data)?.len();
     let round = |filter: &dyn Filter| -> Result<Vec<u8>> {

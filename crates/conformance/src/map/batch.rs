@@ -1,4 +1,4 @@
-//! Batches: each ticket comes back once, with the right bytes.
+//! Checks batches: each ticket comes back once, with the right bytes.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,10 +11,10 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 
 use super::objects::get;
-use super::{Make, key, value};
+use super::{MapMaker, key, value};
 use crate::failure::{Outcome, broken, fails, holds, ok, same, same_bytes};
 
-pub(super) fn check(make: Make<'_>) -> Outcome {
+pub(super) fn check(make: MapMaker<'_>) -> Outcome {
     for threads in [1, 4] {
         whole(&*make(), threads)?;
         parts(&*make(), threads)?;
@@ -25,41 +25,41 @@ pub(super) fn check(make: Make<'_>) -> Outcome {
     empty(&*make())
 }
 
-/// What came back for one ticket.
+/// The result for one ticket.
 #[derive(Debug)]
-enum Back {
+enum ReadResult {
     Absent,
     Bytes { bytes: Vec<u8>, in_place: bool, version: Option<Version> },
     Failed(nczarr_model::Error),
 }
 
-/// One piece of work.
+/// One read of a batch.
 #[derive(Debug, Clone)]
-struct Piece {
+struct BatchRead {
     key: Key,
     ranges: Ranges,
     hint: usize,
     limit: usize,
     versioned: bool,
-    /// Bytes of memory that goes with the ticket.
+    /// The size of the memory passed with the ticket, in bytes.
     into: Option<usize>,
 }
 
-/// A read of all of `key` with nothing special.
-fn plain(key: Key) -> Piece {
-    Piece { key, ranges: Ranges::All, hint: 0, limit: usize::MAX, versioned: false, into: None }
+/// Makes a plain read of the whole object `key`.
+fn plain(key: Key) -> BatchRead {
+    BatchRead { key, ranges: Ranges::All, hint: 0, limit: usize::MAX, versioned: false, into: None }
 }
 
-/// A job over a list of pieces, which keeps what comes back.
-struct Job<'m> {
-    pieces: &'m [Piece],
+/// A batch over a list of reads that keeps the results.
+struct RecordingBatch<'m> {
+    pieces: &'m [BatchRead],
     memory: Vec<Mutex<Option<&'m mut [u8]>>>,
     threads: usize,
     next: AtomicUsize,
-    back: Mutex<HashMap<usize, Vec<Back>>>,
+    back: Mutex<HashMap<usize, Vec<ReadResult>>>,
 }
 
-impl ReadJob for Job<'_> {
+impl ReadJob for RecordingBatch<'_> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -75,25 +75,25 @@ impl ReadJob for Job<'_> {
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let back = match found {
-            Err(error) => Back::Failed(error),
-            Ok(None) => Back::Absent,
+            Err(error) => ReadResult::Failed(error),
+            Ok(None) => ReadResult::Absent,
             Ok(Some((ReadOutcome::Bytes(bytes), version))) => {
-                Back::Bytes { bytes: bytes.to_vec(), in_place: false, version }
+                ReadResult::Bytes { bytes: bytes.to_vec(), in_place: false, version }
             }
             Ok(Some((ReadOutcome::InPlace, version))) => match &ticket.into {
-                Some(into) => Back::Bytes { bytes: into.filled().to_vec(), in_place: true, version },
-                None => Back::Failed(ErrorKind::Internal.context("in place without a place")),
+                Some(into) => ReadResult::Bytes { bytes: into.filled().to_vec(), in_place: true, version },
+                None => ReadResult::Failed(ErrorKind::Internal.context("in place without memory")),
             },
         };
         self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(back);
     }
 }
 
-/// Runs a batch and gives what came back, in the order of the pieces.
-fn run(map: &dyn ZMap, pieces: &[Piece], threads: usize) -> Outcome<Vec<Back>> {
+/// Runs a batch; returns the results in the order of the reads.
+fn run(map: &dyn ZMap, pieces: &[BatchRead], threads: usize) -> Outcome<Vec<ReadResult>> {
     let mut memory: Vec<_> = pieces.iter().map(|piece| piece.into.map(|len| vec![0xee; len])).collect();
     let memory = memory.iter_mut().map(|place| Mutex::new(place.as_deref_mut())).collect();
-    let job = Job { pieces, memory, threads, next: AtomicUsize::new(0), back: Mutex::default() };
+    let job = RecordingBatch { pieces, memory, threads, next: AtomicUsize::new(0), back: Mutex::default() };
     map.read_batch(&job);
     let taken = job.next.load(Ordering::Relaxed);
     holds("a batch takes tickets until there are none", taken > pieces.len())?;
@@ -115,18 +115,18 @@ fn run(map: &dyn ZMap, pieces: &[Piece], threads: usize) -> Outcome<Vec<Back>> {
     Ok(all)
 }
 
-/// What must come back for a piece. One that does not fit its place may be refused, and is never cut off.
-fn want_bytes(piece: &Piece, expected: &[u8], back: &Back) -> Outcome {
+/// Checks the result of a read. Memory of the wrong size may cause a refusal, but never truncated bytes.
+fn want_bytes(piece: &BatchRead, expected: &[u8], back: &ReadResult) -> Outcome {
     let to_the_end = matches!(piece.ranges, Ranges::All | Ranges::One(ByteRange { len: None, .. }));
     let overflows = to_the_end && piece.into.is_some_and(|room| room < expected.len());
     let placeable = !piece.versioned && matches!(piece.ranges, Ranges::All | Ranges::One(_));
     match back {
-        Back::Bytes { in_place: true, .. } if !placeable => {
-            Err(broken(format!("what comes back for {piece:?}"), "bytes not in place", back))
+        ReadResult::Bytes { in_place: true, .. } if !placeable => {
+            Err(broken(format!("the result of {piece:?}"), "bytes not in place", back))
         }
-        Back::Bytes { bytes, .. } => same_bytes(format!("what comes back for {piece:?}"), expected, bytes),
-        Back::Failed(error) if overflows && error.kind() == ErrorKind::Io => Ok(()),
-        back => Err(broken(format!("what comes back for {piece:?}"), expected, back)),
+        ReadResult::Bytes { bytes, .. } => same_bytes(format!("the result of {piece:?}"), expected, bytes),
+        ReadResult::Failed(error) if overflows && error.kind() == ErrorKind::Io => Ok(()),
+        back => Err(broken(format!("the result of {piece:?}"), expected, back)),
     }
 }
 
@@ -141,7 +141,7 @@ fn whole(map: &dyn ZMap, threads: usize) -> Outcome {
         for hint in hints.into_iter().take(if len > 50_000 { 3 } else { hints.len() }) {
             for into in [None, Some(0), Some(len.saturating_sub(1)), Some(len), Some(len + 1)] {
                 for limit in [len, usize::MAX].into_iter().skip(usize::from(into.is_some())) {
-                    pieces.push(Piece { hint, into, limit, ..plain(key.clone()) });
+                    pieces.push(BatchRead { hint, into, limit, ..plain(key.clone()) });
                     expected.push(value(len));
                 }
             }
@@ -149,37 +149,40 @@ fn whole(map: &dyn ZMap, threads: usize) -> Outcome {
     }
     let absent = pieces.len();
     pieces.push(plain(key("whole/absent")?));
-    pieces.push(Piece { into: Some(10_000), ..plain(key("absent/1")?) });
-    pieces.push(Piece { ranges: Ranges::Suffix(4), ..plain(key("absent/1")?) });
+    pieces.push(BatchRead { into: Some(10_000), ..plain(key("absent/1")?) });
+    pieces.push(BatchRead { ranges: Ranges::Suffix(4), ..plain(key("absent/1")?) });
     let failing = pieces.len();
     pieces.push(plain(key("whole")?));
-    pieces.push(Piece { into: Some(10_000), hint: 10_000, ..plain(key("whole")?) });
-    pieces.push(Piece { ranges: Ranges::One(ByteRange::first(4)), ..plain(key("whole")?) });
+    pieces.push(BatchRead { into: Some(10_000), hint: 10_000, ..plain(key("whole")?) });
+    pieces.push(BatchRead { ranges: Ranges::One(ByteRange::first(4)), ..plain(key("whole")?) });
     let limited = pieces.len();
     for into in [None, Some(40_000)] {
         for hint in [0, 39_999, 40_000, 50_000] {
-            pieces.push(Piece { limit: 39_999, hint, into, ..plain(key("whole/8")?) });
+            pieces.push(BatchRead { limit: 39_999, hint, into, ..plain(key("whole/8")?) });
         }
     }
     for hint in [0, 100_000, 149_999, 150_000] {
-        pieces.push(Piece { limit: 149_999, hint, ..plain(key("whole/9")?) });
+        pieces.push(BatchRead { limit: 149_999, hint, ..plain(key("whole/9")?) });
     }
     let back = run(map, &pieces, threads)?;
     for ((piece, expected), back) in pieces.iter().zip(&expected).zip(&back) {
         want_bytes(piece, expected, back)?;
     }
     for (piece, back) in pieces[absent..failing].iter().zip(&back[absent..failing]) {
-        holds(format!("{piece:?} is absent, found {back:?}"), matches!(back, Back::Absent))?;
+        holds(format!("{piece:?} is absent, found {back:?}"), matches!(back, ReadResult::Absent))?;
     }
     for (piece, back) in pieces[failing..limited].iter().zip(&back[failing..limited]) {
-        let empty = matches!(back, Back::Failed(error) if error.kind() == ErrorKind::Empty);
-        let absent = map.caps().remote && matches!(back, Back::Absent);
+        let empty = matches!(back, ReadResult::Failed(error) if error.kind() == ErrorKind::Empty);
+        let absent = map.caps().remote && matches!(back, ReadResult::Absent);
         holds(format!("{piece:?} is a prefix (NC_EEMPTY), found {back:?}"), empty || absent)?;
     }
     for (piece, back) in pieces[limited..].iter().zip(&back[limited..]) {
-        // A place of the right size is no allocation, so it may be filled beyond the limit.
-        let placed = matches!(back, Back::Bytes { in_place: true, .. });
-        holds(format!("{piece:?} is beyond its limit, found {back:?}"), placed || matches!(back, Back::Failed(_)))?;
+        // Memory of the right size needs no allocation, so the limit does not apply.
+        let placed = matches!(back, ReadResult::Bytes { in_place: true, .. });
+        holds(
+            format!("{piece:?} is beyond its limit, found {back:?}"),
+            placed || matches!(back, ReadResult::Failed(_)),
+        )?;
     }
     Ok(())
 }
@@ -222,7 +225,7 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
         list(&[range(0, 200_000), range(200_001, 99_999), range(200_100, 100_000)]),
         list(&[range(310_000, 10), range(0, 2)]),
     ];
-    // One range is cut at the end; of several, each must be there as a whole.
+    // A single range is cut at the end of the object; several must each lie inside it.
     let cut = |range: &ByteRange, whole: bool| {
         let from = range.offset.min(len);
         let to = from.saturating_add(range.len.unwrap_or(len)).min(len);
@@ -251,28 +254,28 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
         let want = expected(ranges).unwrap_or_default().len();
         for into in [None, Some(0), Some(want), Some(400_000)] {
             for (hint, versioned) in [(0, false), (want, map.caps().conditional_write)] {
-                pieces.push(Piece { ranges: ranges.clone(), hint, into, versioned, ..plain(key.clone()) });
+                pieces.push(BatchRead { ranges: ranges.clone(), hint, into, versioned, ..plain(key.clone()) });
             }
         }
     }
     for (piece, back) in pieces.iter().zip(&run(map, &pieces, threads)?) {
         match (expected(&piece.ranges), back) {
             (Some(expected), back) => want_bytes(piece, &expected, back)?,
-            (None, Back::Failed(error)) if error.kind() == ErrorKind::Io => {}
+            (None, ReadResult::Failed(error)) if error.kind() == ErrorKind::Io => {}
             (None, back) => {
-                return Err(broken(format!("a range of {piece:?} that is not there as a whole"), "NC_EIO", back));
+                return Err(broken(format!("a range of {piece:?} beyond the end"), "NC_EIO", back));
             }
         }
-        if let (true, Back::Bytes { version, .. }) = (piece.versioned, back) {
+        if let (true, ReadResult::Bytes { version, .. }) = (piece.versioned, back) {
             holds(format!("{piece:?} brings a version"), version.is_some())?;
         }
     }
     let limited: Vec<_> =
         [Ranges::One(range(0, 100)), Ranges::Suffix(100), every(0, 10, 20, 10), list(&[range(0, 50), range(9, 50)])]
-            .map(|ranges| Piece { ranges, limit: 99, ..plain(key.clone()) })
+            .map(|ranges| BatchRead { ranges, limit: 99, ..plain(key.clone()) })
             .into();
     for (piece, back) in limited.iter().zip(&run(map, &limited, threads)?) {
-        holds(format!("{piece:?} is beyond its limit, found {back:?}"), matches!(back, Back::Failed(_)))?;
+        holds(format!("{piece:?} is beyond its limit, found {back:?}"), matches!(back, ReadResult::Failed(_)))?;
     }
     Ok(())
 }
@@ -282,8 +285,8 @@ fn empty(map: &dyn ZMap) -> Outcome {
     run(map, &[], 4).map(|_| ())
 }
 
-/// One object to write.
-struct Put {
+/// One write of a batch.
+struct BatchWrite {
     key: Key,
     expect: Option<OwnedPrecondition>,
     /// `None`: making the bytes fails.
@@ -291,17 +294,17 @@ struct Put {
     lent: bool,
 }
 
-/// What came back for one write.
-struct PutJob<'p> {
-    puts: &'p [Put],
+/// The result of one write.
+struct RecordingWrites<'p> {
+    puts: &'p [BatchWrite],
     threads: usize,
-    /// Whether values can be had in parts.
+    /// Whether values can be passed in parts.
     in_parts: bool,
     next: AtomicUsize,
     back: Mutex<HashMap<usize, Vec<Result<WriteOutcome>>>>,
 }
 
-impl WriteJob for PutJob<'_> {
+impl WriteJob for RecordingWrites<'_> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -348,8 +351,8 @@ impl WriteJob for PutJob<'_> {
     }
 }
 
-fn put_all(map: &dyn ZMap, puts: &[Put], (threads, in_parts): (usize, bool)) -> Outcome<Vec<Result<WriteOutcome>>> {
-    let job = PutJob { puts, threads, in_parts, next: AtomicUsize::new(0), back: Mutex::default() };
+fn put_all(map: &dyn ZMap, puts: &[BatchWrite], threads: usize, in_parts: bool) -> Outcome<Vec<Result<WriteOutcome>>> {
+    let job = RecordingWrites { puts, threads, in_parts, next: AtomicUsize::new(0), back: Mutex::default() };
     map.write_batch(&job);
     let mut back = job.back.into_inner().expect("nothing panics while it is held");
     let mut all = Vec::new();
@@ -362,17 +365,16 @@ fn put_all(map: &dyn ZMap, puts: &[Put], (threads, in_parts): (usize, bool)) -> 
 }
 
 fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
-    let how = (threads, in_parts);
-    let put = |key: Key, len: usize, lent| Put { key, expect: None, value: Some(value(len)), lent };
+    let put = |key: Key, len: usize, lent| BatchWrite { key, expect: None, value: Some(value(len)), lent };
     let mut puts = Vec::new();
     for i in 0..300_usize {
-        // Runs of neighbours, and now and then another place.
+        // Runs of neighbours, and now and then another position.
         puts.push(put(key(&format!("w{threads}/{}/{i}", i / 50))?, i * i, i % 2 == 0));
         if i % 10 == 0 {
             puts.push(put(key(&format!("w{threads}/other/{i}"))?, 0, true));
         }
     }
-    for (put, back) in puts.iter().zip(put_all(map, &puts, how)?) {
+    for (put, back) in puts.iter().zip(put_all(map, &puts, threads, in_parts)?) {
         match ok(format!("batch write of {}", put.key), back)? {
             WriteOutcome::Done(_) => {
                 same(format!("read of {}", put.key), put.value.as_ref(), get(map, &put.key)?.as_ref())?
@@ -380,43 +382,46 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
             WriteOutcome::Conflict => return Err(broken(format!("batch write of {}", put.key), "done", "lost")),
         }
     }
-    // Errors are reported one by one, and the rest goes on.
+    // Checks that errors are reported one by one, and the other writes go on.
     let puts = [
         put(key(&format!("w{threads}/a"))?, 10, false),
-        Put { value: None, ..put(key(&format!("w{threads}/failing"))?, 0, false) },
+        BatchWrite { value: None, ..put(key(&format!("w{threads}/failing"))?, 0, false) },
         put(key(&format!("w{threads}/other"))?, 10, false),
         put(key(&format!("w{threads}/other/0/x"))?, 10, true),
         put(key(&format!("w{threads}/b"))?, 20, false),
     ];
-    let back = put_all(map, &puts, how)?;
+    let back = put_all(map, &puts, threads, in_parts)?;
     let kinds: Vec<_> = back.iter().map(|back| back.as_ref().err().map(nczarr_model::Error::kind)).collect();
     let filter = Some(ErrorKind::Filter);
     let object = Some(ErrorKind::Object);
     let mut expected = vec![None, filter, object, object, None];
     if map.caps().remote {
-        // Where each operation is a request, a map need not ask whether a key is a prefix.
+        // A map with one request per operation need not check whether a key is a prefix.
         for (expected, found) in expected.iter_mut().zip(&kinds).filter(|(expected, _)| **expected == object) {
             *expected = expected.and(*found);
         }
     }
     same("failures in a batch of writes", expected, kinds)?;
-    same("a write that could not be made leaves nothing", None, get(map, &puts[1].key)?)?;
+    same("a failed write stores nothing", None, get(map, &puts[1].key)?)?;
     same("a write after a failure", puts[4].value.as_ref(), get(map, &puts[4].key)?.as_ref())?;
     if map.caps().conditional_write {
-        let present = Put { expect: Some(OwnedPrecondition::Absent), ..put(puts[0].key.clone(), 5, false) };
-        let absent = Put { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        let present = BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(puts[0].key.clone(), 5, false) };
+        let absent =
+            BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
         let version = ok("read_versioned", map.read_versioned(&puts[4].key, usize::MAX, &mut Vec::new()))?;
-        let swap = Put { expect: version.map(OwnedPrecondition::Unchanged), ..put(puts[4].key.clone(), 6, false) };
+        let swap =
+            BatchWrite { expect: version.map(OwnedPrecondition::Unchanged), ..put(puts[4].key.clone(), 6, false) };
         let puts = [present, absent, swap];
         let mut lost = Vec::new();
-        for back in put_all(map, &puts, how)? {
+        for back in put_all(map, &puts, threads, in_parts)? {
             lost.push(matches!(ok("conditional batch write", back)?, WriteOutcome::Conflict));
         }
-        same("which conditional writes of a batch are lost", vec![true, false, false], lost)?;
+        same("the lost conditional writes of a batch", vec![true, false, false], lost)?;
         same("a conditional write of a batch", Some(value(6)), get(map, &puts[2].key)?)?;
     } else {
-        let refused = Put { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
-        for back in put_all(map, &[refused], how)? {
+        let refused =
+            BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        for back in put_all(map, &[refused], threads, in_parts)? {
             fails("a conditional batch write without the capability", &[ErrorKind::Perm], back)?;
         }
     }

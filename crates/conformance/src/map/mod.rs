@@ -12,15 +12,16 @@ use nczarr_model::ErrorKind;
 
 use crate::failure::{Outcome, broken, fails, ok, same};
 
-/// Makes an empty map; called many times, each time for a new one.
-type Make<'m> = &'m dyn Fn() -> Arc<dyn ZMap>;
+/// Makes a new, empty map; called many times.
+type MapMaker<'m> = &'m dyn Fn() -> Arc<dyn ZMap>;
 
-/// Checks everything [`ZMap`] guarantees on fresh, empty maps, as far as their capabilities say they can.
+/// Checks all guarantees of [`ZMap`] on fresh, empty maps, as far as their capabilities go.
 ///
-/// A map that cannot be written is checked for refusing; fill it yourself for the rest. Threads are used;
-/// nothing sleeps or measures time.
+/// A read-only map must refuse changes; to check reads, pass a filled map. Threads are used; nothing sleeps
+/// or measures time.
 ///
 /// # Errors
+///
 /// The first guarantee that does not hold.
 pub fn check_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome {
     let map = make();
@@ -39,12 +40,12 @@ pub fn check_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome {
     ok("close is idempotent", map.close())
 }
 
-/// A key from text that is one.
+/// Makes a key from valid text.
 fn key(text: &str) -> Outcome<Key> {
     ok(format!("{text:?} is a key"), Key::new(text))
 }
 
-/// A value that tells its length and its place in it.
+/// Makes a value that encodes its length and each byte's position.
 fn value(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i ^ (i >> 8) ^ len) as u8).collect()
 }
@@ -76,7 +77,7 @@ fn absence(map: &dyn ZMap) -> Outcome {
     same("len of the root of an empty map", None, ok("len", map.len(&Key::root()))?)
 }
 
-/// What a map cannot do, it says.
+/// Checks that missing capabilities give errors.
 fn refusals(map: &dyn ZMap) -> Outcome {
     let (caps, key) = (map.caps(), key("k")?);
     let perm = &[ErrorKind::Perm];
@@ -106,7 +107,7 @@ fn refusals(map: &dyn ZMap) -> Outcome {
             fails("rename without the capability to delete", perm, map.rename(&key, &other))?;
             same("a refused rename leaves the object", true, ok("exists", map.exists(&key))?)?;
         }
-        same("a refused rename makes nothing", false, ok("exists", map.exists(&other))?)?;
+        same("a refused rename creates nothing", false, ok("exists", map.exists(&other))?)?;
     }
     if caps.list && !caps.write && !ok("list", map.list(&Key::root()))?.is_empty() {
         return Err(broken("a map that refused everything", "no object", "some"));

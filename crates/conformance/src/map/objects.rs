@@ -1,12 +1,12 @@
-//! One object at a time: values, ranges, replacing, deleting, prefixes, conditional writes.
+//! Checks single objects: values, ranges, replacing, deleting, prefixes, conditional writes.
 
 use nczarr_dispatch::{ByteRange, Key, OutBuf, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
 
-use super::{Make, key, value};
+use super::{MapMaker, key, value};
 use crate::failure::{Outcome, broken, fails, holds, ok, same, same_bytes};
 
-pub(super) fn check(make: Make<'_>) -> Outcome {
+pub(super) fn check(make: MapMaker<'_>) -> Outcome {
     values(&*make())?;
     ranges(&*make())?;
     names(&*make())?;
@@ -24,7 +24,7 @@ pub(super) fn check(make: Make<'_>) -> Outcome {
     Ok(())
 }
 
-/// The object at a key, in whole.
+/// Reads the whole object at a key.
 pub(super) fn get(map: &dyn ZMap, key: &Key) -> Outcome<Option<Vec<u8>>> {
     let mut out = vec![9; 3];
     let found = ok(format!("read of {key}"), map.read(key, ByteRange::ALL, &mut out))?;
@@ -33,8 +33,8 @@ pub(super) fn get(map: &dyn ZMap, key: &Key) -> Outcome<Option<Vec<u8>>> {
 
 fn holds_value(map: &dyn ZMap, key: &Key, expected: &[u8]) -> Outcome {
     match get(map, key)? {
-        Some(found) => same_bytes(format!("read of {key} gives what was written"), expected, &found)?,
-        None => return Err(broken(format!("read of {key}"), "what was written", "no object")),
+        Some(found) => same_bytes(format!("read of {key} returns the written bytes"), expected, &found)?,
+        None => return Err(broken(format!("read of {key}"), "the written bytes", "no object")),
     }
     same(format!("len of {key}"), Some(expected.len() as u64), ok("len", map.len(key))?)?;
     same(format!("exists of {key}"), true, ok("exists", map.exists(key))?)
@@ -60,7 +60,7 @@ fn ranges(map: &dyn ZMap) -> Outcome {
             let want = usize::try_from(len.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
             let expected = &bytes[from..from.saturating_add(want).min(bytes.len())];
             let what = format!("{offset} + {len:?} of {} bytes", bytes.len());
-            // Small and large memory to read into, with something in it.
+            // Small and large memory to read into, with previous contents.
             for room in [0, 100_000] {
                 let mut out = Vec::with_capacity(room);
                 out.extend_from_slice(b"before");
@@ -167,7 +167,7 @@ fn prefixes(map: &dyn ZMap) -> Outcome {
     Ok(())
 }
 
-/// Where asking would be a request of its own, a prefix may be told from an absent key, and need not.
+/// If a check would cost a request, a map may treat a prefix as an absent key.
 fn remote_prefixes(map: &dyn ZMap) -> Outcome {
     for prefix in ["p", "p/q", "t", "", "t/u/v", "p/q/r/s"] {
         let prefix = key(prefix)?;
@@ -205,7 +205,7 @@ fn deleting(map: &dyn ZMap) -> Outcome {
         same("delete of an object", true, ok("delete", map.delete(&a))?)?;
         same("delete of a deleted object", false, ok("delete", map.delete(&a))?)?;
         same("read of a deleted object", None, get(map, &a)?)?;
-        same("a prefix left without objects is gone", None, ok("len", map.len(&key("d/e")?))?)?;
+        same("a prefix without objects is absent", None, ok("len", map.len(&key("d/e")?))?)?;
         holds_value(map, &b, b"2")?;
         if map.caps().list {
             same("search after a delete", vec!["b".to_owned()], ok("search", map.children(&key("d")?))?)?;
@@ -215,10 +215,10 @@ fn deleting(map: &dyn ZMap) -> Outcome {
             same("search after the last delete", vec![], ok("search", map.children(&Key::root()))?)?;
         }
     }
-    // Where a prefix was, an object may be, and the other way round.
-    ok("write where a prefix was", map.write(&key("d/e")?, b"3"))?;
+    // An object may replace a prefix, and a prefix an object.
+    ok("write at a former prefix", map.write(&key("d/e")?, b"3"))?;
     same("delete", true, ok("delete", map.delete(&key("d/e")?))?)?;
-    ok("write below where an object was", map.write(&a, b"4"))?;
+    ok("write below a former object", map.write(&a, b"4"))?;
     holds_value(map, &a, b"4")
 }
 
@@ -253,10 +253,10 @@ fn conditional(map: &dyn ZMap) -> Outcome {
     };
     same("read_versioned reads", b"1".to_vec(), bytes)?;
     if let Some(made) = made {
-        won("replacing what a creation made", map.write_if(&key, b"2", Precondition::Unchanged(&made)))?;
-        lost("replacing what was replaced", map.write_if(&key, b"x", Precondition::Unchanged(&first)))?;
+        won("replacing a created object", map.write_if(&key, b"2", Precondition::Unchanged(&made)))?;
+        lost("replacing an outdated version", map.write_if(&key, b"x", Precondition::Unchanged(&first)))?;
     } else {
-        won("replacing what was read", map.write_if(&key, b"2", Precondition::Unchanged(&first)))?;
+        won("replacing a read version", map.write_if(&key, b"2", Precondition::Unchanged(&first)))?;
     }
     holds_value(map, &key, b"2")?;
     let Some((_, second)) = versioned(map, &key)? else {
@@ -273,8 +273,8 @@ fn conditional(map: &dyn ZMap) -> Outcome {
             return Err(broken("read_versioned of a present object", "a version", "none"));
         };
         same("delete", true, ok("delete", map.delete(&key))?)?;
-        lost("replacing what was deleted", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
-        same("a lost write makes nothing", None, get(map, &key)?)?;
+        lost("replacing a deleted object", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
+        same("a lost write stores nothing", None, get(map, &key)?)?;
         won("creation after a delete", map.write_if(&key, b"4", Precondition::Absent))?;
         lost("a version is not valid again", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
         holds_value(map, &key, b"4")?;
@@ -299,7 +299,7 @@ fn updating(map: &dyn ZMap) -> Outcome {
         });
         ok("update", update)?;
     }
-    same("what update hands in", vec![None, Some(vec![0, 0]), Some(vec![1, 1])], seen)?;
+    same("the value passed by update", vec![None, Some(vec![0, 0]), Some(vec![1, 1])], seen)?;
     let stopped = map.update(&key, usize::MAX, &mut |_, new| {
         new.push(7);
         Err(ErrorKind::Range.context("no"))

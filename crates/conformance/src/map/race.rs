@@ -1,4 +1,4 @@
-//! Threads: replacing is atomic to readers, conditional writes lose nothing.
+//! Checks threads: readers see atomic replacements, and conditional writes lose no update.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,12 +7,12 @@ use std::thread;
 use nczarr_dispatch::{ByteRange, Key, OutBuf, Precondition, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
-use super::{Make, key};
+use super::{MapMaker, key};
 use crate::failure::{Outcome, broken, ok, same};
 
 const WRITERS: u64 = 4;
 
-pub(super) fn check(make: Make<'_>) -> Outcome {
+pub(super) fn check(make: MapMaker<'_>) -> Outcome {
     let caps = make().caps();
     if caps.overwrite {
         replacing(&*make())?;
@@ -27,7 +27,7 @@ pub(super) fn check(make: Make<'_>) -> Outcome {
     Ok(())
 }
 
-/// Runs threads that each answer whether all went well, and gives the first failure.
+/// Runs threads that each return a result; returns the first failure.
 fn together(threads: &[&(dyn Fn() -> Outcome + Sync)]) -> Outcome {
     let first = Mutex::new(Ok(()));
     thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn together(threads: &[&(dyn Fn() -> Outcome + Sync)]) -> Outcome {
     first.into_inner().expect("nothing panics while it is held")
 }
 
-/// A value all of whose bytes are equal, of a length that goes with them.
+/// Makes a value of equal bytes, with a length that follows from the byte.
 fn whole(seed: u8) -> Vec<u8> {
     vec![seed; 1 + usize::from(seed) * 331]
 }
@@ -74,7 +74,7 @@ fn replacing(map: &dyn ZMap) -> Outcome {
         let (mut out, mut memory) = (Vec::new(), vec![0; 100_000]);
         while !ended.load(Ordering::Acquire) {
             let found = ok("read", map.read(&key, ByteRange::ALL, &mut out))?;
-            same("an object that is replaced is always there", true, found)?;
+            same("an object exists throughout a replacement", true, found)?;
             want_whole(&out)?;
             let mut into = OutBuf::from_slice(&mut memory);
             ok("read_into", map.read_into(&key, 0, &mut into))?;
@@ -111,7 +111,7 @@ fn counting(map: &dyn ZMap) -> Outcome {
         }
         Ok(())
     };
-    // One of them does by hand what the others leave to the map.
+    // One of them does by hand the work that the map does for the others.
     let by_hand = || {
         let mut done = 0;
         let (mut old, mut new) = (Vec::new(), Vec::new());
@@ -149,7 +149,7 @@ fn creating(map: &dyn ZMap) -> Outcome {
     Ok(())
 }
 
-/// Writing and deleting side by side, where prefixes come and go under the writers' feet.
+/// Checks concurrent writes and deletes in folders that appear and disappear meanwhile.
 fn pruning(map: &dyn ZMap) -> Outcome {
     let work = |mine: &'static str| {
         move || {
@@ -158,9 +158,9 @@ fn pruning(map: &dyn ZMap) -> Outcome {
             for round in 0..100_u8 {
                 ok("write", map.write(&key, &whole(round)))?;
                 let found = ok("read", map.read(&key, ByteRange::ALL, &mut out))?;
-                same("an object is there after its write", (true, &whole(round)), (found, &out))?;
-                same("an object is there until its delete", true, ok("delete", map.delete(&key))?)?;
-                same("an object is gone after its delete", false, ok("exists", map.exists(&key))?)?;
+                same("an object exists after its write", (true, &whole(round)), (found, &out))?;
+                same("an object exists until its delete", true, ok("delete", map.delete(&key))?)?;
+                same("an object is absent after its delete", false, ok("exists", map.exists(&key))?)?;
             }
             Ok(())
         }

@@ -1,4 +1,4 @@
-//! Searching, listing and moving, against a plain list of keys.
+//! Checks searching, listing and renaming against a plain list of keys.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use nczarr_dispatch::{Key, ZMap};
 use nczarr_model::ErrorKind;
 
 use super::objects::get;
-use super::{Make, key, value};
+use super::{MapMaker, key, value};
 use crate::failure::{Outcome, fails, holds, ok, same};
 
-pub(super) fn check(make: Make<'_>) -> Outcome {
+pub(super) fn check(make: MapMaker<'_>) -> Outcome {
     let caps = make().caps();
     if caps.list {
         searching(&*make())?;
@@ -38,7 +38,7 @@ const KEYS: &[&str] = &[
     "日/本/語",
 ];
 
-/// What search must find, from the list of keys alone.
+/// Computes the expected search result from the list of keys alone.
 fn expected_search(keys: &[&str], prefix: &str) -> Vec<String> {
     let below = |key: &str| match prefix {
         "" => Some(key.to_owned()),
@@ -84,7 +84,7 @@ fn searching(map: &dyn ZMap) -> Outcome {
     }
 }
 
-/// What `possible_children` adds to what `children` finds are names too, each once and in order.
+/// Checks that the additional names of `possible_children` are sorted and unique, too.
 fn naming(map: &dyn ZMap, prefix: &Key) -> Outcome {
     let (found, names) = (ok("search", map.children(prefix))?, ok("names", map.possible_children(prefix))?);
     let what = format!("names below {:?}", prefix.as_str());
@@ -94,7 +94,7 @@ fn naming(map: &dyn ZMap, prefix: &Key) -> Outcome {
         holds(format!("{what}: {name:?} is a segment of a key"), is_segment)?;
     }
     let missing: Vec<_> = found.iter().filter(|name| !names.contains(name)).collect();
-    holds(format!("{what} hold all that search finds; {missing:?} are not there"), missing.is_empty())
+    holds(format!("{what} include the search results; {missing:?} are missing"), missing.is_empty())
 }
 
 fn many(map: &dyn ZMap) -> Outcome {
@@ -109,7 +109,7 @@ fn many(map: &dyn ZMap) -> Outcome {
     same("list of many keys", count, ok("list", map.list(&Key::root()))?.len())
 }
 
-/// Everything in the map, as far as the keys are known.
+/// Reads the whole map, as far as the keys are known.
 fn contents(map: &dyn ZMap, keys: &[&str]) -> Outcome<BTreeMap<String, Vec<u8>>> {
     let mut all = BTreeMap::new();
     for name in keys {
@@ -124,8 +124,8 @@ fn get_object(map: &dyn ZMap, key: &Key) -> Outcome<Option<Vec<u8>>> {
     if ok("exists", map.exists(key))? { get(map, key) } else { Ok(None) }
 }
 
-/// From, to, how it must fail, which objects move where.
-type Move<'m> = (&'m str, &'m str, Option<&'m [ErrorKind]>, &'m [(&'m str, &'m str)]);
+/// Source, target, expected error, and the renamed objects.
+type RenameCase<'m> = (&'m str, &'m str, Option<&'m [ErrorKind]>, &'m [(&'m str, &'m str)]);
 
 fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
     let known = [
@@ -145,9 +145,9 @@ fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
         ok("write", map.write(&key(name)?, &value(i + 1)))?;
     }
     let mut expected = contents(map, &known)?;
-    same("what was written", start.len(), expected.len())?;
+    same("the written bytes", start.len(), expected.len())?;
     let (object, invalid) = (&[ErrorKind::Object][..], &[ErrorKind::Inval][..]);
-    let table: &[Move<'_>] = &[
+    let table: &[RenameCase<'_>] = &[
         ("g/v", "g/w", Some(object), &[]),
         ("g/v", "g/o", Some(object), &[]),
         ("g/v", "g/o/x", Some(object), &[]),

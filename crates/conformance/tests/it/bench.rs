@@ -1,4 +1,4 @@
-//! The measurements run on all that this project ships, and say something; how fast things are is not tested.
+//! The benchmarks run on everything that this project ships. The timings themselves are not tested.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +64,7 @@ fn the_filters_of_this_project_are_measured() {
             "blosc" => &[0, 0, 0, 0, 5, 1, 1],
             "szip" => &[32, 32],
             "lzma" | "jenkins_lookup3" => &[0],
-            // Their parameters are made of their JSON form, which the tests of the filters know.
+            // Their parameters derive from the JSON form; the filters' own tests cover them.
             name if by_json.contains(&name) || only_read.contains(&name) => continue,
             _ => &[],
         };
@@ -94,7 +94,7 @@ fn an_element_filter_is_measured_on_its_elements() {
     assert!(bench_filter(*class, &[&[1, 2, 3, 4, 5]]).is_err());
 }
 
-/// A map that gives other bytes than were written.
+/// A map that returns other bytes than were written.
 #[derive(Debug)]
 struct Wrong(MemMap, MapCaps);
 
@@ -126,7 +126,7 @@ impl ZMap for Wrong {
 fn wrong_answers_have_no_speed() {
     let caps = MapCaps { write: true, ..MapCaps::default() };
     let failure = bench_map(&|| Arc::new(Wrong(MemMap::new(), caps))).unwrap_err().to_string();
-    assert!(failure.contains("read_into gives what was written"), "{failure}");
+    assert!(failure.contains("read_into gives the written bytes"), "{failure}");
     let failure = bench_map(&|| Arc::new(Wrong(MemMap::new(), MapCaps::default()))).unwrap_err().to_string();
     assert!(failure.contains("one that can be written"), "{failure}");
 }

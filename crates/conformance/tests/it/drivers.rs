@@ -194,16 +194,16 @@ impl VarData for FaultyData {
 fn every_broken_promise_is_found() {
     check_driver(&FaultyDriver(Fault::None), &registry(), &memory).unwrap();
     let faults = [
-        (Fault::OpenCreates, "where nothing is"),
+        (Fault::OpenCreates, "open of the absent"),
         (Fault::AlwaysReplaces, "without being asked to replace"),
         (Fault::AlwaysWritable, "as writable as asked for"),
-        (Fault::AbortKeeps, "taken back"),
+        (Fault::AbortKeeps, "aborted definition"),
         (Fault::CloseForgets, "open of"),
         (Fault::SecondCloseFails, "close again"),
         (Fault::DataAreShifted, "start"),
         (Fault::PartsAreShifted, "v_"),
         (Fault::AdmitsEverything, "read-only"),
-        (Fault::TakesWhatIsLate, "while the dataset was closed"),
+        (Fault::TakesWhatIsLate, "successful put during close"),
     ];
     for (fault, about) in faults {
         let failure =

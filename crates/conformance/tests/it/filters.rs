@@ -20,7 +20,7 @@ fn the_filters_of_this_project_pass() {
         ("blosc", &[&[0, 0, 0, 0, 5, 1, 1], &[0, 0, 0, 0, 1, 2, 4]]),
         ("bzip2", &[&[9]]),
         ("lz4", &[&[], &[0, 100]]),
-        // xz by a preset; GDAL's delta; alone; raw with delta and LZMA2.
+        // xz by a preset; GDAL's delta; LZMA alone; raw with delta and LZMA2.
         ("lzma", &[&[0], &[1, 0, 1, 4], &[2, 0, 1, 0], &[3, 0, u32::MAX, 0, 3, 512, 4, 33, 1, 1]]),
         ("crc32", &[&[], &[1]]),
         ("crc32c", &[&[], &[0]]),
@@ -29,7 +29,7 @@ fn the_filters_of_this_project_pass() {
     ];
     for class in nczarr_filters::BUILTIN {
         let name = class.info().name;
-        // Zarr has no codec for those of HDF5 files only, which the suite would have them read again from.
+        // Filters for HDF5 files only have no Zarr codec, from which the suite would read them again.
         if element_filters::NAMES.contains(&name) || ["nbit", "scaleoffset", "lzf"].contains(&name) {
             continue;
         }
@@ -51,7 +51,7 @@ mod element_filters {
         "packbits",
         "astype",
         "categorize",
-        // Zarr V2 has no form of these; their own tests have the forms of V3.
+        // Zarr V2 has no form of these; their own tests cover V3.
         "cast_value",
         "scale_offset",
     ];
@@ -70,7 +70,7 @@ mod element_filters {
         [1, 33, 1000].map(chunk).to_vec()
     }
 
-    /// What is computed with each 64-bit float of `bytes`, little-endian.
+    /// Maps each 64-bit float of `bytes`, little-endian.
     fn floats(bytes: &[u8], compute: impl Fn(f64) -> f64) -> Vec<u8> {
         let items = bytes.as_chunks::<8>().0.iter();
         items.flat_map(|&item| compute(f64::from_le_bytes(item)).to_le_bytes()).collect()
@@ -84,7 +84,7 @@ mod element_filters {
         if value.is_finite() { value } else { -0.0 }
     }
 
-    /// The nearest multiple of 2^-7, done with integers where there is something to round.
+    /// Returns the nearest multiple of 2^-7, by integer arithmetic if rounding is needed.
     fn slow_quantize(value: f64) -> f64 {
         if value.abs() >= 2f64.powi(50) {
             return value;
@@ -95,7 +95,7 @@ mod element_filters {
         if near == 0.0 { 0f64.copysign(value) } else { near }
     }
 
-    /// Of the two floats with 6 bits around one the nearest.
+    /// Returns the nearest float with 6 bits of mantissa.
     fn slow_bitround(value: f64) -> f64 {
         let low = value.to_bits() & ((1 << 46) - 1);
         let down = value.to_bits() - low;
@@ -169,7 +169,7 @@ mod element_filters {
         let chunks = chunks(ItemKind::Float, 8, false);
         let sample = ElementFilter { params: &[6], chunks: &chunks, takes: &takes, gives: &<[u8]>::to_vec };
         let failure = check_element_filter(*class, &sample).unwrap_err().to_string();
-        assert!(failure.contains("decode of what was encoded"), "{failure}");
+        assert!(failure.contains("decode of the encoded data"), "{failure}");
     }
 }
 
@@ -193,7 +193,7 @@ enum Fault {
     NeverBinds,
 }
 
-/// Turns every byte with a key; a last byte says the same again. With a fault.
+/// A filter that combines every byte with a key and appends a check byte, with a fault.
 #[derive(Debug, Clone)]
 struct Turn {
     key: u8,
@@ -318,12 +318,12 @@ fn a_filter_of_a_third_party_passes() {
 #[test]
 fn every_broken_promise_is_found() {
     let faults = [
-        (Fault::PadsItsOutput, "decode of what was encoded"),
+        (Fault::PadsItsOutput, "decode of the encoded data"),
         (Fault::DecodesWhatFits, "too few"),
         (Fault::BoundIsSmall, "bound"),
         (Fault::StageIsAnother, "Swap"),
         (Fault::CodecForgetsTheKey, "codec"),
-        (Fault::CodecHasAnotherName, "found by the id"),
+        (Fault::CodecHasAnotherName, "the id of"),
         (Fault::ParamsGrow, "same"),
         (Fault::PanicsOnShortStreams, "does not panic"),
         (Fault::PanicsOnOddCodecs, "does not panic"),
@@ -331,7 +331,7 @@ fn every_broken_promise_is_found() {
         (Fault::PartsAreShifted, "decode of"),
         (Fault::UnitsOfNothing, "units of at least a byte"),
         (Fault::UnitsOfAnything, "in units of 7 bytes"),
-        (Fault::ForgetsABit, "decode of what was encoded"),
+        (Fault::ForgetsABit, "decode of the encoded data"),
         (Fault::NeverBinds, "binds to some chunk"),
     ];
     for (fault, about) in faults {

@@ -1,4 +1,4 @@
-//! The suites on what this project ships, and on things made wrong on purpose: those must be found out.
+//! Runs the suites on this project's plugins, and on deliberately broken ones: the suites must detect these.
 
 mod bench;
 mod drivers;

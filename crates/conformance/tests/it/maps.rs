@@ -230,7 +230,7 @@ impl ZMap for Faulty {
             | Fault::BatchAnswersTwice
             | Fault::BatchCutsAtItsPlace
             | Fault::BatchIgnoresLimits => self.inner.read_batch(&Meddled { job, fault: self.fault }),
-            // As a map does that leaves the batch to the defaults.
+            // Like a map with the default batch.
             _ => read_parallel(self, job),
         }
     }
@@ -246,7 +246,7 @@ impl ZMap for Faulty {
     }
 }
 
-/// A job between the suite and the map.
+/// A batch between the suite and the map.
 struct Meddled<'j> {
     job: &'j dyn ReadJob,
     fault: Fault,
@@ -342,8 +342,8 @@ fn every_broken_promise_is_found() {
         (Fault::ListMissesOne, "list"),
         (Fault::DeleteIsAlwaysTrue, "delete"),
         (Fault::WritesInTwoSteps, "whole object"),
-        (Fault::ReplaceAppends, "what was written"),
-        (Fault::VersionsAreAllEqual, "replaced"),
+        (Fault::ReplaceAppends, "the written bytes"),
+        (Fault::VersionsAreAllEqual, "outdated"),
         (Fault::CreationReplaces, "creation"),
         (Fault::UpdateReadsOnce, "lost between threads"),
         (Fault::UpdateHasNoLimit, "longer than the limit"),
@@ -354,13 +354,13 @@ fn every_broken_promise_is_found() {
         (Fault::RefusesWithAnotherError, "without the capability"),
         (Fault::BatchDropsATicket, "comes back once"),
         (Fault::BatchAnswersTwice, "comes back once"),
-        (Fault::BatchCutsAtItsPlace, "comes back"),
+        (Fault::BatchCutsAtItsPlace, "the result of"),
         (Fault::BatchIgnoresLimits, "limit"),
         (Fault::BatchIgnoresExpectations, "conditional"),
         (Fault::BatchStopsAtAnError, "tickets back"),
     ];
     for (fault, about) in faults {
-        // What is only seen when threads meet may take more than one try.
+        // Faults that depend on thread timing may take several tries.
         let failure = (0..50).find_map(|_| check(fault).err()).unwrap_or_else(|| panic!("{fault:?} was not found"));
         let told = failure.to_string();
         assert!(told.contains(about), "{fault:?}: {told}");

@@ -1,4 +1,4 @@
-//! Remote maps that implement what a map must, and leave the rest to the trait's defaults.
+//! Remote maps with only the required methods, and the trait's defaults for the rest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use nczarr_conformance::check_map;
 use nczarr_dispatch::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
-/// Objects behind requests. Keys are what they are: nobody asks whether one is a prefix of another, unless `careful`.
+/// Objects behind requests. Keys are not checked for being prefixes of others, unless `careful`.
 #[derive(Debug, Default)]
 struct Distant {
     objects: Mutex<BTreeMap<String, (u64, Vec<u8>)>>,

@@ -71,10 +71,8 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     let io = |error| Error::io(path.display().to_string(), error);
     let file = fs::OpenOptions::new().write(true).open(path).map_err(io)?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Access
-                .context("the file is locked by another process, for writing, or, if it is netCDF-4, for reading"))
-        }
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access
+            .context("the file is locked by another process, for writing, or, if it is netCDF-4, for reading")),
         // Some file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }

@@ -149,7 +149,10 @@ impl Destination {
                 let found = fs::metadata(&real).map_err(io)?;
                 if !found.is_file() || found.len() > 0 {
                     registry.check_dataset(&real.display().to_string()).map_err(|error| {
-                        let what = format!("{}: the existing file or directory is not a dataset, and is not replaced", target.path);
+                        let what = format!(
+                            "{}: the existing file or directory is not a dataset, and is not replaced",
+                            target.path
+                        );
                         ErrorKind::Exist.context(what).caused_by(error)
                     })?;
                 }
@@ -196,7 +199,9 @@ impl Destination {
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
         let url = url.replacen(&target.path, text, 1);
         if nczarr_url_infer::parse(&url)?.path != text {
-            return Err(ErrorKind::Url.context(format!("{}: the name is not possible in a directory beside it", target.path)));
+            return Err(
+                ErrorKind::Url.context(format!("{}: the name is not possible in a directory beside it", target.path))
+            );
         }
         if let Some((begun, _held)) = &begun {
             fs::rename(begun.join(name), &made).map_err(io)?;
@@ -269,7 +274,8 @@ impl Destination {
             return Err(io(error));
         }
         folder.close().map_err(|error| {
-            let what = format!("{}: the copy is complete, but the replaced dataset could not be removed", target.display());
+            let what =
+                format!("{}: the copy is complete, but the replaced dataset could not be removed", target.display());
             ErrorKind::CantRemove.context(what).caused_by(error)
         })?;
         Ok(())

@@ -41,6 +41,20 @@ pub struct CopyDraft {
     kept: Option<ResumableState>,
 }
 
+/// The parameters of a new or resumed copy.
+pub struct DraftRequest<'a> {
+    /// The URL of the source.
+    pub source: &'a str,
+    /// The URL at which the copy is made.
+    pub url: &'a str,
+    /// Whether an existing dataset may be replaced.
+    pub clobber: bool,
+    /// Whether a partial copy is continued.
+    pub resume: bool,
+    /// Whether other processes may find the copy.
+    pub is_public: bool,
+}
+
 /// Returns whether a copy to a URL can be resumed.
 pub fn can_resume(url: &str, registry: &Registry) -> bool {
     let Ok(target) = nczarr_url_infer::parse(url) else { return false };
@@ -55,20 +69,20 @@ pub fn can_resume(url: &str, registry: &Registry) -> bool {
 }
 
 impl CopyDraft {
-    /// Begins a copy of `source` at an empty `url`, or, with `resume`, continues a partial one. `fingerprint` must
-    /// match those of the record; `public`: whether other processes may find the copy.
+    /// Begins a copy at an empty URL, or, with `resume`, continues a partial one. `fingerprint` must match the
+    /// record's.
     ///
     /// # Errors
     ///
     /// `NC_EEXIST` or `NC_EOBJECT` if an object is in the way that may not be replaced; `NC_EINVAL` if the
     /// terms differ, or if the source is at `url`; errors of the storage.
     pub fn begin(
-        (source, url): (&str, &str),
-        (options, clobber): (CreateOptions, bool),
+        request: DraftRequest<'_>,
+        options: CreateOptions,
         registry: &Arc<Registry>,
-        resume: bool,
-        (fingerprint, public): (&CopyFingerprint, bool),
+        fingerprint: &CopyFingerprint,
     ) -> Result<Self> {
+        let DraftRequest { source, url, clobber, resume, is_public: public } = request;
         if !can_resume(url, registry) {
             return Ok(Self::whole(url, options));
         }
@@ -86,11 +100,10 @@ impl CopyDraft {
             }
             None => {
                 let none = CopyRecord::new(&CopyFingerprint { layout: String::new(), ..fingerprint.clone() }, &owner);
-                let place = (folder.as_deref(), &none);
                 let map = if clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
-                    store::replaced_map((source, url), &options, &none)?
+                    store::replaced_map(source, url, &options, &none)?
                 } else {
-                    store::new_map(url, &options, clobber, place)?
+                    store::new_map(url, &options, clobber, folder.as_deref(), &none)?
                 };
                 (map, CopyRecord::new(fingerprint, &owner), None)
             }

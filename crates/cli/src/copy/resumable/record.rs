@@ -132,7 +132,8 @@ impl CopyRecord {
         }
         if !fingerprint.layout.is_empty() && !self.is_laid_out(fingerprint) {
             return refuse(
-                "the definitions differ from those that the copy was started with, perhaps by another version of ncz".to_owned(),
+                "the definitions differ from those that the copy was started with, perhaps by another version of ncz"
+                    .to_owned(),
             );
         }
         Ok(())
@@ -164,7 +165,7 @@ mod tests {
                 CopyFingerprint { flags: String::new(), ..fingerprint.clone() },
                 "started with `-d 4`, and is resumed without flags",
             ),
-            (CopyFingerprint { header: "g".into(), ..fingerprint.clone() }, "other definitions"),
+            (CopyFingerprint { header: "g".into(), ..fingerprint.clone() }, "definitions or attributes differ"),
             (CopyFingerprint { layout: "k".into(), ..fingerprint.clone() }, "another version"),
         ] {
             let error = read.check(&other).unwrap_err().to_string();

@@ -150,7 +150,7 @@ pub fn durability() -> Durability {
 ///
 /// `NC_EINVAL` if the source shows it; `NC_EACCESS` if a copy to this place is under way; errors of the
 /// storage.
-pub fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: &CopyRecord) -> Result<Arc<dyn ZMap>> {
+pub fn replaced_map(source: &str, url: &str, options: &CreateOptions, none: &CopyRecord) -> Result<Arc<dyn ZMap>> {
     let before = found(url)?.map(|(_, bytes)| bytes);
     refuse_running(before.as_deref().unwrap_or_default())?;
     let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
@@ -181,7 +181,8 @@ pub fn new_map(
     url: &str,
     options: &CreateOptions,
     clobber: bool,
-    (folder, none): (Option<&Path>, &CopyRecord),
+    folder: Option<&Path>,
+    none: &CopyRecord,
 ) -> Result<Arc<dyn ZMap>> {
     if clobber && let Ok(Some((map, bytes))) = found(url) {
         refuse_running(&bytes)?;
@@ -212,7 +213,8 @@ fn refuse_running(record: &[u8]) -> Result<()> {
     let process = CopyRecord::of(record).ok().and_then(|record| record.process);
     match process.filter(super::process::Process::is_running) {
         Some(process) => {
-            let what = format!("a copy to this target is running, by {}; use --clobber to take it over", process.describe());
+            let what =
+                format!("a copy to this target is running, by {}; use --clobber to take it over", process.describe());
             Err(ErrorKind::Access.context(what))
         }
         None => Ok(()),

@@ -38,7 +38,7 @@ fn a_copy_far_away_goes_on() {
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")));
         let (code, told) = copy.end();
         server.no_faults();
-        assert!(code == Some(1) && told.contains("the same command with --resume goes on from there"), "{told}");
+        assert!(code == Some(1) && told.contains("run the same command with --resume to continue"), "{told}");
         assert!(!told.contains("secret"), "{told}");
         let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, &url]);
         assert!(code == 1 && told.contains("half of a copy is there"), "{told}");

@@ -25,7 +25,7 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     spoil(&vec![0xff; bytes.len()]);
     let (code, told) = failure(&args(&[], &source, text(&target)));
     assert!(code == 1 && told.contains("packed/7.0"), "{told}");
-    assert!(told.contains("the same command with --resume goes on from there"), "{told}");
+    assert!(told.contains("run the same command with --resume to continue"), "{told}");
     let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
     let before = files(kept);
     let stays = |told: &str| {
@@ -38,10 +38,10 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
         stays(&told);
     };
     let flags = &["-c", "y/3,x/7"][..];
-    refused(&[], "begun with `-c y/3,x/7`, and is to go on without flags");
-    refused(&["-c", "y/3,x/7", "-V", "plain"], "and is to go on with `-c y/3,x/7 -V plain`");
+    refused(&[], "started with `-c y/3,x/7`, and is resumed without flags");
+    refused(&["-c", "y/3,x/7", "-V", "plain"], "and is resumed with `-c y/3,x/7 -V plain`");
     fs::write(&chunk, &bytes).unwrap();
-    refused(flags, "the source changed since the copy was begun: ");
+    refused(flags, "the source changed since the copy was started: ");
     fs::write(Path::new(&source).join("packed/0.0.old"), b"").unwrap();
     refused(flags, "files of");
     fs::remove_file(Path::new(&source).join("packed/0.0.old")).unwrap();
@@ -65,7 +65,7 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
     // There is nothing to go on with now.
     let (code, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
-    assert!(code == 1 && told.contains("--clobber replaces a dataset"), "{told}");
+    assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
     for target in ["one.nc", "one.zip", "one.zarr#mode=nczarr,zip", "one#mode=classic"] {
         let (code, told) = failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
         assert!(code == 2 && told.contains("--resume: ") && told.contains("is one file"), "{told}");
@@ -86,7 +86,7 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     let (code, told) = failure(&[&go_on[..], &["--strict", &source, text(&target)]].concat());
     assert!(code == 1 && told.contains("not kept: "), "{told}");
     assert!(told.contains("so the copy is not finished (--strict)") && !told.contains("nothing was copied"), "{told}");
-    assert!(told.contains("the same command with --resume and without --strict goes on from there"), "{told}");
+    assert!(told.contains("run the same command with --resume and without --strict to continue"), "{told}");
     let finished = crate::run([&go_on[..], &[&source, text(&target)]].concat());
     assert!(finished.status.success(), "{}", String::from_utf8_lossy(&finished.stderr));
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);

@@ -24,7 +24,7 @@ fn an_interrupted_copy_says_how_to_go_on() {
     let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
     let last = told.lines().last().unwrap();
     let expected_line = format!(
-        "ncz: {}: interrupted; what is complete stays in {}; the same command with --resume goes on from there",
+        "ncz: {}: interrupted; the completed part stays in {}; run the same command with --resume to continue",
         target.display(),
         kept.display()
     );
@@ -34,7 +34,7 @@ fn an_interrupted_copy_says_how_to_go_on() {
     let there = files(kept);
     out(&["copy", "-c", "y/3,x/7", "--dry-run", &source, text(&target)]);
     let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
-    assert!(code == 1 && told.contains("--resume goes on with it, --clobber begins anew"), "{told}");
+    assert!(code == 1 && told.contains("use --resume to continue it, --clobber to start over"), "{told}");
     assert!(files(kept) == there);
     // What lies there is no dataset, for whoever looks.
     assert!(failure(&["info", text(&kept.join("copy.zarr"))]).1.contains("NC_ENOTNC"));
@@ -50,7 +50,7 @@ fn an_interrupted_copy_says_how_to_go_on() {
     copy.interrupt();
     let (code, told) = copy.end();
     assert_eq!(code, Some(130), "{told}");
-    assert!(told.ends_with("copy.nc: interrupted; nothing of the copy stays\n"), "{told}");
+    assert!(told.ends_with("copy.nc: interrupted; the partial copy was removed\n"), "{told}");
     assert!(!target.exists());
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
@@ -94,7 +94,7 @@ fn half_of_a_copy_in_its_place_is_no_dataset() {
     assert!(failure(&["info", text(&target)]).1.contains("NC_ENOTNC"));
     let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
     assert!(
-        code == 1 && told.contains("half of a copy is there; --resume goes on with it, --clobber begins anew"),
+        code == 1 && told.contains("an unfinished copy is there; use --resume to continue it, --clobber to start over"),
         "{told}"
     );
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
@@ -121,7 +121,7 @@ fn a_copy_that_replaces_goes_on_and_what_is_there_stays_until_then() {
     copy.kill();
     assert!(files(&target) == before);
     let (code, told) = failure(&args(&["--resume"], &source, text(&target)));
-    assert!(code == 1 && told.contains("--clobber replaces a dataset"), "{told}");
+    assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
     out(&["copy", "-c", "y/3,x/7", "--clobber", "--resume", &source, text(&target)]);
     same(&target, &expected, "");
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
@@ -142,7 +142,7 @@ fn a_target_that_takes_no_more_is_gone_on_with() {
     fs::write(&held, b"x").unwrap();
     let (code, told) = copy.end();
     assert!(code == Some(1) && told.contains("holes/20.1"), "{told}");
-    assert!(told.contains("the same command with --resume goes on from there"), "{told}");
+    assert!(told.contains("run the same command with --resume to continue"), "{told}");
     assert!(!target.exists());
     fs::remove_dir_all(leftovers(folder.path())[0].join("copy.zarr/holes/20.1")).unwrap();
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
