@@ -125,7 +125,7 @@ fn make(
     cdl: &Cdl<'_>,
     nofill: bool,
     header: bool,
-    mistake: impl Fn(Mistake) -> Failure,
+    mistake: impl Fn(CdlError) -> Failure,
     at: impl Fn(nczarr_model::Error) -> Failure,
 ) -> Result<(), Failure> {
     let mut made = Made { file: &file, nofill };

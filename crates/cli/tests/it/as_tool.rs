@@ -1,4 +1,4 @@
-//! Called by the name of one of netCDF's tools, the program does what that tool does, for which version 4.9.0 was asked.
+//! Under the name of a netCDF tool, the program behaves like that tool in version 4.9.0.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{failure, out, text};
 
-/// The program by other names, and a folder in which it is called.
+/// The program under other names, and a folder for its calls.
 struct Tools {
     bin: TempDir,
     here: TempDir,
@@ -31,14 +31,14 @@ impl Tools {
         fs::write(self.at(name), content).unwrap();
     }
 
-    /// A call, `input` as standard input if there is one.
+    /// Calls the program, with `input` as standard input if given.
     fn call(&self, name: &str, args: &[&str], input: Option<&str>) -> Output {
         let input = input.map_or(Stdio::null(), |file| File::open(self.at(file)).unwrap().into());
         let mut command = Command::new(self.bin.path().join(name));
         command.args(args).current_dir(self.here.path()).env_remove("NCTRACING").stdin(input).output().unwrap()
     }
 
-    /// What a call prints that succeeds.
+    /// Returns the output of a successful call.
     fn out(&self, name: &str, args: &[&str]) -> String {
         let output = self.call(name, args, None);
         assert!(output.status.success(), "{name} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -49,7 +49,7 @@ impl Tools {
         self.out("ncdump", &["-k", file]).trim_end().to_owned()
     }
 
-    /// The names of all files here, sorted.
+    /// Returns the names of all files here, sorted.
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.here.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -72,7 +72,7 @@ fn ncgen_calls_its_file_after_that_of_the_text() {
         ("texts/f#x.cdl", &["-b"], "f#x.nc"),
     ] {
         tools.write(file, CDL);
-        // What is there is replaced.
+        // It replaces existing targets.
         for _ in 0..2 {
             tools.out("ncgen", &[args, &[file]].concat());
         }
@@ -130,7 +130,7 @@ fn a_text_may_have_any_name_as_a_file() {
     }
 }
 
-/// What the real tool makes of each text, but for those of which it fails.
+/// Compares with the real tool's result for each text, except for texts on which it fails.
 #[test]
 fn ncgen_chooses_the_kind_that_a_text_needs() {
     let tools = Tools::new();
@@ -147,7 +147,7 @@ fn ncgen_chooses_the_kind_that_a_text_needs() {
         ("variables: int v;", &["-v4"], "netCDF-4 classic model"),
         ("variables: int v;", &["-k", "nc3", "-k", "nc6"], "64-bit offset"),
         ("variables: int v;", &["-D", "1", "-b"], "classic"),
-        // These it tries to write into classic files, and fails.
+        // For these, the tool tries a classic file and fails.
         ("variables: string v;", &["-b"], "netCDF-4"),
         ("variables: uint v;", &["-b"], "netCDF-4"),
         ("variables: int v; :a = 1ull;", &["-b"], "netCDF-4"),
@@ -157,7 +157,7 @@ fn ncgen_chooses_the_kind_that_a_text_needs() {
         tools.write("a.cdl", &format!("netcdf a {{ {content} }}"));
         tools.out("ncgen", &[args, &["a.cdl"]].concat());
         assert_eq!(tools.kind("a.nc"), want, "{content} {args:?}");
-        // The ending says nothing.
+        // The ending of the name does not matter.
         tools.out("ncgen", &[args, &["-o", "a.h5", "a.cdl"]].concat());
         assert_eq!(tools.kind("a.h5"), want, "{content} {args:?}");
     }
@@ -215,7 +215,7 @@ fn of_a_flag_given_twice_the_last_one_counts() {
     tools.out("nccopy", &["-V", "v", "-V", "w", "a.nc", "y.nc"]);
     let printed = tools.out("ncdump", &["y.nc"]);
     assert!(printed.contains("int w ;") && !printed.contains("int v"), "{printed}");
-    // Who means both is told.
+    // Asking for both is an error.
     let (code, told) = failure(&["dump", "-v", "v", "-v", "w", text(&tools.at("a.nc"))]);
     assert!(code == 2 && told.contains("multiple times"), "{told}");
 }
@@ -248,7 +248,7 @@ fn nccopy_takes_chunks_without_lengths() {
 
 const SMALL: &str = "netcdf a { dimensions: t = UNLIMITED; variables: int v(t); v:_FillValue = 7; data: v = 1, 2; }";
 
-/// The extended kind with its mode flags, as ncdump 4.9.0 prints them.
+/// The extended kind with its mode flags, in the form of ncdump 4.9.0.
 #[test]
 fn ncdump_prints_the_extended_kind() {
     let tools = Tools::new();
@@ -273,7 +273,7 @@ fn ncdump_prints_the_type_of_fill_values_if_asked() {
     assert!(tools.out("ncdump", &["-h", "a.nc"]).contains("\t\tv:_FillValue = 7 ;"));
     let typed = tools.out("ncdump", &["-Xp", "-XF", "-s", "a.nc"]);
     assert!(typed.contains("\t\tint v:_FillValue = 7 ;") && !typed.contains("_NCProperties"), "{typed}");
-    // Text with types makes the same dataset.
+    // A text with types makes the same dataset.
     tools.write("typed.cdl", &typed);
     tools.out("ncgen", &["-o", "b.nc", "typed.cdl"]);
     assert_eq!(tools.out("ncdump", &["-n", "a", "b.nc"]), tools.out("ncdump", &["a.nc"]));
@@ -285,7 +285,7 @@ fn ncgen_makes_the_header_only_if_asked() {
     tools.write("a.cdl", SMALL);
     tools.out("ncgen", &["-H", "-o", "a.nc", "a.cdl"]);
     assert!(tools.out("ncdump", &["a.nc"]).contains("t = UNLIMITED ; // (0 currently)"));
-    // -n is an older -b; the others change nothing.
+    // `-n` is an older `-b`; the other flags change nothing.
     tools.out("ncgen", &["-n", "-P", "-d", "-M", "main", "a.cdl"]);
     assert_eq!(tools.kind("a.cdf"), "classic");
     assert!(tools.out("ncdump", &["a.cdf"]).contains(" v = 1, 2 ;"));

@@ -1,4 +1,5 @@
-//! `ncz bench`: every combination appears and was read back, and no temporary store remains. Times are not checked.
+//! `ncz bench`: every combination appears and is read back, and no temporary store remains. Times are not
+//! checked.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -32,7 +33,7 @@ fn every_combination_is_measured_and_nothing_stays() {
     let mut want = Vec::new();
     for map in ["file", "mem"] {
         for filters in ["none", "shuffle+deflate:5", "zstd:3"] {
-            // A chunk longer than the data is as long as the data, and no combination is there twice.
+            // A chunk longer than the data is cut to its length, and no combination appears twice.
             want.extend(["[2,5,9]", "[5,12,9]"].map(|chunks| format!("\"{map}\" \"{filters}\" {chunks}")));
         }
     }
@@ -105,7 +106,7 @@ fn nonsense_is_refused_and_nothing_stays() {
         (&["--filters", "none+zstd:3"], 2, "`none` cannot be combined with filters"),
         (&["--filters", "nosuch"], 2, "NC_ENOFILTER"),
         (&["--chunks", "3x3"], 2, "--chunks 3x3: 2 lengths"),
-        (&["--chunks", "3x0x3"], 2, "\"0\" is no length"),
+        (&["--chunks", "3x0x3"], 2, "\"0\" is not a chunk length"),
         (&["--shape", "3xx3"], 2, "--shape 3xx3"),
         (&["--shape", "3", url], 2, "cannot be used with"),
         (&["--repeats", "0"], 2, "--repeats"),

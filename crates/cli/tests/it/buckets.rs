@@ -1,4 +1,4 @@
-//! Datasets in buckets that are replaced, or are not because they are the source.
+//! Replacing datasets in buckets, except where they are the source.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{ncz, out, run, text};
 const CDL: &str =
     "netcdf a { dimensions: x = 4; variables: int v(x); int w(x); data: v = 1, 2, 3, 4; w = 5, 6, 7, 8; }";
 
-/// A server, unless this build has no S3, and the text of a dataset in a file.
+/// A server, unless this build lacks S3, and the text of a dataset in a file.
 fn begin() -> Option<(Server, tempfile::TempDir, String)> {
     let has_s3 = out(&["plugins"]).lines().any(|line| line.starts_with("map           s3"));
     let folder = tempfile::tempdir().unwrap();
@@ -28,7 +28,7 @@ fn stored(server: &Server) -> BTreeMap<String, Vec<u8>> {
 fn a_copy_onto_its_source_is_refused_whatever_the_place_is_called() {
     let Some((server, _folder, cdl)) = begin() else { return };
     let by_address = |key: &str| format!("http://key:secret@{}/bucket/{key}#mode=nczarr,s3", server.host());
-    // What is configured elsewhere, and a name of the same machine.
+    // An endpoint from another configuration, and another name of the same machine.
     let by_name = |key: &str| format!("s3://bucket/{key}#mode=nczarr,s3");
     let alias = |key: &str| by_address(key).replace("127.0.0.1", "localhost");
     for key in ["a.zarr", "a.zarr/inner"] {
@@ -62,7 +62,7 @@ fn a_copy_onto_its_source_is_refused_whatever_the_place_is_called() {
         assert!(told.contains("source and target overlap") && !told.contains("secret"), "{source} {target}: {told}");
         assert!(stored(&server) == before, "{source} {target}: {:?}", stored(&server).keys());
     }
-    // Beside it is somewhere else, by a name that begins alike, and also in place of what is there.
+    // A name with the same prefix is another place, and a target may be replaced.
     for _ in 0..2 {
         out(&["copy", "--clobber", &by_address("a.zarr/inner"), &by_address("a.zarr2")]);
         assert_eq!(

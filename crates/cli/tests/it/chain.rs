@@ -24,7 +24,7 @@ pub fn classic_files() -> Vec<(String, PathBuf)> {
     files
 }
 
-/// What a classic file is called by `-k`.
+/// Returns the `-k` name of a classic file's kind.
 pub fn kind(path: &Path) -> &'static str {
     match fs::read(path).unwrap()[3] {
         1 => "classic",
@@ -33,7 +33,7 @@ pub fn kind(path: &Path) -> &'static str {
     }
 }
 
-/// The text of a dataset, and the same with all digits.
+/// Prints a dataset, and again with all digits.
 fn dumps(path: &Path) -> [String; 2] {
     [&["-n", "x"][..], &["-n", "x", "-p", "9,17"]].map(|args| {
         let output = run([&["dump"], args, &[text(path)]].concat());
@@ -42,7 +42,8 @@ fn dumps(path: &Path) -> [String; 2] {
     })
 }
 
-/// Copies one after another, strictly: from, to, the kind and what the URL says beside; what was told, if anything.
+/// Makes strict copies in sequence: from, to, the kind and the URL fragment; returns the first failure's
+/// message.
 fn copies(steps: &[(&Path, &Path, &str, &str)]) -> Option<String> {
     steps.iter().find_map(|(from, to, kind, fragment)| {
         let to = format!("{}{fragment}", to.display());
@@ -98,7 +99,7 @@ fn every_classic_file_survives_the_chain() {
             let line = before.lines().zip(after.lines()).find(|(before, after)| before != after);
             bad.push(format!("{name}: {line:?}"));
         }
-        // What others see of a plain store is the same but for one attribute.
+        // Other readers see the same plain store, except for one attribute.
         assert!(
             !zarr.join(".zattrs").exists() || !fs::read_to_string(zarr.join(".zattrs")).unwrap().contains("_nczarr")
         );

@@ -1,9 +1,9 @@
-//! Copies around a circle of formats, strictly: classic → NCZarr → netCDF-4 → NCZarr V3 → plain Zarr V3 → classic with every
-//! classic dataset of the corpus, netCDF-4 → NCZarr → netCDF-4 by V2 and by V3 with every one in HDF5, types and all. Each prints
-//! at the end what it printed before.
+//! Strict copies around a circle of formats. Every classic dataset of the corpus goes classic → NCZarr →
+//! netCDF-4 → NCZarr V3 → plain Zarr V3 → classic. Every HDF5 dataset goes netCDF-4 → NCZarr → netCDF-4, by
+//! V2 and by V3, types and all. Each prints the same text at the end.
 //!
-//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. What does not go around as it is is named
-//! here with its reason, and must still not.
+//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. Exceptions are listed
+//! here with their reasons, and must still fail.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::chain::kind;
 use crate::{out, run, text};
 
-/// What is known of a dataset.
+/// The known outcome for a dataset.
 #[derive(Clone, Copy)]
 enum Known {
-    /// It cannot be read at all, as is told.
+    /// It cannot be read; the error contains this text.
     Refused(&'static str),
-    /// It goes around without something that is no part of its text, as is told.
+    /// It loses something outside its text; the report contains this text.
     Without(&'static str),
 }
 
-/// Datasets, the way, what is known, and why.
+/// Datasets, the way, the known outcome, and why.
 const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("earliest.h5", "V2", Known::Refused(REFERENCE), "no netCDF-4 file: netCDF has no references"),
     ("earliest.h5", "V3", Known::Refused(REFERENCE), "the same"),
@@ -51,7 +51,7 @@ const KNOWN: [(&str, &str, Known, &str); 22] = [
 ];
 const REFERENCE: &str = "NC_EBADTYPID: ref: HDF5 type reference";
 
-/// A way: the kind of each copy and what its URL says beside.
+/// A way: the kind of each copy and its URL fragment.
 type Way = &'static [(&'static str, &'static str)];
 
 const CLASSIC: [(&str, Way); 1] =
@@ -59,7 +59,7 @@ const CLASSIC: [(&str, Way); 1] =
 
 const HDF5: [(&str, Way); 2] = [("V2", &[("nczarr", "")]), ("V3", &[("nczarr", "#mode=v3")])];
 
-/// All files of the corpus that begin so, by their names.
+/// Returns all files of the corpus with this prefix, by their names.
 fn files(begins: &[&[u8]]) -> BTreeMap<String, PathBuf> {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let roots = [Some(own), std::env::var_os("NCZ_CORPUS").map(PathBuf::from)];
@@ -72,7 +72,7 @@ fn files(begins: &[&[u8]]) -> BTreeMap<String, PathBuf> {
             if path.is_dir() {
                 folders.push(path);
             } else if begins.iter().any(|begin| begins_with(&path, begin)) {
-                // What the repository has is a part of the whole.
+                // The repository has a part of the whole corpus.
                 files.insert(path.file_name().unwrap().to_str().unwrap().to_owned(), path);
             }
         }
@@ -85,14 +85,14 @@ fn begins_with(path: &Path, begin: &[u8]) -> bool {
     fs::File::open(path).unwrap().read_exact(&mut found).is_ok() && found == begin
 }
 
-/// The text of a dataset, with all digits.
+/// Prints a dataset, with all digits.
 fn cdl(path: &Path) -> Vec<u8> {
     let output = run(["dump", "-n", "x", "-p", "9,17", text(path)]);
     assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
-/// Sends a dataset around; what is told, and whether the text is another one in the end.
+/// Sends a dataset around; returns the report, and whether the text differs in the end.
 fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let (mut told, mut from) = (String::new(), path.to_owned());
@@ -108,7 +108,7 @@ fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, O
         }
         from = to;
     }
-    // The strings of NCZarr V2 have a fixed size, and none at all is an empty one there.
+    // The strings of NCZarr V2 have a fixed size, so a null string becomes an empty one.
     let alike = way.contains(&("nczarr", ""));
     let printed = |path: &Path| match alike {
         true => {
@@ -127,7 +127,7 @@ fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, O
     (told, differs)
 }
 
-/// What is wrong with a dataset that was sent around.
+/// Returns the defects of a dataset after its round trip.
 fn wrong(path: &Path, way: &(&'static str, Way), last: &'static str) -> Option<String> {
     let name = path.file_name().unwrap();
     let known = KNOWN.iter().find(|(dataset, by, ..)| *dataset == name && *by == way.0);
@@ -138,7 +138,7 @@ fn wrong(path: &Path, way: &(&'static str, Way), last: &'static str) -> Option<S
         (_, Some(line)) => Some(line),
         (None, None) => (!told.is_empty()).then_some(told),
         (Some((Known::Refused(what) | Known::Without(what), _)), None) if told.contains(what) => {
-            // Nothing else may be lost.
+            // No other loss is allowed.
             let others = told.lines().filter(|line| !line.contains(what)).collect::<Vec<_>>();
             (!others.is_empty()).then(|| others.join("\n"))
         }

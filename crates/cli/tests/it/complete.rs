@@ -1,7 +1,8 @@
-//! Nothing of a source disappears: each object is in the copy, or the report of the copy names it.
+//! No object of a source disappears: each is in the copy, or in the report of the copy.
 //!
-//! Stores are made file by file, so that they hold what no writer here would make: names with control characters or
-//! bytes that are no UTF-8, documents that are cut short, unknown types and codecs, damaged chunks.
+//! Stores are made file by file, so that they contain objects that no writer here would make: names with
+//! control characters or bytes that are not UTF-8, truncated documents, unknown types and codecs, damaged
+//! chunks.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +18,7 @@ use crate::{run, text};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Whole,
-    /// Its document ends too early.
+    /// Its document is truncated.
     Torn,
     /// An array of an unknown type.
     UnknownType,
@@ -76,7 +77,7 @@ fn node() -> impl Strategy<Value = Node> {
 struct Written {
     state: State,
     is_group: bool,
-    /// The words that name the node and the groups around it, each unique.
+    /// The words that name the node and its enclosing groups, each unique.
     words: Vec<String>,
 }
 
@@ -85,13 +86,13 @@ impl Written {
         self.words.last().unwrap()
     }
 
-    /// Whether a text names the node, or a group around it that stands for all it holds.
+    /// Returns whether a text names the node, or an enclosing group that stands for all its contents.
     fn is_named(&self, text: &str) -> bool {
         self.words.iter().any(|word| text.contains(word))
     }
 }
 
-/// Writes nodes, and keeps what is known of each.
+/// Writes nodes, and records each of them.
 struct Writer {
     is_v3: bool,
     written: Vec<Written>,
@@ -171,7 +172,7 @@ fn copy(source: &Path, target: &Path, flags: &[&str]) -> (Output, String) {
     (output, told)
 }
 
-/// The paths of all variables and groups.
+/// Returns the paths of all variables and groups.
 fn paths(url: &Path) -> Vec<String> {
     let output = run(["info", "--json", text(url)]);
     let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -203,7 +204,7 @@ proptest! {
             prop_assert!(node.is_group || *state == State::Whole || named, "{:?} {:?}:\n{}", words, state, told);
             is_complete &= !named;
         }
-        // Whatever is reported makes a strict copy fail, and nothing else does.
+        // A reported loss makes a strict copy fail, and nothing else does.
         let strict = folder.path().join("strict.zarr");
         let (output, told) = copy(&source, &strict, &["--strict", "--skip-unreadable"]);
         prop_assert_eq!(output.status.success(), is_complete, "{}", told);

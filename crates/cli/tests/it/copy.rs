@@ -1,4 +1,4 @@
-//! Copies: what is kept, what may be asked for, and what is told.
+//! Copies: preserved properties, flags, and reports.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use nczarr::{NcString, Values};
 
 use super::{failure, out, run, store, text};
 
-/// A dataset with most of what can be kept, written through the library.
+/// Writes a dataset with most properties that a copy can preserve, through the library.
 fn source(folder: &Path) -> String {
     let path = folder.join("source.zarr");
     let file = nczarr::create(text(&path)).unwrap();
@@ -36,7 +36,7 @@ fn source(folder: &Path) -> String {
 
 fn cdl(args: &[&str], url: &str) -> String {
     let text = out(&[&["dump", "-n", "x"], args, &[url]].concat());
-    // The copy is made by this library, whoever made the source.
+    // This library writes the copy, whoever wrote the source.
     text.lines().filter(|line| !line.contains("_NCProperties")).collect::<Vec<_>>().join("\n")
 }
 
@@ -47,7 +47,7 @@ fn a_copy_is_what_it_was_made_from() {
     let target = text(&target);
     assert_eq!(out(&["copy", &source, target]), "");
     assert_eq!(cdl(&["-s", "-p", "9,17"], target), cdl(&["-s", "-p", "9,17"], &source));
-    // Over what is there only if that was asked for.
+    // An existing target is replaced only on request.
     let (code, told) = failure(&["copy", target, &source]);
     assert!(code == 1 && told.contains("NC_EOBJECT"), "{told}");
     assert_eq!(out(&["copy", "--clobber", target, &source]), "");
@@ -74,7 +74,7 @@ fn a_filter_that_is_there_twice_is_there_twice_in_the_copy() {
         assert_eq!(array.matches("\"delta\"").count(), 2, "{array}");
         assert_eq!(cdl(&["-v", "v"], text(&target)), cdl(&["-v", "v"], text(&source)));
     }
-    // Also where it was asked for.
+    // Even on request.
     out(&["copy", "--clobber", "--filter", "zstd,3|zstd,1", text(&source), text(&target)]);
     let array = std::fs::read_to_string(target.join("v/.zarray")).unwrap();
     assert_eq!(array.matches("\"zstd\"").count(), 2, "{array}");
@@ -88,7 +88,7 @@ fn filters_that_would_change_values_are_left_out() {
     let float: Vec<u8> = [0.1f32, 1e8, -1e8, 7.7].iter().flat_map(|value| value.to_le_bytes()).collect();
     // The type, the filter, the order, the bytes, whether the copy has the filter, in chunks of another shape as well.
     for (dtype, filter, order, bytes, kept) in [
-        // Elements that become others in the target.
+        // Elements whose values differ in the target's type.
         ("<f2", r#"{"id": "delta", "dtype": "<f2"}"#, "C", half.clone(), [false, false]),
         ("<f2", r#"{"id": "bitround", "keepbits": 10}"#, "C", half, [false, false]),
         (
@@ -128,7 +128,7 @@ fn filters_that_would_change_values_are_left_out() {
                 !kept,
                 "{filter} {chunks}: {told}"
             );
-            // How long strings are an attribute says there.
+            // An attribute gives the maximum length of the strings there.
             let values = |url| {
                 let printed = cdl(&["-v", "v", "-p", "9,17"], url);
                 // Stored empty text of a fixed size prints as such.
@@ -178,7 +178,7 @@ fn shards_can_be_asked_for() {
     let told: serde_json::Value = serde_json::from_str(&out(&["info", "--json", &sharded])).unwrap();
     let vars = told["variables"].as_array().unwrap();
     assert!(vars.iter().any(|var| var["path"] == "/t" && var["shards"] == serde_json::json!([3, 4])), "{told}");
-    // A copy has what its source has, and what the text says is made.
+    // A copy keeps the source's shards, and a text's shards are made.
     assert_eq!(out(&["copy", &sharded, &again]), "");
     let generated = folder.path().join("text.cdl");
     std::fs::write(&generated, &special).unwrap();
@@ -227,7 +227,7 @@ fn long_strings_are_kept_whole() {
     s.put_attribute("_nczarr_maxstrlen", 300i32).unwrap();
     s.put_strings(&["a", &"é".repeat(140), ""], ..).unwrap();
     file.close().unwrap();
-    // Without the attribute the reader still knows how long they are; the copy has to say it again.
+    // Without the attribute the reader still knows their length; the copy has to store it again.
     let atts = path.join("s/.zattrs");
     let document = std::fs::read_to_string(&atts).unwrap();
     let mut document: serde_json::Value = serde_json::from_str(&document).unwrap();
@@ -241,7 +241,7 @@ fn long_strings_are_kept_whole() {
     assert_eq!(copy.model().var(s.id()).unwrap().atts.get("_nczarr_maxstrlen"), Some(&Values::Int(vec![280])));
 }
 
-/// What standard Zarr stores in 5 bytes does not become 128 for want of an attribute.
+/// Standard Zarr stores 5 bytes, which must not become 128 for lack of an attribute.
 #[test]
 fn strings_of_a_standard_store_become_no_longer() {
     let folder = tempfile::tempdir().unwrap();
@@ -299,7 +299,7 @@ fn what_cannot_be_read_is_the_sources_failure() {
     assert!(!target.exists(), "nothing of a copy that fails stays");
 }
 
-/// The chunks of a variable of a dataset in a directory, by name.
+/// Returns the chunks of a variable of a dataset in a directory, by name.
 fn chunks(path: &Path, var: &str) -> Vec<String> {
     let entries = std::fs::read_dir(path.join(var)).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -319,7 +319,7 @@ fn chunks_that_are_absent_stay_absent() {
     v.set_chunking(&[2, 4]).unwrap();
     v.set_fill(-5i16).unwrap();
     v.put(&[1i16, 2, 3], (5, 0..3)).unwrap();
-    // Stored, though it holds nothing but fill values.
+    // Stored, though it contains only fill values.
     v.put(&[-5i16; 8], (0..2, 4..8)).unwrap();
     let s = file.add_string_variable("s", &["x"]).unwrap();
     s.set_chunking(&[3]).unwrap();
@@ -333,7 +333,7 @@ fn chunks_that_are_absent_stay_absent() {
 
     for (name, args, v, s, none) in [
         ("same", &[][..], "0.1 2.0", "1", "0.0"),
-        // All that a stored chunk becomes, and no more.
+        // A stored chunk becomes exactly these chunks.
         (
             "finer",
             &["--chunks", "t/1,x/2"],
@@ -348,7 +348,7 @@ fn chunks_that_are_absent_stay_absent() {
         assert_eq!(out(&[&["copy", text(&path), text(&target)], args].concat()), "");
         let found = ["v", "s", "none"].map(|var| chunks(&target, var).join(" "));
         assert_eq!(found, [v, s, none], "{name}");
-        // Of strings of a fixed size, what is stored and empty is printed as none at all.
+        // An empty stored string of fixed size is printed as a null string.
         let printed = |path| cdl(&[], text(path)).replace("NIL", "_");
         assert_eq!(printed(&target), printed(&path), "{name}");
     }
@@ -465,7 +465,7 @@ fn what_the_target_lacks_is_held_otherwise_and_told() {
     ] {
         assert!(copy.contains(line), "{line}\n{copy}");
     }
-    // In place of the first loss, an error and nothing.
+    // The first loss is an error, and nothing is made.
     let strict = folder.path().join("strict.nc");
     let (code, told) = failure(&["copy", "--strict", "-k", "5", &source, text(&strict)]);
     assert!(code == 1 && told.contains("/g/h") && told.contains("--strict"), "{told}");
@@ -517,7 +517,8 @@ fn records_of_plain_stores_are_kept() {
     assert!(before.contains("{1, {1, 0}}") && before.contains("0X616263") && before.contains("{\"ab\"}"), "{before}");
 }
 
-/// Around NCZarr V2, V3, netCDF-4 and back: all types with all elements; and what the classic formats cannot hold is told.
+/// Around NCZarr V2, V3, netCDF-4 and back: all types with all elements. Losses in the classic formats are
+/// reported.
 #[test]
 fn user_defined_types_are_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -551,7 +552,7 @@ fn user_defined_types_are_kept() {
     assert!(!cdl(&[], text(&classic)).contains("types:"));
 }
 
-/// A copy is of the kind of its source where the target's ending allows it; a mode or `-k` decides otherwise.
+/// A copy has the kind of its source where the target's ending allows it; a mode or `-k` takes precedence.
 #[test]
 fn a_copy_keeps_the_kind_of_its_source() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where a copy is made and when it takes its place; classic files copied byte for byte.
+//! The temporary place of a copy and its move to the target; classic files copied byte for byte.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::chain::{classic_files, kind};
 use crate::{failure, out, run, store, text};
 
-/// Every file below a folder, hidden ones as well, with its bytes.
+/// Returns every file below a folder, hidden ones as well, with its bytes.
 pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut found, mut open) = (BTreeMap::new(), vec![folder.to_path_buf()]);
     while let Some(here) = open.pop() {
@@ -23,7 +23,8 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// A dataset with a dimension that plain Zarr cannot say is unlimited, and a chunk that cannot be read if it is broken.
+/// Makes a dataset with an unlimited dimension, which plain Zarr cannot record, and an unreadable chunk if
+/// `broken`.
 fn source(folder: &Path, broken: bool) -> String {
     let path = folder.join(if broken { "broken.zarr" } else { "whole.zarr" });
     let file = nczarr::create(text(&path)).unwrap();
@@ -68,7 +69,7 @@ fn what_is_there_survives_every_copy_that_fails() {
             assert!(files(&place) == before, "{args:?}: {:?}", files(&place).keys());
             assert_eq!(fs::read_dir(&place).unwrap().count(), before.len().min(1), "{args:?}");
         }
-        // And a copy that works takes its place, whatever kind it is of, and leaves nothing beside it.
+        // A successful copy takes the target's place, of either kind, and leaves nothing beside it.
         for kind in ["classic", "zarr", "nczarr", "cdf5"] {
             out(&["copy", "--clobber", "-k", kind, &whole, text(&target)]);
             assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]), "{old}, {kind}");
@@ -129,7 +130,8 @@ fn links_are_followed_and_rights_are_kept() {
     assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
 }
 
-/// What may be read as a file may be entered as a directory, and what may be entered is no program.
+/// A readable file becomes a directory that may be entered, and an executable directory does not become a
+/// program.
 #[cfg(unix)]
 #[test]
 fn rights_fit_what_is_made() {
@@ -175,7 +177,7 @@ fn no_copy_is_made_inside_its_source() {
             assert!(files(Path::new(&whole)) == before, "{target}");
         }
     }
-    // Beside it, by a name that starts alike, is somewhere else.
+    // A name beside it with the same prefix is another place.
     out(&["copy", &whole, &format!("{whole}-2.zarr")]);
 }
 
@@ -185,13 +187,13 @@ fn what_killed_copies_left_is_cleared_away() {
     let folder = tempfile::tempdir().unwrap();
     let whole = source(folder.path(), false);
     let place = folder.path().join("place");
-    // The name of the directory, what is in it, whether somebody works in it, whether it stays.
+    // The name of the directory, its contents, whether it is locked, whether it stays.
     let table = [
         (".ncz-aB3def.copy", vec!["target.nc"], false, false),
         (".ncz-held00.copy", vec!["target.nc"], true, true),
         (".ncz-other0.copy", vec!["other.nc"], false, true),
         (".ncz-nothin.copy", vec![], false, true),
-        // All there is of what was at the place.
+        // The only copy of the target's former dataset.
         (".ncz-moved0.copy", vec!["target.nc", "replaced"], false, true),
         (".ncz-not our.copy", vec!["target.nc"], false, true),
         (".ncz-.copy", vec!["target.nc"], false, true),
@@ -243,7 +245,7 @@ fn a_file_that_is_being_written_is_not_replaced() {
 fn copies_of_classic_files_are_the_same_bytes() {
     let mut compared = 0;
     for (name, path) in classic_files() {
-        // Cut short after it was written; and nothing in a file says that what lies between values was not filled.
+        // Truncated after writing; a file does not record unfilled gaps between values.
         if name.ends_with("_truncated") || name.ends_with("_nofill") {
             continue;
         }
@@ -253,7 +255,7 @@ fn copies_of_classic_files_are_the_same_bytes() {
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         let (mut expected, found) = (fs::read(&path).unwrap(), fs::read(&target).unwrap());
         if name.ends_with("_streaming") {
-            // Its number of records was overwritten after it was written.
+            // Its number of records was overwritten afterwards.
             let width = if expected[3] == 5 { 8 } else { 4 };
             assert!(expected[4..4 + width].iter().all(|&byte| byte == 0xff), "{name}");
             expected[4..4 + width].copy_from_slice(&found[4..4 + width]);
@@ -265,7 +267,7 @@ fn copies_of_classic_files_are_the_same_bytes() {
     assert!(compared > 30, "{compared}");
 }
 
-/// Links to the folder they are in: as many ways through them as nobody has time for.
+/// Links to their own folder, with an exponential number of paths.
 #[cfg(unix)]
 #[test]
 fn links_in_circles_are_followed_once() {
@@ -285,7 +287,7 @@ fn links_in_circles_are_followed_once() {
     assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]));
 }
 
-/// Neither a place beside the target, nor for a moment.
+/// Neither in a place beside the target, nor for a moment.
 #[test]
 fn a_dry_run_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -311,7 +313,7 @@ fn a_dry_run_touches_nothing() {
     }
 }
 
-/// What is declared costs nothing, however much it is.
+/// Declared sizes cost nothing, however large.
 #[test]
 fn a_dry_run_of_a_very_long_array_ends() {
     let folder = tempfile::tempdir().unwrap();
@@ -325,7 +327,7 @@ fn a_dry_run_of_a_very_long_array_ends() {
     assert!(told.contains("4000000000000000000 chunks, each read 1.0 times"), "{told}");
 }
 
-/// Whoever wrote it: of no dataset of the corpus there is anything that is taken for another's.
+/// No dataset of the corpus, by any writer, has files that are taken for foreign.
 #[test]
 fn every_dataset_is_known_for_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -340,7 +342,7 @@ fn every_dataset_is_known_for_one() {
             if entries.iter().any(|entry| entry.file_name().to_str().is_some_and(is_one)) {
                 let told = run(["copy", "--clobber", "--dry-run", &whole, text(&folder)]);
                 let told = String::from_utf8(told.stderr).unwrap();
-                // One has files of others, to be read all the same.
+                // One has foreign files that a reader must ignore.
                 let is_alone = !folder.ends_with("foreign-files.zarr");
                 assert_eq!(told.contains("is no part of"), !is_alone, "{told}");
                 count += 1;

@@ -1,4 +1,5 @@
-//! Data of others: `ncz cat` of arrays against the files that numpy wrote of their values, byte for byte; kinds of files.
+//! Datasets by other writers: `ncz cat` of arrays against files of their values by numpy, byte for byte;
+//! kinds of files.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,8 @@ fn cat_writes_what_numpy_writes() {
         if row[4] != "2" || row[11] != "exact" || store.ends_with(".zip") || !number || !expected.ends_with(".npy") {
             continue;
         }
-        // Some have no document in their root by which they could be recognised, some nothing but an array there.
+        // Some lack a document in their root by which they could be recognised, some have only an array
+        // there.
         let url = format!("file://{}#mode=zarr", text(&folder.join(store)));
         let output = run(["cat", &url, array].into_iter().filter(|arg| *arg != "/"));
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -27,7 +29,7 @@ fn cat_writes_what_numpy_writes() {
         assert!(output.status.success(), "{store} {array}: {told}");
         let mut expected = fs::read(folder.join(expected)).unwrap();
         if expected != output.stdout && dtype.contains('f') {
-            // A NaN is a NaN.
+            // All NaNs count as equal.
             expected = one_nan(&expected);
             assert_eq!(one_nan(&output.stdout), expected, "{store} {array}");
         } else {
@@ -38,7 +40,7 @@ fn cat_writes_what_numpy_writes() {
     assert!(compared > 10, "{compared} arrays");
 }
 
-/// The file of an array with all NaNs the same.
+/// Returns the file of an array with all NaNs made equal.
 fn one_nan(file: &[u8]) -> Vec<u8> {
     let start = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
     let (header, data) = file.split_at(start);

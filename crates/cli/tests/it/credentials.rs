@@ -1,5 +1,5 @@
-//! Keys by programs, single sign-on and roles, as profiles and the environment name them; what is said where there are
-//! none; and secrets, which appear nowhere.
+//! Credentials from programs, single sign-on and roles, by profiles and the environment; errors where there
+//! are none; and secrets, which must not appear in any output.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -8,12 +8,12 @@ use s3_server::{Config, Mock, Reply, Server};
 
 use crate::{ncz, out};
 
-/// All secrets begin so.
+/// The common prefix of all secrets.
 const HUSH: &str = "HUSHHUSH";
-/// The name of the file of a session `work`: its SHA-1.
+/// The file name of a session `work`: its SHA-1.
 const SESSION: &str = "e274eeff768c6396088ec6eb091f4bf4d47ab1e0.json";
 
-/// A home of its own, a server with one dataset, and the service that hands out keys.
+/// A home directory, a server with one dataset, and the credential service.
 struct Place {
     home: tempfile::TempDir,
     server: Server,
@@ -21,7 +21,7 @@ struct Place {
 }
 
 impl Place {
-    /// `None`: this build has no S3.
+    /// `None` if this build lacks S3.
     fn new(config: &str) -> Option<Self> {
         if !out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
             return None;
@@ -42,7 +42,7 @@ impl Place {
         path
     }
 
-    /// A program that counts how often it runs.
+    /// A program that counts its runs.
     fn program(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.file(name, &format!("#!/bin/sh\necho run >> '{}/runs'\n{text}\n", self.home.path().display()));
@@ -53,7 +53,7 @@ impl Place {
         std::fs::read_to_string(self.home.path().join("runs")).map_or(0, |text| text.lines().count())
     }
 
-    /// `ncz info` of the dataset, with everything logged.
+    /// Runs `ncz info` on the dataset, with everything logged.
     fn info(&self, bucket: &str, fragment: &str, variables: &[(&str, &str)]) -> Output {
         let mut command = ncz();
         for (name, _) in std::env::vars_os() {
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// Services that hand out keys, to those who have the token, the base keys, or the container's password.
+/// Services that issue keys, given the token, the base keys, or the container's password.
 fn service(asked: &s3_server::Asked) -> Reply {
     let form = |name: &str| asked.body.split('&').any(|pair| pair == name);
     let xml = |action: &str| {
@@ -204,7 +204,7 @@ fn keys_come_by_programs_single_sign_on_and_roles() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{fragment} {variables:?}: {told}");
     }
-    // One open dataset asks once.
+    // An open dataset asks once.
     assert_eq!(place.runs(), 3, "programs run for one dataset each");
 }
 
@@ -229,7 +229,7 @@ fn the_first_failure_to_come_by_keys_is_told() {
         }
     }
     assert_eq!(place.server.counts().total(), 0, "nothing is sent without keys");
-    // A token that has ended, and a role that no one may take.
+    // An expired token, and a role that denies access.
     place.file(
         &format!(".aws/sso/cache/{SESSION}"),
         "{\"accessToken\": \"HUSHHUSHold\", \"expiresAt\": \"2001-01-01T00:00:00Z\"}",

@@ -1,4 +1,4 @@
-//! `diff`: what two datasets say otherwise.
+//! `diff`: differences between two datasets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ fn attributes_that_are_no_text_differ_by_their_bytes() {
     let (one, other) = (of("a.nc", "\"a\\376\""), of("b.nc", "\"a\\377\""));
     assert_eq!(diff(&[text(&one), text(&one)]), (0, String::new()));
     assert_eq!(diff(&[text(&one), text(&other)]), (1, "attribute :t: \"a\\xfe\" | \"a\\xff\"\n".to_owned()));
-    // What only looks like such a byte.
+    // Text that only looks like such a byte.
     let text_of_it = of("c.nc", "\"a\\\\xfe\"");
     assert_eq!(diff(&[text(&one), text(&text_of_it)]).0, 1);
 }
@@ -113,7 +113,7 @@ fn variables_that_are_nowhere_are_a_failure() {
     let (code, told) = crate::failure(&["diff", "-v", "v,nosuch", text(&one), text(&one)]);
     assert!(code == 2 && told.contains("-v nosuch: neither has such a variable"), "{told}");
     assert_eq!(diff(&["-v", "v", text(&one), text(&other)]), (0, String::new()));
-    // In a group that only one has.
+    // In a group that exists on one side only.
     assert_eq!(diff(&["-v", "/g/w", text(&one), text(&other)]), (1, "variable /g/w: only in the first\n".to_owned()));
 }
 
@@ -136,7 +136,7 @@ fn types_are_compared_by_what_they_are_made_of() {
     assert_eq!((code, told.as_str()), (1, expected));
 }
 
-/// Elements of every kind, in a block of which most are equal.
+/// Elements of every kind, in a block with mostly equal ones.
 #[test]
 fn one_element_of_many_is_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn what_can_be_read_in_neither_is_not_the_same() {
             cdl
         }),
     ]);
-    // It has no words for what went wrong but those of the other one.
+    // The command reports failures in the form of other commands.
     let (code, told) = failure(&["diff", text(&one), text(&one)]);
     assert!(code == 2 && told.contains("NC_ENOFILTER") && told.contains("/odd"), "{told}");
     let json = run(["diff", "--json", text(&one), text(&one)]);

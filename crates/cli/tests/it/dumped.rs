@@ -68,7 +68,7 @@ fn numbers_of_time_variables_are_dates() {
     assert!(data(&["-i"], &file).contains("\"2000-01-01T00:30\", \"2000-01-02T12:30\""));
 }
 
-/// What the reference prints of its own calendars.
+/// The reference's output for its own calendars.
 #[test]
 fn times_of_the_reference() {
     let Some(root) = std::env::var_os("NCZ_CORPUS").map(PathBuf::from) else { return };

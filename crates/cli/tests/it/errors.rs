@@ -1,5 +1,5 @@
-//! What is told when something is wrong: each mistake a user makes, the exit code, and the text, which says what was tried, what
-//! was found, and the nearest right form.
+//! Error messages: for each user mistake, the exit code and the text. The text names the attempt, the
+//! problem, and the nearest right form.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::process::Command;
 
 const CDL: &str = "netcdf x {\ndimensions:\n\tx = 3 ;\nvariables:\n\tint v(x) ;\ndata:\n v = 1, 2, 3 ;\n}\n";
 
-/// A folder with a directory, a classic file, one that is cut, an archive, texts, and nothing in `empty`.
+/// A folder with a directory, a classic file, a truncated one, an archive, texts, and an empty directory
+/// `empty`.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -30,14 +31,14 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Exit code and what was told on standard error.
+/// Returns exit code and standard error.
 fn ncz(folder: &Path, args: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ncz"));
     let output = command.env_remove("NCTRACING").current_dir(folder).args(args).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// What is typed, the exit code, and what is told, of which `…` stands for any text.
+/// The command line, the exit code, and the message, with `…` for any text.
 const MISTAKES: &[(&str, i32, &str)] = &[
     // Places.
     ("dump ocaen.nc", 1, "ncz: ocaen.nc: NC_ENOTFOUND: no such file or directory; there is ocean.nc"),
@@ -109,7 +110,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         1,
         "ncz: x.zarr: NC_EINVAL: …x.zarr#mode=zar: unknown mode `zar`; did you mean `zarr`?",
     ),
-    // Fragments, also of what is there.
+    // Fragments, also of existing datasets.
     (
         "dump ocean.nc#mode=zar",
         1,
@@ -177,7 +178,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     ("completions nosh", 2, "error: invalid value 'nosh' for '<SHELL>'…[possible values: bash, …"),
 ];
 
-/// Whether a text is a pattern's pieces in order, from the first to the last.
+/// Returns whether a text contains a pattern's pieces in order, from the first to the last.
 fn fits(text: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('…');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };

@@ -1,7 +1,7 @@
-//! `gen`: CDL text becomes a dataset, and prints as it should.
+//! `gen`: CDL text becomes a dataset that prints as expected.
 //!
-//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. The texts of netCDF-C's own tests and
-//! what its tools print of them are in the whole one only.
+//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. Only the whole corpus has
+//! the texts of netCDF-C's own tests, with the output of its tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::chain::{classic_files, kind};
 use crate::{failure, out, run, text};
 
-/// Makes a dataset of a text; what was told if that failed.
+/// Makes a dataset from a text; returns the message of a failure.
 fn generate(cdl: &Path, kind: &str, target: &Path) -> Result<(), String> {
     let made = run(["gen", "-k", kind, "-o", text(target), text(cdl)]);
     let told = String::from_utf8_lossy(&made.stderr).into_owned();
@@ -53,7 +53,7 @@ fn every_classic_file_comes_back_from_its_text() {
                 Err(told) => bad.push(format!("{name}: {kind}: {told}")),
                 Ok(()) => {
                     let after = dump(&target);
-                    // Texts of classic files are broken where their lines end.
+                    // Texts of classic files are broken at line ends.
                     let before = match kind {
                         "nczarr" => before.replace("\\n\",\n\t\t\t\"", "\\n"),
                         _ => before.clone(),
@@ -229,7 +229,7 @@ fn the_kind_is_what_is_asked_for_else_what_the_text_says() {
     assert!(code == 1 && told.contains("NC_EEXIST"), "{told}");
 }
 
-/// A text with every special attribute there is.
+/// A text with all special attributes.
 const SPECIAL: &str = r#"netcdf x {
 types:
   compound pair { int a ; float b ; } ;
@@ -400,7 +400,7 @@ fn no_string_at_all_is_another_thing_than_an_empty_one() {
         out(&["gen", "-o", &format!("{made}{fragment}"), text(&cdl)]);
         assert_eq!(data(&made), expected, "{fragment}");
         out(&["copy", &made, &format!("{copied}#mode=nc4")]);
-        // What a format has one form for is an empty string, and only printed as if it were none.
+        // Where a format has one form for both, a null string is stored as an empty one, and printed as null.
         let there = match fragment {
             "#mode=nc4" | "#mode=nczarr,v3" => all,
             _ => r#"s = _, _, "a" ; t = _, "", "" ; none = _ ; left = _ ; }"#,
@@ -411,7 +411,7 @@ fn no_string_at_all_is_another_thing_than_an_empty_one() {
     }
 }
 
-/// Dimensions of any group, also of one that is not around the variable, and the same read from a file of netCDF-4.
+/// Dimensions of any group, even unrelated to the variable's, and the same read from a netCDF-4 file.
 #[test]
 fn dimensions_of_any_group() {
     let source = "netcdf x {\n\ndimensions:\n\tx = 2 ;\nvariables:\n\tint inner(/g/h/y, x) ;\ndata:\n\n inner =\n  1, 2,\n  3, 4,\n  5, \
@@ -436,7 +436,7 @@ fn dimensions_of_any_group() {
     }
 }
 
-/// What no member of an enum is called comes back as the number it is; what was never written is told as that.
+/// A value without an enum member comes back as its number; an unwritten one prints as fill.
 #[test]
 fn values_of_enums_without_a_member_come_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -500,7 +500,7 @@ fn comments_between_marks_are_passed() {
     }
 }
 
-/// As ncgen: where values belong follows from their order, and braces that say otherwise are refused.
+/// Like ncgen: the positions of values follow from their order, and conflicting braces are refused.
 #[test]
 fn braces_that_do_not_fit_are_refused() {
     let folder = tempfile::tempdir().unwrap();

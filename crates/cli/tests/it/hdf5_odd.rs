@@ -1,5 +1,5 @@
-//! HDF5 files that other programs write: text of any length where netCDF writes fixed text, numbers that netCDF has not, and
-//! files that are only parts.
+//! HDF5 files by other programs: text of any length where netCDF writes fixed text, numbers that netCDF
+//! lacks, and files that are only parts.
 
 use crate::{failure, out, run, text};
 

@@ -1,10 +1,10 @@
-//! Copies into a format that has less: what is held in another form there, what is left out, and that either is told.
+//! Copies into formats with fewer types: objects in another form, objects left out, and the reports of both.
 
 use std::path::{Path, PathBuf};
 
 use super::{failure, out, run, text};
 
-/// A dataset made of CDL text.
+/// Makes a dataset from CDL text.
 fn made(folder: &Path, name: &str, kind: &str, cdl: &str) -> PathBuf {
     let (written, path) = (folder.join("text.cdl"), folder.join(name));
     std::fs::write(&written, cdl).unwrap();
@@ -12,7 +12,7 @@ fn made(folder: &Path, name: &str, kind: &str, cdl: &str) -> PathBuf {
     path
 }
 
-/// What is told of a call that succeeds.
+/// Returns the report of a successful call.
 fn told(args: &[&str]) -> String {
     let output = run(args);
     let told = String::from_utf8(output.stderr).unwrap();
@@ -107,7 +107,7 @@ fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
     }
 }
 
-/// Classic files are written with the most significant byte first, characters as any others.
+/// Classic files have the most significant byte first, characters like any others.
 #[test]
 fn the_byte_order_of_characters_is_none() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ fn a_layout_that_the_target_has_not_is_refused() {
             assert!(code == 1 && error.contains("NC_ENOTNC4: /v: ") && error.contains(part), "{args:?}: {error}");
             assert!(!target.exists(), "{args:?}");
         }
-        // Nothing is asked for that it has not.
+        // No request goes beyond the format.
         for flags in [&["-d", "0"][..], &["-F", "none"], &["-s"], &["-F", "s,zstd,1"]] {
             let target = folder.path().join("t.nc");
             assert_eq!(out(&[&["copy", "--clobber", "-k", kind, text(&source), text(&target)], flags].concat()), "");
@@ -166,7 +166,7 @@ fn a_layout_that_the_target_has_not_is_refused() {
     }
 }
 
-/// Under the name of the old tool it is told only.
+/// Under the old tool's name it is only reported.
 #[cfg(unix)]
 #[test]
 fn nccopy_tells_of_a_layout_that_the_target_has_not() {
@@ -194,7 +194,7 @@ fn nccopy_tells_of_a_layout_that_the_target_has_not() {
     assert!(!call(&["--strict"]).status.success() && !target.exists());
 }
 
-/// Stored types that say more than the type an element is read as.
+/// Stored types with more meaning than the type of their elements.
 #[test]
 fn stored_types_that_become_others_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -238,7 +238,7 @@ fn stored_types_that_become_others_are_told() {
     }
 }
 
-/// What hides another of its name does not change what that is.
+/// A dimension or type that hides another of its name does not change the other's meaning.
 #[test]
 fn a_type_that_is_hidden_by_another_is_named_by_its_path() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Attributes of Zarr as JSON: a copy to Zarr keeps them, or names what it changed; `diff` tells of a difference.
+//! Attributes of Zarr as JSON: a copy to Zarr keeps them, or names the changed ones; `diff` reports
+//! differences.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ fn store(folder: &Path, name: &str, v3: bool, attributes: &Map<String, Value>) -
     store
 }
 
-/// The attributes of a node that were ours to keep.
+/// Returns the attributes of a node that the copy must preserve.
 fn stored(store: &Path, place: &str, names: &Map<String, Value>) -> Map<String, Value> {
     let read = |name: &str| -> Option<Value> {
         serde_json::from_str(&fs::read_to_string(store.join(place).join(name)).ok()?).unwrap()

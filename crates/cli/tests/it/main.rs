@@ -1,4 +1,4 @@
-//! The program as it is called: what it prints, what it refuses, and its exit codes.
+//! The program as a whole: output, refusals, and exit codes.
 
 #[cfg(unix)]
 mod as_tool;
@@ -48,7 +48,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The program, without what the caller's environment says about logging.
+/// The program, without the caller's logging variables.
 fn ncz() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ncz"));
     command.env_remove("NCTRACING");
@@ -59,7 +59,7 @@ fn run<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
     ncz().args(args).output().unwrap()
 }
 
-/// Standard output of a call that succeeds and says nothing else.
+/// Returns standard output of a successful call without messages.
 fn out(args: &[&str]) -> String {
     let output = run(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -67,7 +67,7 @@ fn out(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Exit code and standard error of a call that fails.
+/// Returns exit code and standard error of a failing call.
 fn failure(args: &[&str]) -> (i32, String) {
     let output = run(args);
     assert!(!output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
@@ -220,7 +220,7 @@ fn info_explain_and_plugins() {
     assert!(info.lines().any(|line| line.contains("/odd") && line.contains("cannot be read: NC_ENOFILTER")), "{info}");
     let json: serde_json::Value = serde_json::from_str(&out(&["info", "--json", url])).unwrap();
     assert_eq!(json["groups"], serde_json::json!(["/", r"/deep\ water"]));
-    // Every path in it is one that other commands take.
+    // Other commands accept every path in it.
     for var in json["variables"].as_array().unwrap().iter().filter(|var| var["problem"].is_null()) {
         out(&["dump", "-v", var["path"].as_str().unwrap(), url]);
     }
@@ -259,7 +259,7 @@ fn rm_deletes_datasets_and_nothing_else() {
     assert!(code == 1 && told.contains("NC_ENOTFOUND"), "{told}");
 }
 
-/// In the directory of a dataset, whatever wrote that.
+/// In the directory of a dataset by any writer.
 #[test]
 fn what_is_no_part_of_a_dataset_stays() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,7 +296,7 @@ fn what_is_no_part_of_a_dataset_stays() {
             assert!(!ds.exists());
         }
         make();
-        // What writers leave when they are stopped.
+        // Leftovers of killed writers.
         let partial = format!("v/0.0.{}.partial", "0f".repeat(16));
         for left in [partial.as_str(), "v/.nczarr-tmp-1-2", ".nczarr-lock"] {
             fs::write(ds.join(left), "").unwrap();
@@ -362,7 +362,7 @@ fn the_log_goes_to_standard_error() {
 fn nobody_listens() {
     let folder = tempfile::tempdir().unwrap();
     let url = store::one(folder.path());
-    // Enough output that it cannot all wait in a pipe that nobody reads.
+    // Enough output to overflow a pipe without a reader.
     let meta = fs::read_to_string(url.join(".zarray")).unwrap().replace("\"shape\": [4]", "\"shape\": [400000]");
     fs::write(url.join(".zarray"), meta).unwrap();
     let mut child = ncz().args(["dump", text(&url)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -25,7 +25,7 @@ fn objects_are_listed_printed_written_and_deleted() {
     assert!(failure(&["map", "cat", url, "../x"]).1.contains(".."));
 }
 
-/// Whatever lies there: only `rm` deletes all of it, and that looks whether it is a dataset.
+/// For any contents: only `rm` deletes all of it, after checking that it is a dataset.
 #[test]
 fn all_there_is_has_no_key() {
     let folder = tempfile::tempdir().unwrap();

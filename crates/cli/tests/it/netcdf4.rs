@@ -1,11 +1,11 @@
-//! Copies to netCDF-4 files: what netCDF-C wrote, through a file of ours and back, is what it was.
+//! Copies to netCDF-4 files: a file by netCDF-C is unchanged after a copy to our file and back.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::{out, run, text};
 
-/// The folders of datasets of a kind: of the repository, and of all of the corpus, if that is named.
+/// Returns the folders of datasets of a kind: of the repository, and of the whole corpus if it is given.
 fn folders(kind: &str) -> Vec<PathBuf> {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let roots = [Some(own), std::env::var_os("NCZ_CORPUS").map(PathBuf::from)];
@@ -13,7 +13,7 @@ fn folders(kind: &str) -> Vec<PathBuf> {
     kinds.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path()).collect()
 }
 
-/// The text of a dataset, without what its writer is called, and how filters are stored.
+/// Prints a dataset, without the writer's name and the storage of filters.
 fn cdl(path: &str) -> String {
     let printed = out(&["dump", "-s", "-n", "x", "-p", "9,17", path]);
     let own =
@@ -28,7 +28,7 @@ fn files_of_netcdf_c_come_back() {
         for folder in folders(kind) {
             let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
             let source = folder.join(format!("{name}.nc"));
-            // Cut off, on purpose.
+            // Truncated on purpose.
             if !source.exists() || name.ends_with("truncated") {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Strings that are none at all (`NIL`) and empty ones: told apart where the format can, and empty strings where it cannot,
-//! for everybody who reads them. Only what prints a dataset goes by the reference there.
+//! Null strings (`NIL`) and empty ones: distinct where the format can hold both, and empty strings elsewhere,
+//! for every reader. Only printing follows the reference there.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{out, text};
 
-/// A variable `s` with these strings, in chunks of 3.
+/// Makes a variable `s` with these strings, in chunks of 3.
 fn store(url: &str, strings: &[NcString]) {
     let file = nczarr::create(url).unwrap();
     file.add_dimension("x", strings.len() as u64).unwrap();
@@ -20,7 +20,7 @@ fn store(url: &str, strings: &[NcString]) {
     file.close().unwrap();
 }
 
-/// The strings of `s`; `None`: none at all.
+/// Returns the strings of `s`; `None` for null strings.
 fn strings(file: &File) -> Vec<Option<String>> {
     let found = file.variable("s").unwrap().get_nc_strings(..).unwrap();
     found.iter().map(|one| (!one.is_nil()).then(|| one.to_str().unwrap().to_owned())).collect()
@@ -30,7 +30,7 @@ fn read(url: &str) -> Vec<Option<String>> {
     strings(&nczarr::open(url).unwrap())
 }
 
-/// The same, none at all as empty.
+/// Returns the same, with empty strings for null ones.
 fn empty(strings: &[Option<String>]) -> Vec<Option<String>> {
     strings.iter().map(|one| Some(one.clone().unwrap_or_default())).collect()
 }
@@ -64,7 +64,7 @@ proptest! {
             let expected = if told { given.clone() } else { empty(&given) };
             store(&format!("{}{fragment}", path(&name)), &list);
             prop_assert_eq!(&read(&path(&name)), &expected, "{}", fragment);
-            // What cannot tell does not become a null pointer in what can, whoever copies.
+            // An empty string from a format without null strings does not become null in a copy.
             let other = path(&format!("{name}-copied"));
             prop_assert_eq!(&copied(&path(&name), &format!("{other}#mode=nc4")), &expected, "{}", fragment);
             let other = path(&format!("{name}-by-tool"));
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// A plain store of Zarr V3 with strings of a fixed size, in chunks of 2 of which the second is not there.
+/// A plain store of Zarr V3 with strings of a fixed size, in chunks of 2; the second is absent.
 fn fixed(folder: &Path) {
     fs::create_dir_all(folder.join("s/c")).unwrap();
     fs::write(folder.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
@@ -94,7 +94,7 @@ fn stored_empty_text_of_a_fixed_size_prints_as_such() {
     let expected: Vec<_> = ["ab", "", "", ""].map(|one| Some(one.to_owned())).to_vec();
     assert_eq!(read(text(&source)), expected);
     let printed = |path: &Path| out(&["dump", text(path)]);
-    // In plain Zarr it is text, and no null pointer; absent chunks hold the fill value.
+    // In plain Zarr it is text, not a null string; absent chunks contain the fill value.
     assert!(printed(&source).contains(" s = \"ab\", \"\", _, _ ;"), "{}", printed(&source));
     let url = format!("{}#mode=nc4", target.display());
     out(&["copy", text(&source), &url]);
@@ -113,7 +113,7 @@ fn nil_is_no_reason_to_refuse_attributes_that_were_stored_before() {
         fs::remove_dir_all(&path).ok();
         nczarr::create(&format!("{}#mode={mode}", path.display())).unwrap()
     };
-    // A plain store records no types: nothing is taken for no string at all there, and nothing is stored so.
+    // A plain store records no types, so no string there is null.
     for mode in ["zarr", "zarr,v3"] {
         let file = created(mode);
         file.put_attribute("a", nul()).unwrap();
@@ -124,7 +124,7 @@ fn nil_is_no_reason_to_refuse_attributes_that_were_stored_before() {
         let found = if mode == "zarr" { &found } else { &found["attributes"] };
         assert_eq!((&found["a"], &found["none"]), (&serde_json::json!(["\0", "a"]), &serde_json::json!("")), "{mode}");
     }
-    // NCZarr does; what is there already is none at all when it is read, and stays as it is in whatever is edited.
+    // NCZarr records types; an existing empty string reads as null, and stays when the dataset is edited.
     for (mode, document) in [("nczarr,file", ".zattrs"), ("nczarr,v3", "zarr.json")] {
         let file = created(mode);
         assert_eq!(file.put_attribute("a", nul()).unwrap_err().kind(), nczarr::ErrorKind::Char);

@@ -1,4 +1,4 @@
-//! Nodes whose names hold control characters or are no UTF-8: every command reports them.
+//! Nodes whose names contain control characters or are not UTF-8: every command reports them.
 #![cfg(unix)]
 
 use std::ffi::OsStr;
@@ -12,10 +12,10 @@ use zip::write::SimpleFileOptions;
 
 use crate::{out, run, text};
 
-/// The group `line<NEWLINE>break`, the array `sea<TAB>temp`, one whose name is no UTF-8, and the array `ok`.
+/// The group `line<NEWLINE>break`, the array `sea<TAB>temp`, one whose name is not UTF-8, and the array `ok`.
 const NODES: [(&[u8], bool); 5] =
     [(b"ok", true), (b"sea\ttemp", true), (b"line\nbreak", false), (b"line\nbreak/v", true), (b"bad\xff", true)];
-/// As they are shown.
+/// Their displayed forms.
 const SHOWN: [&str; 3] = ["/sea\\ttemp", "/line\\nbreak", "/bad\\xff"];
 
 fn document(v3: bool, array: bool) -> (&'static str, &'static str) {
@@ -53,7 +53,7 @@ fn archive(path: &Path, v3: bool) {
     let mut writer = ZipWriter::new(fs::File::create(path).unwrap());
     for (name, array) in [(&b""[..], false)].into_iter().chain(NODES) {
         let (document, text) = document(v3, array);
-        // A writer of names that are no UTF-8 is not to be had: others are members enough.
+        // No writer here makes such names in archives; the other members suffice.
         let Ok(name) = std::str::from_utf8(name) else { continue };
         let name = if name.is_empty() { document.to_owned() } else { format!("{name}/{document}") };
         writer.start_file(name, SimpleFileOptions::default()).unwrap();
@@ -62,7 +62,7 @@ fn archive(path: &Path, v3: bool) {
     writer.finish().unwrap();
 }
 
-/// Looks at a store with each command.
+/// Runs each command over a store.
 fn look(url: &str, prefix: &str, shown: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<String> = shown.iter().map(|shown| format!("{prefix}{shown}")).collect();
@@ -100,7 +100,7 @@ fn every_command_tells_of_nodes_whose_names_cannot_be_shown() {
         let store = folder.path().join("inside.zarr");
         directory(&store, "g", v3);
         look(text(&store), "/g", &SHOWN);
-        // In a folder that is no node itself.
+        // In a folder that is not a node itself.
         let store = folder.path().join("hollow.zarr");
         directory(&store, "", v3);
         let deep = store.join("folder/deeper");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{ncz, text};
 
-/// More than the cache of decoded chunks holds, in chunks that go through all of the outer dimension.
+/// Larger than the cache of decoded chunks, in chunks along the whole outer dimension.
 fn tall(folder: &Path) -> String {
     let path = folder.join("tall.zarr");
     let file = nczarr::create(text(&path)).unwrap();
@@ -20,7 +20,7 @@ fn tall(folder: &Path) -> String {
     text(&path).to_owned()
 }
 
-/// How often each chunk is asked for.
+/// Counts the requests for each chunk.
 fn reads(args: &[&str]) -> BTreeMap<String, usize> {
     let output = ncz().arg("--trace=9").args(args).output().unwrap();
     let log = String::from_utf8_lossy(&output.stderr).into_owned();

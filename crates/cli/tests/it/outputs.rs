@@ -1,4 +1,4 @@
-//! Files that commands write, and who reads what they print.
+//! Files that commands write, and readers that go away early.
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn what_is_read_is_never_written_over() {
         }
         let _ = fs::remove_file(&link);
     }
-    // Nor a text that lies in what its dataset would replace.
+    // Nor a text inside the dataset that it would replace.
     let store = sample(folder.path(), "e.zarr");
     let inside = format!("{store}/x.cdl");
     fs::write(&inside, CDL).unwrap();
@@ -63,7 +63,7 @@ fn what_is_read_is_never_written_over() {
     assert!(code == 1 && told.contains("overlap") && Path::new(&inside).exists(), "{told}");
 }
 
-/// The data of a dataset may lie in files beside it, and of these in further ones.
+/// The data of a dataset may lie in external files, and these may refer to further ones.
 #[test]
 fn nor_are_the_files_of_its_sources() {
     let (folder, corpus) = (tempfile::tempdir().unwrap(), Path::new("../../tests/corpus/virtual"));
@@ -91,7 +91,7 @@ fn nor_are_the_files_of_its_sources() {
             assert_eq!(names(folder.path()), all, "{args:?}");
         }
     }
-    // Once they are not read, they may be replaced.
+    // Files without references to them may be replaced.
     out(&["copy", &source, &place("copy.nc"), "-k", "nc4"]);
     out(&["copy", &place("copy.nc"), &place("mid.h5"), "-k", "nc4", "--clobber"]);
 }
@@ -108,11 +108,11 @@ fn what_was_there_stays_until_all_is_written() {
     out(&["cat", text(&store), "/t", "-o", text(&file)]);
     assert!(fs::read(&file).unwrap().starts_with(b"\x93NUMPY"));
     assert_eq!(names(folder.path()), ["ocean.zarr", "x.npy"]);
-    // What is no file takes what comes.
+    // Devices and pipes are written directly.
     out(&["cat", text(&store), "/t", "-o", "/dev/null"]);
 }
 
-/// The exit code of a command whose output nobody reads.
+/// Returns the exit code of a command whose output has no reader.
 fn unheard(args: &[&str]) -> Option<i32> {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -171,7 +171,7 @@ fn elements_of_varying_length_are_printed() {
     }
 }
 
-/// Whatever ends the program while it writes: the file has no name before it is whole.
+/// Whenever the program ends while it writes, the file gets its name only when it is complete.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_stopped_leaves_nothing() {
@@ -185,7 +185,7 @@ fn what_is_stopped_leaves_nothing() {
     fs::write(&old, "old").unwrap();
     let before = names(folder.path());
     for target in [&target, &old] {
-        // Files must not grow beyond some blocks: the system ends who writes more.
+        // With a file size limit, the system kills the writer.
         let limited = format!(
             "ulimit -c 0; ulimit -f 100; exec {} cat {} v -o {}",
             env!("CARGO_BIN_EXE_ncz"),

@@ -1,7 +1,8 @@
-//! The pages of `docs` show commands and their output: each command runs here, and prints the lines of the page.
+//! The pages of `docs` show commands and their output: each command runs here, and must print the lines of
+//! the page.
 //!
-//! A block `console` has commands behind `$ ` and their output below them. A line `…` stands for any lines, and `…` at the end
-//! of a line for any text. A block `ini` of the cloud page is the file of profiles.
+//! A block `console` has commands after `$ ` and their output below them. A line `…` stands for any lines,
+//! and `…` at the end of a line for any text. A block `ini` of the cloud page is the file of profiles.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::{ncz, out, text};
 const SST: &str = "netcdf sst { dimensions: time = UNLIMITED ; x = 3 ; variables: float sst(time, x) ; \
                    sst:units = \"celsius\" ; data: sst = 1.5, 2.5, 3.5, 4.5, 5.5, 6.5 ; }";
 
-/// The commands of one block, with the output that the page shows.
+/// The commands of one block, with the output on the page.
 type Block = Vec<(String, String)>;
 
 #[test]
@@ -57,7 +58,7 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(root().join("docs").join(name)).unwrap()
 }
 
-/// Runs the commands of all blocks. `local` replaces addresses in the output that the page shows.
+/// Runs the commands of all blocks. `local` replaces addresses in the page's output.
 fn check(page: &str, run: impl Fn(&str) -> String, local: impl Fn(&str) -> String) {
     let (mut commands, mut wrong) = (0, String::new());
     for block in blocks(page, "console").map(|block| parse(&block)) {
@@ -142,7 +143,7 @@ fn shell(command: &str, variables: &[(&str, String)], home: &Path) -> String {
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 
-/// Whether a command printed the lines of the page.
+/// Returns whether a command printed the lines of the page.
 fn matches(expected: &str, found: &str) -> bool {
     fn rest(expected: &[&str], found: &[&str]) -> bool {
         match expected {

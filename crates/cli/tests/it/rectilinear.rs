@@ -33,7 +33,7 @@ fn a_part_may_touch_several_chunks() {
 fn its_chunks_are_known() {
     let printed = out(&["validate", "--deep", CASE]);
     assert!(printed.contains("9 chunks read: 0 errors, 0 warnings"), "{printed}");
-    // And others are not.
+    // Others are not.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path();
     fs::create_dir_all(store.join("t2m/c/2")).unwrap();
@@ -50,7 +50,7 @@ fn its_chunks_are_known() {
     let printed = validated();
     assert!(printed.contains("t2m/c/2/3: is beyond the array, which has 3 chunks along dimension 1"), "{printed}");
     assert!(!printed.contains("t2m/c/2/2"), "{printed}");
-    // Of a grid that is not understood there is one error, and no word of its chunks.
+    // An unknown grid gives one error, and no reports about its chunks.
     let document = fs::read_to_string(store.join("t2m/zarr.json")).unwrap();
     fs::write(store.join("t2m/zarr.json"), document.replace("rectilinear", "hexagonal")).unwrap();
     let printed = validated();

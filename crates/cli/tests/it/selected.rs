@@ -82,7 +82,7 @@ fn some_groups_alone() {
     let lines =
         ["group: g {", "group: in {", "int w(y, x) ;", "group: other {", "int v(x) ;", "int v(y) ;", ":h = 1 ;"];
     assert_eq!(has(&dump, &lines), [true, true, true, false, false, false, true], "{dump}");
-    // What was not asked for is not told as lost.
+    // Objects outside the selection are not reported as losses.
     let target = made.path("c.nc");
     let told = crate::run(["copy", "-3", "-G", "/", text(&made.source), text(&target)]);
     assert!(told.status.success());
@@ -172,7 +172,7 @@ fn a_plan_is_told_and_nothing_is_made() {
     assert!(failure(&["copy", "--memory", "0", text(&source), text(&target)]).1.contains("--memory"));
 }
 
-/// Chunks that lie across one another, of which some are not there, and others hold what is missing.
+/// Overlapping chunks; some are absent, and others contain missing values.
 #[test]
 fn encoded_chunks_are_decoded_once_by_a_stage() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,20 +201,20 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
         out(&[&["copy"], &args[..], &[text(&source), text(&at(target))]].concat());
         assert_eq!(out(&["diff", text(&source), text(&at(target))]), "", "{target}");
     }
-    // Whatever the target is called.
+    // For any target name.
     out(&[&["copy"], &args[..], &[text(&source), text(&at("stage.zarr"))]].concat());
     assert_eq!(out(&["diff", text(&source), text(&at("stage.zarr"))]), "");
-    // What was not there is an error to whoever wants it to be.
+    // An absent object is an error if it is selected.
     let strict = format!("file://{}#missing_chunks=error", text(&source));
     let told = failure(&[&["copy"], &args[..], &[&strict, text(&at("c.zarr"))]].concat());
     assert!(told.1.contains("NC_ENOOBJECT") && !at("c.zarr").exists(), "{told:?}");
-    // What was not there is not there.
+    // Absent objects stay absent.
     assert!(!at("b.zarr").join("none/0.0.0").exists());
     let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert!(left.into_iter().all(|name| !name.starts_with('.')));
 }
 
-/// What a dataset says of the strings of a field is raised where they are longer, and never lowered.
+/// The recorded length of a field's strings grows with the strings, and never shrinks.
 #[test]
 fn strings_in_compounds_have_the_room_they_need() {
     let folder = tempfile::tempdir().unwrap();
@@ -229,14 +229,14 @@ fn strings_in_compounds_have_the_room_they_need() {
         let target = format!("file://{}#mode=nczarr", text(&at("s.zarr")));
         let copied = run(["copy", "--clobber", text(&at("s.nc")), &target]);
         assert!(copied.status.success(), "{copied:?}");
-        // What was raised is told.
+        // The growth is reported.
         assert_eq!(String::from_utf8_lossy(&copied.stderr).contains("/:t.s.strlen"), said == 10);
         let found = out(&["dump", text(&at("s.zarr"))]);
         assert!(found.contains(expected) && found.contains("longer than ten bytes"), "{found}");
     }
 }
 
-/// A file in which one variable is of a type that netCDF lacks, beside variables that it has.
+/// Makes a file with one variable of a type that netCDF lacks, beside normal variables.
 fn with_a_reference(folder: &Path) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/reports/reference.h5");
     let to = folder.join("in.h5");
@@ -255,7 +255,7 @@ fn only_what_is_selected_must_be_readable() {
         assert!(dump.contains("8, 9, 10, 11") && !dump.contains("agg"), "{dump}");
         out(&["rm", text(&target)]);
     }
-    // Its definition alone cannot be kept either, which is reported.
+    // Its definition alone is lost as well, with a report.
     for flags in [["-v", "/All_Data/rad"], ["-g", "/All_Data"]] {
         let output = run(["copy", flags[0], flags[1], text(&source), text(&target)]);
         let told = String::from_utf8(output.stderr).unwrap();
@@ -312,7 +312,7 @@ fn unreadable_chunks_can_be_left_out() {
                     assert!(told.contains("elements that cannot be read: /v (2 from 2: "), "{told}");
                     assert!(dump.contains("v = 1, 2, _, _, 5, 6 ;"), "{dump}");
                 }
-                // Text is looked at before the target is defined.
+                // Text is scanned before the target is defined.
                 _ => assert!(told.contains("cannot be read: /s (") && !dump.contains("string s"), "{told}\n{dump}"),
             }
             out(&["rm", text(&target)]);

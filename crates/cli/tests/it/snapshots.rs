@@ -1,8 +1,10 @@
-//! What every command prints: transcripts in `snapshots`, each a list of commands (`$ ncz …`) and what they say.
+//! The output of every command: transcripts in `snapshots`, each a list of commands (`$ ncz …`) with their
+//! output.
 //!
-//! A test runs the commands of a transcript in a folder of their own, one after another, and compares all of it. Standard output stands as it
-//! is, each line of standard error behind `! `, an exit code other than 0 behind `? `; `| head -N` shows the first lines only. With
-//! `NCZ_UPDATE_SNAPSHOTS=1` the transcripts are written anew: to add a command write its line and run that.
+//! A test runs the commands of a transcript in a separate folder, one after another, and compares everything.
+//! Standard output has no prefix, each line of standard error has `! `, an exit code other than 0 has `? `;
+//! `| head -N` shows the first lines only. With `NCZ_UPDATE_SNAPSHOTS=1` the test rewrites the transcripts:
+//! to add a command, write its line and run that.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ncz;
 
-/// What the commands find in their folder.
+/// The files in the folder of the commands.
 const FILES: &[(&str, &str)] = &[
     (
         "ocean.cdl",
@@ -62,7 +64,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots")
 }
 
-/// The words of a command line; those in single quotes may have blanks.
+/// Splits a command line into words; those in single quotes may contain blanks.
 fn words(line: &str) -> Vec<String> {
     let pieces = line.split('\'').enumerate();
     let words = pieces.flat_map(|(at, piece)| match at % 2 {
@@ -72,7 +74,7 @@ fn words(line: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Takes out what is another at each run: the version, rates, and times.
+/// Removes output that differs between runs: the version, rates, and times.
 fn masked(text: &str, is_measured: bool) -> String {
     let text = text.replace(env!("CARGO_PKG_VERSION"), "VERSION");
     let line = |line: &str| {
@@ -86,13 +88,13 @@ fn masked(text: &str, is_measured: bool) -> String {
     text.lines().map(line).collect()
 }
 
-/// A line without its numbers and how they are set.
+/// Returns a line without its numbers and their alignment.
 fn numbers(line: &str) -> String {
     let word = |word: &str| if word.contains(|c: char| c.is_ascii_digit()) { "N".to_owned() } else { word.to_owned() };
     line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What a command says.
+/// Runs a command; returns its output.
 fn said(line: &str, place: &Path) -> String {
     let (command, head) = match line.split_once(" | head -") {
         Some((command, lines)) => (command, lines.parse().expect("a number of lines")),
@@ -130,7 +132,7 @@ fn check(name: &str) {
     let mut found = String::new();
     for command in expected.lines().filter_map(|line| line.strip_prefix("$ ")) {
         let said = said(command, place.path());
-        // Where the system has its temporary folders is nobody's business.
+        // Hide the system's temporary folder.
         let said = said.replace(place.path().to_str().unwrap(), "HERE");
         let _ = write!(found, "$ {command}\n{said}\n");
     }
@@ -152,7 +154,7 @@ macro_rules! transcripts {
             check(stringify!($name));
         })*
 
-        /// No transcript is forgotten.
+        /// Every transcript has a test.
         #[test]
         fn every_transcript_is_run() {
             let mut there: Vec<String> = fs::read_dir(folder()).unwrap()

@@ -1,4 +1,4 @@
-//! Arrays that are hardly stored: `copy`, `diff` and `validate` look at stored chunks only.
+//! Arrays with few stored chunks: `copy`, `diff` and `validate` visit stored chunks only.
 //!
 //! The arrays have a million chunks of a million elements. A command that visits the absent ones never ends.
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::{out, run, text};
 
-/// The two generations of Zarr, by their documents.
+/// The two versions of Zarr, by their documents.
 #[derive(Debug, Clone, Copy)]
 enum Zarr {
     V2,
@@ -19,7 +19,7 @@ enum Zarr {
 /// The name of a chunk by its indices.
 type ChunkName = fn([u64; 2]) -> String;
 
-/// A store with one array `v` of singles, in which these chunks hold one number each.
+/// Makes a store with one array `v` of singles; each of these chunks contains one number.
 fn store(folder: &Path, zarr: Zarr, shape: [u64; 2], chunk: [u64; 2], stored: &[([u64; 2], f32)]) -> PathBuf {
     let root = folder.join("in.zarr");
     let array = root.join("v");
@@ -105,7 +105,7 @@ fn only_stored_chunks_are_looked_at() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// The oracle is `cat` of the whole variable, which knows nothing of stored chunks.
+    /// The oracle is `cat` of the whole variable, which does not use the list of stored chunks.
     #[test]
     fn sparse_copies_and_comparisons_are_those_of_dense_ones(
         len in (60u64..90, 30u64..60),

@@ -1,4 +1,4 @@
-//! Paths that are no plain files and directories: pipes, sockets, devices, links.
+//! Paths that are not plain files or directories: pipes, sockets, devices, links.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -18,7 +18,7 @@ fn dataset(folder: &Path) -> PathBuf {
     path
 }
 
-/// How a call ended, and what it said; `None`: it waited for somebody.
+/// The result and output of a call; `None` if it blocked.
 fn ended(args: &[&str]) -> Option<(Option<i32>, String)> {
     let mut child = ncz().args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
@@ -66,7 +66,7 @@ fn pipes_sockets_and_devices_are_refused_at_once_by_every_command() {
             vec!["rm", "--force", path],
         ] {
             let Some((code, told)) = ended(&args) else { panic!("{args:?} waits") };
-            // `explain` answers what it found.
+            // `explain` reports the kind of file.
             let expected = if args[0] == "diff" { 2 } else { 1 };
             assert!(code == Some(expected) || args[0] == "explain", "{args:?}: {code:?} {told}");
             assert!(Path::new(path).symlink_metadata().is_ok(), "{args:?} removed it");
@@ -102,7 +102,7 @@ fn of_a_link_to_a_dataset_only_the_link_goes() {
             assert_eq!(std::mem::take(&mut after), *before);
         }
     }
-    // A link to what is no dataset stays.
+    // A link to something else than a dataset stays.
     let (other, link) = (folder.path().join("photos"), folder.path().join("link"));
     fs::create_dir(&other).unwrap();
     fs::write(other.join("a.jpg"), "x").unwrap();

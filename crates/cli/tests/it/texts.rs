@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{run, text};
 
-/// A format: its name here, `-k`, and what the URL says beside the path.
+/// A format: its name here, `-k`, and its URL fragment.
 struct Format {
     name: &'static str,
     kind: &'static str,
@@ -29,7 +29,8 @@ const FORMATS: [Format; 6] = [
     Format { name: "cdf5", kind: "cdf5", fragment: "" },
 ];
 
-/// What does not come back as the reference has it: ends of the paths of text and expectation, formats (empty: all), and why.
+/// Texts whose result differs from the reference: ends of the paths of text and expectation, formats (empty:
+/// all), and why.
 const EXCEPTIONS: &[(&str, &str, &[&str], &str)] = &[
     (
         "",
@@ -69,7 +70,8 @@ const JSON: &str = "text that is JSON is stored as JSON, whose blanks were other
 const MACHINE: &str =
     "lines that depend on the machine and the version of the writer are missing or others, and those only";
 
-/// Expectations that are met but for blanks, and why the reference itself, in its release 4.10, prints none of them.
+/// Expectations that match except for blanks, and why the reference itself, in its release 4.10, differs from
+/// them.
 const BLANKS: &[(&str, &str)] = &[
     ("ncdump/expected/ref_tst_econst.dmp", BY_HAND),
     ("ncdump/expected/ref_tst_nul4.dmp", BY_HAND),
@@ -99,7 +101,7 @@ const BLANKS: &[(&str, &str)] = &[
     ("nczarr_test/refs/ref_ut_map_writemeta.cdl", JSON),
 ];
 
-/// What the reference's scripts print of one text and compare with another: text, flags, expectation, formats (empty: all).
+/// Comparisons of the reference's scripts: text, flags, expectation, formats (empty: all).
 const PAIRS: &[(&str, &str, &str, &[&str])] = &[
     ("ncdump/tst_calendars.cdl", "-t -n tst_times", "ncdump/ref_times.cdl", &[]),
     (
@@ -139,7 +141,7 @@ const PAIRS: &[(&str, &str, &str, &[&str])] = &[
     ("nczarr_test/ref_groups_regular.cdl", "-s", "nczarr_test/ref_groups_regular.cdl", &["nczarr2", "nczarr3", "nc4"]),
 ];
 
-/// Texts that no printer wrote, or that were printed with flags (`PAIRS`), or without data that there are.
+/// Texts that no printer wrote, or that were printed with flags (`PAIRS`) or without existing data.
 const NOT_PRINTED: &[&str] = &[
     "ncdump/inttags.cdl",
     "ncdump/inttags4.cdl",
@@ -184,23 +186,23 @@ const NOT_PRINTED: &[&str] = &[
     "nczarr_test/ref_zarr_test_data_meta.cdl",
 ];
 
-/// What the reference has beside these was printed of earlier texts, with other variables or dimensions.
+/// Other expectations of the reference, which belong to earlier texts with other variables or dimensions.
 const OF_ANOTHER_TEXT: &[&str] =
     &["cdl/ref_tst_chardata.cdl", "cdl/ref_tst_unlim2.cdl", "cdl/ref_tst_special_atts3.cdl"];
 
-/// What is no input: texts of which nobody makes a dataset, and why.
+/// Files that are not input for a dataset, and why.
 const NO_DATASET: &[(&str, &str)] = &[
     ("ncdump/ref_times", "dates in place of numbers: what -t printed, of `PAIRS`"),
     ("ncdump/ref_test_36", "the same, of files (`dumped`)"),
     ("nczarr_test/ref_any.cdl", "a template"),
 ];
 
-/// One text, and what is to come out of it.
+/// One text, and its expected output.
 #[derive(Debug)]
 struct Case {
     source: String,
     flags: &'static str,
-    /// Nothing: only that it comes back as it is once it was printed.
+    /// None: a second round trip must give the same text.
     expected: Option<String>,
     formats: &'static [&'static str],
 }
@@ -251,39 +253,41 @@ fn cases(root: &Path) -> Vec<Case> {
     all
 }
 
-/// A line without blanks, also those of text that is JSON, which NCZarr stores as JSON.
+/// Returns a line without blanks, also those of JSON text, which NCZarr stores as JSON.
 fn bare(line: &str) -> String {
     let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
     if line.contains("=\"{") { line.replace("\\n", "") } else { line }
 }
 
-/// The lines of a text as the reference's scripts compare them: without blanks, and without what depends on the machine and
-/// the version of the writer.
+/// Returns the lines of a text for a comparison like the reference's scripts: without blanks, and without
+/// parts that depend on the machine or the writer's version.
 fn loose(text: &str) -> Vec<String> {
     let apart = ["_NCProperties", "_SuperblockVersion", "_IsNetcdf4", "_Endianness"];
     let all = text.lines().filter(|line| !apart.iter().any(|name| line.contains(name)));
     all.map(bare).filter(|line| !line.is_empty()).collect()
 }
 
-/// The text after its first line, which has the name. There, lines of text are printed as lines in the classic formats.
+/// Returns the text after its first line, which contains the name. In the classic formats, lines of text are
+/// printed as lines.
 fn body(text: &str, classic: bool) -> String {
     let body = text[text.find("netcdf ").unwrap_or(0)..].split_once('\n').map_or("", |(_, body)| body);
     if classic { body.replace("\\n\",\n\t\t\t\"", "\\n") } else { body.to_owned() }
 }
 
-/// How a text came back.
+/// The result of a text's round trip.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Identical,
     ButForBlanks,
-    /// It has no expectation, and came back as it was printed.
+    /// Without expectation; the second text equals the first.
     Stays,
-    /// The format has no such thing.
+    /// The format lacks a feature of the text.
     Lacking,
     Wrong(String),
 }
 
-/// What the formats have not: types, groups, names and dimensions in the classic ones; text that is not UTF-8 in Zarr.
+/// Features that formats lack: types, groups, names and dimensions in the classic ones; text that is not
+/// UTF-8 in Zarr.
 fn lacks(format: &Format, told: &str) -> bool {
     match format.name {
         "nczarr2" | "nczarr3" => told.contains("is not UTF-8"),
@@ -328,7 +332,7 @@ fn check(root: &Path, case: &Case, format: &Format) -> Outcome {
     }
     let found = body(&print(&target, case.flags), classic);
     let Some(expected) = &case.expected else {
-        // Once it was printed, it is what is printed of it.
+        // The printed text must print as itself.
         let (printed, again) = (folder.path().join("x.cdl"), folder.path().join("y"));
         fs::write(&printed, print(&target, "")).unwrap();
         if let Err(told) = make(format, &printed, &again) {

@@ -1,4 +1,4 @@
-//! A server that says nothing is given up when the configured time is over, however a dataset is named.
+//! A server that does not answer fails after the configured time, however a dataset is named.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use s3_server::{Config, Fault, Rule, Server};
 
 use crate::{ncz, out};
 
-/// A command that takes longer ignores the time of 2 s, however slow the machine.
+/// Longer commands ignore the time limit of 2 s, however slow the machine.
 const LONGEST: Duration = Duration::from_secs(15);
 
 #[test]

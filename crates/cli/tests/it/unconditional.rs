@@ -63,7 +63,7 @@ fn one_who_is_alone_writes_by_gen_and_copy() {
         assert_eq!(out(&["map", "cat", &at, "other"]), CDL);
         out(&["map", "rm", &at, "other"]);
         out(&["rm", &at]);
-        // The rc file says it too.
+        // The rc file works too.
         let rc = folder.path().join("rc");
         std::fs::write(&rc, "ZARR.EXCLUSIVE=true\n").unwrap();
         let output = ncz().env("NCRCENV_RC", &rc).args(["gen", "-o", &at, &cdl]).output().unwrap();
@@ -74,7 +74,7 @@ fn one_who_is_alone_writes_by_gen_and_copy() {
     assert_eq!(own.keys("bucket"), [""; 0]);
 }
 
-/// The name of a file promises a file.
+/// The name of a file implies one writer.
 #[test]
 fn a_store_does_not_get_the_name_of_a_file() {
     if !out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
@@ -94,7 +94,7 @@ fn a_store_does_not_get_the_name_of_a_file() {
             assert_eq!(server.keys("bucket"), [""; 0], "{args:?}");
         }
     }
-    // Whoever says so, gets it.
+    // The promise allows it.
     let at = format!("http://key:secret@{}/bucket/case.nc#mode=nczarr,s3", server.host());
     out(&["copy", &local, &at]);
     assert!(server.keys("bucket").contains(&"case.nc/.zgroup".to_owned()));

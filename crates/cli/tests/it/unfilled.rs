@@ -1,5 +1,5 @@
-//! Variables without a fill value, or with one that HDF5 does not fill with: values and `_FillValue` stay in every copy, and no
-//! chunk is left out that other readers would see as something else.
+//! Variables without a fill value, or with one that HDF5 does not fill with: values and `_FillValue` stay in
+//! every copy. No chunk is left out that other readers would see differently.
 
 use std::path::Path;
 
@@ -50,12 +50,12 @@ fn a_no_fill_variable_of_a_text_keeps_its_fill_value() {
         let printed = out(&["dump", "-s", text(&made)]);
         assert!(printed.contains("v:_FillValue = -9 ;") && printed.contains("v = 1, _, _ ;"), "{kind}: {printed}");
         assert_eq!(printed.contains("v:_NoFill = \"true\" ;"), kind != "classic", "{kind}: {printed}");
-        // And so does the text of what was made.
+        // The text of the dataset keeps it too.
         let (again, made_again) = (folder.path().join("again.cdl"), folder.path().join(format!("{kind}.again")));
         std::fs::write(&again, &printed).unwrap();
         out(&["gen", "-k", kind, "-o", text(&made_again), text(&again)]);
         assert_eq!(out(&["diff", text(&made), text(&made_again)]), "", "{kind}");
-        // Whatever it is copied to.
+        // In every target.
         for to in KINDS {
             let other = tempfile::tempdir().unwrap();
             let header = out(&["dump", "-h", &copied(text(&made), other.path(), to)]);
@@ -64,7 +64,7 @@ fn a_no_fill_variable_of_a_text_keeps_its_fill_value() {
     }
 }
 
-/// As netCDF-C reads them.
+/// Like netCDF-C reads them.
 #[test]
 fn records_beyond_the_own_length_of_a_variable_read_as_the_default_fill_value() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn records_beyond_the_own_length_of_a_variable_read_as_the_default_fill_value() 
         assert_eq!(out(&["cat", &to, "B", "--format", "text"]), expected, "{kind}");
         assert_eq!(out(&["diff", &from, &to]), "", "{kind}");
     }
-    // Some of the elements asked for are there, and some are not; as another type too.
+    // Some of the elements exist, and some do not; as another type too.
     for (args, expected) in [
         (&["--start", "1,1", "--count", "1,2"][..], "9.96921e36 9.96921e36\n"),
         (&["--start", "0,2", "--count", "2,1"], "2.0\n9.96921e36\n"),
@@ -88,7 +88,7 @@ fn records_beyond_the_own_length_of_a_variable_read_as_the_default_fill_value() 
     }
 }
 
-/// Zeros that HDF5 fills with are a fill value like others, and no chunk has to be stored for them.
+/// Zeros that HDF5 fills with are an ordinary fill value, and need no stored chunks.
 #[test]
 fn the_default_of_hdf5_is_a_fill_value() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,7 +120,7 @@ fn variables_without_elements_are_copied() {
     }
 }
 
-/// A type's default fill value is a value like others where unwritten elements read as something else.
+/// A type's default fill value is an ordinary value where unwritten elements read differently.
 #[test]
 fn the_default_of_a_type_stays_a_value_in_classic_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ fn the_default_of_a_type_stays_a_value_in_classic_files() {
     for (var, expected) in [("short", "1 65535\n"), ("int", "1.0 4294967295.0\n")] {
         assert_eq!(out(&["cat", text(&to), var, "--format", "text"]), expected);
     }
-    // No classic type has them.
+    // No classic type holds them.
     let header = out(&["dump", "-h", text(&to)]);
     for var in ["/long", "/ulong"] {
         assert!(told.contains(&format!("{var} (")) && !header.contains(&format!(" {}(", &var[1..])), "{told} {header}");

@@ -1,4 +1,4 @@
-//! `validate`: what is wrong with a dataset.
+//! `validate`: defects of a dataset.
 
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn case(name: &str) -> String {
     format!("{}/../../tests/corpus/reports/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Documents are read by the rules that opening follows, and what those rules forgive is a warning.
+/// Documents are read by the rules of opening; deviations that these rules forgive are warnings.
 #[test]
 fn what_every_command_reads_is_no_error() {
     let (code, lines) = validate(&["--deep", &case("nan3.zarr")]);
@@ -141,7 +141,8 @@ fn documents_of_the_other_zarr_are_a_warning() {
     assert!(lines[0].starts_with("warning: object v/.zarray: is a document of Zarr V2"), "{lines:?}");
 }
 
-/// NCZarr lists what a group holds; an array beside the list is invisible to every reader that follows it.
+/// NCZarr lists the members of a group; an array outside the list is invisible to every reader that follows
+/// it.
 #[test]
 fn a_node_that_no_list_names_is_a_warning() {
     let folder = tempfile::tempdir().unwrap();
@@ -163,7 +164,7 @@ fn what_is_no_dataset_is_not_valid() {
     assert_eq!(validate(&[text(folder.path())]).0, 1);
 }
 
-/// What is stored in one piece is read in blocks, neither element by element nor all at once.
+/// Contiguous storage is read in blocks, neither element by element nor all at once.
 #[test]
 fn what_is_in_one_piece_is_read_in_blocks() {
     let folder = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ fn put(store: &Path, key: &str, bytes: impl AsRef<[u8]>) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Copies a store; answers the documents of the variable, and what was said.
+/// Copies a store; returns the documents of the variable, and the report.
 fn copied(store: &Path, mode: &str) -> (Value, String) {
     let target = store.with_extension("copy");
     let _ = fs::remove_dir_all(&target);
@@ -117,14 +117,14 @@ fn records_with_types_of_their_own_are_reported() {
     }
 }
 
-/// The case of records with fields of every kind, as zarr-python writes it.
+/// The array of records with fields of every kind, as zarr-python writes it.
 const STRUCT_FIELDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/reports/struct-fields.zarr");
 
 fn document(store: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(store.join(name).join("zarr.json")).unwrap()).unwrap()
 }
 
-/// Copies a store to Zarr V3; nothing is said, and both are the same to readers.
+/// Copies a store to Zarr V3; the report is empty, and readers see the same data.
 fn copied_to_v3(source: &Path, target: &Path) {
     let _ = fs::remove_dir_all(target);
     let output = run(["copy", text(source), &format!("file://{}#mode=zarr,v3", target.display())]);

@@ -20,7 +20,8 @@ fn an_archive_is_a_dataset_like_any_other() {
     assert_eq!(&std::fs::read(&archive).unwrap()[..4], b"PK\x03\x04");
     out(&["copy", text(&archive), text(&back)]);
     assert_eq!(good(&back), good(&archive));
-    // Replacing it leaves the old one's bytes nowhere; what is not recognisably a dataset is left alone.
+    // Replacing a dataset removes the old one's bytes everywhere; a file that is not recognisably a dataset
+    // stays.
     let size = std::fs::metadata(&archive).unwrap().len();
     out(&["copy", "--clobber", text(&back), text(&archive)]);
     let repacked = out(&["repack", text(&archive)]);
@@ -111,14 +112,14 @@ fn what_is_no_object_stays_when_an_archive_is_packed_anew() {
     let bytes = std::fs::read(&path).unwrap();
     assert!(bytes.ends_with(b"\x0a\0to be kept"));
     for (name, mode, value) in &members[3..] {
-        // The record in the directory: rights, then where it is, then the name.
+        // The record in the directory: permissions, position, then the name.
         let at =
             bytes.windows(name.len()).rposition(|part| part == name.as_bytes()).unwrap_or_else(|| panic!("{name}"));
         assert_eq!(bytes[at - 8..at - 4], (mode << 16).to_le_bytes(), "{name}");
         let begin = u32::from_le_bytes(bytes[at - 4..at].try_into().unwrap()) as usize;
         assert!(bytes[begin + 30..].starts_with(&[name.as_bytes(), value].concat()), "{name}");
     }
-    // Once more is no change.
+    // Packing again changes nothing.
     out(&["repack", text(&path)]);
     assert!(std::fs::read(&path).unwrap() == bytes);
 }

@@ -7,7 +7,7 @@ use s3_server::{Config, Fault, Rule, Server};
 use super::{Copy, args, folder, same, source, whole};
 use crate::{failure, out, text};
 
-/// Nothing of a copy in a bucket is a dataset before all of it is there.
+/// A copy in a bucket is not a dataset until it is complete.
 #[test]
 fn a_copy_far_away_goes_on() {
     if !out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
@@ -32,7 +32,7 @@ fn a_copy_far_away_goes_on() {
         assert!(documents(&stored()) == 0 && stored().contains_key(".ncz-copy"), "{:?}", stored().keys());
         let told = failure(&["info", &url]).1;
         assert!(told.contains("NC_ENOT"), "{told}");
-        // The network goes.
+        // The network fails.
         let mut copy = Copy::start(&args(&["--resume"], &source, &url));
         assert_eq!(copy.records(10), 10);
         server.fault(Rule::new(Fault::Status(403, "AccessDenied")));
@@ -48,7 +48,7 @@ fn a_copy_far_away_goes_on() {
     }
 }
 
-/// Of two copies to one place the one that came last goes on; the other one stops, and takes nothing away.
+/// With two copies to one place, the later one continues; the other stops, and removes nothing.
 #[test]
 fn another_copy_to_the_same_place_takes_nothing_away() {
     let folder = folder();
@@ -57,7 +57,7 @@ fn another_copy_to_the_same_place_takes_nothing_away() {
     let target = folder.path().join("copy.zarr");
     std::fs::create_dir(&target).unwrap();
     let flags = |jobs: &'static str| args(&["--resume", "--jobs", jobs], &source, text(&target));
-    // One that wrote nothing yet that could be gone on with.
+    // A copy that has written nothing resumable yet.
     let first = Copy::start(&["copy", "--memory", "700", "-c", "y/3,x/7", &source, text(&target)]);
     drop(first.end());
     same(&target, &expected, "one copy");
@@ -73,7 +73,7 @@ fn another_copy_to_the_same_place_takes_nothing_away() {
     same(&target, &expected, &format!("{blocks} blocks"));
 }
 
-/// One that was found stays, also if nothing of it was complete and the copy that goes on with it fails at once.
+/// An existing partial copy stays, even if it was empty and the resuming copy fails at once.
 #[test]
 fn what_was_found_stays() {
     let folder = folder();
@@ -95,12 +95,12 @@ fn what_was_found_stays() {
         }
     }
     std::fs::write(&record, nothing.join("\n")).unwrap();
-    // Where an object is to be there is one below that name.
+    // An object's key is the prefix of another object.
     let held = target.join("plain/0.0");
     std::fs::remove_file(&held).unwrap();
     std::fs::create_dir(&held).unwrap();
     std::fs::write(held.join("x"), b"x").unwrap();
-    // Who is killed while it writes the record leaves the new one, which whoever goes on takes away.
+    // A process killed while it writes the record leaves a temporary one, which the next copy removes.
     let passing = |name: &String| name == ".nczarr-lock" || name.starts_with(".ncz-copy.new-");
     let files = || crate::copy_place::files(&target).into_keys().filter(|name| !passing(name)).collect::<Vec<_>>();
     let before = files();

@@ -1,4 +1,4 @@
-//! Copies that are killed end with the same bytes.
+//! Killed copies end with the same bytes after resuming.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ fn killed_copies_go_on_to_the_same_bytes() {
             let url = format!("{}{mode}", text(&target));
             let (mut told, mut kills) = (0, 0);
             loop {
-                // Also where there is nothing to go on with.
+                // Even without anything to resume.
                 let mut copy = Copy::start(&args(&[more, &["--resume"]].concat(), &source, &url));
                 let most = random.below(blocks / 3);
                 let records = copy.records(most);
@@ -43,7 +43,7 @@ fn killed_copies_go_on_to_the_same_bytes() {
                 copy.kill();
                 kills += 1;
                 if target.exists() {
-                    // It was finished, perhaps but for the record.
+                    // It was finished, except perhaps for the record.
                     let mut found = files(&target);
                     if found.remove(".ncz-copy").is_some() {
                         out(&["copy", "--resume", &source, &url, "-c", "y/3,x/7"]
@@ -58,8 +58,8 @@ fn killed_copies_go_on_to_the_same_bytes() {
             }
             same(&target, &expected, &format!("{mode}, {kills} kills"));
             assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
-            // None began from nothing: of what was written down only what came after the last line is done again, and what the
-            // pipe held was not counted.
+            // No copy starts from nothing: only blocks after the last record are repeated, apart from records
+            // still in the pipe.
             assert!(told <= blocks + kills, "{told} of {blocks} blocks, {kills} kills");
         }
     }
@@ -70,7 +70,7 @@ fn other_memory_and_other_threads_go_on_too() {
     let folder = folder();
     let source = source(folder.path());
     let (_, expected) = whole(folder.path(), &source, &[], "");
-    // With the least of it chunks are moved in parts, of which some are there and some are not.
+    // With the least memory, chunks are moved in parts, so some parts of a chunk may be missing.
     for (begun, memory) in [("700", "300"), ("700", "1M"), ("100", "2000"), ("100", "100"), ("100", "60")] {
         let target = folder.path().join("copy.zarr");
         let more = ["--jobs", "3", "--memory", begun, "--checkpoint", "0", "--progress"];
@@ -83,14 +83,14 @@ fn other_memory_and_other_threads_go_on_too() {
     }
 }
 
-/// A copy may be killed before anything is in its directory, and when it has taken out everything.
+/// A copy may be killed while its directory is empty: at the beginning, and at the end.
 #[test]
 fn the_next_copy_clears_the_directory_that_a_killed_one_left_empty() {
     let folder = folder();
     let source = source(folder.path());
     let target = folder.path().join("copy.zarr");
     for again in [&["copy"][..], &["copy", "--resume"], &["copy", "--clobber"], &["copy", "--clobber"]] {
-        // The last one is killed while something is at the target.
+        // The last one is killed while the target exists.
         let more: &[&str] = if target.exists() { &["--clobber"] } else { &[] };
         let mut copy = Copy::start(&args(more, &source, text(&target)));
         assert_eq!(copy.records(5), 5);

@@ -1,4 +1,4 @@
-//! How much memory a copy takes.
+//! The memory usage of a copy.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::{Copy, folder};
 use crate::copy_place::files;
 use crate::text;
 
-/// What is held at most is what `--memory` says, however many threads there are.
+/// The peak memory follows `--memory`, for any number of threads.
 #[test]
 fn memory_does_not_grow_with_threads() {
     let folder = folder();
@@ -17,7 +17,7 @@ fn memory_does_not_grow_with_threads() {
     let v = file.add_variable::<f32>("v", &["t", "x"]).unwrap();
     v.set_chunking(&[1, 1 << 18]).unwrap();
     v.set_filter("deflate", &[1]).unwrap();
-    // A megabyte each, and nothing in it that would be quick to encode in one piece.
+    // A megabyte each, with data that takes time to encode.
     let record: Vec<f32> = (0..1 << 18).map(|at| (at / 64 % 1000) as f32).collect();
     for t in 0..160 {
         v.put(&record, (t, ..)).unwrap();

@@ -1,8 +1,8 @@
-//! Copies that are killed, interrupted or fail, and go on: `ncz copy --resume`.
+//! Copies that are killed, interrupted or fail, and are resumed: `ncz copy --resume`.
 //!
-//! The program writes down what is complete after each block (`--checkpoint 0`) and tells so on standard error (`--progress`),
-//! through a pipe that holds few lines: a test reads some, and the copy cannot have come to its end when it acts.
-//! `NCZ_TEST_ROUNDS` says how many copies are killed (default 4).
+//! The program writes a record after each block (`--checkpoint 0`) and reports it on standard error
+//! (`--progress`), through a pipe for few lines. A test reads some of them, so the copy cannot have finished
+//! when the test acts. `NCZ_TEST_ROUNDS` is the number of killed copies (default 4).
 #![cfg(target_os = "linux")]
 
 mod far;
@@ -24,12 +24,12 @@ use nix::unistd::Pid;
 use crate::copy_place::files;
 use crate::{ncz, run, text};
 
-/// A page, which is the least a pipe can have: some 130 lines.
+/// A page, the smallest capacity of a pipe: some 130 lines.
 const PIPE: i32 = 4096;
 /// Flags of every copy here: blocks of one row of chunks, and a record after each.
 const FLAGS: [&str; 7] = ["--checkpoint", "0", "--progress", "--memory", "700", "-c", "y/3,x/7"];
 
-/// A folder where waiting for the disk costs nothing.
+/// A folder with fast syncs.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
@@ -39,7 +39,7 @@ fn rounds() -> u64 {
     std::env::var("NCZ_TEST_ROUNDS").map_or(4, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// Numbers that look like none.
+/// Numbers that look random.
 struct Random(u64);
 
 impl Random {
@@ -49,7 +49,8 @@ impl Random {
     }
 }
 
-/// A dataset with numbers, text, strings, an unlimited dimension, a group, filters and chunks that were never written.
+/// Makes a dataset with numbers, text, strings, an unlimited dimension, a group, filters and unwritten
+/// chunks.
 fn source(folder: &Path) -> String {
     source_of(folder, 120)
 }
@@ -83,7 +84,7 @@ fn source_of(folder: &Path, rows: u64) -> String {
     text(&path).to_owned()
 }
 
-/// A copy under way.
+/// A running copy.
 struct Copy {
     child: Child,
     told: BufReader<io::PipeReader>,
@@ -91,34 +92,34 @@ struct Copy {
 
 impl Copy {
     fn start(args: &[&str]) -> Self {
-        // Small from the beginning: in a larger one the copy might have told all before it is made smaller.
+        // Small from the start: with a larger pipe the copy might finish before the pipe shrinks.
         let (told, telling) = io::pipe().unwrap();
         fcntl(&telling, FcntlArg::F_SETPIPE_SZ(PIPE)).unwrap();
         let child = ncz().args(args).stdout(Stdio::null()).stderr(telling).spawn().unwrap();
         Self { child, told: BufReader::with_capacity(1, told) }
     }
 
-    /// So many records, or fewer, if it ends before.
+    /// Reads this many progress lines, or fewer if the copy ends before.
     fn records(&mut self, most: u64) -> u64 {
         let mut line = String::new();
         (0..most).take_while(|_| self.told.read_line(&mut line).unwrap() > 0).count() as u64
     }
 
-    /// Its exit code, and the rest of what it told.
+    /// Returns its exit code and the rest of its messages.
     fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.told.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
     }
 
-    /// Ctrl-C. When it was heard a thread of this name is there; until then the copy has no room to tell how far it is.
+    /// Sends Ctrl-C and waits for the thread that handles it; until then the copy cannot write its progress.
     fn interrupt(&self) {
         let id = self.child.id();
         kill(Pid::from_raw(id as i32), Signal::SIGINT).unwrap();
         let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
         let heard =
             || fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten().any(|it| name(it) == "interrupted\n");
-        // One that was not writing just then may have ended already.
+        // A copy that was not writing may have ended already.
         let ended = || fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") Z "));
         while !heard() && !ended() {
             std::thread::yield_now();
@@ -131,18 +132,18 @@ impl Copy {
     }
 }
 
-/// What is in a folder beside the source and the whole copy.
+/// Returns the files of a folder, except the source and the whole copy.
 fn leftovers(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.file_name().unwrap().as_encoded_bytes().starts_with(b".ncz-")).collect()
 }
 
-/// Arguments of a copy.
+/// Returns the arguments of a copy.
 fn args<'a>(more: &[&'a str], source: &'a str, target: &'a str) -> Vec<&'a str> {
     [&["copy"], &FLAGS[..], more, &[source, target]].concat()
 }
 
-/// The lines a whole copy tells, and its files.
+/// Returns the progress lines of a whole copy, and its files.
 fn whole(folder: &Path, source: &str, more: &[&str], mode: &str) -> (u64, BTreeMap<String, Vec<u8>>) {
     let path = folder.join("whole.zarr");
     let output = run(args(more, source, &format!("{}{mode}", text(&path))));
@@ -154,10 +155,10 @@ fn whole(folder: &Path, source: &str, more: &[&str], mode: &str) -> (u64, BTreeM
     (lines as u64, files)
 }
 
-/// That a copy is what it would be if nothing had stopped it.
+/// Checks that a copy equals an uninterrupted one.
 fn same(target: &Path, expected: &BTreeMap<String, Vec<u8>>, told: &str) {
     let mut found = files(target);
-    // Whoever replaces objects has it.
+    // A lock file remains from replaced objects.
     found.remove(".nczarr-lock");
     let only = |some: &BTreeMap<String, Vec<u8>>, others: &BTreeMap<String, Vec<u8>>| -> Vec<String> {
         some.keys().filter(|name| !others.contains_key(*name)).cloned().collect()

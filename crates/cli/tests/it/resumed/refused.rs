@@ -1,4 +1,4 @@
-//! What must be as it was for a copy to go on.
+//! Conditions under which a copy refuses to resume.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     let target = folder.path().join("copy.zarr");
     let chunk = Path::new(&source).join("packed/7.0");
     let (bytes, time) = (fs::read(&chunk).unwrap(), fs::metadata(&chunk).unwrap().modified().unwrap());
-    // What cannot be read stops the copy, and it goes on once it can be.
+    // Unreadable data stop the copy; after a repair it resumes.
     let spoil = |bytes: &[u8]| {
         fs::write(&chunk, bytes).unwrap();
         fs::File::options().write(true).open(&chunk).unwrap().set_modified(time).unwrap();
@@ -53,7 +53,7 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     assert!(told.contains(".ncz-copy: no record of a copy"), "{told}");
     let record = leftovers(folder.path())[0].join("copy.zarr/.ncz-copy");
     fs::write(&record, &written).unwrap();
-    // Somebody else goes on with it.
+    // Another process resumes it.
     let holder = fs::File::open(&leftovers(folder.path())[0]).unwrap();
     holder.try_lock().unwrap();
     let (_, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
@@ -63,7 +63,7 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     out(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
     same(&target, &expected, "");
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
-    // There is nothing to go on with now.
+    // There is nothing left to resume.
     let (code, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
     assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
     for target in ["one.nc", "one.zip", "one.zarr#mode=nczarr,zip", "one#mode=classic"] {
@@ -72,7 +72,7 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     }
 }
 
-/// A strict copy that goes on with another one says one thing: what is there stays, and how to finish it.
+/// A resumed strict copy reports one message: the partial copy stays, with advice on finishing it.
 #[test]
 fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     let folder = folder();
@@ -92,7 +92,8 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
 
-/// A copy that begins anew takes nothing from one that is under way: beside the target, in it, in a bucket. It is told whose that is.
+/// A new copy removes nothing of a running one: beside the target, in it, in a bucket. The error names the
+/// owner.
 #[test]
 fn what_is_under_way_is_not_begun_anew() {
     let folder = folder();
@@ -113,7 +114,7 @@ fn what_is_under_way_is_not_begun_anew() {
         let who = format!("by process {}", first.child.id());
         assert!(code == 1 && told.contains("NC_EACCESS") && told.contains("under way"), "{url}: {told}");
         assert!(told.contains(&who) && !told.contains("secret"), "{url}: {told}");
-        // It was left alone, and can be gone on with when its process has ended, or be begun anew.
+        // The running copy is untouched. After its process has ended, it can be resumed or replaced.
         first.kill();
         out(&anew);
         if let Some(path) = path {

@@ -1,4 +1,4 @@
-//! Copies that are interrupted, or whose target takes no more for a while.
+//! Copies that are interrupted, or whose target refuses writes for a while.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use super::{Copy, PIPE, args, folder, leftovers, same, source, source_of, whole}
 use crate::copy_place::files;
 use crate::{failure, out, text};
 
-/// Rows of a source that is copied into one file: of such a copy is told less, and still more than the pipe holds.
+/// Rows of a source for a copy to one file. Such a copy reports less, but still overflows the pipe.
 const LONG: u64 = 2400;
 
 #[test]
@@ -30,18 +30,18 @@ fn an_interrupted_copy_says_how_to_go_on() {
     );
     assert_eq!(last, expected_line);
     assert!(!target.exists());
-    // Neither a copy that would only be told of takes it away, nor one that does not say what is to become of it.
+    // Neither a dry run nor a copy without flags removes it.
     let there = files(kept);
     out(&["copy", "-c", "y/3,x/7", "--dry-run", &source, text(&target)]);
     let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
     assert!(code == 1 && told.contains("use --resume to continue it, --clobber to start over"), "{told}");
     assert!(files(kept) == there);
-    // What lies there is no dataset, for whoever looks.
+    // No reader takes the partial copy for a dataset.
     assert!(failure(&["info", text(&kept.join("copy.zarr"))]).1.contains("NC_ENOTNC"));
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
     same(&target, &expected, "");
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
-    // Of one file nothing stays.
+    // A copy to one file leaves nothing.
     fs::remove_dir_all(&source).unwrap();
     let source = source_of(folder.path(), LONG);
     let target = folder.path().join("copy.nc");
@@ -55,7 +55,7 @@ fn an_interrupted_copy_says_how_to_go_on() {
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
 
-/// A second Ctrl-C ends it at once, and nobody is told to go on where nothing can be gone on with.
+/// A second Ctrl-C ends it at once; the message suggests resuming only if that is possible.
 #[test]
 fn a_copy_to_one_file_does_not_say_how_to_go_on() {
     let folder = folder();
@@ -77,7 +77,7 @@ fn a_copy_to_one_file_does_not_say_how_to_go_on() {
     assert!(!told.contains("--resume") && !target.exists(), "{told}");
 }
 
-/// A directory that is there already is where the copy is made.
+/// A copy into an existing directory is made there.
 #[test]
 fn half_of_a_copy_in_its_place_is_no_dataset() {
     let folder = folder();
@@ -127,7 +127,7 @@ fn a_copy_that_replaces_goes_on_and_what_is_there_stays_until_then() {
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
 
-/// As a full disk does it: the target takes no more, for a while.
+/// Like a full disk: the target refuses writes for a while.
 #[test]
 fn a_target_that_takes_no_more_is_gone_on_with() {
     let folder = folder();
@@ -136,7 +136,7 @@ fn a_target_that_takes_no_more_is_gone_on_with() {
     let target = folder.path().join("copy.zarr");
     let mut copy = Copy::start(&args(&[], &source, text(&target)));
     assert_eq!(copy.records(5), 5);
-    // Where an object is to be there is one below that name.
+    // An object's key is the prefix of another object.
     let held = leftovers(folder.path())[0].join("copy.zarr/holes/20.1/x");
     fs::create_dir_all(held.parent().unwrap()).unwrap();
     fs::write(&held, b"x").unwrap();
