@@ -111,7 +111,7 @@ fn variables_that_are_nowhere_are_a_failure() {
     let one = make(folder.path(), "a.zarr", CDL);
     let other = make(folder.path(), "b.zarr", &CDL.replace("group: g", "group: h"));
     let (code, told) = crate::failure(&["diff", "-v", "v,nosuch", text(&one), text(&one)]);
-    assert!(code == 2 && told.contains("-v nosuch: neither has such a variable"), "{told}");
+    assert!(code == 2 && told.contains("-v nosuch: no such variable in either dataset"), "{told}");
     assert_eq!(diff(&["-v", "v", text(&one), text(&other)]), (0, String::new()));
     // In a group that exists on one side only.
     assert_eq!(diff(&["-v", "/g/w", text(&one), text(&other)]), (1, "variable /g/w: only in the first\n".to_owned()));

@@ -60,7 +60,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "dump ok.cdl",
         1,
-        "ncz: ok.cdl: NC_ENOTNC: not a dataset: …; it begins like CDL text, `ncz gen -o TARGET` makes a dataset from it",
+        "ncz: ok.cdl: NC_ENOTNC: not a dataset: …; it begins like CDL text; `ncz gen -o TARGET` makes a dataset from it",
     ),
     ("dump cut.nc", 1, "ncz: cut.nc: NC_ETRUNC: byte …, the file has …"),
     ("dump ftp://host/x.nc", 1, "ncz: ftp://host/x.nc: NC_ENOTBUILT: no map serves scheme ftp:; there are: …file…"),
@@ -159,7 +159,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "copy ocean.nc x.nc --resume",
         2,
-        "ncz: --resume: x.nc: it is one file, and half of it does not say what is complete…",
+        "ncz: --resume: x.nc: a copy to one file cannot be resumed…",
     ),
     ("copy ocean.nc x.zarr --resume --dry-run", 2, "error: the argument '--resume' cannot be used with '--dry-run'…"),
     (
