@@ -1,7 +1,7 @@
 //! `ncz`: looks at, copies and deletes netCDF datasets.
 //!
-//! `args` is what can be typed, one module per command does it, `failure` says what went wrong. Results go to standard
-//! output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2 not understood,
+//! `args` defines the command line, each command has a module, and `failure` formats errors. Results go to standard
+//! output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2 usage error,
 //! 130 interrupted.
 #![forbid(unsafe_code)]
 
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     let cli = as_tool::parse(std::env::args_os());
     match trace::start(&cli).and_then(|()| run(&cli.command)) {
         Ok(code) => code,
-        // As of other programs that compare: 1 says that they differ.
+        // Like other comparing programs: 1 means a difference.
         Err(failure) if matches!(cli.command, Command::Diff(_)) => {
             failure.report();
             ExitCode::from(2)
@@ -75,7 +75,7 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
     .map(|()| ExitCode::SUCCESS)
 }
 
-/// Says how many bytes an archive had, and has now.
+/// Repacks an archive; prints its sizes before and after.
 fn repack(url: &str) -> Result<(), Failure> {
     let nczarr::Repacked { before, after } = nczarr::repack(url).map_err(at(url))?;
     let mut out = output::Output::standard();
