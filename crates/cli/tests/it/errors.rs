@@ -62,7 +62,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         1,
         "ncz: ok.cdl: NC_ENOTNC: not a dataset: …; it begins like CDL text; `ncz gen -o TARGET` makes a dataset from it",
     ),
-    ("dump cut.nc", 1, "ncz: cut.nc: NC_ETRUNC: byte …, the file has …"),
+    ("dump cut.nc", 1, "ncz: cut.nc: NC_ETRUNC: byte …: unexpected end of the file…"),
     ("dump ftp://host/x.nc", 1, "ncz: ftp://host/x.nc: NC_ENOTBUILT: no map serves scheme ftp:; there are: …file…"),
     ("info ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
     ("explain ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),

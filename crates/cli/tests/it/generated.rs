@@ -167,7 +167,7 @@ fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
         ("dimensions:\n x = 3 ;\n}", "7:2", "dimension \"x\""),
         ("dimensions:\n y = many ;\n}", "7:10", "expected a length or \"unlimited\", found \"many\""),
         ("types:\n int enum e {A = 1.5} ;\n}", "7:21", "member \"A\": expected an integer"),
-        ("types:\n int enum e {A = 1, A = 2} ;\n}", "7:2", "e.A: 2: there is A = 1"),
+        ("types:\n int enum e {A = 1, A = 2} ;\n}", "7:2", "e.A: 2: the enum has A = 1"),
         ("types:\n opaque(0) o ;\n}", "7:2", "type \"o\": 0 bytes"),
         ("types:\n float enum e {A = 1} ;\n}", "7:2", "enum \"e\": base type float"),
         (

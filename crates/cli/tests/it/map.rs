@@ -38,7 +38,7 @@ fn all_there_is_has_no_key() {
             [["rm", "-r", text(place), "/"], ["rm", "-r", text(place), ""], ["rm", "--recursive", text(place), "//"]]
         {
             let (code, told) = failure(&[&["map"][..], &args].concat());
-            assert!(code == 1 && told.contains("`ncz rm` deletes a whole dataset"), "{told}");
+            assert!(code == 1 && told.contains("use `ncz rm` to delete a dataset"), "{told}");
             assert!(is_there.exists(), "{args:?}");
         }
     }

@@ -214,7 +214,7 @@ fn refuse_running(record: &[u8]) -> Result<()> {
     match process.filter(super::process::Process::is_running) {
         Some(process) => {
             let what =
-                format!("a copy to this target is running, by {}; use --clobber to take it over", process.describe());
+                format!("a copy to this target is running, by {}; wait for it, or stop it first", process.describe());
             Err(ErrorKind::Access.context(what))
         }
         None => Ok(()),
