@@ -156,11 +156,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         2,
         "error: invalid value '0' for '--jobs <N>': expected a number of threads from 1 to 1024, found \"0\"…",
     ),
-    (
-        "copy ocean.nc x.nc --resume",
-        2,
-        "ncz: --resume: x.nc: a copy to one file cannot be resumed…",
-    ),
+    ("copy ocean.nc x.nc --resume", 2, "ncz: --resume: x.nc: a copy to one file cannot be resumed…"),
     ("copy ocean.nc x.zarr --resume --dry-run", 2, "error: the argument '--resume' cannot be used with '--dry-run'…"),
     (
         "copy ocean.nc x.zarr --memory 5Q",

@@ -234,8 +234,7 @@ fn info_explain_and_plugins() {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let documented: Vec<_> = rows.map(|row| words(&row.replace('|', " "))).collect();
     let (_, table) = list.split_once("HDF5 filters:").unwrap();
-    let printed: Vec<_> =
-        table.lines().skip(1).map(|line| words(&line.replace("from another project", ""))).collect();
+    let printed: Vec<_> = table.lines().skip(1).map(|line| words(&line.replace("from another project", ""))).collect();
     assert_eq!(documented, printed);
     assert!(list.contains("zstd        32015  built in") && !list.contains("hidden"), "{list}");
     assert!(list.lines().all(|line| line.trim_end() == line), "each says what it is about: {list}");

@@ -68,7 +68,10 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
     for target in ["one.nc", "one.zip", "one.zarr#mode=nczarr,zip", "one#mode=classic"] {
         let (code, told) = failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
-        assert!(code == 2 && told.contains("--resume: ") && told.contains("a copy to one file cannot be resumed"), "{told}");
+        assert!(
+            code == 2 && told.contains("--resume: ") && told.contains("a copy to one file cannot be resumed"),
+            "{told}"
+        );
     }
 }
 
