@@ -1,0 +1,76 @@
+//! Keeps a dataset in a storage map of its own: objects in a `BTreeMap`.
+//!
+//! `cargo run --example custom_map`. The book's page on plugins explains the trait.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nczarr::dispatch::{ByteRange, Key, MapCaps, ZMap};
+use nczarr::{CreateOptions, OpenOptions, Result};
+
+/// Objects by key. One lock keeps each call atomic.
+#[derive(Debug, Default)]
+struct TreeMap(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl TreeMap {
+    fn objects(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ZMap for TreeMap {
+    // The map can list, write and read ranges. It has no conditional writes, so datasets are opened `exclusive`.
+    fn caps(&self) -> MapCaps {
+        MapCaps { list: true, write: true, overwrite: true, delete: true, range_read: true, ..MapCaps::default() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(self.objects().get(key.as_str()).map(|object| object.len() as u64))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let objects = self.objects();
+        let Some(object) = objects.get(key.as_str()) else { return Ok(false) };
+        // A range that reaches beyond the object ends with it.
+        let start = object.len().min(range.offset as usize);
+        let len = range.len.map_or(usize::MAX, |len| len as usize).min(object.len() - start);
+        out.extend_from_slice(&object[start..start + len]);
+        Ok(true)
+    }
+
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        let start = if prefix.as_str().is_empty() { String::new() } else { format!("{prefix}/") };
+        let objects = self.objects();
+        let below = objects.keys().filter_map(|key| key.strip_prefix(&start));
+        let names: BTreeSet<&str> = below.filter_map(|rest| rest.split('/').next()).collect();
+        Ok(names.into_iter().map(str::to_owned).collect())
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.objects().insert(key.as_str().to_owned(), value.to_vec());
+        Ok(())
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        Ok(self.objects().remove(key.as_str()).is_some())
+    }
+}
+
+fn main() -> Result<()> {
+    let map = Arc::new(TreeMap::default());
+    let file = CreateOptions::new().map(map.clone()).exclusive(true).create("tree#mode=nczarr")?;
+    file.add_dimension("x", 6)?;
+    let field = file.add_variable::<i32>("field", &["x"])?;
+    field.set_chunking(&[4])?;
+    field.put(&[1, 2, 3, 4, 5, 6], ..)?;
+    file.close()?;
+    for (key, object) in map.objects().iter() {
+        println!("{key}: {} bytes", object.len());
+    }
+
+    let file = OpenOptions::new().map(map).open("tree#mode=nczarr")?;
+    println!("{:?}", file.variable("field")?.get_values::<i32>(..)?);
+    assert_eq!(file.variable("field")?.get_values::<i32>(3..5)?, [4, 5]);
+    Ok(())
+}
