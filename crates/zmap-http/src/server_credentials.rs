@@ -59,7 +59,8 @@ impl ServerCredentials {
                     (Some(rest), Some(home)) => home.join(rest),
                     _ => PathBuf::from(path),
                 };
-                let missing = || ErrorKind::RcFile.context(format!("HTTP.NETRC: {}: nothing is there", path.display()));
+                let missing =
+                    || ErrorKind::RcFile.context(format!("HTTP.NETRC: {}: the file does not exist", path.display()));
                 Netrc::read(&path)?.ok_or_else(missing)?
             }
             (None, Some(path), _) => Netrc::read(&PathBuf::from(path))?.unwrap_or_default(),
@@ -200,7 +201,7 @@ impl RcLines {
     /// `NC_ERCFILE` for a key without a certificate, and for missing files.
     pub(crate) fn identity(&self) -> Result<Option<ClientCertificate>> {
         let path = |name: &str| match self.get(name).map(PathBuf::from) {
-            Some(path) if !path.exists() => Err(bad(name, "nothing is there")),
+            Some(path) if !path.exists() => Err(bad(name, "the file does not exist")),
             path => Ok(path),
         };
         let (certificate, key) = (path("HTTP.SSL.CERTIFICATE")?, path("HTTP.SSL.KEY")?);

@@ -81,7 +81,7 @@ impl Settings {
             said(key).map(HeaderValue::try_from).transpose().map_err(|_| bad(key, "the value is not valid in a header"))
         };
         let path = |key: &str| match said(key).map(PathBuf::from) {
-            Some(path) if !path.exists() => Err(bad(key, "nothing is there")),
+            Some(path) if !path.exists() => Err(bad(key, "the file does not exist")),
             path => Ok(path),
         };
         let proxies =

@@ -60,7 +60,7 @@ impl HttpSource {
         };
         let question = FileRequest { place: place.clone(), want, limit, state: None, whole: Some(WHOLE) };
         let got = asker.client.wait(fetch(asker.clone(), question))?;
-        let got = got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: nothing is there")))?;
+        let got = got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: no dataset found")))?;
         let len = got
             .state
             .total

@@ -69,7 +69,7 @@ impl MapFactory for S3Maps {
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
         let map = open(request.target, true, request.options)?;
         if map.is_empty()? {
-            return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", request.target)));
+            return Err(ErrorKind::NotFound.context(format!("{}: no dataset found", request.target)));
         }
         map.clear(&request.registry.markers())
     }

@@ -57,7 +57,7 @@ impl S3Source {
         let asked = async move { read(&asking.0, &asking.1, want, limit, None).await };
         let found = runtime::wait(&remote.handle, asked)??;
         let Some(FetchedObject { bytes, total, etag, .. }) = found else {
-            return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", remote.what("read", &object))));
+            return Err(ErrorKind::NotFound.context(format!("{}: no dataset found", remote.what("read", &object))));
         };
         let start = if let GetRange::Last(_) = want { total - bytes.len() as u64 } else { 0 };
         Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, bytes)), turns })

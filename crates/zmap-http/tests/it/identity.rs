@@ -85,11 +85,11 @@ fn a_certificate_is_shown_to_the_server_it_is_for() {
     assert!(read(&format!("{}/x", plain.url()), &format!("{ca}{certificate}{encrypted}")).unwrap());
     assert_eq!(others.lock().unwrap().as_slice(), [false; 5]);
     for (more, part) in [
-        (format!("{certificate}{encrypted}"), "HTTP.SSL.KEYPASSWORD is the password"),
+        (format!("{certificate}{encrypted}"), "set HTTP.SSL.KEYPASSWORD"),
         (format!("{certificate}{encrypted}HTTP.SSL.KEYPASSWORD=tests-only-wrong\n"), "does not decrypt"),
         ("HTTP.SSL.CERTIFICATE=TRUST/client-key.pem\n".to_owned(), "no certificate"),
-        (format!("{certificate}HTTP.SSL.KEY=TRUST/server.pem\n"), "no key in it"),
-        (format!("{certificate}HTTP.SSL.KEY=TRUST/server-key.pem\n"), "do not fit"),
+        (format!("{certificate}HTTP.SSL.KEY=TRUST/server.pem\n"), "the file has no key"),
+        (format!("{certificate}HTTP.SSL.KEY=TRUST/server-key.pem\n"), "do not match"),
     ] {
         let error = read(&format!("{url}/x"), &format!("{ca}{more}")).unwrap_err();
         let text = format!("{error} {error:?}");

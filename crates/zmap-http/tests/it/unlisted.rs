@@ -220,7 +220,7 @@ fn a_store_that_cannot_be_found_out_says_what_was_refused() {
             assert_eq!(error.kind(), ErrorKind::Auth, "{url}: {error}");
             let text = error.to_string();
             let tried = format!("{bucket}/none.zarr/zarr.json");
-            assert!(text.contains("403") && text.contains(&tried) && text.contains("not there"), "{url}: {text}");
+            assert!(text.contains("403") && text.contains(&tried) && text.contains("absent"), "{url}: {text}");
         }
     }
 }
