@@ -10,7 +10,7 @@ use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::elements::PackedElements;
-use crate::engine::ArrayEngine;
+use crate::engine::{ArrayEngine, ShardedStore};
 use crate::fixed_size::FixedSize;
 use crate::grid::ChunkGrid;
 use crate::kernel::Convert;
@@ -187,11 +187,12 @@ impl ArrayKind {
             };
             filter.bind(&around).map_err(|error| error.at(format_args!("filter {name} around shards")))?;
         }
+        let stored = ShardedStore { store, shards };
         let text = match element {
             ElementLayout::Number { ty, .. } | ElementLayout::Packed { ty, .. } => {
                 let form = FixedSize::new(ty, held, plan, fill.as_ref(), elems)?;
                 let cost = elems * held;
-                let engine = ArrayEngine::new(name, grid, form, (store, shards), options, writable, cost)?;
+                let engine = ArrayEngine::new(name, grid, form, stored, options, writable, cost)?;
                 return Ok(Self::Numbers(engine));
             }
             ElementLayout::Text { width } => TextEncoding::Fixed(FixedText::Bytes(width)),
@@ -209,7 +210,7 @@ impl ArrayKind {
             fill = NcString::from(unit.format(fill.to_str().and_then(|fill| unit.parse(fill))?));
         }
         let form = TextElements { text, plan, fill, elems, most: source.most };
-        Ok(Self::Strings(ArrayEngine::new(name, grid, form, (store, shards), options, writable, elems * held)?))
+        Ok(Self::Strings(ArrayEngine::new(name, grid, form, stored, options, writable, elems * held)?))
     }
 }
 

@@ -107,6 +107,13 @@ impl<F: ElementKind> Drop for WriteBackGuard<'_, F> {
     }
 }
 
+/// Where the chunks of an array are stored.
+pub(crate) struct ShardedStore {
+    pub(crate) store: Arc<dyn ChunkStore>,
+    /// From the outermost; empty without shards.
+    pub(crate) shards: Vec<ShardSpec>,
+}
+
 /// The chunks of one array.
 #[derive(Debug)]
 pub(crate) struct ArrayEngine<F: ElementKind> {
@@ -130,13 +137,14 @@ impl<F: ElementKind> ArrayEngine<F> {
         name: String,
         grid: ChunkGrid,
         form: F,
-        (store, shards): (Arc<dyn ChunkStore>, Vec<ShardSpec>),
+        source: ShardedStore,
         options: Options,
         writable: bool,
         chunk_cost: usize,
     ) -> Result<Self> {
         let cache = ChunkCache::new(options.cache_bytes, chunk_cost);
         let (claims, lot, written) = (ChunkClaims::default(), PendingBatch::default(), AtomicBool::new(false));
+        let ShardedStore { store, shards } = source;
         let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
         let ranged = OnceLock::new();
         Ok(Self { name, grid, form, store, shards, options, cache, claims, pending: lot, ranged, writable, written })

@@ -9,7 +9,6 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +16,7 @@ use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::kernel::{self, ChunkLayout, Convert};
-use crate::project::{ChunkPart, Projection};
+use crate::project::{ChunkPart, Projection, RunSlice};
 
 /// Memory shared by the threads of one read.
 pub(crate) struct DisjointOutput<'a> {
@@ -137,13 +136,13 @@ impl OutputPart<'_> {
         from: usize,
         layout: &ChunkLayout,
         part: &ChunkPart,
-        (run, some): (usize, Range<usize>),
+        slice: RunSlice,
         convert: Option<&Convert>,
     ) -> bool {
         let board = self.board;
         assert_eq!(board.item, convert.map_or(layout.item, |convert| convert.mem_item));
         let stream = board.stream && !part.is_contiguous();
-        let mut some = part.slice_run(run, some);
+        let mut some = part.slice_run(slice.run, slice.some);
         some.chunk_start = some.chunk_start.checked_sub(from).expect("a piece that holds the iterations");
         // SAFETY: as in `load`; some iterations are within the memory of all.
         unsafe { kernel::load(piece, layout, &some, convert, board.memory, board.len, stream) }

@@ -50,6 +50,13 @@ pub(crate) struct ChunkPart {
     pub(crate) cover: Coverage,
 }
 
+/// Some iterations of one run of a part.
+#[derive(Clone, Debug)]
+pub(crate) struct RunSlice {
+    pub(crate) run: usize,
+    pub(crate) some: Range<usize>,
+}
+
 impl ChunkPart {
     /// Whether the elements are adjacent on both sides.
     pub(crate) fn is_contiguous(&self) -> bool {

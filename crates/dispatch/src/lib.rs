@@ -62,7 +62,7 @@ pub use batch::{
 pub use buffer::{Buffer, Element};
 pub use choose::{Explanation, ProbeStep, no_dataset_error};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, HeaderPadding, StoredType, VarData};
-pub use dim_vec::{DimVec, DimVec as Small};
+pub use dim_vec::DimVec;
 pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
     OpenScope,
@@ -77,7 +77,8 @@ pub use key::Key;
 pub use linear::put_linear;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use nc_dispatch::{
-    AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att, copy_var,
+    AttInquiry, AttOwner, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att,
+    copy_var,
 };
 pub use nczarr_model::convert::Linear;
 pub use options::{Durability, ForbiddenKeys, Limits, MissingChunks, Options, Progress};

@@ -69,7 +69,7 @@ pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
             records
         }
     };
-    doubt_sizes(&mut model, &layout, &stated, kind, (header.records, size), &mut faults)?;
+    doubt_sizes(&mut model, &layout, &stated, kind, header.records, size, &mut faults)?;
     doubt_records(&mut model, &layout)?;
     check_places(kind, &model, &layout)?;
     let whole = layout.size(records).ok_or_else(|| {
@@ -94,21 +94,22 @@ fn variable(var: HeaderVar) -> Var {
 }
 
 /// Marks variables whose stated size no writer stores and nothing else confirms. `stated`: sizes and offsets;
-/// `told`: the number of records if known, and the file size.
+/// `records`: if the header has the number; `size`: of the file.
 fn doubt_sizes(
     model: &mut Model,
     layout: &FileLayout,
     stated: &[(u64, u64)],
     kind: CdfVersion,
-    told: (Option<u64>, u64),
+    records: Option<u64>,
+    size: u64,
     faults: &mut Vec<Fault>,
 ) -> Result<()> {
     let next = following(layout);
     for (at, (slot, &(vsize, _))) in layout.slots.iter().zip(stated).enumerate() {
-        let Some(problem) = doubt(kind, slot, vsize, told.1) else { continue };
+        let Some(problem) = doubt(kind, slot, vsize, size) else { continue };
         let id = VarId(at as u32);
         let path = model.var_path(id)?;
-        if confirmed(layout, slot, next.get(at).copied().flatten(), told) {
+        if confirmed(layout, slot, next.get(at).copied().flatten(), records, size) {
             faults.push(Fault::unusual(path, format_args!("{problem}; the offsets confirm the first")));
             continue;
         }
@@ -130,7 +131,7 @@ fn following(layout: &FileLayout) -> Vec<Option<u64>> {
 
 /// Whether the size of a variable exactly equals the space before the next one, or before the end of the
 /// file.
-fn confirmed(layout: &FileLayout, slot: &VarSlot, next: Option<u64>, (records, size): (Option<u64>, u64)) -> bool {
+fn confirmed(layout: &FileLayout, slot: &VarSlot, next: Option<u64>, records: Option<u64>, size: u64) -> bool {
     let ends_at = |end: Option<u64>, padding: u64| end.is_some_and(|end| end == size || end - padding == size);
     let padding = layout.own_len(slot).saturating_sub(slot.bytes);
     match (next, slot.record) {

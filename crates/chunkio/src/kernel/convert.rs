@@ -137,7 +137,7 @@ impl Convert {
                 // SAFETY: the piece lies inside the row, hence inside both sides.
                 unsafe {
                     let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
-                    out_of_range |= piece(row, n, (&gather, s), (&scatter, d));
+                    out_of_range |= piece(row, n, &gather, s, &scatter, d);
                 }
             }
         });
@@ -163,7 +163,7 @@ impl Convert {
                 // SAFETY: as in `load`.
                 unsafe {
                     let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
-                    out_of_range |= piece(row, n, (&gather, s), (&scatter, d));
+                    out_of_range |= piece(row, n, &gather, s, &scatter, d);
                 }
             }
         });
@@ -207,11 +207,11 @@ impl RowSide {
 ///
 /// # Safety
 /// As [`run_through_stack`].
-unsafe fn piece(row: Row, n: usize, from: (&RowSide, *const u8), to: (&RowSide, *mut u8)) -> bool {
-    let (taken, given) = (n * from.0.item, n * to.0.item);
+unsafe fn piece(row: Row, n: usize, from: &RowSide, src: *const u8, to: &RowSide, dst: *mut u8) -> bool {
+    let (taken, given) = (n * from.item, n * to.item);
     // SAFETY: the caller's promise; the row function initialises all of its output.
     unsafe {
-        run_through_stack(n, from, to, |src, dst| {
+        run_through_stack(n, from, src, to, dst, |src, dst| {
             row(std::slice::from_raw_parts(src, taken), std::slice::from_raw_parts_mut(dst.cast(), given))
         })
     }
@@ -224,8 +224,10 @@ unsafe fn piece(row: Row, n: usize, from: (&RowSide, *const u8), to: (&RowSide, 
 /// from its first argument, which is initialised, and writes all of them to its second.
 pub(super) unsafe fn run_through_stack(
     n: usize,
-    (from, src): (&RowSide, *const u8),
-    (to, dst): (&RowSide, *mut u8),
+    from: &RowSide,
+    src: *const u8,
+    to: &RowSide,
+    dst: *mut u8,
     row: impl FnOnce(*const u8, *mut u8) -> bool,
 ) -> bool {
     let (mut input, mut output) = ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);

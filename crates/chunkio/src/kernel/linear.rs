@@ -103,7 +103,7 @@ impl LinearTransform {
                 // row function reads and writes all of it.
                 unsafe {
                     let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
-                    out_of_range |= run_through_stack(n, (&gather, s), (&scatter, d), |src, dst| {
+                    out_of_range |= run_through_stack(n, &gather, s, &scatter, d, |src, dst| {
                         (self.row)(src, dst, n, &self.terms, stream && scatter.kernel.is_none())
                     });
                 }

@@ -39,7 +39,7 @@ const AHEAD: usize = 10;
 /// Prefetches both sides of the row that is [`AHEAD`] of this one, if there is one.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn fetch_ahead(src: *const u8, dst: *const u8, rows: &KernelRows, (plane, row): (usize, usize), len: usize) {
+fn fetch_ahead(src: *const u8, dst: *const u8, rows: &KernelRows, plane: usize, row: usize, len: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     let (plane, row) = match row + AHEAD {
         row if row < rows.n[1] => (plane, row),
@@ -67,7 +67,7 @@ macro_rules! move_rows {
     ($load:ident, $store:ident, $step:expr, $src:ident, $dst:ident, $rows:ident, $len:ident) => {
         for plane in 0..$rows.n[2] {
             for row in 0..$rows.n[1] {
-                fetch_ahead($src, $dst, $rows, (plane, row), $len);
+                fetch_ahead($src, $dst, $rows, plane, row, $len);
                 // SAFETY: the row has `len` bytes on both sides, at least one vector.
                 unsafe {
                     let s = $src.add(plane * $rows.src[2] + row * $rows.src[1]);

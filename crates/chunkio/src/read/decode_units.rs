@@ -9,7 +9,7 @@ use super::ChunkRead;
 use super::piece_iter::PieceIter;
 use crate::memory::with_scratch;
 use crate::output::OutputPart;
-use crate::project::{ChunkPart, Coverage};
+use crate::project::{ChunkPart, Coverage, RunSlice};
 
 impl ChunkRead<'_> {
     /// Places a chunk unit by unit. Returns the slot unused if decoding the whole chunk is better.
@@ -37,8 +37,8 @@ impl ChunkRead<'_> {
                     return Err(ErrorKind::Filter
                         .context(format!("wrong size of the decoded units (expected {len} bytes, found {found})")));
                 }
-                let some = (course.along, next.some.clone());
-                out_of_range |= slot.load_some(bytes, course.came, layout, &course.part, some, convert);
+                let slice = RunSlice { run: course.along, some: next.some.clone() };
+                out_of_range |= slot.load_some(bytes, course.came, layout, &course.part, slice, convert);
                 Ok::<_, Error>(())
             })?;
             course.advance(&next);

@@ -9,7 +9,7 @@ use nczarr_model::{ErrorKind, Result};
 use super::ChunkRead;
 use super::piece_iter::{NextPiece, PieceIter};
 use crate::output::OutputPart;
-use crate::project::ChunkPart;
+use crate::project::{ChunkPart, RunSlice};
 
 /// The smallest chunk that is streamed, in bytes.
 pub(super) const LARGE: usize = 2 << 20;
@@ -56,13 +56,12 @@ impl ObjectSink for StreamingRead<'_> {
             Some(slot) => slot,
             None => get.output.claim_part(self.number)?,
         };
-        let (part, along) = (&course.part, course.along);
+        let slice = RunSlice { run: course.along, some: next.some.clone() };
         let convert = get.convert.as_ref();
-        self.out_of_range |=
-            slot.load_some(piece, course.came, &form.plan.layout, part, (along, next.some.clone()), convert);
+        self.out_of_range |= slot.load_some(piece, course.came, &form.plan.layout, &course.part, slice, convert);
         if next.last {
             slot.complete();
-            get.moved(part, self.out_of_range);
+            get.moved(&course.part, self.out_of_range);
         } else {
             self.slot = Some(slot);
         }

@@ -10,7 +10,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use super::locate::DatasetLocation;
 use super::locate::TAIL;
-use super::{ProbeLog, parse_target, url_options};
+use super::{CreatePlace, ProbeLog, parse_target, url_options};
 use crate::registry::not_built;
 use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
 
@@ -107,7 +107,8 @@ impl Registry {
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
         let markers = self.markers();
-        self.create_by(path, clobber, classic_model, options, (None, &markers), |driver, request| {
+        let place = CreatePlace { map: None, markers: &markers };
+        self.create_by(path, clobber, classic_model, options, place, |driver, request| {
             if driver.info().markers.is_empty() {
                 return driver.create_in_memory(request, persist);
             }

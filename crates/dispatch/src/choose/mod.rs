@@ -90,6 +90,14 @@ fn open_chosen(
     }
 }
 
+/// Where a dataset is created.
+struct CreatePlace<'a> {
+    /// The map, if there is one already.
+    map: Option<MountedMap>,
+    /// The keys by which a dataset is recognised in a map.
+    markers: &'a [&'a str],
+}
+
 impl Registry {
     /// Opens the dataset at `path`, a path or URL.
     ///
@@ -164,19 +172,19 @@ impl Registry {
         classic_model: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let (map, markers) = (map.map(MountedMap::from), self.markers());
-        self.create_by(path, clobber, classic_model, options, (map, &markers), |driver, request| driver.create(request))
+        let markers = self.markers();
+        let place = CreatePlace { map: map.map(MountedMap::from), markers: &markers };
+        self.create_by(path, clobber, classic_model, options, place, |driver, request| driver.create(request))
     }
 
-    /// Creates what `create` makes of a request, in define mode. `place`: the map, if there is one already, and the keys
-    /// by which a dataset is recognised there.
+    /// Creates what `create` makes of a request, in define mode.
     fn create_by(
         self: &Arc<Self>,
         path: &str,
         clobber: Clobber,
         classic_model: bool,
         options: &Options,
-        place: (Option<MountedMap>, &[&str]),
+        place: CreatePlace<'_>,
         create: impl FnOnce(&dyn Driver, &CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
     ) -> Result<Arc<dyn Dataset>> {
         let target = nczarr_url_infer::parse(path)?;
@@ -190,8 +198,8 @@ impl Registry {
                 classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
                 options,
                 registry: self,
-                map: place.0,
-                markers: place.1,
+                map: place.map,
+                markers: place.markers,
             };
             let dataset = create(&**driver, &request)?;
             if !dataset.model().is_defining() {

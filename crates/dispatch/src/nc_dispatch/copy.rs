@@ -15,22 +15,25 @@ const BUDGET: u64 = 16 << 20;
 /// The assumed size of a string of unknown length.
 const STRING: u64 = 64;
 
+/// What an attribute belongs to: a variable, or a group if `var` is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttOwner {
+    /// The group, or the group of the variable.
+    pub group: GroupId,
+    /// The variable.
+    pub var: Option<VarId>,
+}
+
 /// Copies an attribute of a variable or group. An attribute of that name is replaced.
 ///
 /// # Errors
 /// `NC_ENOTATT`; `NC_EBADTYPE` if its type is user-defined and the target has no equal type; otherwise an
 /// error of `put_att`.
-pub fn copy_att(
-    from: &dyn Dataset,
-    (from_group, from_var): (GroupId, Option<VarId>),
-    name: &str,
-    to: &dyn Dataset,
-    (to_group, to_var): (GroupId, Option<VarId>),
-) -> Result<()> {
-    let (values, _) = from.get_att(from_group, from_var, name, None)?;
-    let values = carry(&from.model().snapshot(), values, &to.model().snapshot(), to_group)
+pub fn copy_att(from: &dyn Dataset, source: AttOwner, name: &str, to: &dyn Dataset, target: AttOwner) -> Result<()> {
+    let (values, _) = from.get_att(source.group, source.var, name, None)?;
+    let values = carry(&from.model().snapshot(), values, &to.model().snapshot(), target.group)
         .map_err(|error| error.at(format_args!("attribute {name:?}")))?;
-    to.put_att(to_group, to_var, name, values.nc_type(), &values)
+    to.put_att(target.group, target.var, name, values.nc_type(), &values)
 }
 
 /// Copies a variable: its definition, layout (if the target's format has one), attributes and data. Its

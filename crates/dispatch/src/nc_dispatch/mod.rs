@@ -29,7 +29,7 @@ use nczarr_model::{
 use crate::{CacheConfig, Dataset, Format, FormatX, HeaderPadding, MemMut, MemRef};
 
 pub use access::VarAccess;
-pub use copy::{copy_att, copy_var};
+pub use copy::{AttOwner, copy_att, copy_var};
 pub use data::{MappedMut, MappedRef};
 pub use inquire::{AttInquiry, DimInquiry, GroupInquiry, VarInquiry};
 

@@ -1,6 +1,6 @@
 //! Copying attributes and variables between datasets.
 
-use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings};
+use nczarr_dispatch::{AttOwner, Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings};
 use nczarr_model::{Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill};
 
 use crate::world::TestDataset;
@@ -93,7 +93,8 @@ fn a_user_type_becomes_its_equal() {
     to.def_opaque(ROOT, 9, "first").unwrap();
     let blob = from.def_opaque(ROOT, 2, "blob").unwrap();
     from.put_att(ROOT, None, "a", NcType::User(blob), &Values::User(blob, vec![1, 2])).unwrap();
-    let copy = || copy_att(&from, (ROOT, None), "a", &to, (ROOT, None));
+    let root = AttOwner { group: ROOT, var: None };
+    let copy = || copy_att(&from, root, "a", &to, root);
     assert_eq!(kind(copy()), Some(ErrorKind::BadType));
     to.def_opaque(ROOT, 3, "blob").unwrap();
     assert_eq!(kind(copy()), Some(ErrorKind::BadType));
@@ -101,7 +102,7 @@ fn a_user_type_becomes_its_equal() {
     let same = to.def_opaque(g, 2, "blob").unwrap();
     copy().unwrap();
     assert_eq!(to.get_att(ROOT, None, "a", None).unwrap().0, Values::User(same, vec![1, 2]));
-    assert_eq!(kind(copy_att(&from, (ROOT, None), "b", &to, (ROOT, None))), Some(ErrorKind::NotAtt));
+    assert_eq!(kind(copy_att(&from, root, "b", &to, root)), Some(ErrorKind::NotAtt));
 }
 
 #[test]
