@@ -107,7 +107,7 @@ impl<F: ElementKind> Drop for WriteBackGuard<'_, F> {
     }
 }
 
-/// Where the chunks of an array are stored.
+/// The place of the chunks of an array.
 pub(crate) struct ShardedStore {
     pub(crate) store: Arc<dyn ChunkStore>,
     /// From the outermost; empty without shards.

@@ -90,7 +90,7 @@ fn open_chosen(
     }
 }
 
-/// Where a dataset is created.
+/// The place where a dataset is created.
 struct CreatePlace<'a> {
     /// The map, if there is one already.
     map: Option<MountedMap>,

@@ -15,7 +15,7 @@ const BUDGET: u64 = 16 << 20;
 /// The assumed size of a string of unknown length.
 const STRING: u64 = 64;
 
-/// What an attribute belongs to: a variable, or a group if `var` is `None`.
+/// The owner of an attribute: a variable, or a group if `var` is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttOwner {
     /// The group, or the group of the variable.
