@@ -17,32 +17,114 @@ impl Attribute {
     }
 
     /// The name.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-name")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.attributes()[0].name(), "units");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The type.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-nc-type")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.attributes()[0].nc_type(), nczarr::NcType::Char);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn nc_type(&self) -> NcType {
         self.values.nc_type()
     }
 
     /// The values.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-values")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// v.put_attribute("levels", vec![1i32, 2])?;
+    /// let levels = v.attribute("levels").unwrap();
+    /// assert_eq!(levels.values(), &nczarr::Values::Int(vec![1, 2]));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn values(&self) -> &Values {
         &self.values
     }
 
     /// Converts the attribute to its values.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-into-values")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let values = v.attribute("units").map(|units| units.into_values());
+    /// assert_eq!(values, Some(nczarr::Values::text("K")));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn into_values(self) -> Values {
         self.values
     }
 
     /// The text of a char attribute or of a single string; `None` if it is neither, or not UTF-8.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-text")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.attribute("units").unwrap().text(), Some("K"));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn text(&self) -> Option<&str> {
         self.values.as_text()
     }
 
     /// Returns the first value as a double; `None` if there is none or it is not a number. Large 64-bit
     /// integers are rounded.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-attribute-number")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// v.put_attribute("scale_factor", 0.5)?;
+    /// assert_eq!(v.attribute("scale_factor").unwrap().number(), Some(0.5));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn number(&self) -> Option<f64> {
         self.values.scalar(0).map(|scalar| match scalar {
             nczarr_model::Scalar::Int(value) => value as f64,

@@ -20,31 +20,110 @@ impl Dimension {
     }
 
     /// Its identifier in the [`Model`](nczarr_model::Model).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-id")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(x.id(), file.dimension("x")?.id());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn id(&self) -> DimId {
         self.id
     }
 
     /// The name.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-name")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(x.name(), "x");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn name(&self) -> String {
         self.dim(|dim| dim.name.clone())
     }
 
     /// The current length.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-len")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(x.len(), 3);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn len(&self) -> u64 {
         self.dim(nczarr_model::Dim::len)
     }
 
     /// Whether the current length is 0.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-is-empty")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert!(file.add_unlimited_dimension("time")?.is_empty());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether writes may extend it.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-is-unlimited")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert!(!x.is_unlimited());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn is_unlimited(&self) -> bool {
         self.dim(|dim| dim.unlimited)
     }
 
     /// Renames it.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-dimension-rename")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// x.rename("lon")?;
+    /// assert_eq!(v.dimensions()[0].name(), "lon");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_ENAMEINUSE`, `NC_EBADNAME`.

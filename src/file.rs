@@ -66,21 +66,75 @@ impl File {
     }
 
     /// Returns the path or URL of opening.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-path")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.path(), "memory://doc-file-path");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn path(&self) -> &str {
         &self.opened().path
     }
 
     /// The root group.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-root")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.root().name(), "/");
+    /// assert_eq!(file.root().variables().len(), file.variables().len());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn root(&self) -> Group {
         self.root.clone()
     }
 
     /// Returns the description of the dataset: driver, map, format, flavour.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-info")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let info = file.info();
+    /// assert_eq!(info.driver, "nczarr");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn info(&self) -> DatasetInfo {
         self.opened().dataset.info()
     }
 
     /// Returns all faults of the dataset, including those that need a search of the storage.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-faults")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert!(file.faults()?.is_empty());      // an undamaged dataset has none
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of the storage.
@@ -91,11 +145,38 @@ impl File {
     }
 
     /// Returns the current metadata. Later changes are not included, except growth of unlimited dimensions.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-model")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let model = file.model();
+    /// assert_eq!(model.vars().count(), 1);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn model(&self) -> Arc<Model> {
         self.opened().model()
     }
 
     /// Returns the variable of this identifier in the [`Model`].
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-variable-by-id")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.variable_by_id(v.id())?.name(), "v");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ENOTVAR` if there is none.
@@ -105,16 +186,58 @@ impl File {
     }
 
     /// Returns the underlying dataset, for calls by their C names ([`NcDispatch`]).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-dataset")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// use nczarr::dispatch::NcDispatch;
+    /// let dataset = file.dataset();
+    /// assert_eq!(dataset.inq_varid(nczarr::model::GroupId::ROOT, "v")?, v.id());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn dataset(&self) -> &Arc<dyn Dataset> {
         &self.opened().dataset
     }
 
     /// Returns the registry of the dataset.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-registry")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert!(file.registry().driver("nczarr").is_ok());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn registry(&self) -> &Arc<Registry> {
         &self.opened().registry
     }
 
     /// Sets the fill mode of new variables.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-set-fill-mode")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// use nczarr::FillMode;
+    /// file.set_fill_mode(FillMode::NoFill)?;      // for variables that are defined from here on
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::Perm`] if the dataset is read-only.
@@ -123,6 +246,20 @@ impl File {
     }
 
     /// Writes all changes: data first, then the metadata that count them. It ends define mode.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-sync")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.sync()?;                             // other handles see the data from here on
+    /// assert_eq!(nczarr::open(file.path())?.variable("v")?.get_value::<f32>(2)?, 3.0);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The storage's error; another attempt loses nothing.
@@ -135,6 +272,16 @@ impl File {
     /// [`CreateOptions::create_in_memory`](crate::CreateOptions::create_in_memory)) and returns the bytes of
     /// the file.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// let file = nczarr::CreateOptions::new().create_in_memory("x.zip", false)?;
+    /// file.add_dimension("x", 3)?;
+    /// let bytes = file.close_to_bytes()?;
+    /// assert_eq!(nczarr::open_bytes(bytes)?.dimension("x")?.len(), 3);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_EINMEMORY` if it is not in memory; the errors of closing.
     pub fn close_to_bytes(self) -> Result<Vec<u8>> {
@@ -143,6 +290,19 @@ impl File {
     }
 
     /// Writes all changes and closes the dataset, for all its handles.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-file-close")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.close()?;                            // returns the error if data cannot be stored
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The storage's error. The dataset is closed nevertheless.

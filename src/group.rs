@@ -28,16 +28,56 @@ impl Group {
     }
 
     /// Its identifier in the [`Model`](nczarr_model::Model).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-id")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.id(), nczarr::model::GroupId::ROOT);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn id(&self) -> GroupId {
         self.id
     }
 
     /// The name; `/` for the root.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-name")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.add_group("forecast")?.name(), "forecast");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn name(&self) -> String {
         self.ask(|group| group.name.clone())
     }
 
     /// The path from the root, escaped.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-full-name")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let inner = file.add_group("a")?.add_group("b")?;
+    /// assert_eq!(inner.full_name(), "/a/b");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn full_name(&self) -> String {
         let model = self.open.model();
         let names = model.group_names(self.id).unwrap_or_default();
@@ -49,16 +89,60 @@ impl Group {
     }
 
     /// Returns the parent; `None` for the root.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-parent")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let group = file.add_group("a")?;
+    /// assert_eq!(group.parent().map(|parent| parent.name()).as_deref(), Some("/"));
+    /// assert!(file.root().parent().is_none());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn parent(&self) -> Option<Self> {
         self.ask(|group| group.parent).map(|id| self.at(id))
     }
 
     /// Returns the child groups, in the order of definition.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-groups")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.add_group("a")?;
+    /// file.add_group("b")?;
+    /// assert_eq!(file.groups().len(), 2);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn groups(&self) -> Vec<Self> {
         self.ask(|group| group.groups.values().map(|&id| self.at(id)).collect())
     }
 
     /// Returns the group at a path.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-group")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.add_group("a")?.add_group("b")?;
+    /// assert_eq!(file.group("a/b")?.name(), "b");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::NoGrp`] that names the missing segment.
@@ -67,11 +151,39 @@ impl Group {
     }
 
     /// Returns the variables, in the order of definition.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-variables")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let names: Vec<String> = file.variables().iter().map(|variable| variable.name()).collect();
+    /// assert_eq!(names, ["v"]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn variables(&self) -> Vec<Variable> {
         self.ask(|group| group.vars.values().map(|&id| self.variable_of(id)).collect())
     }
 
     /// Returns the variable at a path.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-variable")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.variable("v")?.rank(), 1);
+    /// assert!(file.variable("w").is_err());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::NotVar`] with the existing variables, or [`ErrorKind::NoGrp`].
@@ -80,11 +192,37 @@ impl Group {
     }
 
     /// Returns the dimensions of this group, in the order of definition.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-dimensions")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.dimensions()[0].name(), "x");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn dimensions(&self) -> Vec<Dimension> {
         self.ask(|group| group.dims.values().map(|&id| self.dimension_of(id)).collect())
     }
 
     /// Returns the dimension of this name, in this group or the nearest ancestor.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-dimension")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.dimension("x")?.len(), 3);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::BadDim`] if there is none.
@@ -93,17 +231,59 @@ impl Group {
     }
 
     /// Returns the attributes, in the order of definition.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-attributes")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.attributes()[0].name(), "title");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn attributes(&self) -> Vec<Attribute> {
         self.ask(|group| group.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect())
     }
 
     /// Returns the attribute of this name, if there is one. The root also has unlisted attributes, such as
     /// `_NCProperties`.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let title = file.attribute("title");
+    /// assert_eq!(title.as_ref().and_then(|title| title.text()), Some("A field"));
+    /// assert!(file.attribute("history").is_none());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn attribute(&self, name: &str) -> Option<Attribute> {
         self.open.attribute(self.id, None, name)
     }
 
     /// Sets an attribute.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-put-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.put_attribute("Conventions", "CF-1.10")?;           // text
+    /// file.put_attribute("levels", vec![10i32, 20, 30])?;      // numbers of one type
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
@@ -113,6 +293,20 @@ impl Group {
 
     /// Renames an attribute.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-rename-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.rename_attribute("title", "name")?;
+    /// assert!(file.attribute("title").is_none());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ENOTATT` if there is none, `NC_ENAMEINUSE`, `NC_EPERM`.
     pub fn rename_attribute(&self, name: &str, to: &str) -> Result<()> {
@@ -120,6 +314,20 @@ impl Group {
     }
 
     /// Deletes an attribute.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-delete-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.delete_attribute("title")?;
+    /// assert!(file.attributes().is_empty());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ENOTATT` if there is none, `NC_EPERM`.
@@ -129,6 +337,20 @@ impl Group {
 
     /// Adds a dimension of fixed length.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-dimension")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let y = file.add_dimension("y", 180)?;
+    /// assert_eq!((y.len(), y.is_unlimited()), (180, false));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
     pub fn add_dimension(&self, name: &str, len: u64) -> Result<Dimension> {
@@ -136,6 +358,20 @@ impl Group {
     }
 
     /// Adds a dimension that writes may extend.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-unlimited-dimension")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let time = file.add_unlimited_dimension("time")?;
+    /// assert_eq!((time.len(), time.is_unlimited()), (0, true));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Group::add_dimension`].
@@ -152,6 +388,21 @@ impl Group {
 
     /// Adds a group.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-group")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let group = file.add_group("forecast")?;
+    /// group.add_variable::<f32>("t", &["x"])?;      // dimensions of outer groups are visible
+    /// assert_eq!(file.variable("forecast/t")?.full_name(), "/forecast/t");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
     pub fn add_group(&self, name: &str) -> Result<Self> {
@@ -164,6 +415,21 @@ impl Group {
     /// Adds a variable of numbers. Dimensions are found from this group by name; without dimensions it is a
     /// scalar.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-variable")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let t = file.add_variable::<f64>("t", &["x"])?;
+    /// let scalar = file.add_variable::<i32>("n", &[])?;
+    /// assert_eq!((t.rank(), scalar.rank()), (1, 0));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_EBADDIM` for an unknown dimension, `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
     pub fn add_variable<T: Number>(&self, name: &str, dims: &[&str]) -> Result<Variable> {
@@ -172,6 +438,21 @@ impl Group {
 
     /// Adds a variable of strings.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-string-variable")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let names = file.add_string_variable("names", &["x"])?;
+    /// names.put_strings(&["a", "b", "c"], ..)?;
+    /// assert_eq!(names.get_string(1)?, "b");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Group::add_variable`].
     pub fn add_string_variable(&self, name: &str, dims: &[&str]) -> Result<Variable> {
@@ -179,6 +460,20 @@ impl Group {
     }
 
     /// Adds a variable of any type.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-add-variable-with-type")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let flags = file.add_variable_with_type("flags", nczarr::NcType::UByte, &["x"])?;
+    /// flags.put(&[1u8, 0, 1], ..)?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Group::add_variable`].
@@ -196,6 +491,20 @@ impl Group {
     /// Copies a variable of this or another dataset to this group: definition, layout, attributes and data.
     /// Dimensions are found from this group by name. Memory is bounded for any size of data.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-copy-variable")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let copy = file.add_group("copy")?.copy_variable(&v)?;
+    /// assert_eq!(copy.get_values::<f32>(..)?, [1.0, 2.0, 3.0]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_EBADDIM` or `NC_EDIMSIZE` if a dimension is missing or has another length; `NC_ENAMEINUSE`; errors
     /// of reading and writing.
@@ -205,6 +514,20 @@ impl Group {
     }
 
     /// Renames the group; the root cannot be renamed.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-group-rename")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.add_group("old")?.rename("new")?;
+    /// assert!(file.group("new").is_ok());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_EBADGRPID` for the root, `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.

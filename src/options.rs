@@ -17,6 +17,19 @@ use crate::{File, Variable, builtin};
 /// The content identifies a plain path; a URL and its fragment (`file:///data/x.zarr#mode=zarr`) can name
 /// format and storage.
 ///
+/// ```
+/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # let path = "memory://doc-options-open";
+/// # let file = nczarr::create(path)?;
+/// # file.add_dimension("x", 3)?;
+/// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+/// # file.close()?;
+/// let file = nczarr::open(path)?;
+/// assert_eq!(file.variables().len(), 1);
+/// # }
+/// # Ok::<(), nczarr::Error>(())
+/// ```
+///
 /// # Errors
 /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if no driver recognises it; `NC_ENOTBUILT` that
 /// names the missing feature; otherwise the driver's error.
@@ -58,6 +71,20 @@ pub fn open_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<File> {
 
 /// Opens a dataset for reading and writing. It never truncates.
 ///
+/// ```
+/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # let path = "memory://doc-options-append";
+/// # let file = nczarr::create(path)?;
+/// # file.add_dimension("x", 3)?;
+/// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+/// # file.close()?;
+/// let file = nczarr::append(path)?;            // an existing dataset, for reading and writing
+/// file.variable("v")?.put_value(7.0f32, 0)?;
+/// file.close()?;
+/// # }
+/// # Ok::<(), nczarr::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`open`]; `NC_EPERM` if the dataset cannot be written.
 pub fn append(path: &str) -> Result<File> {
@@ -66,6 +93,15 @@ pub fn append(path: &str) -> Result<File> {
 
 /// Creates a dataset.
 ///
+/// ```
+/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// let file = nczarr::create("memory://doc-create-new")?;
+/// file.add_dimension("x", 3)?;
+/// file.close()?;
+/// # }
+/// # Ok::<(), nczarr::Error>(())
+/// ```
+///
 /// # Errors
 /// `NC_EEXIST` or `NC_EOBJECT` if the path is in use; `NC_EINVAL` if the path implies no writable format.
 pub fn create(path: &str) -> Result<File> {
@@ -73,6 +109,19 @@ pub fn create(path: &str) -> Result<File> {
 }
 
 /// Deletes a dataset; refuses anything else.
+///
+/// ```
+/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # let path = "memory://doc-options-delete";
+/// # let file = nczarr::create(path)?;
+/// # file.add_dimension("x", 3)?;
+/// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+/// # file.close()?;
+/// nczarr::delete(path)?;
+/// assert!(nczarr::open(path).is_err());
+/// # }
+/// # Ok::<(), nczarr::Error>(())
+/// ```
 ///
 /// # Errors
 /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if it is not a dataset; `NC_EPERM` if the storage
@@ -83,6 +132,19 @@ pub fn delete(path: &str) -> Result<()> {
 
 /// Explains how a path or URL is resolved: driver, map and flavour, with all probes.
 ///
+/// ```
+/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # let path = "memory://doc-options-explain";
+/// # let file = nczarr::create(path)?;
+/// # file.add_dimension("x", 3)?;
+/// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+/// # file.close()?;
+/// let explanation = nczarr::explain(path)?;
+/// assert!(explanation.problem.is_none());
+/// # }
+/// # Ok::<(), nczarr::Error>(())
+/// ```
+///
 /// # Errors
 /// `NC_EURL` if it is malformed. An error of opening is part of the result.
 pub fn explain(path: &str) -> Result<Explanation> {
@@ -92,6 +154,21 @@ pub fn explain(path: &str) -> Result<Explanation> {
 macro_rules! shared_options {
     () => {
         /// Sets limits for sizes that files state.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-limits";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// use nczarr::{Limits, OpenOptions};
+        /// let mut limits = Limits::default();
+        /// limits.document = 1 << 20; // bytes of one metadata document
+        /// let file = OpenOptions::new().limits(limits).open(path)?;
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn limits(mut self, limits: Limits) -> Self {
             self.options.limits = limits;
@@ -99,6 +176,18 @@ macro_rules! shared_options {
         }
 
         /// Sets the number of threads of a transfer; 0: the number of processors.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-threads";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// let file = nczarr::OpenOptions::new().threads(1).open(path)?;      // all work on the calling thread
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn threads(mut self, threads: usize) -> Self {
             self.options.threads = threads;
@@ -107,6 +196,18 @@ macro_rules! shared_options {
 
         /// Sets the size of each variable's chunk cache in bytes. A variable that fits is read by whole
         /// chunks, which are cached from the first access on, even where single elements could be read.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-cache-bytes";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// let file = nczarr::OpenOptions::new().cache_bytes(256 << 20).open(path)?;      // for each variable
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn cache_bytes(mut self, bytes: usize) -> Self {
             self.options.cache_bytes = Some(bytes);
@@ -114,6 +215,14 @@ macro_rules! shared_options {
         }
 
         /// Sets the durability of writes.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// use nczarr::{CreateOptions, Durability};
+        /// let file = CreateOptions::new().durability(Durability::Fsync).create("memory://doc-durable")?;
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn durability(mut self, durability: Durability) -> Self {
             self.options.durability = durability;
@@ -124,6 +233,20 @@ macro_rules! shared_options {
         /// `error`.
         ///
         /// Without a fill value (`fill_value` is `null`), absent chunks read as zeros and empty strings.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-missing-chunks";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// use nczarr::{MissingChunks, OpenOptions};
+        /// let file = OpenOptions::new().missing_chunks(MissingChunks::Error).open(path)?;
+        /// assert_eq!(file.variable("v")?.get_value::<f32>(0)?, 1.0);      // this chunk exists
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn missing_chunks(mut self, missing: MissingChunks) -> Self {
             self.options.missing_chunks = missing;
@@ -132,6 +255,18 @@ macro_rules! shared_options {
 
         /// Promises that no other process writes the dataset. Servers without conditional writes need this.
         /// The URL option is `#exclusive=true`, the rc file setting `ZARR.EXCLUSIVE=true`.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-exclusive";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// let file = nczarr::OpenOptions::new().writable(true).exclusive(true).open(path)?;
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn exclusive(mut self, exclusive: bool) -> Self {
             self.options.exclusive = exclusive;
@@ -147,6 +282,29 @@ macro_rules! shared_options {
         }
 
         /// Sets an observer of transfers, which may cancel them.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-progress";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// use nczarr::{OpenOptions, Progress};
+        ///
+        /// struct Print;
+        /// impl Progress for Print {
+        ///     fn advance(&self, done: u64, total: u64) -> bool {
+        ///         println!("{done} of {total} bytes");
+        ///         true
+        ///     }
+        /// }
+        ///
+        /// let file = OpenOptions::new().progress(Print).open(path)?;
+        /// file.variable("v")?.get::<f32>(..)?;
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
             self.options.progress = Some(Arc::new(progress));
@@ -154,6 +312,19 @@ macro_rules! shared_options {
         }
 
         /// Uses this registry instead of [`registry`](crate::registry).
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-registry";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// let registry = nczarr::Registry::clone(&*nczarr::registry()?);      // add plugins to this one
+        /// let file = nczarr::OpenOptions::new().registry(registry).open(path)?;
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn registry(mut self, registry: impl Into<Arc<Registry>>) -> Self {
             self.registry = Some(registry.into());
@@ -161,6 +332,20 @@ macro_rules! shared_options {
         }
 
         /// Uses an open map. The path then supplies only the name and the options of its fragment.
+        ///
+        /// ```
+        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # let path = "memory://doc-options-map";
+        /// # let file = nczarr::create(path)?;
+        /// # file.add_dimension("x", 3)?;
+        /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+        /// # file.close()?;
+        /// let map = nczarr::OpenOptions::new().open_map(path)?;
+        /// let file = nczarr::OpenOptions::new().map(map).open("any#mode=nczarr")?;
+        /// assert_eq!(file.variables().len(), 1);
+        /// # }
+        /// # Ok::<(), nczarr::Error>(())
+        /// ```
         #[must_use]
         pub fn map(mut self, map: Arc<dyn ZMap>) -> Self {
             self.map = Some(map);
@@ -185,6 +370,19 @@ impl OpenOptions {
     }
 
     /// Sets whether the dataset is opened for writing.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let path = "memory://doc-options-writable";
+    /// # let file = nczarr::create(path)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// # file.close()?;
+    /// let file = nczarr::OpenOptions::new().writable(true).open(path)?;
+    /// file.put_attribute("title", "A field")?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     #[must_use]
     pub fn writable(mut self, writable: bool) -> Self {
         self.writable = writable;
@@ -214,6 +412,20 @@ impl OpenOptions {
 
     /// Opens only the map of a path, whatever its content: to wrap it (module `wrap`) and pass it to
     /// [`OpenOptions::map`].
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let path = "memory://doc-options-open-map";
+    /// # let file = nczarr::create(path)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// # file.close()?;
+    /// use nczarr::dispatch::Key;
+    /// let map = nczarr::OpenOptions::new().open_map(path)?;
+    /// assert!(map.len(&Key::new("v/.zarray")?)?.is_some());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if the path does not exist; `NC_ENOTNC` if it is not a map, such as a classic file.
@@ -289,6 +501,19 @@ impl OpenOptions {
     ///
     /// For other formats, and if the document does not suffice, this equals [`OpenOptions::open_variable`].
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let path = "memory://doc-options-open-data";
+    /// # let file = nczarr::create(path)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// # file.close()?;
+    /// let v = nczarr::OpenOptions::new().open_data(path, "v")?;       // reads as few documents as possible
+    /// assert_eq!(v.get_values::<f32>(..)?, [1.0, 2.0, 3.0]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`OpenOptions::open_variable`].
     pub fn open_data(&self, path: &str, variable: &str) -> Result<Variable> {
@@ -322,6 +547,19 @@ impl CreateOptions {
     }
 
     /// Sets whether an existing dataset is deleted first. Anything else is never deleted.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let path = "memory://doc-options-clobber";
+    /// # let file = nczarr::create(path)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// # file.close()?;
+    /// let file = nczarr::CreateOptions::new().clobber(true).create(path)?;      // replaces the old dataset
+    /// assert!(file.variables().is_empty());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     #[must_use]
     pub fn clobber(mut self, clobber: bool) -> Self {
         self.clobber = if clobber { Clobber::Replace } else { Clobber::Refuse };
@@ -339,6 +577,14 @@ impl CreateOptions {
     /// Sets whether plain Zarr gets an attribute for properties that Zarr cannot express: unlimited and
     /// unused dimensions, orders, char, types of attributes. It is written only if information would be lost.
     /// The URL option is `#mode=zarr,annotate`. Other formats need none.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// let options = nczarr::CreateOptions::new().annotate(true);
+    /// let file = options.create("memory://doc-annotate#mode=zarr")?;      // plain Zarr, with the attribute `_netcdf`
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     #[must_use]
     pub fn annotate(mut self, annotate: bool) -> Self {
         self.options.annotate = annotate;
@@ -359,6 +605,14 @@ impl CreateOptions {
     }
 
     /// Creates only the empty map of a dataset at `path`: to wrap it and pass it to [`CreateOptions::map`].
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// let map = nczarr::CreateOptions::new().create_map("memory://doc-create-map-new")?;
+    /// assert!(map.list(&nczarr::dispatch::Key::root())?.is_empty());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`create`].

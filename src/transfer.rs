@@ -18,6 +18,21 @@ const MAX_FAST_RANK: usize = 8;
 impl Variable {
     /// Reads a part of the variable.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// let all = v.get::<i16>(..)?;
+    /// assert_eq!(all.shape(), [2, 3]);
+    /// let row = v.get::<f64>((1, ..))?;         // converted; an index removes its dimension
+    /// assert_eq!(row.as_slice(), [4.0, 5.0, 6.0]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ERANGE` if a value does not fit `T`; `NC_ECHAR` if the variable is text; `NC_EEDGE` or similar for
     /// extents beyond the shape; otherwise an error of the storage or a filter.
@@ -28,6 +43,18 @@ impl Variable {
 
     /// As [`Variable::get`], but returns the values as a vector.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-values")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// assert_eq!(v.get_values::<i16>((.., 0))?, [1, 4]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get`].
     pub fn get_values<T: Number>(&self, extents: impl Extents) -> Result<Vec<T>> {
@@ -35,6 +62,18 @@ impl Variable {
     }
 
     /// Reads one element.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-value")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// assert_eq!(v.get_value::<i16>((1, 2))?, 6);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the extents are not one element.
@@ -57,6 +96,20 @@ impl Variable {
 
     /// Reads into the caller's memory, whose length is the number of elements.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-into")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// let mut row = [0i16; 3];
+    /// v.get_into(&mut row, (0, ..))?;
+    /// assert_eq!(row, [1, 2, 3]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs.
     pub fn get_into<T: Number>(&self, out: &mut [T], extents: impl Extents) -> Result<()> {
@@ -67,6 +120,17 @@ impl Variable {
 
     /// Reads text, one byte per element.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-chars")?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable_with_type("v", nczarr::NcType::Char, &["x"])?;
+    /// # v.put_chars(b"abc", ..)?;
+    /// assert_eq!(v.get_chars(..)?.as_slice(), b"abc");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type char.
     pub fn get_chars(&self, extents: impl Extents) -> Result<Array<u8>> {
@@ -75,6 +139,17 @@ impl Variable {
     }
 
     /// Reads strings.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-strings")?;
+    /// # file.add_dimension("x", 2)?;
+    /// # let v = file.add_string_variable("v", &["x"])?;
+    /// # v.put_strings(&["sea", "ice"], ..)?;
+    /// assert_eq!(v.get_strings(..)?.as_slice(), ["sea", "ice"]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string, or one of them is not UTF-8.
@@ -92,6 +167,17 @@ impl Variable {
 
     /// Reads one string.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-string")?;
+    /// # file.add_dimension("x", 2)?;
+    /// # let v = file.add_string_variable("v", &["x"])?;
+    /// # v.put_strings(&["sea", "ice"], ..)?;
+    /// assert_eq!(v.get_string(1)?, "ice");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get_strings`]; `NC_EINVAL` if the extents are not one element.
     pub fn get_string(&self, extents: impl Extents) -> Result<String> {
@@ -105,6 +191,17 @@ impl Variable {
 
     /// Reads strings as stored, UTF-8 or not.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-nc-strings")?;
+    /// # file.add_dimension("x", 2)?;
+    /// # let v = file.add_string_variable("v", &["x"])?;
+    /// # v.put_strings(&["sea", "ice"], ..)?;
+    /// assert_eq!(v.get_nc_strings(0)?.as_slice()[0].as_bytes(), b"sea");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
     pub fn get_nc_strings(&self, extents: impl Extents) -> Result<Array<NcString>> {
@@ -115,6 +212,20 @@ impl Variable {
     }
 
     /// Reads elements of the variable's type in native byte order, if it has a fixed size.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-raw")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// let mut bytes = [0; 6];
+    /// v.get_raw(&mut bytes, (0, ..))?;          // native byte order
+    /// assert_eq!(bytes[..2], 1i16.to_ne_bytes());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs, `NC_EBADTYPE` for strings and vlens.
@@ -131,6 +242,20 @@ impl Variable {
     /// Reads to caller-defined positions: element `i` of the part goes to `out[Σ i·imap]`; memory between
     /// them is unchanged.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-get-mapped")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// let mut columns = [0i16; 6];
+    /// v.get_mapped(.., &[1, 2], &mut columns)?; // the first dimension varies fastest in memory
+    /// assert_eq!(columns, [1, 4, 2, 5, 3, 6]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or exceeds `out`.
     pub fn get_mapped<T: Number>(&self, extents: impl Extents, imap: &[i64], out: &mut [T]) -> Result<()> {
@@ -143,6 +268,23 @@ impl Variable {
 
     /// Reads a hyperslab with the types of `nczarr_dispatch`.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-read")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// use nczarr::{MemMut, NcType, OutBuf, Slab};
+    ///
+    /// let mut bytes = [0; 6];
+    /// let mut out = OutBuf::from_slice(&mut bytes);
+    /// v.read(&Slab::new(&[1, 0], &[1, 3]), MemMut::Fixed { ty: NcType::Short, out: &mut out })?;
+    /// assert_eq!(bytes[..2], 4i16.to_ne_bytes());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::get`].
     pub fn read(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
@@ -151,6 +293,19 @@ impl Variable {
 
     /// Writes a part of the variable. A write may extend an unlimited dimension, and an open end (`..`)
     /// extends as far as the values.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// v.put(&[7i16, 8, 9], (1, ..))?;
+    /// assert_eq!(v.get_values::<i16>(..)?, [1, 2, 3, 7, 8, 9]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only; `NC_ERANGE` if a value does not fit the variable's type;
@@ -180,6 +335,19 @@ impl Variable {
 
     /// Writes one element.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put-value")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// v.put_value(7i16, (0, 0))?;
+    /// assert_eq!(v.get_value::<i16>((0, 0))?, 7);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EINVAL` if the extents are not one element.
     pub fn put_value<T: Number>(&self, value: T, extents: impl Extents) -> Result<()> {
@@ -187,6 +355,18 @@ impl Variable {
     }
 
     /// Writes text, one byte per element.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put-chars")?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable_with_type("v", nczarr::NcType::Char, &["x"])?;
+    /// # v.put_chars(b"abc", ..)?;
+    /// v.put_chars(b"xy", 1..)?;
+    /// assert_eq!(v.get_chars(..)?.as_slice(), b"axy");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type char.
@@ -196,6 +376,18 @@ impl Variable {
     }
 
     /// Writes strings.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put-strings")?;
+    /// # file.add_dimension("x", 2)?;
+    /// # let v = file.add_string_variable("v", &["x"])?;
+    /// # v.put_strings(&["sea", "ice"], ..)?;
+    /// v.put_strings(&["fog", "rain"], ..)?;
+    /// assert_eq!(v.get_string(0)?, "fog");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type string; an error with index and
@@ -208,6 +400,18 @@ impl Variable {
 
     /// Writes one string.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put-string")?;
+    /// # file.add_dimension("x", 2)?;
+    /// # let v = file.add_string_variable("v", &["x"])?;
+    /// # v.put_strings(&["sea", "ice"], ..)?;
+    /// v.put_string("snow", 1)?;
+    /// assert_eq!(v.get_string(1)?, "snow");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::put_strings`].
     pub fn put_string(&self, string: &str, extents: impl Extents) -> Result<()> {
@@ -215,6 +419,19 @@ impl Variable {
     }
 
     /// Writes elements of the variable's type in native byte order, if it has a fixed size.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put-raw")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// v.put_raw(&7i16.to_ne_bytes(), (0, 0))?;  // native byte order
+    /// assert_eq!(v.get_value::<i16>((0, 0))?, 7);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EBADTYPE` for strings and vlens.
@@ -230,6 +447,19 @@ impl Variable {
 
     /// Writes from caller-defined positions: element `i` of the part comes from `values[Σ i·imap]`, as in
     /// [`Variable::get_mapped`].
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-transfer-put-mapped")?;
+    /// # file.add_dimension("y", 2)?;
+    /// # file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
+    /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
+    /// v.put_mapped(&[1i16, 4, 2, 5, 3, 6], &[1, 2], ..)?;      // the first dimension varies fastest in memory
+    /// assert_eq!(v.get_values::<i16>(..)?, [1, 2, 3, 4, 5, 6]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or exceeds `values`.

@@ -86,6 +86,21 @@ impl Variable {
     /// ([`OpenOptions::open_data`](crate::OpenOptions::open_data)); the rest is read at the first call.
     /// Otherwise returns this variable.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-complete")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// # file.sync()?;
+    /// let data = nczarr::OpenOptions::new().open_data(file.path(), "v")?;
+    /// assert_eq!(data.complete()?.attribute("units").and_then(|units| units.text().map(str::to_owned)).as_deref(), Some("K"));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`OpenOptions::open_variable`](crate::OpenOptions::open_variable).
     pub fn complete(&self) -> Result<Self> {
@@ -93,41 +108,146 @@ impl Variable {
     }
 
     /// Its identifier in the [`Model`](nczarr_model::Model).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-id")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(file.variable_by_id(v.id())?.name(), "v");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn id(&self) -> VarId {
         self.id
     }
 
     /// The name.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-name")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.name(), "v");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn name(&self) -> String {
         self.ask(|var| var.name.clone())
     }
 
     /// The path from the root, escaped.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-full-name")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let t = file.add_group("g")?.add_variable::<f32>("t", &["x"])?;
+    /// assert_eq!(t.full_name(), "/g/t");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn full_name(&self) -> String {
         self.open.model().var_path(self.id).unwrap_or_default()
     }
 
     /// The group it is defined in.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-group")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.group().name(), "/");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn group(&self) -> Group {
         Group::new(Arc::clone(&self.open), self.ask(|var| var.group))
     }
 
     /// The type.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-nc-type")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.nc_type(), nczarr::NcType::Float);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn nc_type(&self) -> NcType {
         self.ask(|var| var.xtype)
     }
 
     /// The dimensions, slowest first.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-dimensions")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.dimensions()[0].name(), "x");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn dimensions(&self) -> Vec<Dimension> {
         self.ask(|var| var.dims.iter().map(|&id| Dimension::new(Arc::clone(&self.open), id)).collect())
     }
 
     /// The number of dimensions.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-rank")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.rank(), 1);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn rank(&self) -> usize {
         self.ask(|var| var.dims.len())
     }
 
     /// The current shape.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-shape")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.shape()?, [3]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ENOTVAR` if its definition was rolled back.
@@ -137,6 +257,19 @@ impl Variable {
 
     /// The current number of elements; saturates.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-len")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.len()?, 3);                  // the product of all lengths
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::shape`].
     pub fn len(&self) -> Result<u64> {
@@ -145,6 +278,21 @@ impl Variable {
 
     /// Whether there are no elements.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-is-empty")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// file.add_unlimited_dimension("time")?;
+    /// assert!(file.add_variable::<f32>("t", &["time"])?.is_empty()?);
+    /// assert!(!v.is_empty()?);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::shape`].
     pub fn is_empty(&self) -> Result<bool> {
@@ -152,17 +300,57 @@ impl Variable {
     }
 
     /// The attributes, in the order of definition.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-attributes")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.attributes()[0].name(), "units");
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn attributes(&self) -> Vec<Attribute> {
         self.ask(|var| var.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect())
     }
 
     /// The attribute of this name, if there is one.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.attribute("units").as_ref().and_then(|units| units.text()), Some("K"));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn attribute(&self, name: &str) -> Option<Attribute> {
         let (group, var) = self.place();
         self.open.attribute(group, var, name)
     }
 
     /// Sets an attribute.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-put-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// v.put_attribute("valid_range", vec![0.0f32, 400.0])?;
+    /// v.put_attribute("long_name", "temperature")?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
@@ -173,6 +361,20 @@ impl Variable {
 
     /// Renames an attribute.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-rename-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// v.rename_attribute("units", "unit")?;
+    /// assert!(v.attribute("unit").is_some());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ENOTATT` if there is none, `NC_ENAMEINUSE`, `NC_EPERM`.
     pub fn rename_attribute(&self, name: &str, to: &str) -> Result<()> {
@@ -181,6 +383,20 @@ impl Variable {
     }
 
     /// Deletes an attribute.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-delete-attribute")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// v.delete_attribute("units")?;
+    /// assert!(v.attribute("units").is_none());
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ENOTATT` if there is none, `NC_EPERM`.
@@ -191,6 +407,20 @@ impl Variable {
 
     /// Renames the variable.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-rename")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// v.rename("temperature")?;
+    /// assert_eq!(file.variable("temperature")?.get_value::<f32>(0)?, 1.0);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
     pub fn rename(&self, name: &str) -> Result<()> {
@@ -198,21 +428,82 @@ impl Variable {
     }
 
     /// Returns the value of unwritten elements; `None` if it is undefined (no-fill).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-fill-value")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_fill(-1)?;
+    /// assert_eq!(w.fill_value(), Some(nczarr::Values::Int(vec![-1])));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn fill_value(&self) -> Option<Values> {
         self.ask(Var::fill_value)
     }
 
     /// The filters, in the order of encoding.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-filters")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_deflate(5, true)?;
+    /// let names: Vec<String> = w.filters().iter().map(|filter| filter.name.clone()).collect();
+    /// assert_eq!(names, ["shuffle", "deflate"]);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn filters(&self) -> Vec<FilterSpec> {
         self.ask(|var| var.filters.clone())
     }
 
     /// Returns the stored byte order.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-endian")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_endian(nczarr::Endian::Big)?;
+    /// assert_eq!(w.endian(), nczarr::Endian::Big);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn endian(&self) -> Endian {
         self.ask(|var| var.endian)
     }
 
     /// Returns the chunk shape; `None` if the variable is contiguous.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-chunk-shape")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_chunking(&[2])?;
+    /// assert_eq!(w.chunk_shape()?, Some(vec![2]));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The reason why the data cannot be read, if so.
@@ -221,6 +512,21 @@ impl Variable {
     }
 
     /// Sets the chunk shape, in elements.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-chunking")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_chunking(&[2])?;                    // before the first value is written
+    /// w.put(&[1, 2, 3], ..)?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` for an invalid shape; `NC_EINVAL` for a scalar.
@@ -231,6 +537,19 @@ impl Variable {
 
     /// Returns the shape of its shards in elements: objects of several chunks. `None` if each chunk is an
     /// object.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-shard-shape")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// assert_eq!(v.shard_shape(), None);       // Zarr V3 only
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     pub fn shard_shape(&self) -> Option<Vec<u64>> {
         self.ask(|var| var.shards.clone())
     }
@@ -238,6 +557,18 @@ impl Variable {
     /// Stores its chunks in shards of this shape, in elements: one object has a whole number of chunks along
     /// each dimension, and an index for single chunks. Only Zarr V3 has shards. If no chunk shape was set,
     /// the shape is rounded up to whole chunks of the default shape.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// let file = nczarr::create("memory://doc-shards#mode=zarr,v3")?;
+    /// file.add_dimension("x", 8)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_chunking(&[2])?;
+    /// w.set_shards(&[4])?;                      // two chunks in one object
+    /// assert_eq!(w.shard_shape(), Some(vec![4]));
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ELATEDEF` after data were written; `NC_EBADCHUNK` if the shape is not a whole number of chunks;
@@ -247,6 +578,20 @@ impl Variable {
     }
 
     /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if `shuffle`.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-deflate")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_deflate(5, true)?;                  // level 5, with shuffle
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_ELATEDEF` once data was written, `NC_ENOFILTER` if a filter is not in this build, `NC_EINVAL` for the level.
@@ -258,6 +603,21 @@ impl Variable {
     }
 
     /// Adds a filter by name (or HDF5 id, in digits) and parameters, or replaces it.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-filter")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_filter("shuffle", &[])?;
+    /// w.set_filter("deflate", &[5])?;           // filters apply in this order when writing
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::set_deflate`].
@@ -279,6 +639,21 @@ impl Variable {
 
     /// Sets the fill value: one value of the variable's type.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-fill")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_fill(-999)?;
+    /// assert_eq!(w.get_value::<i32>(0)?, -999);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ELATEFILL` once data was written, `NC_EBADTYPE` for a value of another type.
     pub fn set_fill(&self, value: impl IntoValues) -> Result<()> {
@@ -288,6 +663,21 @@ impl Variable {
 
     /// Leaves unwritten elements undefined.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-no-fill")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_no_fill()?;                         // every element will be written
+    /// w.put(&[1, 2, 3], ..)?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ELATEFILL` once data was written.
     pub fn set_no_fill(&self) -> Result<()> {
@@ -296,6 +686,21 @@ impl Variable {
 
     /// Sets the stored byte order.
     ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-endian")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// let w = file.add_variable::<i32>("w", &["x"])?;
+    /// w.set_endian(nczarr::Endian::Big)?;       // how values are stored; reading and writing do not change
+    /// w.put(&[1, 2, 3], ..)?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NC_ELATEDEF` once data was written.
     pub fn set_endian(&self, endian: Endian) -> Result<()> {
@@ -303,6 +708,20 @@ impl Variable {
     }
 
     /// Sets the chunk cache.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # let file = nczarr::create("memory://doc-variable-set-chunk-cache")?;
+    /// # file.put_attribute("title", "A field")?;
+    /// # let x = file.add_dimension("x", 3)?;
+    /// # let v = file.add_variable::<f32>("v", &["x"])?;
+    /// # v.put_attribute("units", "K")?;
+    /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
+    /// use nczarr::CacheConfig;
+    /// v.set_chunk_cache(CacheConfig { bytes: 16 << 20, ..CacheConfig::default() })?;
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NC_EINVAL` for invalid values; the reason why the data cannot be read, if so.
