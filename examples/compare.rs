@@ -1,7 +1,7 @@
 //! Compares the numbers of two datasets of any formats.
 //!
-//! `cargo run --example compare -- x.nc x.zarr`; without arguments it compares two datasets that it makes. `ncz diff`
-//! also compares types, attributes and strings.
+//! `cargo run --example compare -- x.nc x.zarr`; without arguments it compares two datasets that it makes.
+//! `ncz diff` also compares types, attributes and strings.
 
 use nczarr::{Result, Variable};
 

@@ -22,10 +22,8 @@ impl FilterClass for InvertClass {
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match params {
             [] => Ok(Box::new(Invert)),
-            _ => {
-                Err(ErrorKind::Filter
-                    .context(format!("filter invert: too many parameters (expected 0, found {params:?})")))
-            }
+            _ => Err(ErrorKind::Filter
+                .context(format!("filter invert: too many parameters (expected 0, found {params:?})"))),
         }
     }
 
@@ -75,7 +73,10 @@ fn main() -> Result<()> {
     field.set_filter("invert", &[])?;
     field.put(&[0u8, 1, 2, 3], ..)?;
     file.close()?;
-    println!("stored: {:?}", std::fs::read(folder.path().join("field.zarr/field/0")).expect("the chunk was written"));
+    println!(
+        "stored: {:?}",
+        std::fs::read(folder.path().join("field.zarr/field/0")).expect("the chunk was written")
+    );
 
     let file = OpenOptions::new().registry(registry).open(path)?;
     println!("read: {:?}", file.variable("field")?.get_values::<u8>(..)?);

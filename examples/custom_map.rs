@@ -19,9 +19,17 @@ impl TreeMap {
 }
 
 impl ZMap for TreeMap {
-    // The map can list, write and read ranges. It has no conditional writes, so datasets are opened `exclusive`.
+    // The map can list, write and read ranges. It has no conditional writes, so datasets are opened
+    // `exclusive`.
     fn caps(&self) -> MapCaps {
-        MapCaps { list: true, write: true, overwrite: true, delete: true, range_read: true, ..MapCaps::default() }
+        MapCaps {
+            list: true,
+            write: true,
+            overwrite: true,
+            delete: true,
+            range_read: true,
+            ..MapCaps::default()
+        }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

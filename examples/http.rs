@@ -1,7 +1,7 @@
 //! Reads datasets from a web server: a netCDF-4 file by ranges, and a Zarr store with consolidated metadata.
 //!
-//! `cargo run --example http --features http` uses a server inside the program. To read a file of yours, give its URL:
-//! `cargo run --example http --features http -- https://data.example.org/x.nc`
+//! `cargo run --example http --features http` uses a server inside the program. To read a file of yours, give
+//! its URL: `cargo run --example http --features http -- https://data.example.org/x.nc`
 
 use std::path::Path;
 
@@ -17,7 +17,8 @@ fn main() -> Result<()> {
     }
     let server = Server::start(Config::default().web("web"));
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for (name, url) in [("series.nc", "series.nc"), ("series.zarr", "series.zarr#mode=zarr,v3,consolidated")] {
+    for (name, url) in [("series.nc", "series.nc"), ("series.zarr", "series.zarr#mode=zarr,v3,consolidated")]
+    {
         let file = nczarr::create(&folder.path().join(url).display().to_string())?;
         file.add_dimension("time", 1000)?;
         let level = file.add_variable::<f64>("level", &["time"])?;

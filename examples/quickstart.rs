@@ -17,12 +17,21 @@ fn main() -> Result<()> {
 fn read(path: &str) -> Result<()> {
     let file = nczarr::open(path)?;
     let temp = file.variable("temp")?;
-    println!("{} {:?} in chunks of {:?}", temp.full_name(), temp.shape()?, temp.chunk_shape()?.unwrap_or_default());
+    println!(
+        "{} {:?} in chunks of {:?}",
+        temp.full_name(),
+        temp.shape()?,
+        temp.chunk_shape()?.unwrap_or_default()
+    );
 
     // The first month at the surface, every fourth latitude, the longitudes from 10 to 11.
     let every_fourth = Extent::Strided { start: 0, count: None, stride: 4 };
-    let packed =
-        temp.get::<i16>((Extent::Index(0), Extent::Index(0), every_fourth, Extent::Range { start: 10, end: 12 }))?;
+    let packed = temp.get::<i16>((
+        Extent::Index(0),
+        Extent::Index(0),
+        every_fourth,
+        Extent::Range { start: 10, end: 12 },
+    ))?;
     let number = |name| temp.attribute(name).and_then(|attribute| attribute.number());
     let (scale, offset) = (number("scale_factor").unwrap_or(1.0), number("add_offset").unwrap_or(0.0));
     for row in packed.chunks(2) {

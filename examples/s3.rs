@@ -1,8 +1,8 @@
 //! Writes a dataset to a bucket and reads a part of it.
 //!
-//! `cargo run --example s3 --features s3` uses a server inside the program. To use a bucket of yours, give its URL:
-//! `cargo run --example s3 --features s3 -- s3://bucket/ocean.zarr`. Credentials come from the environment and the
-//! files of the AWS tools.
+//! `cargo run --example s3 --features s3` uses a server inside the program. To use a bucket of yours, give
+//! its URL: `cargo run --example s3 --features s3 -- s3://bucket/ocean.zarr`. Credentials come from the
+//! environment and the files of the AWS tools.
 
 use nczarr::{CreateOptions, Result};
 use nczarr_s3_server::{Config, Server};

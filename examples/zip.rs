@@ -1,4 +1,5 @@
-//! Makes a zip archive, replaces a variable in it, rewrites the archive without gaps, and reads it from memory.
+//! Makes a zip archive, replaces a variable in it, rewrites the archive without gaps, and reads it from
+//! memory.
 //!
 //! `cargo run --example zip`
 

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn elements_are_found_by_index() {
-        let array = Array::new(DimVec::from(&[2, 3][..]), Buffer::from_slice(&[0, 1, 2, 10, 11, 12]).unwrap());
+        let array =
+            Array::new(DimVec::from(&[2, 3][..]), Buffer::from_slice(&[0, 1, 2, 10, 11, 12]).unwrap());
         assert_eq!(array.at(&[1, 2]), Some(&12));
         assert_eq!(array.at(&[0, 1]), Some(&1));
         for outside in [&[2, 0][..], &[0, 3], &[1], &[0, 0, 0], &[]] {
@@ -116,6 +117,9 @@ mod tests {
         let array = Array::new(DimVec::from(&[2][..]), Buffer::from_slice(&[1.5, 2.5]).unwrap());
         let mut copy = array.clone();
         copy.as_mut_slice()[0] = 0.0;
-        assert_eq!((array.as_slice(), copy.as_slice(), copy.shape()), (&[1.5, 2.5][..], &[0.0, 2.5][..], &[2][..]));
+        assert_eq!(
+            (array.as_slice(), copy.as_slice(), copy.shape()),
+            (&[1.5, 2.5][..], &[0.0, 2.5][..], &[2][..])
+        );
     }
 }

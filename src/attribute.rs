@@ -19,7 +19,7 @@ impl Attribute {
     /// The name.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-attribute-name")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -37,7 +37,7 @@ impl Attribute {
     /// The type.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-attribute-nc-type")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -55,7 +55,7 @@ impl Attribute {
     /// The values.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-attribute-values")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -75,7 +75,7 @@ impl Attribute {
     /// Converts the attribute to its values.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-attribute-into-values")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -94,7 +94,7 @@ impl Attribute {
     /// The text of a char attribute or of a single string; `None` if it is neither, or not UTF-8.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-attribute-text")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -113,7 +113,7 @@ impl Attribute {
     /// integers are rounded.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-attribute-number")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -257,7 +257,10 @@ mod tests {
         assert_eq!([1u64, 2].into_values(), Values::UInt64(vec![1, 2]));
         assert_eq!(vec![-1i8].into_values(), Values::Byte(vec![-1]));
         let attribute = Attribute::new("x", 3i16.into_values());
-        assert_eq!((attribute.number(), attribute.text(), attribute.nc_type()), (Some(3.0), None, NcType::Short));
+        assert_eq!(
+            (attribute.number(), attribute.text(), attribute.nc_type()),
+            (Some(3.0), None, NcType::Short)
+        );
         assert_eq!(Attribute::new("x", "hi".into_values()).text(), Some("hi"));
     }
 }

@@ -88,7 +88,11 @@ static KNOWN: &[KnownPlugin] = &[
     KnownPlugin { hdf5_id: Some(4), ..KnownPlugin::new(PluginKind::Filter, "szip", "szip") },
     KnownPlugin { hdf5_id: Some(32001), ..KnownPlugin::new(PluginKind::Filter, "blosc", "blosc") },
     KnownPlugin { hdf5_id: Some(32015), ..KnownPlugin::new(PluginKind::Filter, "zstd", "zstd") },
-    KnownPlugin { hdf5_id: Some(307), aliases: &["bz2"], ..KnownPlugin::new(PluginKind::Filter, "bzip2", "bzip2") },
+    KnownPlugin {
+        hdf5_id: Some(307),
+        aliases: &["bz2"],
+        ..KnownPlugin::new(PluginKind::Filter, "bzip2", "bzip2")
+    },
     KnownPlugin { hdf5_id: Some(32004), ..KnownPlugin::new(PluginKind::Filter, "lz4", "lz4") },
     KnownPlugin::new(PluginKind::Filter, "lzma", "lzma"),
     KnownPlugin::new(PluginKind::Filter, "crc32", "crc32"),
@@ -191,7 +195,10 @@ mod tests {
         let names = registry.plugins().len();
         assert_eq!(
             names,
-            DRIVERS.len() + MAPS.len() + nczarr_filters::BUILTIN.len() + nczarr_filters::BUILTIN_ELEMENTS.len()
+            DRIVERS.len()
+                + MAPS.len()
+                + nczarr_filters::BUILTIN.len()
+                + nczarr_filters::BUILTIN_ELEMENTS.len()
         );
     }
 

@@ -126,7 +126,8 @@ impl FieldValue for String {
 impl<T: FieldValue, const N: usize> FieldValue for [T; N] {
     fn describe(group: &Group) -> Result<(NcType, Vec<u32>)> {
         let (ty, mut shape) = T::describe(group)?;
-        let len = u32::try_from(N).map_err(|_| ErrorKind::Inval.context(format!("a field of {N} elements")))?;
+        let len =
+            u32::try_from(N).map_err(|_| ErrorKind::Inval.context(format!("a field of {N} elements")))?;
         shape.insert(0, len);
         Ok((ty, shape))
     }
@@ -174,7 +175,8 @@ impl<T: FieldValue> FieldValue for Vec<T> {
     }
 }
 
-/// Defines structs that are elements of compound types: `struct Name = "name of the type" { field: type, … }`.
+/// Defines structs that are elements of compound types: `struct Name = "name of the type" { field: type, …
+/// }`.
 ///
 /// # Examples
 /// ```
@@ -286,7 +288,9 @@ impl Group {
 
     fn base_name(&self, ty: NcType) -> String {
         match ty {
-            NcType::User(id) => self.opened().model().user_type(id).map(|ty| ty.name.clone()).unwrap_or_default(),
+            NcType::User(id) => {
+                self.opened().model().user_type(id).map(|ty| ty.name.clone()).unwrap_or_default()
+            }
             atomic => atomic.name().to_owned(),
         }
     }
@@ -302,7 +306,9 @@ impl Variable {
     pub fn get_compounds<C: Compound>(&self, extents: impl Extents) -> Result<Vec<C>> {
         let places = self.places::<C>()?;
         let items = self.get_items(extents)?.into_iter().map(|item| match item {
-            Item::Compound(parts) => C::from_parts(places.iter().map(|&place| parts[place].clone()).collect()),
+            Item::Compound(parts) => {
+                C::from_parts(places.iter().map(|&place| parts[place].clone()).collect())
+            }
             other => Err(wrong("a compound", &[other])),
         });
         items.collect::<Result<_>>().map_err(|error| error.at(self.full_name()))

@@ -22,7 +22,7 @@ impl Dimension {
     /// Its identifier in the [`Model`](nczarr_model::Model).
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-dimension-id")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -40,7 +40,7 @@ impl Dimension {
     /// The name.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-dimension-name")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -58,7 +58,7 @@ impl Dimension {
     /// The current length.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-dimension-len")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -76,7 +76,7 @@ impl Dimension {
     /// Whether the current length is 0.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-dimension-is-empty")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -94,7 +94,7 @@ impl Dimension {
     /// Whether writes may extend it.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-dimension-is-unlimited")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -112,7 +112,7 @@ impl Dimension {
     /// Renames it.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-dimension-rename")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;

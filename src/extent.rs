@@ -393,7 +393,12 @@ impl Selection {
     ///
     /// # Errors
     /// [`ErrorKind::Inval`] if the elements do not fill whole records; as [`Selection::new`].
-    pub fn for_write(extents: impl Extents, shape: &[u64], unlimited: &[bool], elements: u64) -> Result<Self> {
+    pub fn for_write(
+        extents: impl Extents,
+        shape: &[u64],
+        unlimited: &[bool],
+        elements: u64,
+    ) -> Result<Self> {
         let extents = per_dimension(extents, shape.len())?;
         let mut selection = Self::of(&extents, shape)?;
         let mut open = (0..shape.len()).filter(|&dim| unlimited[dim] && extents[dim].open_ended());
@@ -441,7 +446,9 @@ impl Selection {
 fn per_dimension(extents: impl Extents, rank: usize) -> Result<DimVec<Extent>> {
     let extents = extents.extents()?.unwrap_or_else(|| DimVec::with_len(rank));
     if extents.len() != rank {
-        return Err(ErrorKind::Inval.context(format!("{} extents, the variable's rank is {rank}", extents.len())));
+        return Err(
+            ErrorKind::Inval.context(format!("{} extents, the variable's rank is {rank}", extents.len()))
+        );
     }
     Ok(extents)
 }
@@ -524,7 +531,10 @@ mod tests {
         assert_eq!(plain((3, 4u64..9, Extent::count(1, 2))), found(&[3, 4, 1], &[1, 5, 2]));
         assert_eq!(plain([0..4, 6..6]), found(&[0, 6], &[4, 0]));
         assert_eq!(plain(vec![3i64, 4]), found(&[3, 4], &[1, 1]));
-        assert_eq!(plain(&[Extent::Index(3), Extent::Range { start: 4, end: 8 }][..]), found(&[3, 4], &[1, 4]));
+        assert_eq!(
+            plain(&[Extent::Index(3), Extent::Range { start: 4, end: 8 }][..]),
+            found(&[3, 4], &[1, 4])
+        );
         assert_eq!(plain(&[2..3, 0..4]), found(&[2, 0], &[1, 4]));
         assert_eq!(plain((1, 2, 3, 4, 5)), None, "no room");
         let (from, to) = (3, 1);

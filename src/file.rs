@@ -50,14 +50,27 @@ impl File {
         registry: Arc<Registry>,
         (options, variable): (&OpenOptions, &str),
     ) -> Self {
-        let rest =
-            DeferredRest { options: Box::new(options.clone()), name: variable.to_owned(), variable: OnceLock::new() };
+        let rest = DeferredRest {
+            options: Box::new(options.clone()),
+            name: variable.to_owned(),
+            variable: OnceLock::new(),
+        };
         Self::with(dataset, path, registry, Some(rest))
     }
 
-    fn with(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Option<DeferredRest>) -> Self {
-        let open =
-            Arc::new(OpenDataset { dataset, path: path.to_owned(), registry, closed: AtomicBool::new(false), rest });
+    fn with(
+        dataset: Arc<dyn Dataset>,
+        path: &str,
+        registry: Arc<Registry>,
+        rest: Option<DeferredRest>,
+    ) -> Self {
+        let open = Arc::new(OpenDataset {
+            dataset,
+            path: path.to_owned(),
+            registry,
+            closed: AtomicBool::new(false),
+            rest,
+        });
         Self { root: Group::new(open, GroupId::ROOT) }
     }
 
@@ -68,7 +81,7 @@ impl File {
     /// Returns the path or URL of opening.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-path")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -86,7 +99,7 @@ impl File {
     /// The root group.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-root")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -105,7 +118,7 @@ impl File {
     /// Returns the description of the dataset: driver, map, format, flavour.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-info")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -124,7 +137,7 @@ impl File {
     /// Returns all faults of the dataset, including those that need a search of the storage.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-faults")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -147,7 +160,7 @@ impl File {
     /// Returns the current metadata. Later changes are not included, except growth of unlimited dimensions.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-model")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -166,7 +179,7 @@ impl File {
     /// Returns the variable of this identifier in the [`Model`].
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-variable-by-id")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -188,7 +201,7 @@ impl File {
     /// Returns the underlying dataset, for calls by their C names ([`NcDispatch`]).
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-dataset")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -208,7 +221,7 @@ impl File {
     /// Returns the registry of the dataset.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-registry")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -226,7 +239,7 @@ impl File {
     /// Sets the fill mode of new variables.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-set-fill-mode")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -248,7 +261,7 @@ impl File {
     /// Writes all changes: data first, then the metadata that count them. It ends define mode.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-sync")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -273,7 +286,7 @@ impl File {
     /// the file.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "zip"))] {
     /// let file = nczarr::CreateOptions::new().create_in_memory("x.zip", false)?;
     /// file.add_dimension("x", 3)?;
     /// let bytes = file.close_to_bytes()?;
@@ -292,7 +305,7 @@ impl File {
     /// Writes all changes and closes the dataset, for all its handles.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-file-close")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -369,7 +382,13 @@ impl OpenDataset {
     }
 
     /// Sets an attribute of a group or variable, as [`OpenDataset::edit`] makes an edit.
-    pub(crate) fn put_att(&self, group: GroupId, var: Option<VarId>, name: &str, mut values: Values) -> Result<()> {
+    pub(crate) fn put_att(
+        &self,
+        group: GroupId,
+        var: Option<VarId>,
+        name: &str,
+        mut values: Values,
+    ) -> Result<()> {
         self.change(|dataset| dataset.edit_att(group, var, name, &mut values))
     }
 
@@ -428,7 +447,9 @@ impl Drop for OpenDataset {
         // The thread may be unwinding, and a second panic would abort the process.
         match catch_unwind(AssertUnwindSafe(|| self.close())) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(path = %self.path, error = format_args!("{error:#}"), "closing failed"),
+            Ok(Err(error)) => {
+                tracing::error!(path = %self.path, error = format_args!("{error:#}"), "closing failed")
+            }
             Err(_) => tracing::error!(path = %self.path, "closing failed: a plugin panicked"),
         }
     }

@@ -30,7 +30,7 @@ impl Group {
     /// Its identifier in the [`Model`](nczarr_model::Model).
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-id")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -48,7 +48,7 @@ impl Group {
     /// The name; `/` for the root.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-name")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -66,7 +66,7 @@ impl Group {
     /// The path from the root, escaped.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-full-name")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -91,7 +91,7 @@ impl Group {
     /// Returns the parent; `None` for the root.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-parent")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -111,7 +111,7 @@ impl Group {
     /// Returns the child groups, in the order of definition.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-groups")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -131,7 +131,7 @@ impl Group {
     /// Returns the group at a path.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-group")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -153,7 +153,7 @@ impl Group {
     /// Returns the variables, in the order of definition.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-variables")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -172,7 +172,7 @@ impl Group {
     /// Returns the variable at a path.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-variable")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -194,7 +194,7 @@ impl Group {
     /// Returns the dimensions of this group, in the order of definition.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-dimensions")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -212,7 +212,7 @@ impl Group {
     /// Returns the dimension of this name, in this group or the nearest ancestor.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-dimension")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -233,7 +233,7 @@ impl Group {
     /// Returns the attributes, in the order of definition.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-attributes")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -245,14 +245,16 @@ impl Group {
     /// # Ok::<(), nczarr::Error>(())
     /// ```
     pub fn attributes(&self) -> Vec<Attribute> {
-        self.ask(|group| group.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect())
+        self.ask(|group| {
+            group.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect()
+        })
     }
 
     /// Returns the attribute of this name, if there is one. The root also has unlisted attributes, such as
     /// `_NCProperties`.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -272,7 +274,7 @@ impl Group {
     /// Sets an attribute.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-put-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -294,7 +296,7 @@ impl Group {
     /// Renames an attribute.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-rename-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -316,7 +318,7 @@ impl Group {
     /// Deletes an attribute.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-delete-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -338,7 +340,7 @@ impl Group {
     /// Adds a dimension of fixed length.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-add-dimension")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -360,7 +362,7 @@ impl Group {
     /// Adds a dimension that writes may extend.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-add-unlimited-dimension")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -389,7 +391,7 @@ impl Group {
     /// Adds a group.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-add-group")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -416,7 +418,7 @@ impl Group {
     /// scalar.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-add-variable")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -439,7 +441,7 @@ impl Group {
     /// Adds a variable of strings.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-add-string-variable")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -462,7 +464,7 @@ impl Group {
     /// Adds a variable of any type.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-add-variable-with-type")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -492,7 +494,7 @@ impl Group {
     /// Dimensions are found from this group by name. Memory is bounded for any size of data.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-copy-variable")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -516,7 +518,7 @@ impl Group {
     /// Renames the group; the root cannot be renamed.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-group-rename")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -537,7 +539,8 @@ impl Group {
 
     fn find_dimension(&self, name: &str) -> Result<DimId> {
         self.open.look(|model| model.find_dim(self.id, name)).ok_or_else(|| {
-            ErrorKind::BadDim.context(format!("no dimension {name:?} in {} or its ancestors", self.full_name()))
+            ErrorKind::BadDim
+                .context(format!("no dimension {name:?} in {} or its ancestors", self.full_name()))
         })
     }
 

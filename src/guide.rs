@@ -2,8 +2,8 @@
 //!
 //! Start with [`getting_started`]. The examples of all pages are tests.
 
-/// Makes a module of each page. The definitions of links come first, so that they lead to modules here and to files in
-/// the book.
+/// Makes a module of each page. The definitions of links come first, so that they lead to modules here and to
+/// files in the book.
 macro_rules! pages {
     ($($module:ident $file:literal)*) => {$(
         #[doc = "[cloud]: crate::guide::cloud"]

@@ -6,7 +6,9 @@ use nczarr_model::NcType;
 use crate::ArrayItem;
 
 /// A Rust type of netCDF numbers. Sealed: there are ten.
-pub trait Number: sealed::Sealed + nczarr_dispatch::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>> {
+pub trait Number:
+    sealed::Sealed + nczarr_dispatch::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>>
+{
     /// The netCDF type.
     const TYPE: NcType;
 }

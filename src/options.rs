@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, OpenScope, Options, Progress, Registry,
-    ZMap,
+    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, OpenScope, Options, Progress,
+    Registry, ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -18,7 +18,7 @@ use crate::{File, Variable, builtin};
 /// format and storage.
 ///
 /// ```
-/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
 /// # let path = "memory://doc-options-open";
 /// # let file = nczarr::create(path)?;
 /// # file.add_dimension("x", 3)?;
@@ -37,7 +37,8 @@ pub fn open(path: &str) -> Result<File> {
     OpenOptions::new().open(path)
 }
 
-/// Opens one variable of a dataset for reading, by its path from the root: see [`OpenOptions::open_variable`].
+/// Opens one variable of a dataset for reading, by its path from the root: see
+/// [`OpenOptions::open_variable`].
 ///
 /// # Errors
 /// As [`open`]; `NC_ENOTVAR` if there is no such variable.
@@ -72,7 +73,7 @@ pub fn open_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<File> {
 /// Opens a dataset for reading and writing. It never truncates.
 ///
 /// ```
-/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
 /// # let path = "memory://doc-options-append";
 /// # let file = nczarr::create(path)?;
 /// # file.add_dimension("x", 3)?;
@@ -94,7 +95,7 @@ pub fn append(path: &str) -> Result<File> {
 /// Creates a dataset.
 ///
 /// ```
-/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
 /// let file = nczarr::create("memory://doc-create-new")?;
 /// file.add_dimension("x", 3)?;
 /// file.close()?;
@@ -111,7 +112,7 @@ pub fn create(path: &str) -> Result<File> {
 /// Deletes a dataset; refuses anything else.
 ///
 /// ```
-/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
 /// # let path = "memory://doc-options-delete";
 /// # let file = nczarr::create(path)?;
 /// # file.add_dimension("x", 3)?;
@@ -133,7 +134,7 @@ pub fn delete(path: &str) -> Result<()> {
 /// Explains how a path or URL is resolved: driver, map and flavour, with all probes.
 ///
 /// ```
-/// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+/// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
 /// # let path = "memory://doc-options-explain";
 /// # let file = nczarr::create(path)?;
 /// # file.add_dimension("x", 3)?;
@@ -156,7 +157,7 @@ macro_rules! shared_options {
         /// Sets limits for sizes that files state.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-limits";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
@@ -178,13 +179,13 @@ macro_rules! shared_options {
         /// Sets the number of threads of a transfer; 0: the number of processors.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-threads";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
         /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
         /// # file.close()?;
-        /// let file = nczarr::OpenOptions::new().threads(1).open(path)?;      // all work on the calling thread
+        /// let file = nczarr::OpenOptions::new().threads(1).open(path)?; // on the calling thread
         /// # }
         /// # Ok::<(), nczarr::Error>(())
         /// ```
@@ -198,13 +199,13 @@ macro_rules! shared_options {
         /// chunks, which are cached from the first access on, even where single elements could be read.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-cache-bytes";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
         /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
         /// # file.close()?;
-        /// let file = nczarr::OpenOptions::new().cache_bytes(256 << 20).open(path)?;      // for each variable
+        /// let file = nczarr::OpenOptions::new().cache_bytes(256 << 20).open(path)?; // for each variable
         /// # }
         /// # Ok::<(), nczarr::Error>(())
         /// ```
@@ -217,7 +218,7 @@ macro_rules! shared_options {
         /// Sets the durability of writes.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// use nczarr::{CreateOptions, Durability};
         /// let file = CreateOptions::new().durability(Durability::Fsync).create("memory://doc-durable")?;
         /// # }
@@ -235,7 +236,7 @@ macro_rules! shared_options {
         /// Without a fill value (`fill_value` is `null`), absent chunks read as zeros and empty strings.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-missing-chunks";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
@@ -257,7 +258,7 @@ macro_rules! shared_options {
         /// The URL option is `#exclusive=true`, the rc file setting `ZARR.EXCLUSIVE=true`.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-exclusive";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
@@ -284,7 +285,7 @@ macro_rules! shared_options {
         /// Sets an observer of transfers, which may cancel them.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-progress";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
@@ -314,7 +315,7 @@ macro_rules! shared_options {
         /// Uses this registry instead of [`registry`](crate::registry).
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-registry";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
@@ -334,7 +335,7 @@ macro_rules! shared_options {
         /// Uses an open map. The path then supplies only the name and the options of its fragment.
         ///
         /// ```
-        /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+        /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
         /// # let path = "memory://doc-options-map";
         /// # let file = nczarr::create(path)?;
         /// # file.add_dimension("x", 3)?;
@@ -372,7 +373,7 @@ impl OpenOptions {
     /// Sets whether the dataset is opened for writing.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let path = "memory://doc-options-writable";
     /// # let file = nczarr::create(path)?;
     /// # file.add_dimension("x", 3)?;
@@ -414,7 +415,7 @@ impl OpenOptions {
     /// [`OpenOptions::map`].
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let path = "memory://doc-options-open-map";
     /// # let file = nczarr::create(path)?;
     /// # file.add_dimension("x", 3)?;
@@ -483,7 +484,9 @@ impl OpenOptions {
     /// As [`open_variable`]; `NC_EPERM` if the options ask for writing.
     pub fn open_variable(&self, path: &str, variable: &str) -> Result<Variable> {
         if self.writable {
-            return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
+            return Err(
+                ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only"))
+            );
         }
         let registry = default_or(&self.registry)?;
         let only = OpenScope { path: variable, data_only: false };
@@ -502,7 +505,7 @@ impl OpenOptions {
     /// For other formats, and if the document does not suffice, this equals [`OpenOptions::open_variable`].
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let path = "memory://doc-options-open-data";
     /// # let file = nczarr::create(path)?;
     /// # file.add_dimension("x", 3)?;
@@ -518,7 +521,9 @@ impl OpenOptions {
     /// As [`OpenOptions::open_variable`].
     pub fn open_data(&self, path: &str, variable: &str) -> Result<Variable> {
         if self.writable {
-            return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
+            return Err(
+                ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only"))
+            );
         }
         let registry = default_or(&self.registry)?;
         let only = OpenScope { path: variable, data_only: true };
@@ -549,7 +554,7 @@ impl CreateOptions {
     /// Sets whether an existing dataset is deleted first. Anything else is never deleted.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let path = "memory://doc-options-clobber";
     /// # let file = nczarr::create(path)?;
     /// # file.add_dimension("x", 3)?;
@@ -579,9 +584,9 @@ impl CreateOptions {
     /// The URL option is `#mode=zarr,annotate`. Other formats need none.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// let options = nczarr::CreateOptions::new().annotate(true);
-    /// let file = options.create("memory://doc-annotate#mode=zarr")?;      // plain Zarr, with the attribute `_netcdf`
+    /// let file = options.create("memory://doc-annotate#mode=zarr")?; // plain Zarr, with `_netcdf`
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```
@@ -607,7 +612,7 @@ impl CreateOptions {
     /// Creates only the empty map of a dataset at `path`: to wrap it and pass it to [`CreateOptions::map`].
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// let map = nczarr::CreateOptions::new().create_map("memory://doc-create-map-new")?;
     /// assert!(map.list(&nczarr::dispatch::Key::root())?.is_empty());
     /// # }
@@ -628,7 +633,8 @@ impl CreateOptions {
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.
     pub fn create_in_memory(&self, path: &str, persist: bool) -> Result<File> {
         let registry = default_or(&self.registry)?;
-        let dataset = registry.create_in_memory(path, self.clobber, self.classic_model, &self.options, persist)?;
+        let dataset =
+            registry.create_in_memory(path, self.clobber, self.classic_model, &self.options, persist)?;
         Ok(File::new(dataset, path, registry))
     }
 }

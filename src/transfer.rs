@@ -19,7 +19,7 @@ impl Variable {
     /// Reads a part of the variable.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -44,7 +44,7 @@ impl Variable {
     /// As [`Variable::get`], but returns the values as a vector.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-values")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -64,7 +64,7 @@ impl Variable {
     /// Reads one element.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-value")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -97,7 +97,7 @@ impl Variable {
     /// Reads into the caller's memory, whose length is the number of elements.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-into")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -121,7 +121,7 @@ impl Variable {
     /// Reads text, one byte per element.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-chars")?;
     /// # file.add_dimension("x", 3)?;
     /// # let v = file.add_variable_with_type("v", nczarr::NcType::Char, &["x"])?;
@@ -141,7 +141,7 @@ impl Variable {
     /// Reads strings.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-strings")?;
     /// # file.add_dimension("x", 2)?;
     /// # let v = file.add_string_variable("v", &["x"])?;
@@ -168,7 +168,7 @@ impl Variable {
     /// Reads one string.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-string")?;
     /// # file.add_dimension("x", 2)?;
     /// # let v = file.add_string_variable("v", &["x"])?;
@@ -192,7 +192,7 @@ impl Variable {
     /// Reads strings as stored, UTF-8 or not.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-nc-strings")?;
     /// # file.add_dimension("x", 2)?;
     /// # let v = file.add_string_variable("v", &["x"])?;
@@ -214,7 +214,7 @@ impl Variable {
     /// Reads elements of the variable's type in native byte order, if it has a fixed size.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-raw")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -243,7 +243,7 @@ impl Variable {
     /// them is unchanged.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-get-mapped")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -269,7 +269,7 @@ impl Variable {
     /// Reads a hyperslab with the types of `nczarr_dispatch`.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-read")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -295,7 +295,7 @@ impl Variable {
     /// extends as far as the values.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -336,7 +336,7 @@ impl Variable {
     /// Writes one element.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put-value")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -357,7 +357,7 @@ impl Variable {
     /// Writes text, one byte per element.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put-chars")?;
     /// # file.add_dimension("x", 3)?;
     /// # let v = file.add_variable_with_type("v", nczarr::NcType::Char, &["x"])?;
@@ -378,7 +378,7 @@ impl Variable {
     /// Writes strings.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put-strings")?;
     /// # file.add_dimension("x", 2)?;
     /// # let v = file.add_string_variable("v", &["x"])?;
@@ -401,7 +401,7 @@ impl Variable {
     /// Writes one string.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put-string")?;
     /// # file.add_dimension("x", 2)?;
     /// # let v = file.add_string_variable("v", &["x"])?;
@@ -421,7 +421,7 @@ impl Variable {
     /// Writes elements of the variable's type in native byte order, if it has a fixed size.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put-raw")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
@@ -449,13 +449,13 @@ impl Variable {
     /// [`Variable::get_mapped`].
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-transfer-put-mapped")?;
     /// # file.add_dimension("y", 2)?;
     /// # file.add_dimension("x", 3)?;
     /// # let v = file.add_variable::<i16>("v", &["y", "x"])?;
     /// # v.put(&[1i16, 2, 3, 4, 5, 6], ..)?;
-    /// v.put_mapped(&[1i16, 4, 2, 5, 3, 6], &[1, 2], ..)?;      // the first dimension varies fastest in memory
+    /// v.put_mapped(&[1i16, 4, 2, 5, 3, 6], &[1, 2], ..)?; // the first dimension varies fastest
     /// assert_eq!(v.get_values::<i16>(..)?, [1, 2, 3, 4, 5, 6]);
     /// # }
     /// # Ok::<(), nczarr::Error>(())
@@ -470,7 +470,8 @@ impl Variable {
         let selection = Selection::new(extents, &shape).map_err(|error| error.at(self.full_name()))?;
         let slab = selection.slab();
         slab.check(&shape, |dim| unlimited[dim]).map_err(|error| error.at(self.full_name()))?;
-        nczarr_model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
+        nczarr_model::check_imap(slab.count, imap, values.len())
+            .map_err(|error| error.at(self.full_name()))?;
         let len = byte_len(slab.len(), size_of::<T>())?;
         let dense = Buffer::<T>::fill(len / size_of::<T>(), |out| {
             let dense = bytemuck::try_cast_slice_mut(out.put_zeros(len)?).map_err(|_| ErrorKind::Internal)?;
@@ -556,7 +557,8 @@ impl VariablePart<'_> {
 
     /// Checks the memory type before memory is allocated.
     fn check_type(&self, memtype: NcType) -> Result<()> {
-        nczarr_model::convert::check(self.access.xtype(), memtype).map_err(|error| error.at(self.access.path()))
+        nczarr_model::convert::check(self.access.xtype(), memtype)
+            .map_err(|error| error.at(self.access.path()))
     }
 
     /// Reads into memory of exactly the right size.
@@ -571,9 +573,8 @@ fn fill(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Re
     access.get(slab, MemMut::Fixed { ty, out: &mut out })?;
     match out.remaining() {
         0 => Ok(()),
-        room => {
-            Err(ErrorKind::Internal.context(format!("{}: {room} bytes of the result were not filled", access.path())))
-        }
+        room => Err(ErrorKind::Internal
+            .context(format!("{}: {room} bytes of the result were not filled", access.path()))),
     }
 }
 
@@ -613,7 +614,9 @@ impl Variable {
         let ty = model.var(self.id)?.xtype;
         match model.type_size(ty)? {
             Some(size) if size > 0 && model.is_fixed(ty)? => Ok((ty, size)),
-            _ => Err(ErrorKind::BadType.context(format!("{}: elements have no fixed size", self.full_name()))),
+            _ => {
+                Err(ErrorKind::BadType.context(format!("{}: elements have no fixed size", self.full_name())))
+            }
         }
     }
 }

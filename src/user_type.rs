@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use nczarr_dispatch::{MemMut, MemRef};
 use nczarr_model::{
-    Defined, Edit, EnumMember, Error, ErrorKind, Field, Item, NcString, NcType, Result, TypeClass, TypeId, Values,
+    Defined, Edit, EnumMember, Error, ErrorKind, Field, Item, NcString, NcType, Result, TypeClass, TypeId,
+    Values,
 };
 
 use crate::file::OpenDataset;
@@ -127,8 +128,9 @@ impl Group {
     /// # Errors
     /// `NC_EBADTYPE` if there is none.
     pub fn user_type(&self, name: &str) -> Result<UserType> {
-        let missing =
-            || ErrorKind::BadType.context(format!("no type {name:?} in {} or its ancestors", self.full_name()));
+        let missing = || {
+            ErrorKind::BadType.context(format!("no type {name:?} in {} or its ancestors", self.full_name()))
+        };
         self.opened().model().find_type(self.id(), name).map(|id| self.type_of(id)).ok_or_else(missing)
     }
 
@@ -210,7 +212,9 @@ impl Group {
     fn define(&self, edit: &Edit<'_>) -> Result<UserType> {
         match self.opened().edit(edit)? {
             Defined::Type(id) => Ok(self.type_of(id)),
-            other => Err(ErrorKind::Internal.context(format!("unexpected result of a definition: {other:?}"))),
+            other => {
+                Err(ErrorKind::Internal.context(format!("unexpected result of a definition: {other:?}")))
+            }
         }
     }
 

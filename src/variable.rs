@@ -87,7 +87,7 @@ impl Variable {
     /// Otherwise returns this variable.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-complete")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -96,7 +96,8 @@ impl Variable {
     /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
     /// # file.sync()?;
     /// let data = nczarr::OpenOptions::new().open_data(file.path(), "v")?;
-    /// assert_eq!(data.complete()?.attribute("units").and_then(|units| units.text().map(str::to_owned)).as_deref(), Some("K"));
+    /// let units = data.complete()?.attribute("units");
+    /// assert_eq!(units.as_ref().and_then(|units| units.text()), Some("K"));
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```
@@ -110,7 +111,7 @@ impl Variable {
     /// Its identifier in the [`Model`](nczarr_model::Model).
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-id")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -128,7 +129,7 @@ impl Variable {
     /// The name.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-name")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -146,7 +147,7 @@ impl Variable {
     /// The path from the root, escaped.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-full-name")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -165,7 +166,7 @@ impl Variable {
     /// The group it is defined in.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-group")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -183,7 +184,7 @@ impl Variable {
     /// The type.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-nc-type")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -201,7 +202,7 @@ impl Variable {
     /// The dimensions, slowest first.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-dimensions")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -219,7 +220,7 @@ impl Variable {
     /// The number of dimensions.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-rank")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -237,7 +238,7 @@ impl Variable {
     /// The current shape.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-shape")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -258,7 +259,7 @@ impl Variable {
     /// The current number of elements; saturates.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-len")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -279,7 +280,7 @@ impl Variable {
     /// Whether there are no elements.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-is-empty")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -302,7 +303,7 @@ impl Variable {
     /// The attributes, in the order of definition.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-attributes")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -320,7 +321,7 @@ impl Variable {
     /// The attribute of this name, if there is one.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -339,7 +340,7 @@ impl Variable {
     /// Sets an attribute.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-put-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -362,7 +363,7 @@ impl Variable {
     /// Renames an attribute.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-rename-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -385,7 +386,7 @@ impl Variable {
     /// Deletes an attribute.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-delete-attribute")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -408,7 +409,7 @@ impl Variable {
     /// Renames the variable.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-rename")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -430,7 +431,7 @@ impl Variable {
     /// Returns the value of unwritten elements; `None` if it is undefined (no-fill).
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-fill-value")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -450,7 +451,7 @@ impl Variable {
     /// The filters, in the order of encoding.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "deflate", feature = "shuffle"))] {
     /// # let file = nczarr::create("memory://doc-variable-filters")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -471,7 +472,7 @@ impl Variable {
     /// Returns the stored byte order.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-endian")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -491,7 +492,7 @@ impl Variable {
     /// Returns the chunk shape; `None` if the variable is contiguous.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-chunk-shape")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -514,7 +515,7 @@ impl Variable {
     /// Sets the chunk shape, in elements.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-chunking")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -539,7 +540,7 @@ impl Variable {
     /// object.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-shard-shape")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -559,7 +560,7 @@ impl Variable {
     /// the shape is rounded up to whole chunks of the default shape.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// let file = nczarr::create("memory://doc-shards#mode=zarr,v3")?;
     /// file.add_dimension("x", 8)?;
     /// let w = file.add_variable::<i32>("w", &["x"])?;
@@ -580,7 +581,7 @@ impl Variable {
     /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if `shuffle`.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "deflate", feature = "shuffle"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-deflate")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -594,7 +595,8 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// `NC_ELATEDEF` once data was written, `NC_ENOFILTER` if a filter is not in this build, `NC_EINVAL` for the level.
+    /// `NC_ELATEDEF` once data was written, `NC_ENOFILTER` if a filter is not in this build, `NC_EINVAL` for
+    /// the level.
     pub fn set_deflate(&self, level: u32, shuffle: bool) -> Result<()> {
         if shuffle {
             self.set_filter("shuffle", &[])?;
@@ -605,7 +607,7 @@ impl Variable {
     /// Adds a filter by name (or HDF5 id, in digits) and parameters, or replaces it.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "deflate", feature = "shuffle"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-filter")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -640,7 +642,7 @@ impl Variable {
     /// Sets the fill value: one value of the variable's type.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-fill")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -664,7 +666,7 @@ impl Variable {
     /// Leaves unwritten elements undefined.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-no-fill")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -687,7 +689,7 @@ impl Variable {
     /// Sets the stored byte order.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-endian")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;
@@ -710,7 +712,7 @@ impl Variable {
     /// Sets the chunk cache.
     ///
     /// ```
-    /// # #[cfg(all(feature = "nczarr", feature = "mem", feature = "zip", feature = "deflate", feature = "shuffle"))] {
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// # let file = nczarr::create("memory://doc-variable-set-chunk-cache")?;
     /// # file.put_attribute("title", "A field")?;
     /// # let x = file.add_dimension("x", 3)?;

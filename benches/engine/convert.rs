@@ -1,4 +1,5 @@
-//! Rows of numbers from one type to another, and from one byte order to the other; whole reads with scale and offset.
+//! Rows of numbers from one type to another, and from one byte order to the other; whole reads with scale and
+//! offset.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -75,7 +76,9 @@ fn linear(criterion: &mut Criterion) {
         }
         group.bench_function(id("converted"), |bencher| {
             bencher.iter(|| {
-                array.get(&slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(memory) }).expect("read")
+                array
+                    .get(&slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(memory) })
+                    .expect("read")
             });
         });
     }

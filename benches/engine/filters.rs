@@ -1,4 +1,5 @@
-//! Shuffle, and blosc with each of its own, both ways: bitshuffle is a part of it, with its fastest compressor behind.
+//! Shuffle, and blosc with each of its own, both ways: bitshuffle is a part of it, with its fastest
+//! compressor behind.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -36,13 +37,17 @@ pub fn bench(criterion: &mut Criterion) {
             let mut encoded = vec![MaybeUninit::uninit(); room];
             let mut decoded = vec![MaybeUninit::uninit(); plain.len()];
             group.bench_function(BenchmarkId::new("encode", item_size), |bencher| {
-                bencher.iter(|| filter.encode(black_box(plain), &mut OutBuf::new(&mut encoded)).expect("encoded"));
+                bencher.iter(|| {
+                    filter.encode(black_box(plain), &mut OutBuf::new(&mut encoded)).expect("encoded")
+                });
             });
             let mut out = OutBuf::new(&mut encoded);
             filter.encode(plain, &mut out).expect("encoded");
             let stored = out.filled();
             group.bench_function(BenchmarkId::new("decode", item_size), |bencher| {
-                bencher.iter(|| filter.decode(black_box(stored), &mut OutBuf::new(&mut decoded)).expect("decoded"));
+                bencher.iter(|| {
+                    filter.decode(black_box(stored), &mut OutBuf::new(&mut decoded)).expect("decoded")
+                });
             });
             let mut out = OutBuf::new(&mut decoded);
             filter.decode(stored, &mut out).expect("decoded");

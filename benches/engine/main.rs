@@ -1,4 +1,5 @@
-//! The engine, stage by stage. `cargo bench -p nczarr-benches -- GROUP` measures a part; tests run all once, in small.
+//! The engine, stage by stage. `cargo bench -p nczarr-benches -- GROUP` measures a part; tests run all once,
+//! in small.
 
 mod append;
 mod chunks;

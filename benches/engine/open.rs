@@ -12,7 +12,9 @@ pub fn bench(criterion: &mut Criterion) {
         for (name, modes) in [("plain", ""), ("consolidated", ",consolidated")] {
             let (url, _dir) = place.url(&format!("variables-{name}"), modes).expect("a place");
             let id = |op: &str| BenchmarkId::new(format!("{op}/{}", place.name()), name);
-            group.bench_function(id("create"), |bencher| bencher.iter(|| define(&url, vars).expect("created")));
+            group.bench_function(id("create"), |bencher| {
+                bencher.iter(|| define(&url, vars).expect("created"))
+            });
             // A filter on the command line may have left the creation out.
             define(&url, vars).expect("created");
             group.bench_function(id("open"), |bencher| {

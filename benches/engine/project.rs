@@ -1,4 +1,5 @@
-//! Projection of slabs on chunks and scattering of chunks into memory: the engine without filters, driver or files.
+//! Projection of slabs on chunks and scattering of chunks into memory: the engine without filters, driver or
+//! files.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{array, field, sized};
@@ -101,9 +102,10 @@ fn text(criterion: &mut Criterion) {
     let len = sized(1 << 20, 64);
     let words: Vec<NcString> = (0..len).map(|at| NcString::from(format!("{:x}", at % 4096))).collect();
     let mut group = criterion.benchmark_group("text");
-    for (name, element) in
-        [("bytes", ElementLayout::Text { width: 4 }), ("utf32", ElementLayout::Utf32 { chars: 4, big_endian: false })]
-    {
+    for (name, element) in [
+        ("bytes", ElementLayout::Text { width: 4 }),
+        ("utf32", ElementLayout::Utf32 { chars: 4, big_endian: false }),
+    ] {
         let array = array(&[len], &[len], NcType::Char, |spec| spec.element = element).expect("an array");
         array.put(&Slab::new(&[0], &[len]), MemRef::Strings(&words)).expect("written");
         array.sync().expect("stored");
@@ -112,7 +114,8 @@ fn text(criterion: &mut Criterion) {
             let mut out = vec![NcString::new(); count as usize];
             group.throughput(Throughput::Elements(count));
             group.bench_function(BenchmarkId::new(op, name), |bencher| {
-                bencher.iter(|| array.get(&Slab::new(&[0], &[count]), MemMut::Strings(&mut out)).expect("read"));
+                bencher
+                    .iter(|| array.get(&Slab::new(&[0], &[count]), MemMut::Strings(&mut out)).expect("read"));
             });
         }
     }

@@ -171,7 +171,8 @@ fn counts(op: &Op) -> Vec<u64> {
     counts
 }
 
-/// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read whole.
+/// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read
+/// whole.
 fn places(op: &Op) -> Vec<Vec<Extent>> {
     let counts = counts(op);
     let mut state = op.seed;

@@ -1,7 +1,7 @@
 //! `nczarr-runner`: performs one storage operation, times it and prints one line of JSON.
 //!
-//! All runners under `benches/peers` share the flags and the line, so that `run.py` can interleave them. An operation
-//! that this build lacks prints a line with `skip`.
+//! All runners under `benches/peers` share the flags and the line, so that `run.py` can interleave them. An
+//! operation that this build lacks prints a line with `skip`.
 
 mod data;
 mod measure;
@@ -150,7 +150,8 @@ impl Op {
         self.is_classic() || self.format == "h5"
     }
 
-    /// Defines the array `v` with the shape, chunks and codec of the flags. Its first dimension is unlimited if `grows`.
+    /// Defines the array `v` with the shape, chunks and codec of the flags. Its first dimension is unlimited
+    /// if `grows`.
     fn define(&self, root: &Group, grows: bool) -> Result<Variable> {
         let names: Vec<String> = (0..self.shape.len()).map(|i| format!("d{i}")).collect();
         for (i, (name, &len)) in names.iter().zip(&self.shape).enumerate() {

@@ -24,7 +24,8 @@ pub fn write(op: &Op) -> Result<Outcome> {
 /// What is shown as attributes but stored apart from them; the dimensions count as one all the same.
 const APART: [&str; 2] = ["_ARRAY_DIMENSIONS", "_FillValue"];
 
-/// Opens all variables; the checksum counts their attributes, the names of their dimensions as one, and their lengths.
+/// Opens all variables; the checksum counts their attributes, the names of their dimensions as one, and their
+/// lengths.
 pub fn open(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let file = OpenOptions::new().open(&op.url())?;

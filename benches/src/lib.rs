@@ -63,8 +63,8 @@ impl Place {
         match self {
             Self::Mem => Ok((format!("memory:{name}#mode=zarr,mem{modes}"), None)),
             Self::File => {
-                let dir =
-                    tempfile::tempdir().map_err(|error| nczarr_model::Error::io("a temporary directory", error))?;
+                let dir = tempfile::tempdir()
+                    .map_err(|error| nczarr_model::Error::io("a temporary directory", error))?;
                 Ok((format!("{}#mode=zarr,file{modes}", dir.path().join("store").display()), Some(dir)))
             }
         }
@@ -102,14 +102,23 @@ impl ChunkStore for Cells {
     }
 }
 
-/// The engine's door without a driver: an array in memory. `change` may set byte order, filters, cache and the like.
+/// The engine's door without a driver: an array in memory. `change` may set byte order, filters, cache and
+/// the like.
 ///
 /// # Errors
 /// What the engine says.
-pub fn array(shape: &[u64], chunk: &[u64], ty: NcType, change: impl FnOnce(&mut ArraySpec)) -> Result<ChunkedArray> {
+pub fn array(
+    shape: &[u64],
+    chunk: &[u64],
+    ty: NcType,
+    change: impl FnOnce(&mut ArraySpec),
+) -> Result<ChunkedArray> {
     let mut spec = ArraySpec {
         name: "/v".to_owned(),
-        dims: shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
+        dims: shape
+            .iter()
+            .map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false })
+            .collect(),
         chunk_shape: chunk.to_vec(),
         element: ElementLayout::Number { ty, big_endian: false },
         order: DimOrder::C,

@@ -23,7 +23,8 @@ fn each_operation_sees_the_values_written() {
     let raw: Vec<u8> = (0..4000u32).flat_map(|i| (i as f32 / 8.0).to_le_bytes()).collect();
     std::fs::write(&data, &raw).unwrap();
     let array = |op: &'static str, codec: &'static str, dtype: &'static str| {
-        let given = ["--op", op, "--path", text(&store), "--data", text(&data), "--codec", codec, "--dtype", dtype];
+        let given =
+            ["--op", op, "--path", text(&store), "--data", text(&data), "--codec", codec, "--dtype", dtype];
         [&given[..], &["--shape", "12,10,9", "--chunks", "5,4,9", "--count", "7", "--box", "3,4,5"]].concat()
     };
     for codec in ["none", "zlib5", "deflate5s", "zstd3", "zstd3s", "blosclz4", "blosczstdbit"] {
@@ -67,10 +68,22 @@ fn all_formats_hold_the_same_values() {
     for codec in ["none", "zlib5", "deflate5s", "zstd3", "zstd3s", "blosclz4", "blosczstdbit"] {
         let run = |op: &'static str, format: &'static str| {
             let store = dir.path().join(format);
-            let given =
-                ["--op", op, "--path", text(&store), "--data", text(&data), "--codec", codec, "--format", format];
-            let shape =
-                ["--shape", "12,10,9", "--chunks", "3,4,5", "--shards", "6,8,5", "--box", "3,4,5", "--count", "6"];
+            let given = [
+                "--op",
+                op,
+                "--path",
+                text(&store),
+                "--data",
+                text(&data),
+                "--codec",
+                codec,
+                "--format",
+                format,
+            ];
+            let shape = [
+                "--shape", "12,10,9", "--chunks", "3,4,5", "--shards", "6,8,5", "--box", "3,4,5", "--count",
+                "6",
+            ];
             line(&[&given[..], &shape].concat())
         };
         for op in ["write", "read", "elem", "row", "box", "series", "vars", "append"] {
@@ -89,7 +102,9 @@ fn all_formats_hold_the_same_values() {
 #[test]
 fn metadata_is_written_and_counted() {
     let dir = tempfile::tempdir().unwrap();
-    for more in [&[][..], &["--consolidated"], &["--format", "v3"], &["--format", "h5"], &["--format", "cdf5"]] {
+    for more in
+        [&[][..], &["--consolidated"], &["--format", "v3"], &["--format", "h5"], &["--format", "cdf5"]]
+    {
         let store = dir.path().join(format!("m{}", more.concat()));
         let op = |name: &'static str| {
             let given = ["--op", name, "--path", text(&store), "--nvars", "6"];

@@ -36,7 +36,8 @@ impl FieldPlace {
                 .max_by_key(|(field, _)| field.name.len())
                 .ok_or_else(|| ErrorKind::BadField.context(format!("type {} has none", user.name)))?;
             rest = more;
-            let mut step = model.type_size(field.ty)?.ok_or_else(|| ErrorKind::BadType.context("of no fixed size"))?;
+            let mut step =
+                model.type_size(field.ty)?.ok_or_else(|| ErrorKind::BadType.context("of no fixed size"))?;
             let outer = place.repeats.len();
             for &len in field.shape.iter().rev() {
                 place.repeats.insert(outer, (len as usize, step));
@@ -81,7 +82,8 @@ impl Variable {
     /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is not a compound; `NC_EBADFIELD` if it has no
     /// such field.
     pub fn get_field<T: Number>(&self, field: &str, extents: impl Extents) -> Result<Array<T>> {
-        let named = |error: nczarr_model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
+        let named =
+            |error: nczarr_model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
         let model = self.open.model();
         let (own, size) = self.fixed_type()?;
         let place = FieldPlace::find(&model, own, field).map_err(named)?;
@@ -91,7 +93,9 @@ impl Variable {
         part.check()?;
         let mut records = Vec::new();
         let len = part.bytes(size)?;
-        records.try_reserve_exact(len).map_err(|error| ErrorKind::NoMem.context("records").caused_by(error))?;
+        records
+            .try_reserve_exact(len)
+            .map_err(|error| ErrorKind::NoMem.context("records").caused_by(error))?;
         records.resize(len, 0);
         part.fill(own, &mut records)?;
         let mut bytes = Vec::new();
@@ -99,8 +103,9 @@ impl Variable {
             for index in 0..place.count() {
                 let start = place.start(index);
                 let value = start.checked_add(item).and_then(|end| record.get(start..end));
-                bytes
-                    .extend_from_slice(value.ok_or_else(|| named(ErrorKind::BadField.context("outside the element")))?);
+                bytes.extend_from_slice(
+                    value.ok_or_else(|| named(ErrorKind::BadField.context("outside the element")))?,
+                );
             }
         }
         let mut shape: DimVec<u64> = part.selection.shape();
@@ -153,11 +158,16 @@ impl Variable {
 
 /// Converts native numbers between types, or fails with `NC_ERANGE`.
 fn converted(from: NcType, to: NcType, bytes: &[u8]) -> Result<Vec<u8>> {
-    let values = Values::from_native_bytes(from, bytes)
-        .ok_or_else(|| ErrorKind::BadType.context(format!("{} bytes of type {}", bytes.len(), from.name())))?;
+    let values = Values::from_native_bytes(from, bytes).ok_or_else(|| {
+        ErrorKind::BadType.context(format!("{} bytes of type {}", bytes.len(), from.name()))
+    })?;
     let (values, out_of_range) = convert::convert_values(&values, to)?;
     if out_of_range {
-        return Err(ErrorKind::Range.context(format!("a {} that does not fit type {}", from.name(), to.name())));
+        return Err(ErrorKind::Range.context(format!(
+            "a {} that does not fit type {}",
+            from.name(),
+            to.name()
+        )));
     }
     values.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(format!("type {}", to.name())))
 }

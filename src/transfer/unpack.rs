@@ -158,7 +158,12 @@ fn stored_values(attribute: &Attribute, xtype: NcType) -> Result<Vec<Vec<u8>>> {
     };
     let bytes = converted.to_native_bytes().unwrap_or_default();
     let size = xtype.size().unwrap_or(1);
-    Ok(bytes.chunks_exact(size).enumerate().filter(|(at, _)| can_be(*at)).map(|(_, item)| item.to_vec()).collect())
+    Ok(bytes
+        .chunks_exact(size)
+        .enumerate()
+        .filter(|(at, _)| can_be(*at))
+        .map(|(_, item)| item.to_vec())
+        .collect())
 }
 
 fn wrong(attribute: &Attribute, expected: &str) -> nczarr_model::Error {

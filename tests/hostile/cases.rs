@@ -84,11 +84,14 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [chunks(), coded(), members(), sizes(), trees(), documents(), places(), shards()].into_iter().flatten().collect()
+    [chunks(), coded(), members(), sizes(), trees(), documents(), places(), shards()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// A store of Zarr V3 with the variable `v`, an array of this length in shards of that one with chunks of four ints; its codecs
-/// may be replaced. `shard`: the only object of data.
+/// A store of Zarr V3 with the variable `v`, an array of this length in shards of that one with chunks of
+/// four ints; its codecs may be replaced. `shard`: the only object of data.
 fn sharded(path: &Path, len: u64, shard_len: u64, codecs: Option<&str>, shard: &[u8]) {
     const SHARDS: &str = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [4],
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -106,7 +109,8 @@ fn sharded(path: &Path, len: u64, shard_len: u64, codecs: Option<&str>, shard: &
 
 /// Shards whose index lies, and shards of nonsense.
 fn shards() -> Vec<Case> {
-    let entries = |entries: [u64; 4]| entries.iter().flat_map(|entry| entry.to_le_bytes()).collect::<Vec<u8>>();
+    let entries =
+        |entries: [u64; 4]| entries.iter().flat_map(|entry| entry.to_le_bytes()).collect::<Vec<u8>>();
     let mut cases = Vec::new();
     // Behind 32 bytes of two chunks; the whole has 64.
     for (what, index) in [
@@ -126,12 +130,20 @@ fn shards() -> Vec<Case> {
         let what = format!("a shard of {len} bytes, less than its index");
         cases.push(case(what, &["v/c/0"], move |path| sharded(path, 8, 8, None, &vec![0; len])));
     }
-    let of = |configuration: &str| format!(r#"[{{"name": "sharding_indexed", "configuration": {{{configuration}}}}}]"#);
+    let of = |configuration: &str| {
+        format!(r#"[{{"name": "sharding_indexed", "configuration": {{{configuration}}}}}]"#)
+    };
     const BYTES: &str = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
     for (what, configuration) in [
         ("chunks of no length", format!(r#""chunk_shape": [0], "codecs": {BYTES}, "index_codecs": {BYTES}"#)),
-        ("chunks that divide no shard", format!(r#""chunk_shape": [3], "codecs": {BYTES}, "index_codecs": {BYTES}"#)),
-        ("chunks of more dimensions", format!(r#""chunk_shape": [4, 1], "codecs": {BYTES}, "index_codecs": {BYTES}"#)),
+        (
+            "chunks that divide no shard",
+            format!(r#""chunk_shape": [3], "codecs": {BYTES}, "index_codecs": {BYTES}"#),
+        ),
+        (
+            "chunks of more dimensions",
+            format!(r#""chunk_shape": [4, 1], "codecs": {BYTES}, "index_codecs": {BYTES}"#),
+        ),
         ("no codecs of the index", format!(r#""chunk_shape": [4], "codecs": {BYTES}"#)),
         (
             "an index that is compressed",
@@ -163,7 +175,9 @@ fn shards() -> Vec<Case> {
 fn chunks() -> Vec<Case> {
     let lengths = [0, 1, 15, 17, 32, 1 << 20];
     let plain = lengths.map(|len| {
-        case(format!("a chunk of {len} bytes for 16"), &["v/0"], move |path| store(path, &ints("", ""), &vec![7; len]))
+        case(format!("a chunk of {len} bytes for 16"), &["v/0"], move |path| {
+            store(path, &ints("", ""), &vec![7; len])
+        })
     });
     let texts: [(&str, &[u8]); 5] = [
         ("no count", b"\x01\0"),
@@ -247,9 +261,26 @@ fn coded() -> Vec<Case> {
 fn members() -> Vec<Case> {
     let wrong: [(&str, &[&str]); 8] = [
         ("zarr_format", &["1", "\"two\"", "null"]),
-        ("shape", &["", "4", "\"4\"", "[-1]", "[4.5]", "[\"4\"]", "[null]", "{}", "[4, 4]", "[18446744073709551616]"]),
+        (
+            "shape",
+            &[
+                "",
+                "4",
+                "\"4\"",
+                "[-1]",
+                "[4.5]",
+                "[\"4\"]",
+                "[null]",
+                "{}",
+                "[4, 4]",
+                "[18446744073709551616]",
+            ],
+        ),
         ("chunks", &["", "4", "[0]", "[-4]", "[4, 4]", "[]", "[1e300]", "null", "true"]),
-        ("dtype", &["", "4", "\"\"", "\"i\"", "\"<i3\"", "\"<i99999999999999999999\"", "\"|S-1\"", "{}", "null"]),
+        (
+            "dtype",
+            &["", "4", "\"\"", "\"i\"", "\"<i3\"", "\"<i99999999999999999999\"", "\"|S-1\"", "{}", "null"],
+        ),
         ("order", &["\"Q\"", "5"]),
         ("fill_value", &["\"abc\"", "{}", "[1, 2]", "1.5", "99999999999"]),
         ("compressor", &["\"zlib\"", "5", "[]", "{}", "{\"id\": 5}"]),
@@ -259,7 +290,9 @@ fn members() -> Vec<Case> {
     for (member, values) in wrong {
         for value in values {
             let what = format!("{member}: {}", if value.is_empty() { "missing" } else { value });
-            cases.push(case(what, &["v/.zarray", member], move |path| store(path, &ints(member, value), &[0; 16])));
+            cases.push(case(what, &["v/.zarray", member], move |path| {
+                store(path, &ints(member, value), &[0; 16])
+            }));
         }
     }
     cases
@@ -318,7 +351,11 @@ fn trees() -> Vec<Case> {
         r#"{"dimensions": {"x": 4}, "arrays": ["v", "w"], "groups": []}"#,
     );
     group("an array listed twice", &["v"], r#"{"dimensions": {"x": 4}, "arrays": ["v", "v"], "groups": []}"#);
-    group("arrays that are no list", &[".zattrs", "arrays"], r#"{"dimensions": {"x": 4}, "arrays": 5, "groups": []}"#);
+    group(
+        "arrays that are no list",
+        &[".zattrs", "arrays"],
+        r#"{"dimensions": {"x": 4}, "arrays": 5, "groups": []}"#,
+    );
     group(
         "an array that is no name",
         &[".zattrs", "arrays"],
@@ -339,7 +376,11 @@ fn trees() -> Vec<Case> {
         &[".zattrs", "dimensions.x"],
         r#"{"dimensions": {"x": "4"}, "arrays": ["v"], "groups": []}"#,
     );
-    group("a dimension of another length", &["x", "5"], r#"{"dimensions": {"x": 5}, "arrays": ["v"], "groups": []}"#);
+    group(
+        "a dimension of another length",
+        &["x", "5"],
+        r#"{"dimensions": {"x": 5}, "arrays": ["v"], "groups": []}"#,
+    );
     let mut array = |what: &str, names: &[&'static str], array: &'static str| {
         cases.push(case(what, names, move |path| {
             nczarr(path);
@@ -352,8 +393,16 @@ fn trees() -> Vec<Case> {
         &["v/.zattrs", "dimension_references"],
         r#"{"dimension_references": ["/x", "/x"]}"#,
     );
-    array("dimensions that are a number", &["v/.zattrs", "dimension_references"], r#"{"dimension_references": 5}"#);
-    array("a dimension that is a number", &["v/.zattrs", "dimension_references"], r#"{"dimension_references": [5]}"#);
+    array(
+        "dimensions that are a number",
+        &["v/.zattrs", "dimension_references"],
+        r#"{"dimension_references": 5}"#,
+    );
+    array(
+        "a dimension that is a number",
+        &["v/.zattrs", "dimension_references"],
+        r#"{"dimension_references": [5]}"#,
+    );
     array("no object", &["v/.zattrs", "_nczarr_array"], "5");
     cases
 }
@@ -384,7 +433,11 @@ fn documents() -> Vec<Case> {
         cases.push(case(format!("{key}: 65 MiB"), &[key], move |path| {
             nczarr(path);
             put(path, key, "");
-            fs::File::options().write(true).open(path.join(key)).and_then(|file| file.set_len(65 << 20)).expect("room");
+            fs::File::options()
+                .write(true)
+                .open(path.join(key))
+                .and_then(|file| file.set_len(65 << 20))
+                .expect("room");
         }));
     }
     for (what, document) in [

@@ -43,7 +43,8 @@ struct Content {
 /// Only of opening; what a variable says is in it.
 fn content(file: &File) -> Result<Content> {
     let model = file.model();
-    let own = |atts: &nczarr::model::Att| atts.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let own =
+        |atts: &nczarr::model::Att| atts.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut vars = Vec::new();
     for (id, var) in model.vars() {
         let shape = model.shape(id)?;
@@ -52,7 +53,9 @@ fn content(file: &File) -> Result<Content> {
             ty: var.xtype,
             dims: var.dims.iter().map(|dim| dim.index()).collect(),
             atts: own(&var.atts),
-            data: data(file, id).map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok(),
+            data: data(file, id)
+                .map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}"))
+                .ok(),
             shape,
         });
     }
@@ -92,7 +95,8 @@ fn same_or_error(found: &Var, sound: &Var) -> bool {
     meta(found) == meta(sound) && (found.data.is_none() || found.data == sound.data)
 }
 
-/// Whether `found` differs from `sound` in nothing but what damage to this field explains. The message is why not.
+/// Whether `found` differs from `sound` in nothing but what damage to this field explains. The message is why
+/// not.
 fn allowed(
     field: Field,
     map: &Map,
@@ -123,7 +127,9 @@ fn allowed(
                 Some(var) => (&mut found.vars[var].atts, &sound.vars[var].atts),
             };
             match (found.get_mut(at), sound.get(at)) {
-                (Some(found), Some(sound)) if matches!(field, Field::AttValue(..)) => found.1.clone_from(&sound.1),
+                (Some(found), Some(sound)) if matches!(field, Field::AttValue(..)) => {
+                    found.1.clone_from(&sound.1)
+                }
                 // The length of a name decides where its type and values are.
                 (Some(found), Some(sound)) => found.clone_from(sound),
                 _ => return Err("an attribute is gone".to_owned()),
@@ -171,7 +177,8 @@ fn element(byte: usize, item: usize) -> Range<usize> {
 
 /// Removes differences that are only a different number of records.
 fn fewer_records(found: &mut Content, sound: &mut Content) -> std::result::Result<(), String> {
-    for (found, sound) in found.vars.iter_mut().zip(&mut sound.vars).filter(|(found, sound)| found.shape != sound.shape)
+    for (found, sound) in
+        found.vars.iter_mut().zip(&mut sound.vars).filter(|(found, sound)| found.shape != sound.shape)
     {
         if let (Some(found), Some(sound)) = (&found.data, &mut sound.data) {
             if found.len() > sound.len() {
@@ -198,7 +205,10 @@ fn explain(map: &Map, at: usize, found: &mut Var, sound: &Var) -> std::result::R
     // Of a variable without records there are no values that could be wrong.
     let nothing = [&*found, sound].iter().all(|var| var.data.as_ref().is_some_and(Vec::is_empty));
     if found.data.is_some() && !same(each) && !same(all) && !nothing {
-        return Err(format!("{all} bytes were read as they are said to be; they are {}: {found:?}", was.bytes));
+        return Err(format!(
+            "{all} bytes were read as they are said to be; they are {}: {found:?}",
+            was.bytes
+        ));
     }
     found.clone_from(sound);
     Ok(())
@@ -208,7 +218,8 @@ impl Map {
     /// Checks that the variable's new place is free and inside the file.
     fn is_free(&self, at: usize, damaged: &[u8]) -> std::result::Result<(), String> {
         let var = &self.vars[at];
-        let begin = damaged[var.begin_at.clone()].iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+        let begin =
+            damaged[var.begin_at.clone()].iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
         let reach = |at: usize, begin: u64| -> Range<u64> {
             let var = &self.vars[at];
             let records = if var.record { self.records.saturating_sub(1) * self.recsize } else { 0 };
@@ -216,7 +227,9 @@ impl Map {
         };
         let place = reach(at, begin);
         let meets = |other: &Range<u64>| other.start < place.end && place.start < other.end;
-        let taken = (0..self.vars.len()).filter(|&other| other != at).any(|at| meets(&reach(at, self.vars[at].begin)));
+        let taken = (0..self.vars.len())
+            .filter(|&other| other != at)
+            .any(|at| meets(&reach(at, self.vars[at].begin)));
         if taken || place.start < self.header as u64 {
             return Err(format!("read at {place:?}, where something else lies"));
         }
@@ -235,7 +248,11 @@ fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result
     {
         return Err(format!("an internal error: {error}"));
     }
-    if peak > size + SPARE { Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)) } else { Ok(outcome) }
+    if peak > size + SPARE {
+        Err(format!("took {} KiB for a file of {size} bytes", peak >> 10))
+    } else {
+        Ok(outcome)
+    }
 }
 
 /// Opens from memory, and sometimes from a file too.
@@ -261,7 +278,13 @@ impl Numbers {
     }
 }
 
-fn cut(bytes: &[u8], len: usize, map: &Map, sound: &Content, disk: Option<&Path>) -> std::result::Result<(), String> {
+fn cut(
+    bytes: &[u8],
+    len: usize,
+    map: &Map,
+    sound: &Content,
+    disk: Option<&Path>,
+) -> std::result::Result<(), String> {
     let Ok(mut found) = see(&bytes[..len], disk)? else { return Ok(()) };
     if len < map.header {
         return Err("a header that is cut was read".to_owned());

@@ -1,5 +1,5 @@
-//! [`Map`]: what each byte of a sound classic file is, by a reader of headers that is independent of the driver's and
-//! only as good as sound files need.
+//! [`Map`]: what each byte of a sound classic file is, by a reader of headers that is independent of the
+//! driver's and only as good as sound files need.
 //!
 //! Source: the grammar of the netCDF classic format specification.
 

@@ -1,4 +1,5 @@
-//! Classic files whose headers or sizes ask for much memory: no more is taken than the file has bytes, and 32 MiB.
+//! Classic files whose headers or sizes ask for much memory: no more is taken than the file has bytes, and 32
+//! MiB.
 
 use std::path::Path;
 
@@ -99,7 +100,11 @@ fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
             Some(ErrorKind::NotNc),
         ),
         ("variables with attributes", Head::new(0).dims(0, 1).atts(0).vars(60_000, &[], 4).0, too_much),
-        ("a long name", Head::new(0).word(10).word(1).name(&long).word(1).atts(0).vars(0, &[], 0).0, too_much),
+        (
+            "a long name",
+            Head::new(0).word(10).word(1).name(&long).word(1).atts(0).vars(0, &[], 0).0,
+            too_much,
+        ),
         (
             "a long name that is no text",
             {
@@ -120,7 +125,8 @@ fn headers_take_no_more_memory_than_the_file_and_some() {
     for (what, bytes, expected) in headers() {
         std::fs::write(&path, &bytes).expect("room");
         let size = bytes.len();
-        let (mut opened, mut places) = (Vec::new(), vec![("file", alloc::peak(|| nczarr::open(&text(&path))))]);
+        let (mut opened, mut places) =
+            (Vec::new(), vec![("file", alloc::peak(|| nczarr::open(&text(&path))))]);
         let bytes: std::sync::Arc<[u8]> = bytes.into();
         places.push(("memory", alloc::peak(|| nczarr::open_bytes(bytes))));
         for (place, (outcome, peak)) in places {
@@ -147,7 +153,8 @@ fn what_a_short_file_lacks_is_told_before_memory_is_taken() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("x.nc");
     let (x, records) = (40u32 << 20, 90_000_000);
-    // A fixed variable and a record variable of two ints each, which the file lacks, or which end in the middle.
+    // A fixed variable and a record variable of two ints each, which the file lacks, or which end in the
+    // middle.
     let make = |cut: bool| -> Result<()> {
         let head = Head::new(records).word(10).word(2).name(b"t").word(0).name(b"x").word(x).atts(0);
         let head = head.word(11).word(2);

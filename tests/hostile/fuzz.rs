@@ -23,9 +23,11 @@ fn no_fuzz_target_fails_in_a_short_run() {
 
 #[test]
 fn failures_of_every_kind_are_seen_and_their_inputs_saved() {
-    for (fault, told) in
-        [("panic", "panic: as it should"), ("abort", "the process ended: signal"), ("memory", "bytes of memory")]
-    {
+    for (fault, told) in [
+        ("panic", "panic: as it should"),
+        ("abort", "the process ended: signal"),
+        ("memory", "bytes of memory"),
+    ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let output = fuzz(&format!("fault/{fault}"), "400", folder.path());
         let text = String::from_utf8_lossy(&output.stdout);

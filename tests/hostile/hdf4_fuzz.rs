@@ -1,4 +1,5 @@
-//! HDF4 files cut short and with single bytes changed: an error, or the values of one variable differ; within bounds.
+//! HDF4 files cut short and with single bytes changed: an error, or the values of one variable differ; within
+//! bounds.
 //!
 //! `NCZ_TEST_ROUNDS` is how many bytes of each file are changed (default 150); the whole count is 500.
 
@@ -28,7 +29,9 @@ fn content(file: &File) -> Result<Seen> {
     for (id, var) in model.vars() {
         let variable = file.variable_by_id(id)?;
         let data = match variable.nc_type() {
-            NcType::Char => variable.get_chars(..).map(|chars| chars.iter().map(|&byte| f64::from(byte)).collect()),
+            NcType::Char => {
+                variable.get_chars(..).map(|chars| chars.iter().map(|&byte| f64::from(byte)).collect())
+            }
             _ => variable.get::<f64>(..).map(|values| values.to_vec()),
         };
         let data = data.map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok();
@@ -45,7 +48,11 @@ fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result
     {
         return Err(format!("an internal error: {error}"));
     }
-    if peak > size + SPARE { Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)) } else { Ok(outcome) }
+    if peak > size + SPARE {
+        Err(format!("took {} KiB for a file of {size} bytes", peak >> 10))
+    } else {
+        Ok(outcome)
+    }
 }
 
 /// A generator of numbers, always the same ones.
@@ -101,10 +108,13 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
             Err(why) => failed.push(format!("{name}: byte {at} by {change:#x}: {why}")),
             Ok(Ok(found)) => {
                 let mut differ = differing(&found, &sound);
-                // A byte lies in one element; of a compressed one all values hang on it. The scales of HDF 3 lie in one.
+                // A byte lies in one element; of a compressed one all values hang on it. The scales of HDF 3
+                // lie in one.
                 differ.dedup_by_key(|(var, _)| var.starts_with("fakeDim").then_some(()).ok_or(var.clone()));
                 if differ.len() > 1 {
-                    failed.push(format!("{name}: byte {at} by {change:#x}: values of several variables: {differ:?}"));
+                    failed.push(format!(
+                        "{name}: byte {at} by {change:#x}: values of several variables: {differ:?}"
+                    ));
                 }
             }
             Ok(Err(_)) => {}
@@ -121,8 +131,10 @@ fn damaged_hdf4_files_are_errors_or_differ_where_they_were_damaged() {
         .iter()
         .map(|name| Path::new(corpus).join(format!("hdf4/{name}.hdf")))
         .collect();
-    files.extend([0, 1].map(|n| Path::new(corpus).join(format!("netcdf-c/hdf4/hdf4_sd_{n}/hdf4_sd_{n}.hdf"))));
-    let theirs = std::env::var_os("NCZ_CORPUS").map(|root| Path::new(&root).join("netcdf-c/upstream/hdf4_test"));
+    files
+        .extend([0, 1].map(|n| Path::new(corpus).join(format!("netcdf-c/hdf4/hdf4_sd_{n}/hdf4_sd_{n}.hdf"))));
+    let theirs =
+        std::env::var_os("NCZ_CORPUS").map(|root| Path::new(&root).join("netcdf-c/upstream/hdf4_test"));
     if let Some(theirs) = theirs.filter(|theirs| theirs.is_dir()) {
         files.extend(fs::read_dir(theirs).unwrap().map(|entry| entry.unwrap().path()));
     }

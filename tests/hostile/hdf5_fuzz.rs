@@ -32,8 +32,8 @@ const MOST: u64 = 16 << 20;
 struct Content {
     /// Names, lengths, types, attributes that are numbers.
     structure: Vec<Line>,
-    /// Of each variable, and of each attribute so long that it lies in a heap by itself, which has no check sum; `None`: an
-    /// error.
+    /// Of each variable, and of each attribute so long that it lies in a heap by itself, which has no check
+    /// sum; `None`: an error.
     data: Vec<Option<Vec<NcString>>>,
     /// Paths of variables with a problem.
     broken: BTreeSet<String>,
@@ -80,7 +80,9 @@ fn content(file: &File) -> Result<Content> {
     for (_, var) in model.vars() {
         // Made-up dimensions are counted: one less gives those that follow other numbers.
         let dim = |&id: &_| {
-            model.dim(id).map(|dim| (dim.name.split("phony_dim_").next().unwrap_or_default().to_owned(), dim.len()))
+            model
+                .dim(id)
+                .map(|dim| (dim.name.split("phony_dim_").next().unwrap_or_default().to_owned(), dim.len()))
         };
         let dims = var.dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
         let text = format!("{} {:?} {:?} {dims:?}", var.name, var.group, var.xtype);
@@ -91,9 +93,12 @@ fn content(file: &File) -> Result<Content> {
     }
     let ids: Vec<VarId> = model.vars().map(|(id, _)| id).collect();
     for id in ids {
-        all.push(data(file, id).map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok());
+        all.push(
+            data(file, id).map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok(),
+        );
     }
-    let broken = model.vars().filter(|(_, var)| var.problem.is_some()).map(|(_, var)| within(var.group, &var.name));
+    let broken =
+        model.vars().filter(|(_, var)| var.problem.is_some()).map(|(_, var)| within(var.group, &var.name));
     let broken = broken.collect::<Result<_>>()?;
     let faults = file.info().faults.iter().filter(|fault| fault.is_loss()).count();
     Ok(Content { structure, data: all, broken, faults })
@@ -144,15 +149,17 @@ fn owner(line: &str) -> &str {
     line.split([':', ' ']).next().unwrap_or_default()
 }
 
-/// Whether `found` is `sound` but for values of one variable, which may have several names, and variables that say that they
-/// are damaged. In a file with virtual datasets up to `most` variables show the same values.
+/// Whether `found` is `sound` but for values of one variable, which may have several names, and variables
+/// that say that they are damaged. In a file with virtual datasets up to `most` variables show the same
+/// values.
 fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result<(), String> {
     let (now, before) = (said(found, found, sound), said(sound, found, sound));
     if !now.clone().eq(before.clone()) {
         let differs = now.zip(before).find(|(found, sound)| found != sound);
         return Err(format!("the structure is another one: {differs:?}"));
     }
-    let others = found.data.iter().zip(&sound.data).filter(|(found, sound)| found.is_some() && found != sound);
+    let others =
+        found.data.iter().zip(&sound.data).filter(|(found, sound)| found.is_some() && found != sound);
     match others.map(|(found, _)| found).collect::<HashSet<_>>().len() {
         others if others <= most => Ok(()),
         others => Err(format!("values of {others} variables differ")),
@@ -160,7 +167,11 @@ fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result
 }
 
 /// Returns the lines of a content, without variables that are damaged in either.
-fn said<'c>(of: &'c Content, found: &'c Content, sound: &'c Content) -> impl Iterator<Item = &'c Line> + Clone {
+fn said<'c>(
+    of: &'c Content,
+    found: &'c Content,
+    sound: &'c Content,
+) -> impl Iterator<Item = &'c Line> + Clone {
     let damaged = |line: &Line| found.broken.contains(&line.path) || sound.broken.contains(&line.path);
     of.structure.iter().filter(move |line| !damaged(line))
 }
@@ -175,14 +186,15 @@ fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<
     let (found_lines, sound_lines) = (lines(found), lines(sound));
     let gone: BTreeSet<&str> = sound_lines.difference(&found_lines).map(|line| owner(line)).collect();
     let new: BTreeSet<&str> = found_lines.difference(&sound_lines).map(|line| owner(line)).collect();
-    // Made-up names are counted, so that one less makes others of those that follow; a variable has its type in two places.
+    // Made-up names are counted, so that one less makes others of those that follow; a variable has its type
+    // in two places.
     let named = |names: &BTreeSet<&str>| {
         names.iter().filter(|name| !name.starts_with("phony_dim_") && **name != "UserType").count()
     };
     let before: HashSet<_> = sound.data.iter().flatten().collect();
     let strange = found.data.iter().flatten().collect::<HashSet<_>>().difference(&before).count();
-    // Objects that are reported may be missing. Without a dimension scale variables have made-up dimensions, and without the
-    // longest record variable others have fewer records.
+    // Objects that are reported may be missing. Without a dimension scale variables have made-up dimensions,
+    // and without the longest record variable others have fewer records.
     let is_reported = found.faults > sound.faults;
     let (unknown, changed) = (new.difference(&gone).copied().collect(), new.intersection(&gone).count());
     if is_reported && named(&unknown) <= most && (strange <= most || changed > 0) {
@@ -219,10 +231,13 @@ fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![own.join("hdf5")];
     for folder in ["netcdf-c/hdf5", "netcdf-c/upstream"] {
-        folders.extend(fs::read_dir(all.join(folder)).into_iter().flatten().map(|entry| entry.unwrap().path()));
+        folders
+            .extend(fs::read_dir(all.join(folder)).into_iter().flatten().map(|entry| entry.unwrap().path()));
     }
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        for path in
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+        {
             if fs::read(&path).unwrap().starts_with(b"\x89HDF\r\n\x1a\n") {
                 files.push(path);
             }
@@ -256,8 +271,11 @@ fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
         let name = path.file_name().unwrap().display().to_string();
         let rule = if is_old(&bytes) || OLD_TYPES.contains(&name.as_str()) { nearly } else { allowed };
         // One that is part of another, and of a row of them, whose length may be another one then.
-        let (most, rule) =
-            if name.starts_with("virtual") { (3, nearly as fn(&Content, &Content, usize) -> _) } else { (1, rule) };
+        let (most, rule) = if name.starts_with("virtual") {
+            (3, nearly as fn(&Content, &Content, usize) -> _)
+        } else {
+            (1, rule)
+        };
         let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64);
         for _ in 0..flips * 2 / 5 {
             let len = numbers.below(bytes.len());
@@ -287,6 +305,10 @@ fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
             }
         }
     }
-    eprintln!("damaged HDF5 files: {} files, {cases} cases, {read} of them read, {} failed", files.len(), bad.len());
+    eprintln!(
+        "damaged HDF5 files: {} files, {cases} cases, {read} of them read, {} failed",
+        files.len(),
+        bad.len()
+    );
     assert!(bad.is_empty(), "{} cases\n{}", bad.len(), bad[..bad.len().min(30)].join("\n"));
 }

@@ -1,4 +1,5 @@
-//! Hostile keys, and hostile things where objects should be: nothing outside of a store is read, written or removed.
+//! Hostile keys, and hostile things where objects should be: nothing outside of a store is read, written or
+//! removed.
 
 use std::fs;
 use std::path::Path;
@@ -212,7 +213,9 @@ fn things() -> Vec<(&'static str, Make)> {
 #[test]
 fn nothing_in_a_directory_leads_out_of_it() {
     let (mut cases, mut failed) = (0, Vec::new());
-    for place in ["v/0", "v/.zarray", "v/.zattrs", ".zattrs", ".zgroup", "v", ".nczarr-lock", "v/.nczarr-tmp-1-1"] {
+    for place in
+        ["v/0", "v/.zarray", "v/.zattrs", ".zattrs", ".zgroup", "v", ".nczarr-lock", "v/.nczarr-tmp-1-1"]
+    {
         for (what, make) in things() {
             cases += 1;
             let sandbox = Sandbox::new();

@@ -1,4 +1,5 @@
-//! Corrupt and hostile stores: a typed error that names key and member, no panic, no memory beyond the declared chunk.
+//! Corrupt and hostile stores: a typed error that names key and member, no panic, no memory beyond the
+//! declared chunk.
 //!
 //! The allocator counts; so that it counts one case at a time, a test whose cases are counted runs alone.
 

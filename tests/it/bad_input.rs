@@ -10,7 +10,9 @@ fn more_elements_than_there_is_memory() {
     let path = folder.path().join("x.zarr");
     fs::create_dir_all(path.join("v")).unwrap();
     fs::write(path.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
-    for (dtype, filters) in [("<f8", "null"), ("|S4", "null"), ("<U2", "null"), ("|O", r#"[{"id": "vlen-utf8"}]"#)] {
+    for (dtype, filters) in
+        [("<f8", "null"), ("|S4", "null"), ("<U2", "null"), ("|O", r#"[{"id": "vlen-utf8"}]"#)]
+    {
         let zarray = format!(
             r#"{{"zarr_format": 2, "shape": [35184372088832], "chunks": [4], "dtype": "{dtype}", "fill_value": null,
                 "order": "C", "compressor": null, "filters": {filters}}}"#
@@ -24,6 +26,10 @@ fn more_elements_than_there_is_memory() {
             NcType::String => (strings, numbers),
             _ => (numbers, strings),
         };
-        assert_eq!((own.kind(), other.kind()), (ErrorKind::NoMem, ErrorKind::Char), "{dtype}: {own}; {other}");
+        assert_eq!(
+            (own.kind(), other.kind()),
+            (ErrorKind::NoMem, ErrorKind::Char),
+            "{dtype}: {own}; {other}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Classic files that netCDF-C wrote: the CDL text of each, byte for byte, and the damaged ones with the right answer.
+//! Classic files that netCDF-C wrote: the CDL text of each, byte for byte, and the damaged ones with the
+//! right answer.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +38,10 @@ pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, S
         ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),
         ("s.cdl", Options { special: true, ..Options::default() }),
-        ("p17.cdl", Options { special, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),
+        (
+            "p17.cdl",
+            Options { special, float_digits: Some(9), double_digits: Some(17), ..Options::default() },
+        ),
     ];
     for (ending, options) in variants {
         let beside = path.with_file_name(format!("{name}.{ending}"));
@@ -47,7 +51,8 @@ pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, S
         let options = Options { name: name.to_owned(), ..options };
         let found = dump(&file, &options).map_err(|error| format!("{ending}: {error}"))?;
         let expected = fs::read_to_string(&beside).map_err(|error| error.to_string())?;
-        if let Some((found, expected)) = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected)
+        if let Some((found, expected)) =
+            found.lines().zip(expected.lines()).find(|(found, expected)| found != expected)
         {
             return Err(format!("{ending}:\n      found    {found}\n      expected {expected}"));
         }
@@ -104,7 +109,11 @@ fn copies(path: &Path, name: &str) -> Result<Outcome, String> {
         let found = fs::read(&copy).map_err(|error| error.to_string())?;
         if found != expected {
             let at = found.iter().zip(&expected).position(|(found, expected)| found != expected);
-            return Err(format!("{order:?}: {} bytes, expected {}; first at {at:?}", found.len(), expected.len()));
+            return Err(format!(
+                "{order:?}: {} bytes, expected {}; first at {at:?}",
+                found.len(),
+                expected.len()
+            ));
         }
     }
     Ok(Outcome::Passed)

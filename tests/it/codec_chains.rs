@@ -54,9 +54,18 @@ fn on_bytes(rng: &mut Rng, item: usize, most: usize) -> Vec<Value> {
         codec("zstd", json!({"level": 3, "checksum": false})),
         codec("zstd", json!({"level": 1, "checksum": true})),
         codec("crc32c", json!({})),
-        codec("blosc", json!({"cname": "lz4", "clevel": 5, "shuffle": "bitshuffle", "typesize": item, "blocksize": 0})),
-        codec("blosc", json!({"cname": "zstd", "clevel": 1, "shuffle": "shuffle", "typesize": item, "blocksize": 0})),
-        codec("blosc", json!({"cname": "blosclz", "clevel": 0, "shuffle": "noshuffle", "typesize": 1, "blocksize": 0})),
+        codec(
+            "blosc",
+            json!({"cname": "lz4", "clevel": 5, "shuffle": "bitshuffle", "typesize": item, "blocksize": 0}),
+        ),
+        codec(
+            "blosc",
+            json!({"cname": "zstd", "clevel": 1, "shuffle": "shuffle", "typesize": item, "blocksize": 0}),
+        ),
+        codec(
+            "blosc",
+            json!({"cname": "blosclz", "clevel": 0, "shuffle": "noshuffle", "typesize": 1, "blocksize": 0}),
+        ),
         codec("numcodecs.zlib", json!({"level": 2})),
         codec("numcodecs.bz2", json!({"level": 1})),
         codec("numcodecs.lz4", json!({"acceleration": 1})),
@@ -144,8 +153,11 @@ fn sample(rng: &mut Rng) -> Sample {
     let parts = (0..1 + rng.below(4)).map(|_| {
         let start: Vec<u64> = shape.iter().map(|&len| rng.below(len as usize) as u64).collect();
         let start: Vec<u64> = if percent(rng, 30) { vec![0; shape.len()] } else { start };
-        let count =
-            start.iter().zip(&shape).map(|(&start, &len)| 1 + rng.below((len - start) as usize) as u64).collect();
+        let count = start
+            .iter()
+            .zip(&shape)
+            .map(|(&start, &len)| 1 + rng.below((len - start) as usize) as u64)
+            .collect();
         Part { start, count, first: rng.below(100) as u64, synced: percent(rng, 40) }
     });
     let parts = parts.collect();
@@ -176,22 +188,27 @@ fn read(variable: &Variable, start: &[u64], count: &[u64]) -> nczarr::Result<Vec
 
 fn holds(sample: &Sample) -> Result<(), TestCaseError> {
     let fail = |what: String| TestCaseError::fail(format!("{what}: {}", sample.document));
-    let map = Arc::new(MemMap::from_objects([("zarr.json".to_owned(), sample.document.to_string())]).unwrap());
+    let map =
+        Arc::new(MemMap::from_objects([("zarr.json".to_owned(), sample.document.to_string())]).unwrap());
     let open = |writable: bool| {
         let file = OpenOptions::new().writable(writable).map(map.clone()).open("memory://chains#mode=zarr");
         file.map_err(|error| fail(format!("open: {error}")))
     };
     let file = open(true)?;
     let variable = file.variables().pop().ok_or_else(|| fail("no variable".to_owned()))?;
-    let fill =
-        if sample.document["data_type"].as_str().is_some_and(|name| name.starts_with("float")) { 1.5 } else { 101.0 };
+    let fill = if sample.document["data_type"].as_str().is_some_and(|name| name.starts_with("float")) {
+        1.5
+    } else {
+        101.0
+    };
     let mut expected = vec![fill; sample.shape.iter().product::<u64>() as usize];
     for Part { start, count, first, synced } in &sample.parts {
         let places = places(&sample.shape, start, count);
         let values: Vec<f64> = (0..places.len() as u64).map(|at| ((first + at) % 100) as f64).collect();
         places.iter().zip(&values).for_each(|(&place, &value)| expected[place] = value);
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        let written = variable.write(&Slab::new(start, count), MemRef::Fixed { ty: NcType::Double, bytes: &bytes });
+        let written =
+            variable.write(&Slab::new(start, count), MemRef::Fixed { ty: NcType::Double, bytes: &bytes });
         written.map_err(|error| fail(format!("write: {error}")))?;
         if *synced {
             file.sync().map_err(|error| fail(format!("sync: {error}")))?;
@@ -201,9 +218,12 @@ fn holds(sample: &Sample) -> Result<(), TestCaseError> {
     let file = open(false)?;
     let variable = file.variables().pop().ok_or_else(|| fail("no variable".to_owned()))?;
     let origin = vec![0; sample.shape.len()];
-    for (start, count) in sample.parts.iter().map(|part| (&part.start, &part.count)).chain([(&origin, &sample.shape)]) {
+    for (start, count) in
+        sample.parts.iter().map(|part| (&part.start, &part.count)).chain([(&origin, &sample.shape)])
+    {
         let found = read(&variable, start, count).map_err(|error| fail(format!("read: {error}")))?;
-        let wanted: Vec<f64> = places(&sample.shape, start, count).iter().map(|&place| expected[place]).collect();
+        let wanted: Vec<f64> =
+            places(&sample.shape, start, count).iter().map(|&place| expected[place]).collect();
         if found != wanted {
             return Err(fail(format!("{start:?} {count:?}: {found:?}, expected {wanted:?}")));
         }

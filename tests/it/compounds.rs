@@ -110,7 +110,10 @@ fn types_by_description() -> Result<()> {
         assert_eq!(group.variable("v")?.get_items(())?, items);
         assert_eq!(group.variable("levels")?.get_items(())?, [Item::Int(7)]);
         let level = group.user_type("level")?;
-        assert_eq!((level.group().full_name(), level.member_of(7)?), ("/".to_owned(), Some("high".to_owned())));
+        assert_eq!(
+            (level.group().full_name(), level.member_of(7)?),
+            ("/".to_owned(), Some("high".to_owned()))
+        );
         assert_eq!((level.members()?.len(), level.base()?, level.size()?), (2, Some(NcType::Byte), Some(1)));
         assert!(matches!(group.user_type("blob")?.class()?, TypeClass::Opaque { size: 3 }));
         assert_eq!(file.user_type("blob").unwrap_err().kind(), ErrorKind::BadType);

@@ -1,7 +1,7 @@
 //! Several processes that write one dataset in a directory at once: nothing that one of them wrote is lost.
 //!
-//! The test program starts itself as its own children. They write each its part of chunks that all share, and append
-//! records. In every round all write new numbers. `NCZ_TEST_ROUNDS` says how many rounds (default 30).
+//! The test program starts itself as its own children. They write each its part of chunks that all share, and
+//! append records. In every round all write new numbers. `NCZ_TEST_ROUNDS` says how many rounds (default 30).
 
 use std::process::{Child, Command, Stdio};
 
@@ -72,7 +72,9 @@ fn parts_of_a_chunk_are_not_lost() {
         return file.close().unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
-    for (name, filter, mode) in [("plain", None, ""), ("packed", Some(1), ""), ("version3", Some(1), VERSION_3)] {
+    for (name, filter, mode) in
+        [("plain", None, ""), ("packed", Some(1), ""), ("version3", Some(1), VERSION_3)]
+    {
         let place = dir.path().join(name).with_extension("zarr").display().to_string();
         let file = nczarr::create(&format!("{place}{mode}")).unwrap();
         file.add_dimension("row", 2).unwrap();
@@ -137,10 +139,17 @@ fn records_and_attributes_of_version_3_are_not_lost() {
     for turn in 0..PROCESSES {
         let last = rounds() as i32 - 1;
         for found in [v.attribute(&format!("of{turn}")), file.attribute(&format!("of{turn}"))] {
-            assert_eq!(found.expect("it was written").into_values(), nczarr::Values::Int(vec![last]), "of {turn}");
+            assert_eq!(
+                found.expect("it was written").into_values(),
+                nczarr::Values::Int(vec![last]),
+                "of {turn}"
+            );
         }
         if turn < rounds() {
-            assert_eq!(file.variable(&format!("by{turn}")).unwrap().shape().unwrap(), v.shape().unwrap()[..1]);
+            assert_eq!(
+                file.variable(&format!("by{turn}")).unwrap().shape().unwrap(),
+                v.shape().unwrap()[..1]
+            );
         }
     }
 }

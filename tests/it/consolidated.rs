@@ -75,7 +75,11 @@ fn opening_asks_for_one_document() {
         let (untold, _) = store.open(flavour);
         assert_eq!(content(&together), content(&apart));
         assert_eq!(content(&untold), content(&apart));
-        assert!(untold.info().notes.iter().any(|note| note == "metadata from zarr.json"), "{:?}", untold.info().notes);
+        assert!(
+            untold.info().notes.iter().any(|note| note == "metadata from zarr.json"),
+            "{:?}",
+            untold.info().notes
+        );
     }
 }
 
@@ -104,7 +108,11 @@ fn what_it_omits_is_found_where_looking_is_cheap() {
     let (whole, _) = store.open("zarr,noconsolidated");
     let mut root = store.document("zarr.json");
     let nodes = root["consolidated_metadata"]["metadata"].as_object_mut().unwrap();
-    assert!(nodes.remove("g1/inner/own").is_some() && nodes.remove("g2").is_some() && nodes.remove("g2/own").is_some());
+    assert!(
+        nodes.remove("g1/inner/own").is_some()
+            && nodes.remove("g2").is_some()
+            && nodes.remove("g2/own").is_some()
+    );
     store.replace("zarr.json", &root);
     assert_eq!(content(&store.open("zarr").0), content(&whole));
     // On request, consolidated metadata are believed.
@@ -187,7 +195,8 @@ fn who_found_none_and_closes_last_leaves_none_that_is_old() {
         file.add_dimension("x", 3).unwrap();
         file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
         // Here there is none yet.
-        let other = OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
+        let other =
+            OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
         file.close().unwrap();
         other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
         other.close().unwrap();
@@ -232,9 +241,10 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
     for (format, key) in [("v2", ".zmetadata"), ("v3", "zarr.json")] {
         let store = Store::new(&format!("nczarr,{format}"));
         let consolidated = || match std::fs::read_to_string(store.0.path().join("b").join(key)) {
-            Ok(text) if key == "zarr.json" => {
-                serde_json::from_str::<Value>(&text).unwrap().get("consolidated_metadata").map(Value::to_string)
-            }
+            Ok(text) if key == "zarr.json" => serde_json::from_str::<Value>(&text)
+                .unwrap()
+                .get("consolidated_metadata")
+                .map(Value::to_string),
             text => text.ok(),
         };
         let path = store.url(&format!("nczarr,{format},consolidated")).replace("/a#", "/b#");
@@ -247,7 +257,8 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
         // Other readers would find outdated metadata.
         file.add_variable::<i32>("w", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
         assert_eq!(consolidated(), None, "{format}");
-        let other = OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
+        let other =
+            OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
         other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
         other.close().unwrap();
         file.close().unwrap();
@@ -313,9 +324,16 @@ fn arrays_of_one_document_are_each_what_their_attributes_say() {
             let (apart, together) = (apart.model(), together.model());
             assert_eq!(together.vars().len(), order.len());
             for ((_, here), (id, there)) in together.vars().zip(apart.vars()) {
-                assert_eq!(format!("{here:?}"), format!("{there:?}"), "{dtype} {fill}: {}", order[id.index()]);
+                assert_eq!(
+                    format!("{here:?}"),
+                    format!("{there:?}"),
+                    "{dtype} {fill}: {}",
+                    order[id.index()]
+                );
             }
-            assert!(together.dims().map(|dim| format!("{dim:?}")).eq(apart.dims().map(|dim| format!("{dim:?}"))));
+            assert!(
+                together.dims().map(|dim| format!("{dim:?}")).eq(apart.dims().map(|dim| format!("{dim:?}")))
+            );
         }
     }
 }

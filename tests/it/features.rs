@@ -22,7 +22,8 @@ fn features() -> BTreeSet<String> {
 #[test]
 fn each_has_its_row_and_a_compiler_where_it_says_so() {
     let readme = text("README.md");
-    let rows = readme.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').map(str::trim));
+    let rows =
+        readme.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').map(str::trim));
     let rows = rows.map(Iterator::collect::<Vec<_>>).filter(|row| row.len() == 6);
     let (mut named, mut pure) = (BTreeSet::new(), BTreeSet::new());
     for row in rows {

@@ -45,7 +45,10 @@ fn one_bad_variable_does_not_close_the_file() {
         assert_eq!(variable.attribute("units").unwrap().text(), Some("m"), "{name}");
         let error = variable.get::<f64>(..).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.to_string().contains(&format!("{name}/.zarray")) && error.to_string().contains(named), "{error}");
+        assert!(
+            error.to_string().contains(&format!("{name}/.zarray")) && error.to_string().contains(named),
+            "{error}"
+        );
     }
 }
 
@@ -57,7 +60,11 @@ fn a_session_leaves_what_it_does_not_know_as_it_was() {
     put(&store, ".zattrs", r#"{"nested": {"a": [1, {"b": null}]}, "title": "t"}"#);
     put(&store, "v/.zarray", INTS);
     put(&store, "v/0", [1, 0, 0, 0, 2, 0, 0, 0]);
-    put(&store, "bad/.zarray", INTS.replace(r#""compressor": null"#, r#""compressor": {"id": "nosuch", "x": [1.50]}"#));
+    put(
+        &store,
+        "bad/.zarray",
+        INTS.replace(r#""compressor": null"#, r#""compressor": {"id": "nosuch", "x": [1.50]}"#),
+    );
     put(&store, "bad/0", "secret");
     put(&store, "notes/readme.txt", "mine");
     let before = fs::read_to_string(store.join("bad/.zarray")).unwrap();
@@ -124,7 +131,11 @@ fn text_that_is_not_utf_8_is_kept_or_refused() {
         // Plain Zarr has no place for what JSON has no word for.
         let is_kept = modes.starts_with("nczarr") || modes.ends_with("annotate");
         let put = file.put_attribute("a", latin.clone());
-        assert_eq!(put.map_err(|error| error.kind()), if is_kept { Ok(()) } else { Err(ErrorKind::Char) }, "{modes}");
+        assert_eq!(
+            put.map_err(|error| error.kind()),
+            if is_kept { Ok(()) } else { Err(ErrorKind::Char) },
+            "{modes}"
+        );
         file.add_dimension("x", 3).unwrap();
         file.add_variable_with_type("c", NcType::Char, &["x"]).unwrap().put_chars(b"\xf6\x80z", ..).unwrap();
         file.close().unwrap();
@@ -154,7 +165,10 @@ fn text_that_is_not_utf_8_is_kept_or_refused() {
             }
             Err(error) => {
                 assert!(modes.contains("v3"), "{modes}: {error}");
-                assert!(error.kind() == ErrorKind::Filter && error.to_string().contains("not UTF-8"), "{error}");
+                assert!(
+                    error.kind() == ErrorKind::Filter && error.to_string().contains("not UTF-8"),
+                    "{error}"
+                );
             }
         }
     }

@@ -14,13 +14,17 @@ fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
 #[test]
 fn what_this_build_lacks_is_told_by_feature() {
     let (_folder, at) = folder();
-    for (name, bytes) in [("a.zip", &b"PK\x03\x04.."[..]), ("empty.zip", b"PK\x05\x06"), ("text", b"netcdf x {}")] {
+    for (name, bytes) in
+        [("a.zip", &b"PK\x03\x04.."[..]), ("empty.zip", b"PK\x05\x06"), ("text", b"netcdf x {}")]
+    {
         fs::write(at(name), bytes).unwrap();
     }
     fs::create_dir(at("dir")).unwrap();
     // The other maps depend on the build of the workspace.
     let path = at("text#cdl");
-    for error in [nczarr::open(&path).unwrap_err(), OpenOptions::new().writable(true).open(&path).unwrap_err()] {
+    for error in
+        [nczarr::open(&path).unwrap_err(), OpenOptions::new().writable(true).open(&path).unwrap_err()]
+    {
         assert_eq!(error.kind(), ErrorKind::NotBuilt, "{error}");
         assert!(error.to_string().contains("feature \"cdl\" of a later release"), "{error}");
     }
@@ -31,7 +35,8 @@ fn what_this_build_lacks_is_told_by_feature() {
     assert!(error.to_string().contains("feature \"cdl\""), "{error}");
     let error = nczarr::create(&at("x.zarr#mode=zar")).unwrap_err();
     assert!(
-        error.kind() == ErrorKind::Inval && error.to_string().contains("unknown mode `zar`; did you mean `zarr`?"),
+        error.kind() == ErrorKind::Inval
+            && error.to_string().contains("unknown mode `zar`; did you mean `zarr`?"),
         "{error}"
     );
     // Files that begin like an archive but are none.

@@ -1,4 +1,5 @@
-//! HDF4 files: the text of each, as netCDF-C prints it or, of those that were made here, as the HDF library reads them.
+//! HDF4 files: the text of each, as netCDF-C prints it or, of those that were made here, as the HDF library
+//! reads them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ fn hdf4_files_print_as_netcdf_c_prints_them() {
     corpus::each("netcdf-c", "HDF4 files", |folder| {
         let mut report = Report::default();
         for row in corpus::manifest(folder).into_iter().filter(|row| row[1].starts_with("hdf4/")) {
-            let outcome = classic::prints(&folder.join(&row[1]), &row[0], false).unwrap_or_else(Outcome::Failed);
+            let outcome =
+                classic::prints(&folder.join(&row[1]), &row[0], false).unwrap_or_else(Outcome::Failed);
             report.add(row[0].clone(), outcome);
         }
         report
@@ -31,8 +33,12 @@ fn every_type_and_coding_is_read_from_a_file_and_from_memory() {
     for name in ["types", "codings", "szip", "odd", "old"] {
         let path = here(&format!("{name}.hdf")).display().to_string();
         let expected = fs::read_to_string(here(&format!("{name}.cdl"))).unwrap();
-        let options =
-            Options { name: name.to_owned(), float_digits: Some(9), double_digits: Some(17), ..Options::default() };
+        let options = Options {
+            name: name.to_owned(),
+            float_digits: Some(9),
+            double_digits: Some(17),
+            ..Options::default()
+        };
         let files = [
             nczarr::open(&path).unwrap(),
             nczarr::open(&format!("file://{path}#mode=hdf4")).unwrap(),

@@ -28,12 +28,16 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
     let text = path.display().to_string();
     let file = nczarr::open(&text).map_err(|error| format!("open: {error}"))?;
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let held = OpenOptions::new().open_bytes(&text, bytes).map_err(|error| format!("open in memory: {error}"))?;
+    let held =
+        OpenOptions::new().open_bytes(&text, bytes).map_err(|error| format!("open in memory: {error}"))?;
     let variants = [
         ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),
         ("s.cdl", Options { special: true, ..Options::default() }),
-        ("p17.cdl", Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),
+        (
+            "p17.cdl",
+            Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() },
+        ),
     ];
     for (ending, options) in variants {
         let beside = path.with_file_name(format!("{name}.{ending}"));
@@ -59,7 +63,8 @@ fn netcdf4_files_of_netcdf_c_are_written_to() {
     corpus::each("netcdf-c", "netCDF-4 files of netCDF-C, written to", |folder| {
         let mut report = Report::default();
         for row in corpus::manifest(folder).into_iter().filter(|row| row[1].starts_with("hdf5/")) {
-            let outcome = written_to(&folder.join(&row[1])).map_or_else(Outcome::Failed, |()| Outcome::Passed);
+            let outcome =
+                written_to(&folder.join(&row[1])).map_or_else(Outcome::Failed, |()| Outcome::Passed);
             report.add(row[0].clone(), outcome);
         }
         report
@@ -71,7 +76,8 @@ fn written_to(path: &Path) -> Result<(), String> {
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     let copy = place.path().join("x.nc").display().to_string();
     fs::copy(path, &copy).map_err(|error| error.to_string())?;
-    let text = |file: &File| dump(file, &Options { name: "x".to_owned(), ..Options::default() }).map_err(said);
+    let text =
+        |file: &File| dump(file, &Options { name: "x".to_owned(), ..Options::default() }).map_err(said);
     let before = text(&nczarr::open(&copy).map_err(said)?)?;
     nczarr::append(&copy).map_err(said)?.close().map_err(said)?;
     if fs::read(&copy).ok() != fs::read(path).ok() {
@@ -100,7 +106,8 @@ fn written_to(path: &Path) -> Result<(), String> {
         file.close().map_err(said)?;
         let file = nczarr::open(&copy).map_err(said)?;
         let after = text(&file)?;
-        let added = |line: &&str| !line.contains(":added = ") && *line != "// global attributes:" && !line.is_empty();
+        let added =
+            |line: &&str| !line.contains(":added = ") && *line != "// global attributes:" && !line.is_empty();
         let own = after.split("\ngroup: added_group {").next().unwrap_or_default();
         let own: Vec<&str> = own.lines().filter(added).collect();
         let expected = before.trim_end().trim_end_matches('}');
@@ -108,7 +115,8 @@ fn written_to(path: &Path) -> Result<(), String> {
         let own = &own[..own.len() - usize::from(own_end)];
         let expected: Vec<&str> = expected.lines().filter(added).collect();
         if own != expected {
-            let at = own.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(own.len().min(expected.len()));
+            let at =
+                own.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(own.len().min(expected.len()));
             return Err(format!("line {at}: {:?}, it was {:?}", own.get(at), expected.get(at)));
         }
     }
@@ -171,7 +179,10 @@ fn chunks_of_strings_are_stored_if_some_are() {
     file.add_variable::<i32>("long", &["t"]).unwrap().put(&[1_i32; 7], 0..7).unwrap();
     file.close().unwrap();
     let file = nczarr::open(&path).unwrap();
-    assert_eq!(file.variable("s").unwrap().get_strings(..).unwrap().as_slice(), ["one", "", "", "", "", "", ""]);
+    assert_eq!(
+        file.variable("s").unwrap().get_strings(..).unwrap().as_slice(),
+        ["one", "", "", "", "", "", ""]
+    );
     assert_eq!(file.variable("none").unwrap().get_strings(..).unwrap().as_slice(), [""; 7]);
     let absent = |name: &str, at: u64| {
         let data = file.dataset().data(file.variable(name).unwrap().id()).unwrap();

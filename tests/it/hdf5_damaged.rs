@@ -57,7 +57,8 @@ fn one_damaged_byte_affects_one_object() {
         let (model, faults) = (file.model(), file.faults().unwrap());
         let found = paths(&model);
         let problems = model.vars().filter(|(_, var)| var.problem.is_some());
-        let problems: Vec<String> = problems.map(|(_, var)| model.fqn(var.group, &var.name).unwrap()).collect();
+        let problems: Vec<String> =
+            problems.map(|(_, var)| model.fqn(var.group, &var.name).unwrap()).collect();
         let told = |path: &str| {
             let is_of = |owner: &str| path.starts_with(owner) || owner.starts_with(path);
             faults.iter().any(|fault| is_of(&fault.path)) || problems.iter().any(|owner| is_of(owner))

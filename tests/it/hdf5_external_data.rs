@@ -23,11 +23,16 @@ fn shared_messages_are_read() {
     let path = here("shared.h5");
     let expected = fs::read_to_string(here("shared.cdl")).unwrap();
     let options = Options { name: "shared".to_owned(), ..Options::default() };
-    for file in [nczarr::open(path.to_str().unwrap()).unwrap(), nczarr::open_bytes(fs::read(&path).unwrap()).unwrap()] {
+    for file in
+        [nczarr::open(path.to_str().unwrap()).unwrap(), nczarr::open_bytes(fs::read(&path).unwrap()).unwrap()]
+    {
         same(&dump(&file, &options).unwrap(), &expected).unwrap();
         // Filters and fill values are shared as well.
         let gap = file.variable("gap").unwrap();
-        assert_eq!(gap.filters().iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>(), ["shuffle", "deflate"]);
+        assert_eq!(
+            gap.filters().iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>(),
+            ["shuffle", "deflate"]
+        );
         assert_eq!(numbers(&file, "gap").unwrap()[..12], [3, 3, 3, 3, 3, 3, 7, 7, 7, 7, 7, 7]);
     }
 }
@@ -45,8 +50,9 @@ fn damage_of_shared_messages_is_told() {
             Ok(file) => {
                 let faults = file.faults().unwrap().into_iter().map(|fault| fault.to_string());
                 let model = file.model();
-                let problems =
-                    model.vars().filter_map(|(_, var)| var.problem.as_ref().map(|error| format!("{error:#}")));
+                let problems = model
+                    .vars()
+                    .filter_map(|(_, var)| var.problem.as_ref().map(|error| format!("{error:#}")));
                 faults.chain(problems).collect()
             }
         }
@@ -79,7 +85,11 @@ fn data_in_files_beside_it_are_read() {
     ] {
         let error = numbers(&file, name).unwrap_err();
         let text = error.to_string();
-        assert!(error.kind() == kind && text.contains(what) && text.contains(name), "{:?}: {error}", error.kind());
+        assert!(
+            error.kind() == kind && text.contains(what) && text.contains(name),
+            "{:?}: {error}",
+            error.kind()
+        );
     }
     // Where there is no folder.
     let file = nczarr::open_bytes(fs::read(here("external.h5")).unwrap()).unwrap();
@@ -131,13 +141,17 @@ fn many_stretches_take_few_open_files() {
     }
     let held = nczarr::open_bytes(fs::read(here("stretches.h5")).unwrap()).unwrap();
     let text = numbers(&held, "many").unwrap_err().to_string();
-    assert!(text.contains("100 ranges") && text.contains("many0.raw") && !text.contains("many1.raw"), "{text}");
+    assert!(
+        text.contains("100 ranges") && text.contains("many0.raw") && !text.contains("many1.raw"),
+        "{text}"
+    );
 }
 
 /// The raw files of a folder that this process has open.
 #[cfg(target_os = "linux")]
 fn open_files(folder: &std::path::Path, start: &str) -> usize {
-    let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    let open =
+        fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
     let is_raw = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         path.parent() == Some(folder) && name.starts_with(start) && name.ends_with(".raw")

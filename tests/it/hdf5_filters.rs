@@ -46,7 +46,8 @@ fn what_hdf5_reads_is_read() {
         let answers = answers(name);
         for (dataset, expected) in &answers {
             for file in [&file, &held] {
-                let found = values(file, dataset).unwrap_or_else(|error| panic!("{name}: {dataset}: {error}"));
+                let found =
+                    values(file, dataset).unwrap_or_else(|error| panic!("{name}: {dataset}: {error}"));
                 assert_eq!(found, *expected, "{name}: {dataset}");
             }
         }
@@ -71,7 +72,11 @@ fn lz4_is_written_as_hdf5_has_it() {
     // Big-endian: 4000 bytes, in blocks of 1024, the first of them smaller than that.
     let bytes = fs::read(&path).unwrap();
     let head = [0, 0, 0, 0, 0, 0, 0x0f, 0xa0, 0, 0, 4, 0];
-    let stream = bytes.windows(head.len()).position(|bytes| bytes == head).map(|at| &bytes[at + head.len()..]).unwrap();
+    let stream = bytes
+        .windows(head.len())
+        .position(|bytes| bytes == head)
+        .map(|at| &bytes[at + head.len()..])
+        .unwrap();
     assert!(u32::from_be_bytes(*stream.first_chunk().unwrap()) < 200, "{:?}", &stream[..4]);
     let file = nczarr::open(&path).unwrap();
     assert_eq!(file.model().vars().next().unwrap().1.filters[0].params, [1024]);
@@ -92,10 +97,16 @@ fn a_file_with_an_attribute_of_such_integers_is_only_read() {
     let copy = place.path().join("partial.h5").display().to_string();
     fs::copy(here("partial.h5"), &copy).unwrap();
     let file = nczarr::open(&copy).unwrap();
-    assert_eq!(file.model().vars().next().unwrap().1.atts.get("range"), Some(&Values::Short(vec![-2048, 2047])));
+    assert_eq!(
+        file.model().vars().next().unwrap().1.atts.get("range"),
+        Some(&Values::Short(vec![-2048, 2047]))
+    );
     drop(file);
     let error = nczarr::append(&copy).and_then(File::close).unwrap_err();
-    assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("attribute \"range\" of \"/x\""), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Perm && error.to_string().contains("attribute \"range\" of \"/x\""),
+        "{error}"
+    );
     assert!(fs::read(&copy).unwrap() == fs::read(here("partial.h5")).unwrap());
 }
 
@@ -162,11 +173,15 @@ fn what_is_only_read_is_not_written() {
     let copy = place.path().join("scaled.h5").display().to_string();
     fs::copy(here("scaled.h5"), &copy).unwrap();
     let error = nczarr::append(&copy).and_then(File::close).unwrap_err();
-    assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("scaleoffset cannot encode"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Perm && error.to_string().contains("scaleoffset cannot encode"),
+        "{error}"
+    );
     assert!(fs::read(&copy).unwrap() == fs::read(here("scaled.h5")).unwrap());
     assert_eq!(values(&nczarr::open(&copy).unwrap(), "v").unwrap(), ["70", "71", "72", "73"]);
     let scale: Vec<u32> = [2, 0, 300, 0, 4, 1, 0, 0].into_iter().chain([0; 12]).collect();
-    for (name, params) in [("scaleoffset", &scale[..]), ("nbit", &[8, 0, 300, 1, 4, 0, 17, 0]), ("lzf", &[])] {
+    for (name, params) in [("scaleoffset", &scale[..]), ("nbit", &[8, 0, 300, 1, 4, 0, 17, 0]), ("lzf", &[])]
+    {
         for target in ["x.nc#mode=netcdf-4", "x.zarr#mode=nczarr,file"] {
             let url = format!("file://{}/{name}_{target}", place.path().display());
             let file = nczarr::create(&url).unwrap();
@@ -175,13 +190,19 @@ fn what_is_only_read_is_not_written() {
             let may = name == "lzf" && target.starts_with("x.nc");
             match variable.set_filter(name, params) {
                 Ok(()) => assert!(may, "{name} {target}"),
-                Err(error) => assert!(!may && error.kind() == ErrorKind::NoFilter, "{name} {target}: {error}"),
+                Err(error) => {
+                    assert!(!may && error.kind() == ErrorKind::NoFilter, "{name} {target}: {error}")
+                }
             }
             let values: Vec<i32> = (0..300).map(|k| k / 7).collect();
             variable.put(&values, ..).unwrap();
             file.close().unwrap();
             let file = nczarr::open(&url).unwrap();
-            assert_eq!(file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(), values, "{name} {target}");
+            assert_eq!(
+                file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(),
+                values,
+                "{name} {target}"
+            );
         }
     }
     // Files with LZF can be written.

@@ -1,7 +1,8 @@
-//! HDF5 files by h5py, in the oldest and the newest format: every way to find chunks, and what netCDF has no word for.
+//! HDF5 files by h5py, in the oldest and the newest format: every way to find chunks, and what netCDF has no
+//! word for.
 //!
-//! In `tests/corpus/hdf5`. Element `k` of a dataset, counted in C order, is `k * 7919 % 1000`; where only ranges are written an
-//! attribute names them, and all else is -1.
+//! In `tests/corpus/hdf5`. Element `k` of a dataset, counted in C order, is `k * 7919 % 1000`; where only
+//! ranges are written an attribute names them, and all else is -1.
 
 use std::path::Path;
 
@@ -22,11 +23,14 @@ fn chunks_are_found_whatever_their_index_is() {
             let found = file.variable_by_id(id).unwrap().get_values::<i64>(..);
             let found = found.unwrap_or_else(|error| panic!("{name}: {}: {error}", var.name));
             let written = match var.atts.get("written") {
-                Some(Values::Int(ranges)) => ranges.chunks(2).map(|pair| pair[0] as usize..pair[1] as usize).collect(),
+                Some(Values::Int(ranges)) => {
+                    ranges.chunks(2).map(|pair| pair[0] as usize..pair[1] as usize).collect()
+                }
                 _ => std::iter::once(0..found.len()).collect::<Vec<_>>(),
             };
-            let value =
-                |k: usize| if written.iter().any(|range| range.contains(&k)) { k as i64 * 7919 % 1000 } else { -1 };
+            let value = |k: usize| {
+                if written.iter().any(|range| range.contains(&k)) { k as i64 * 7919 % 1000 } else { -1 }
+            };
             let wrong = found.iter().enumerate().find(|&(k, &found)| found != value(k));
             assert_eq!(wrong, None, "{name}: {}: an element and its value", var.name);
             seen += 1;
@@ -63,7 +67,9 @@ fn order_of_creation_counts_where_it_is_noted() {
 #[test]
 fn what_netcdf_has_no_word_for_is_told() {
     // One scale that one dataset has is enough to look like netCDF's.
-    assert!(open("earliest.h5").info().superblock == Some(0) && open("latest.h5").info().superblock == Some(3));
+    assert!(
+        open("earliest.h5").info().superblock == Some(0) && open("latest.h5").info().superblock == Some(3)
+    );
     let file = open("latest.h5");
     assert!(!file.info().foreign && file.info().properties.is_none());
     let faults = file.info().faults;

@@ -1,5 +1,5 @@
-//! Virtual datasets: their data lie in other datasets, of the same file or of files beside it. Files by h5py, in
-//! `tests/corpus/hdf5`; `virtual.txt` is what HDF5 reads in them, and `make.py` there makes all.
+//! Virtual datasets: their data lie in other datasets, of the same file or of files beside it. Files by h5py,
+//! in `tests/corpus/hdf5`; `virtual.txt` is what HDF5 reads in them, and `make.py` there makes all.
 
 use std::fs;
 use std::path::PathBuf;
@@ -75,7 +75,8 @@ fn parts_are_those_of_the_whole() {
             let mut expected = Vec::new();
             index.fill(0);
             'all: loop {
-                let at = (0..shape.len()).fold(0, |at, dim| at * shape[dim] + start[dim] + index[dim] * stride[dim]);
+                let at = (0..shape.len())
+                    .fold(0, |at, dim| at * shape[dim] + start[dim] + index[dim] * stride[dim]);
                 expected.push(all[at as usize]);
                 for dim in (0..shape.len()).rev() {
                     index[dim] += 1;
@@ -91,7 +92,8 @@ fn parts_are_those_of_the_whole() {
             variable
                 .read(&slab, MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut bytes) })
                 .unwrap();
-            let found: Vec<f64> = bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect();
+            let found: Vec<f64> =
+                bytes.chunks_exact(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect();
             assert_eq!(found, expected, "{name}: {start:?} {count:?} {stride:?}");
         }
     }
@@ -113,14 +115,18 @@ fn types_shapes_and_what_is_no_number() {
             assert_eq!((variable.nc_type(), &*variable.shape().unwrap()), (ty, shape), "{dataset}");
         }
         let model = file.model();
-        let first = |name: &str| model.dim(file.variable(name).unwrap().dimensions()[0].id()).unwrap().unlimited;
+        let first =
+            |name: &str| model.dim(file.variable(name).unwrap().dimensions()[0].id()).unwrap().unlimited;
         assert!(first("turns") && !first("flat"));
         assert_eq!(file.variable("text").unwrap().get_strings(..).unwrap().to_vec(), ["", "ab", "cde", ""]);
         assert_eq!(file.variable("strings").unwrap().get_strings(..).unwrap().to_vec(), ["one", "two"]);
         let vars = vec![file.variable("record").unwrap().id()];
         let options = nczarr_cdl::Options { name: "x".to_owned(), vars, ..nczarr_cdl::Options::default() };
         let text = nczarr_tests::dump::dump(&file, &options).unwrap();
-        assert!(text.contains("record = {0, 0.5}, {2, -1}, {1, 0.5}, {2, -1}, {2, 0.5}, {2, -1} ;"), "{text}");
+        assert!(
+            text.contains("record = {0, 0.5}, {2, -1}, {1, 0.5}, {2, -1}, {2, 0.5}, {2, -1} ;"),
+            "{text}"
+        );
         // As another type, and what that cannot hold.
         assert_eq!(file.variable("rows").unwrap().get::<i8>((2.., ..)).unwrap_err().kind(), ErrorKind::Range);
         let extents = (Extent::Strided { start: 0, count: None, stride: 2 }, 1..3);
@@ -140,7 +146,10 @@ fn sources_that_are_not_there_are_the_fill_value() {
     assert!(values(&nczarr::open(path).unwrap(), "turns").unwrap().is_empty());
     fs::copy(here("virtual-1.h5"), place.path().join("virtual-1.h5")).unwrap();
     let found = rows(path);
-    assert_eq!((&found[..6], found[6], found[11], &found[12..]), (&[-1.0; 6][..], 106.0, 111.0, &[-1.0; 12][..]));
+    assert_eq!(
+        (&found[..6], found[6], found[11], &found[12..]),
+        (&[-1.0; 6][..], 106.0, 111.0, &[-1.0; 12][..])
+    );
     let turns = values(&nczarr::open(path).unwrap(), "turns").unwrap();
     assert_eq!(turns[..4], [-1.0, 1000.0, -1.0, -1.0]);
     assert_eq!(turns.len(), 23);
@@ -171,7 +180,10 @@ fn in_memory_only_the_file_itself_is_read() {
     }
     for name in ["rows", "nested", "turns", "numbered"] {
         let error = values(&file, name).unwrap_err();
-        assert!(error.kind() == ErrorKind::Storage && error.to_string().contains("virtual-"), "{name}: {error}");
+        assert!(
+            error.kind() == ErrorKind::Storage && error.to_string().contains("virtual-"),
+            "{name}: {error}"
+        );
     }
 }
 

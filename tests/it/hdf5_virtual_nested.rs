@@ -1,5 +1,5 @@
-//! Virtual datasets in one another, in files of their own. Files by h5py, in `tests/corpus/virtual`; what HDF5 reads in each
-//! stands in the `.txt` beside it, and `make.py` there makes all.
+//! Virtual datasets in one another, in files of their own. Files by h5py, in `tests/corpus/virtual`; what
+//! HDF5 reads in each stands in the `.txt` beside it, and `make.py` there makes all.
 
 use std::borrow::Cow;
 use std::fs;
@@ -41,7 +41,11 @@ fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
             }
             let shape = shape.split(',').map(|len| len.parse().unwrap()).collect();
             let expected: Vec<i32> = words.clone().map(|word| word.parse().unwrap()).collect();
-            assert_eq!(found.unwrap_or_else(|error| panic!("{name}: {error}")), (shape, expected), "{name}: {dataset}");
+            assert_eq!(
+                found.unwrap_or_else(|error| panic!("{name}: {error}")),
+                (shape, expected),
+                "{name}: {dataset}"
+            );
         }
     }
     text.lines().count()
@@ -91,7 +95,8 @@ fn mappings_without_end_say_how_long_a_dataset_is() {
     ];
     assert_eq!(same("lengths.h5", &wrong), 15);
     let (file, model) = (open("lengths.h5"), open("lengths.h5").model());
-    let unlimited = |name: &str| model.dim(file.variable(name).unwrap().dimensions()[0].id()).unwrap().unlimited;
+    let unlimited =
+        |name: &str| model.dim(file.variable(name).unwrap().dimensions()[0].id()).unwrap().unlimited;
     assert!(unlimited("open") && !unlimited("shorter"));
 }
 
@@ -108,13 +113,15 @@ fn what_has_no_shape_is_no_source() {
     assert_eq!(same("empty.h5", &["all", "blocks", "endless", "one"].map(|name| (name, what))), 5);
 }
 
-/// Of each chunk of a source many mappings may have a part: it is decoded once for all of them, as far as memory is for that.
+/// Of each chunk of a source many mappings may have a part: it is decoded once for all of them, as far as
+/// memory is for that.
 #[test]
 fn chunks_of_sources_are_decoded_once() {
     assert_eq!(same("many.h5", &[]), 2);
     for (name, sources) in [("one", 1), ("turns", 12)] {
         let decoded = Arc::new(AtomicUsize::new(0));
-        let registry = Registry::clone(&nczarr::registry().unwrap()).with_filter(Counted(Arc::clone(&decoded)));
+        let registry =
+            Registry::clone(&nczarr::registry().unwrap()).with_filter(Counted(Arc::clone(&decoded)));
         let path = here("many.h5").to_str().unwrap().to_owned();
         let file = OpenOptions::new().registry(Arc::new(registry)).open(&path).unwrap();
         read(&file, name).unwrap();

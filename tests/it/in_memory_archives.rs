@@ -93,16 +93,19 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
         // It exists already.
         assert_eq!(options(false).create_in_memory(&path, true).unwrap_err().kind(), ErrorKind::Exist);
         let before = fs::read(dir.path().join("x.zip")).unwrap();
-        let open = |persist| OpenOptions::new().writable(true).durability(durability).open_in_memory(&path, persist);
+        let open =
+            |persist| OpenOptions::new().writable(true).durability(durability).open_in_memory(&path, persist);
         let file = open(false).unwrap();
         file.variable("v").unwrap().put(&[7], 3..4).unwrap();
         assert!(file.close_to_bytes().unwrap().starts_with(b"PK"));
         let file = open(true).unwrap();
         file.variable("v").unwrap().put(&[4, 5], 3..5).unwrap();
         file.sync().unwrap();
-        for other in
-            [open(true), OpenOptions::new().writable(true).open(&path), options(true).create_in_memory(&path, true)]
-        {
+        for other in [
+            open(true),
+            OpenOptions::new().writable(true).open(&path),
+            options(true).create_in_memory(&path, true),
+        ] {
             assert_eq!(other.unwrap_err().kind(), ErrorKind::Perm, "somebody writes it");
         }
         assert_eq!(fs::read(dir.path().join("x.zip")).unwrap(), before);
@@ -165,7 +168,10 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
 #[test]
 fn a_map_in_memory_is_packed_and_unpacked() {
     let map = nczarr_zmap_mem::MemMap::new();
-    let file = CreateOptions::new().map(std::sync::Arc::new(map.clone())).create("memory://a#mode=nczarr,mem").unwrap();
+    let file = CreateOptions::new()
+        .map(std::sync::Arc::new(map.clone()))
+        .create("memory://a#mode=nczarr,mem")
+        .unwrap();
     file.add_dimension("x", 4).unwrap();
     let v = file.add_variable::<i32>("v", &["x"]).unwrap();
     v.put(&[1, 2, 3, 4], ..).unwrap();
@@ -205,7 +211,8 @@ fn what_cannot_lie_in_memory_says_so() {
     let store = dir.path().join("x.zarr").display().to_string();
     let there = dir.path().join("there.zarr").display().to_string();
     nczarr::create(&there).unwrap().close().unwrap();
-    let create = |path: &str, persist| CreateOptions::new().create_in_memory(path, persist).map(drop).unwrap_err();
+    let create =
+        |path: &str, persist| CreateOptions::new().create_in_memory(path, persist).map(drop).unwrap_err();
     for (error, kind) in [
         (create(&store, false), ErrorKind::Diskless),
         (create(&store, true), ErrorKind::Diskless),

@@ -46,7 +46,11 @@ fn chunks_that_do_not_shrink_are_stored() {
             v.put(&values[..chunk as usize], ..).unwrap();
             file.close().unwrap();
             let v = OpenOptions::new().open(&url).unwrap().variable("v").unwrap();
-            assert_eq!(v.get::<u8>(..).unwrap().as_slice(), &values[..chunk as usize], "{filter} {params:?} {chunk}");
+            assert_eq!(
+                v.get::<u8>(..).unwrap().as_slice(),
+                &values[..chunk as usize],
+                "{filter} {params:?} {chunk}"
+            );
         }
     }
 }

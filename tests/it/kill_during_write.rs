@@ -62,7 +62,13 @@ fn child(path: &str) -> nczarr::Result<()> {
     file.close()
 }
 
-fn steps(file: &File, v: &Variable, n: &Variable, done: &AtomicUsize, say: &dyn Fn(String)) -> nczarr::Result<()> {
+fn steps(
+    file: &File,
+    v: &Variable,
+    n: &Variable,
+    done: &AtomicUsize,
+    say: &dyn Fn(String),
+) -> nczarr::Result<()> {
     let mut record = 0;
     for round in 1..=ROUNDS {
         for _ in 0..3 {
@@ -215,7 +221,9 @@ fn what_was_synced_is_there(test: &str, name: &str) {
             file.add_variable::<i32>("on", &["x"])?;
             file.close()
         };
-        let names = || std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("one").file_name());
+        let names = || {
+            std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("one").file_name())
+        };
         let outcome = on().map_err(|error| error.to_string()).and_then(|()| check(&path, records, rounds));
         if let Err(why) = outcome {
             failed.push(format!("moment {moment}, written on: {why}"));
@@ -223,6 +231,9 @@ fn what_was_synced_is_there(test: &str, name: &str) {
             failed.push(format!("moment {moment}: left over: {:?}", names().collect::<Vec<_>>()));
         }
     }
-    eprintln!("killed writers of {name}: {killed} of {moments}, at most {most:?} synced, {} failed", failed.len());
+    eprintln!(
+        "killed writers of {name}: {killed} of {moments}, at most {most:?} synced, {} failed",
+        failed.len()
+    );
     assert!(failed.is_empty() && killed > moments / 2, "{killed} killed\n{}", failed.join("\n"));
 }

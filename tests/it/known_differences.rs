@@ -21,7 +21,9 @@ const fn right(dataset: &'static str, wrong: &'static str, right: &'static str) 
 /// Numbers without a recorded type: netCDF-C takes the type of the first for all, and drops fractions.
 pub const FIRST_TYPE: &[Right] = &[
     Right {
-        exact: Some("face:av_float = -731., 963.60000000000002, -52., -793.60000000000002, -582.26599999999996 ;"),
+        exact: Some(
+            "face:av_float = -731., 963.60000000000002, -52., -793.60000000000002, -582.26599999999996 ;",
+        ),
         ..right(
             "atts_2",
             "face:av_float = -731, 963, -52, -793, -582 ;",
@@ -86,10 +88,15 @@ pub const STRING_LIST: &[Right] = &[
         r#"face:s_vec = "[\"a\",\"\",\"bcd\",\"e f\"]" ;"#,
         r#"string face:s_vec = "a", "", "bcd", "e f" ;"#,
     ),
-    right("atts_2", r#":s_vec = "[\"a\",\"\",\"bcd\",\"e f\"]" ;"#, r#"string :s_vec = "a", "", "bcd", "e f" ;"#),
+    right(
+        "atts_2",
+        r#":s_vec = "[\"a\",\"\",\"bcd\",\"e f\"]" ;"#,
+        r#"string :s_vec = "a", "", "bcd", "e f" ;"#,
+    ),
 ];
 
-/// Empty text of a fixed size in plain Zarr: netCDF-C takes it for a null pointer. It is text, as other readers of Zarr say.
+/// Empty text of a fixed size in plain Zarr: netCDF-C takes it for a null pointer. It is text, as other
+/// readers of Zarr say.
 pub const EMPTY_TEXT: &[Right] = &[
     right(
         "strings_2",
@@ -123,7 +130,8 @@ const SPECIAL_CRS: &str = "variables:
 \t\tcrs:_Storage = \"chunked\" ;
 \t\tcrs:_Endianness = \"little\" ;";
 
-/// Scalars of netCDF-C 4.8.0: it stored their fill values. The text is that of the same content written by a later version.
+/// Scalars of netCDF-C 4.8.0: it stored their fill values. The text is that of the same content written by a
+/// later version.
 pub const UNWRITTEN_SCALAR: &[Right] = &[
     right("old480_cf", "crs = 0 ;", "crs = _ ;"),
     right("old480_scalars", "sc_byte = 126 ;", "sc_byte = -127 ;"),

@@ -1,4 +1,5 @@
-//! Documents that zarr-python reads although the specification says otherwise: null, and values of another JSON type.
+//! Documents that zarr-python reads although the specification says otherwise: null, and values of another
+//! JSON type.
 
 use std::fs;
 use std::path::Path;
@@ -73,8 +74,9 @@ fn fill_values_of_another_json_type_are_read() {
 #[test]
 fn optional_members_that_are_null_are_none() {
     let folder = tempfile::tempdir().unwrap();
-    for (at, more) in
-        ["\"attributes\": null", "\"dimension_names\": null", "\"storage_transformers\": null"].into_iter().enumerate()
+    for (at, more) in ["\"attributes\": null", "\"dimension_names\": null", "\"storage_transformers\": null"]
+        .into_iter()
+        .enumerate()
     {
         let store = folder.path().join(at.to_string());
         let group = if more.contains("attributes") { format!(", {more}") } else { String::new() };
@@ -84,7 +86,8 @@ fn optional_members_that_are_null_are_none() {
         let path = store.join("v/zarr.json");
         let text = fs::read_to_string(&path).unwrap();
         let text = text.trim_end().strip_suffix('}').unwrap();
-        fs::write(&path, if group.is_empty() { format!("{text}, {more}}}") } else { format!("{text}}}") }).unwrap();
+        fs::write(&path, if group.is_empty() { format!("{text}, {more}}}") } else { format!("{text}}}") })
+            .unwrap();
         let file = nczarr::open(store.to_str().unwrap()).unwrap();
         assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [7, 7], "{more}");
     }

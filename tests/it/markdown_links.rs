@@ -49,9 +49,12 @@ fn the_book_has_every_page() {
 
 /// The targets of the links of a page, without those on the web.
 fn links_of(text: &str) -> Vec<String> {
-    let parts = prose(text).split("](").skip(1).filter_map(|part| Some(part.split_once(')')?.0.to_owned())).collect();
+    let parts =
+        prose(text).split("](").skip(1).filter_map(|part| Some(part.split_once(')')?.0.to_owned())).collect();
     let mut links: Vec<String> = parts;
-    links.extend(text.lines().filter_map(|line| Some(line.strip_prefix('[')?.split_once("]: ")?.1.to_owned())));
+    links.extend(
+        text.lines().filter_map(|line| Some(line.strip_prefix('[')?.split_once("]: ")?.1.to_owned())),
+    );
     links.retain(|link| !link.contains("://") && !link.starts_with("mailto:"));
     links
 }
@@ -65,7 +68,9 @@ fn prose(text: &str) -> String {
 /// The anchors of a page's headings: lower case, spaces as hyphens, without punctuation.
 fn headings(text: &str) -> BTreeSet<String> {
     let code = text.split("\n```").step_by(2).collect::<Vec<_>>().join("\n");
-    let lines = code.lines().filter_map(|line| line.strip_prefix('#').map(|line| line.trim_start_matches('#').trim()));
+    let lines = code
+        .lines()
+        .filter_map(|line| line.strip_prefix('#').map(|line| line.trim_start_matches('#').trim()));
     let anchor = |line: &str| {
         let kept = line.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         kept.collect::<String>().to_lowercase().replace(' ', "-")

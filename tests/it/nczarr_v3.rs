@@ -26,7 +26,11 @@ fn datasets_in_version_3_hold_what_their_sources_say() {
     corpus::each("nczarr-v3", "datasets in Zarr V3", |folder| {
         let mut report = Report::default();
         for mut row in corpus::manifest(folder) {
-            let row = Row { expected: row.swap_remove(7), reference: row.swap_remove(5), store: row.swap_remove(0) };
+            let row = Row {
+                expected: row.swap_remove(7),
+                reference: row.swap_remove(5),
+                store: row.swap_remove(0),
+            };
             report.add(&row.store, holds(folder, &row).into());
         }
         report
@@ -45,8 +49,8 @@ fn holds(folder: &Path, row: &Row) -> Result<(), String> {
         };
     }
     let file = file.map_err(|error| format!("open: {error}"))?;
-    let found =
-        dump(&file, &Options { name: "it".to_owned(), ..Options::default() }).map_err(|error| error.to_string())?;
+    let found = dump(&file, &Options { name: "it".to_owned(), ..Options::default() })
+        .map_err(|error| error.to_string())?;
     let right = match [&row.expected, &row.reference].into_iter().find(|path| *path != "-") {
         Some(path) => std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())?,
         None => match own::of(&row.store) {
@@ -76,7 +80,8 @@ fn holds(folder: &Path, row: &Row) -> Result<(), String> {
 /// In a plain store an unwritten element is not a missing value unless an attribute says so. The other reader
 /// treats it as one. This replaces `_` in the right text by numbers.
 fn presented_fills(found: &BTreeSet<String>, right: &mut BTreeSet<String>) {
-    let fills: Vec<String> = right.difference(found).filter(|text| text.contains(":_FillValue = ")).cloned().collect();
+    let fills: Vec<String> =
+        right.difference(found).filter(|text| text.contains(":_FillValue = ")).cloned().collect();
     for fill in fills {
         right.remove(&fill);
         let (group, rest) = fill.split_once(": ").expect("a statement stands in a group");
@@ -158,17 +163,28 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
         r#"/: :g_inf="[\"Infinity\",\"-Infinity\"]""#,
         &[r#"/: string :g_inf = "Infinity","-Infinity""#],
     ),
-    ("fork/attrs_types.zarr", r#"/: :g_string="[\"a\",\"bc\",\"\"]""#, &[r#"/: string :g_string = "a","bc","""#]),
+    (
+        "fork/attrs_types.zarr",
+        r#"/: :g_string="[\"a\",\"bc\",\"\"]""#,
+        &[r#"/: string :g_string = "a","bc","""#],
+    ),
     // Arrays of one group give one name two lengths; the other reader forgets the longer one.
-    ("fork/dims_fqn.zarr", "/g: data: both = 1,2,3,5,6,7,9,10,11", &["/g: data: both = 1,2,3,4,5,6,7,8,9,10,11,12"]),
+    (
+        "fork/dims_fqn.zarr",
+        "/g: data: both = 1,2,3,5,6,7,9,10,11",
+        &["/g: data: both = 1,2,3,4,5,6,7,8,9,10,11,12"],
+    ),
     ("fork/dims_fqn.zarr", "/g: data: local = 1,2,3", &["/g: data: local = 1,2,3,4", "/g: y_4 = 4"]),
     ("fork/dims_fqn.zarr", "/g: int both(y,y)", &["/g: int both(y,y_4)"]),
     ("fork/dims_fqn.zarr", "/g: int local(y)", &["/g: int local(y_4)"]),
 ];
 
 fn same(found: &BTreeSet<String>, right: &BTreeSet<String>) -> Result<(), String> {
-    let list = |texts: Vec<&String>| texts.iter().take(6).map(|text| format!("\n        {text}")).collect::<String>();
-    let (more, less): (Vec<_>, Vec<_>) = (found.difference(right).collect(), right.difference(found).collect());
+    let list = |texts: Vec<&String>| {
+        texts.iter().take(6).map(|text| format!("\n        {text}")).collect::<String>()
+    };
+    let (more, less): (Vec<_>, Vec<_>) =
+        (found.difference(right).collect(), right.difference(found).collect());
     if more.is_empty() && less.is_empty() {
         Ok(())
     } else {

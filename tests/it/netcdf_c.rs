@@ -1,6 +1,7 @@
 //! NCZarr and pure Zarr datasets that netCDF-C wrote: the CDL text of each, byte for byte.
 //!
-//! Where netCDF-C is wrong the right text stands beside the dataset (`.right.cdl`) or in `right`, with the reason.
+//! Where netCDF-C is wrong the right text stands beside the dataset (`.right.cdl`) or in `right`, with the
+//! reason.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +24,8 @@ fn datasets_of_netcdf_c_print_as_they_should() {
     corpus::each("netcdf-c", "datasets of netCDF-C", |folder| {
         let mut report = Report::default();
         for mut row in corpus::manifest(folder) {
-            let row = Row { fragment: row.swap_remove(3), dataset: row.swap_remove(1), name: row.swap_remove(0) };
+            let row =
+                Row { fragment: row.swap_remove(3), dataset: row.swap_remove(1), name: row.swap_remove(0) };
             if !row.dataset.starts_with("nczarr/") {
                 continue;
             }
@@ -39,16 +41,21 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     unpack(&archive, scratch.path()).map_err(|error| error.to_string())?;
     // A packed dataset is unpacked first; one made by netCDF-C is opened directly.
     let is_transport = row.dataset.ends_with(".zarr.zip");
-    let unpacked = scratch.path().join(if is_transport { format!("{}.zarr", row.name) } else { row.name.clone() });
+    let unpacked =
+        scratch.path().join(if is_transport { format!("{}.zarr", row.name) } else { row.name.clone() });
     let plain = if is_transport { &unpacked } else { &archive }.display().to_string();
     // A word alone in the fragment is a mode for us and nothing for netCDF-C.
     let fragment = row.fragment.split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
-    let file = nczarr::open(&format!("file://{plain}#{fragment}")).map_err(|error| format!("open: {error}"))?;
+    let file =
+        nczarr::open(&format!("file://{plain}#{fragment}")).map_err(|error| format!("open: {error}"))?;
     let variants = [
         ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
         ("cdl", Options::default()),
         ("s.cdl", Options { special: true, ..Options::default() }),
-        ("p17.cdl", Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),
+        (
+            "p17.cdl",
+            Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() },
+        ),
     ];
     let beside = |ending: &str| archive.with_file_name(format!("{}.{ending}", row.name));
     for (ending, options) in variants {
@@ -62,7 +69,8 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
         let fixes = fixes(&beside("cdl"), &beside("right.cdl"), &row.name, &options)?;
         same(&found, &righted(&reference, &fixes)).map_err(|why| format!("{ending}: {why}"))?;
         // It opens without a mode.
-        let again = nczarr::open(&plain).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string())?;
+        let again =
+            nczarr::open(&plain).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string())?;
         same(&again, &found).map_err(|why| format!("opened by its path alone, {ending}: {why}"))?;
         // A directory that was packed is the same dataset, and so is an archive that was unpacked.
         if ending == "cdl" {
@@ -76,7 +84,12 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
 }
 
 /// Lines to replace: those in which the right text differs from the reference, and those of `right`.
-fn fixes(reference: &Path, right: &Path, name: &str, options: &Options) -> Result<Vec<(String, String)>, String> {
+fn fixes(
+    reference: &Path,
+    right: &Path,
+    name: &str,
+    options: &Options,
+) -> Result<Vec<(String, String)>, String> {
     let mut fixes = Vec::new();
     if right.exists() {
         let read = |path| text_of(path, name);
@@ -85,10 +98,14 @@ fn fixes(reference: &Path, right: &Path, name: &str, options: &Options) -> Resul
             return Err("the right text has another number of lines".to_owned());
         }
         let changed = reference.lines().zip(right.lines()).filter(|(wrong, right)| wrong != right);
-        fixes.extend(changed.map(|(wrong, right)| (wrong.trim_start().to_owned(), right.trim_start().to_owned())));
+        fixes.extend(
+            changed.map(|(wrong, right)| (wrong.trim_start().to_owned(), right.trim_start().to_owned())),
+        );
     }
-    let known =
-        known_differences::FIRST_TYPE.iter().chain(known_differences::BARE_TEXT).chain(known_differences::STRING_LIST);
+    let known = known_differences::FIRST_TYPE
+        .iter()
+        .chain(known_differences::BARE_TEXT)
+        .chain(known_differences::STRING_LIST);
     let known = known
         .chain(known_differences::LOST_SCALAR)
         .chain(known_differences::UNWRITTEN_SCALAR)
@@ -105,7 +122,9 @@ fn fixes(reference: &Path, right: &Path, name: &str, options: &Options) -> Resul
 fn text_of(path: &Path, name: &str) -> Result<String, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    for (_, theirs, ours) in known_differences::OTHER_WORDS.iter().filter(|(dataset, ..)| name.starts_with(dataset)) {
+    for (_, theirs, ours) in
+        known_differences::OTHER_WORDS.iter().filter(|(dataset, ..)| name.starts_with(dataset))
+    {
         text = text.replace(theirs, ours);
     }
     Ok(text)
@@ -138,5 +157,9 @@ pub(crate) fn same(found: &str, expected: &str) -> Result<(), String> {
             return Err(format!("line {}:\n      found    {found}\n      expected {expected}", number + 1));
         }
     }
-    if found == expected { Ok(()) } else { Err(format!("{} bytes, expected {}", found.len(), expected.len())) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{} bytes, expected {}", found.len(), expected.len()))
+    }
 }

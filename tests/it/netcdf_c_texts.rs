@@ -1,7 +1,9 @@
-//! HDF5 and HDF4 files among the data of netCDF-C's own tests: each prints as a text beside it says, or as `ncdump` says.
+//! HDF5 and HDF4 files among the data of netCDF-C's own tests: each prints as a text beside it says, or as
+//! `ncdump` says.
 //!
-//! The texts of `ncdump` (netCDF-C 4.9.0) are in `tests/corpus/netcdf-c/upstream-text`. All files there are have a row. The files
-//! are in the whole corpus only. Each text must be that of a row, and a file made of it prints as that text.
+//! The texts of `ncdump` (netCDF-C 4.9.0) are in `tests/corpus/netcdf-c/upstream-text`. All files there are
+//! have a row. The files are in the whole corpus only. Each text must be that of a row, and a file made of it
+//! prints as that text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -111,7 +113,8 @@ fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
         Right(stem, _) => Some((*stem).to_owned()),
     };
     let there = fs::read_dir(texts()).unwrap().map(|entry| entry.unwrap().path());
-    let there: BTreeSet<String> = there.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let there: BTreeSet<String> =
+        there.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(there, FILES.iter().filter_map(names).collect());
     let place = tempfile::tempdir().unwrap();
     let mut compared = 0;
@@ -164,8 +167,12 @@ impl CdlTarget for Made<'_> {
 /// The HDF5 and HDF4 files there are.
 fn found(upstream: &Path) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    for folder in fs::read_dir(upstream).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
-        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+    for folder in
+        fs::read_dir(upstream).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+    {
+        for path in
+            fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+        {
             let bytes = fs::read(&path).unwrap();
             if bytes.starts_with(b"\x89HDF\r\n\x1a\n") || bytes.starts_with(b"\x0e\x03\x13\x01") {
                 all.insert(path.strip_prefix(upstream).unwrap().to_str().unwrap().replace('\\', "/"));

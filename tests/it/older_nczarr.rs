@@ -17,10 +17,12 @@ fn datasets_of_older_styles_become_todays_and_hold_the_same() {
         let mut report = Report::default();
         for row in corpus::manifest(folder) {
             let [name, dataset, writer, ..] = row.as_slice() else { continue };
-            let old = ["netcdf-c 4.8.0", "netcdf-c 4.9.0", "netcdf-c 4.9.2"].iter().any(|old| writer.starts_with(old));
+            let old = ["netcdf-c 4.8.0", "netcdf-c 4.9.0", "netcdf-c 4.9.2"]
+                .iter()
+                .any(|old| writer.starts_with(old));
             if old && dataset.starts_with("nczarr/") && dataset.ends_with(".zarr.zip") {
-                let outcome =
-                    written_to(&folder.join(dataset), name).map_or_else(Outcome::Failed, |()| Outcome::Passed);
+                let outcome = written_to(&folder.join(dataset), name)
+                    .map_or_else(Outcome::Failed, |()| Outcome::Passed);
                 report.add(name.clone(), outcome);
             }
         }
@@ -34,7 +36,8 @@ fn written_to(archive: &Path, name: &str) -> Result<(), String> {
     let store = scratch.path().join(format!("{name}.zarr"));
     let path = store.display().to_string();
     let options = Options { float_digits: Some(9), double_digits: Some(17), ..Options::default() };
-    let text = || nczarr::open(&path).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string());
+    let text =
+        || nczarr::open(&path).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string());
     let before = text()?;
     let change = |change: &dyn Fn(&nczarr::File) -> nczarr::Result<()>| {
         let file = OpenOptions::new().writable(true).open(&path)?;
@@ -69,7 +72,9 @@ fn check_documents(folder: &Path, is_plain: bool) -> Result<(), String> {
         if name.starts_with(".z") {
             let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
             let mut old = ["_NCZARR", "\"dimrefs\"", "\"vars\"", "<U1"].iter();
-            if !is_plain && (old.any(|old| text.contains(old)) || text.contains("_nczarr") && name != ".zattrs") {
+            if !is_plain
+                && (old.any(|old| text.contains(old)) || text.contains("_nczarr") && name != ".zattrs")
+            {
                 return Err(format!("{}: {text}", path.display()));
             }
         }

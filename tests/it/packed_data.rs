@@ -1,4 +1,5 @@
-//! Packed data: scale, offset and missing values, by the caller's numbers and by the attributes, against a slow oracle.
+//! Packed data: scale, offset and missing values, by the caller's numbers and by the attributes, against a
+//! slow oracle.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr::{
-    Attribute, CreateOptions, Dimension, ErrorKind, Extent, File, Group, Limits, MissingChunks, OpenOptions, Progress,
-    Registry, Values, Variable,
+    Attribute, CreateOptions, Dimension, ErrorKind, Extent, File, Group, Limits, MissingChunks, OpenOptions,
+    Progress, Registry, Values, Variable,
 };
 use proptest::prelude::*;
 
@@ -168,7 +168,8 @@ fn threads_read_and_write_one_variable_at_once() {
             scope.spawn(move || {
                 let mine = Extent::Strided { start: thread, count: None, stride: 8 };
                 for round in 1..=4i32 {
-                    let values: Vec<i32> = (0..LEN / 8).map(|i| round * 1_000_000 + (i * 8 + thread) as i32).collect();
+                    let values: Vec<i32> =
+                        (0..LEN / 8).map(|i| round * 1_000_000 + (i * 8 + thread) as i32).collect();
                     v.put(&values, mine).unwrap();
                     assert_eq!(v.get_values::<i32>(mine).unwrap(), values, "thread {thread}, round {round}");
                 }
@@ -275,7 +276,8 @@ fn a_write_is_watched_and_stopped() {
 
         // Without cancellation, the last progress report states completion.
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (file, v) = define(CreateOptions::new().progress(Watch(Arc::clone(&seen))), &format!("{path}-2.zarr"));
+        let (file, v) =
+            define(CreateOptions::new().progress(Watch(Arc::clone(&seen))), &format!("{path}-2.zarr"));
         for write in [true, false] {
             seen.lock().unwrap().clear();
             if write {
@@ -345,8 +347,9 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     assert!(error.to_string().contains("v/1"), "{error}");
     // A URL says the same, whatever the options say.
     let read = |word: &str| {
-        let file =
-            OpenOptions::new().missing_chunks(MissingChunks::Warn).open(&format!("{path}#missing_chunks={word}"))?;
+        let file = OpenOptions::new()
+            .missing_chunks(MissingChunks::Warn)
+            .open(&format!("{path}#missing_chunks={word}"))?;
         file.variable("v")?.get_values::<i32>(..)
     };
     assert_eq!(read("fill").unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
@@ -355,7 +358,9 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     let error = read("zero").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Inval);
     assert!(
-        error.to_string().contains("invalid value of `missing_chunks` (expected fill, warn or error, found zero)"),
+        error
+            .to_string()
+            .contains("invalid value of `missing_chunks` (expected fill, warn or error, found zero)"),
         "{error}"
     );
 }
@@ -391,6 +396,10 @@ fn absent_chunks_are_asked_for_in_every_way() {
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NoObject);
     }
     let file = nczarr::open(&path).unwrap();
-    assert_eq!(file.variable("bare").unwrap().get_values::<i32>(..).unwrap(), [0; 4], "nothing better is known");
+    assert_eq!(
+        file.variable("bare").unwrap().get_values::<i32>(..).unwrap(),
+        [0; 4],
+        "nothing better is known"
+    );
     assert_eq!(file.variable("scalar").unwrap().get_values::<i32>(()).unwrap(), [-2_147_483_647]);
 }

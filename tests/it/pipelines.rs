@@ -55,7 +55,8 @@ impl Items {
             (false, 4) => &[8],
             _ => &[],
         };
-        let ints: Vec<u64> = [1, 2, 4, 8].into_iter().filter(|&size| size > self.size || self.size == 1).collect();
+        let ints: Vec<u64> =
+            [1, 2, 4, 8].into_iter().filter(|&size| size > self.size || self.size == 1).collect();
         let letters: &[char] = match self.letter {
             'f' => &['f'],
             _ if ints.is_empty() || random.below(2) == 0 && !floats.is_empty() => &['f'],
@@ -124,8 +125,10 @@ fn filter(random: &mut Random, items: Items) -> (Value, Items) {
             (json!({"id": "astype", "decode_dtype": dtype, "encode_dtype": to.dtype()}), to)
         }
         4 if items.letter == 'f' && items.small && items.size > 2 => {
-            let to = Items { letter: 'i', size: random.pick(&[4, 8]), big: random.below(2) == 0, small: false };
-            let (offset, scale) = (random.below(200) as i64 - 100, random.pick(&[json!(1), json!(2.0), json!(-8)]));
+            let to =
+                Items { letter: 'i', size: random.pick(&[4, 8]), big: random.below(2) == 0, small: false };
+            let (offset, scale) =
+                (random.below(200) as i64 - 100, random.pick(&[json!(1), json!(2.0), json!(-8)]));
             let offset = if random.below(2) == 0 { json!(offset) } else { json!(offset as f64) };
             let codec = json!({"id": "fixedscaleoffset", "scale": scale, "offset": offset, "dtype": dtype,
                 "astype": to.dtype()});
@@ -136,7 +139,8 @@ fn filter(random: &mut Random, items: Items) -> (Value, Items) {
             (json!({"id": "quantize", "digits": random.below(4), "dtype": dtype, "astype": to.dtype()}), to)
         }
         6 if items.letter == 'f' && items.small => {
-            let mantissa = [(2, 10), (4, 23), (8, 52)].into_iter().find(|(size, _)| *size == items.size).unwrap().1;
+            let mantissa =
+                [(2, 10), (4, 23), (8, 52)].into_iter().find(|(size, _)| *size == items.size).unwrap().1;
             (json!({"id": "bitround", "keepbits": mantissa - random.below(mantissa - 8)}), items)
         }
         7 if !number => (json!({"id": "packbits"}), Items::BYTES),
@@ -281,7 +285,8 @@ fn texts(seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &array);
     let path = format!("file://{}#mode=zarr,file", folder.path().display());
-    let values: Vec<&str> = (0..shape[0] * shape[1]).map(|_| random.pick(&["", "red", "grün", "水", "🌊"])).collect();
+    let values: Vec<&str> =
+        (0..shape[0] * shape[1]).map(|_| random.pick(&["", "red", "grün", "水", "🌊"])).collect();
     let file = nczarr::append(&path).unwrap();
     file.variable("v").unwrap().put_strings(&values, ..).unwrap();
     file.close().unwrap();

@@ -232,7 +232,11 @@ impl Tally {
     }
 
     fn finish(self, name: &str, least: usize) {
-        eprintln!("{name}: a panic at each of {} points, {} lost without an error", self.points, self.lost.len());
+        eprintln!(
+            "{name}: a panic at each of {} points, {} lost without an error",
+            self.points,
+            self.lost.len()
+        );
         assert!(self.lost.is_empty(), "{} lost\n{}", self.lost.len(), self.lost.join("\n"));
         assert!(self.points >= least, "{} points", self.points);
     }

@@ -38,7 +38,8 @@ fn spans(edges: &[u64]) -> Vec<(usize, u64, u64)> {
     edges.iter().enumerate().map(span).collect()
 }
 
-/// Writes the chunks of an array whose elements are their positions; beyond the shape they are -1. Chunk `absent` is left out.
+/// Writes the chunks of an array whose elements are their positions; beyond the shape they are -1. Chunk
+/// `absent` is left out.
 fn write_chunks(store: &Path, shape: [u64; 2], edges: [&[u64]; 2], absent: [usize; 2]) {
     for (row, y, height) in spans(edges[0]) {
         for (column, x, width) in spans(edges[1]).into_iter().filter(|span| [row, span.0] != absent) {
@@ -47,8 +48,11 @@ fn write_chunks(store: &Path, shape: [u64; 2], edges: [&[u64]; 2], absent: [usiz
             let elements = (y..y + height).flat_map(|y| (x..x + width).map(move |x| element(y, x)));
             let folder = store.join(format!("v/c/{row}"));
             fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join(column.to_string()), elements.flat_map(i32::to_le_bytes).collect::<Vec<_>>())
-                .unwrap();
+            fs::write(
+                folder.join(column.to_string()),
+                elements.flat_map(i32::to_le_bytes).collect::<Vec<_>>(),
+            )
+            .unwrap();
         }
     }
 }
@@ -56,14 +60,13 @@ fn write_chunks(store: &Path, shape: [u64; 2], edges: [&[u64]; 2], absent: [usiz
 /// Edges, how they are written, and the length of the dimension, which the last ones may exceed.
 fn edges() -> impl Strategy<Value = (Vec<u64>, Value, u64)> {
     let runs = prop::collection::vec((1u64..5, 1u64..4, any::<bool>()), 1..4);
-    let listed =
-        runs.prop_map(|runs| {
-            let edges: Vec<u64> = runs.iter().flat_map(|run| vec![run.0; run.1 as usize]).collect();
-            let text = runs.iter().flat_map(|&(edge, count, is_run)| {
-                if is_run { vec![json!([edge, count])] } else { vec![json!(edge); count as usize] }
-            });
-            (edges, Value::Array(text.collect()))
+    let listed = runs.prop_map(|runs| {
+        let edges: Vec<u64> = runs.iter().flat_map(|run| vec![run.0; run.1 as usize]).collect();
+        let text = runs.iter().flat_map(|&(edge, count, is_run)| {
+            if is_run { vec![json!([edge, count])] } else { vec![json!(edge); count as usize] }
         });
+        (edges, Value::Array(text.collect()))
+    });
     let plain = (1u64..5, 1usize..5).prop_map(|(edge, count)| (vec![edge; count], json!(edge)));
     prop_oneof![listed, plain].prop_flat_map(|(edges, text)| {
         let all: u64 = edges.iter().sum();
@@ -145,7 +148,8 @@ fn assembled(folder: &Path, edges: [&[u64]; 2], define: impl Fn(&File, [u64; 2],
             define(&file, [y, x], [height, width]);
             file.close().unwrap();
             if !store.exists() {
-                let mut document: Value = serde_json::from_slice(&fs::read(one.join("v/zarr.json")).unwrap()).unwrap();
+                let mut document: Value =
+                    serde_json::from_slice(&fs::read(one.join("v/zarr.json")).unwrap()).unwrap();
                 document["shape"] = json!([edges[0].iter().sum::<u64>(), edges[1].iter().sum::<u64>()]);
                 document["chunk_grid"] = grid(&json!(edges));
                 place(&store, &document);
@@ -265,7 +269,8 @@ fn the_layout_stays_and_nothing_is_written() {
         v.rename(if with_data { "u" } else { "t" }).unwrap();
         v.rename("v").unwrap();
         file.close().unwrap();
-        let written: Value = serde_json::from_slice(&fs::read(folder.path().join("v/zarr.json")).unwrap()).unwrap();
+        let written: Value =
+            serde_json::from_slice(&fs::read(folder.path().join("v/zarr.json")).unwrap()).unwrap();
         let before = document(&[6, 4], &json!([[1, 2, [3, 1]], 4]));
         for member in ["shape", "chunk_grid", "codecs", "data_type", "fill_value"] {
             assert_eq!(written[member], before[member]);

@@ -18,7 +18,10 @@ fn every_sample_is_read_as_it_was_written() {
             ("consolidated", format!("file://{}/{name}-c#mode=nczarr,consolidated", folder.path().display())),
             ("annotated", format!("file://{}/{name}-a#mode=zarr,annotate", folder.path().display())),
             ("version 3", format!("file://{}/{name}-3#mode=nczarr,v3", folder.path().display())),
-            ("version 3, annotated", format!("file://{}/{name}-3a#mode=zarr,v3,annotate", folder.path().display())),
+            (
+                "version 3, annotated",
+                format!("file://{}/{name}-3a#mode=zarr,v3,annotate", folder.path().display()),
+            ),
             ("memory", format!("memory://round-trip-{name}#mode=nczarr")),
         ] {
             plan.create(&url).unwrap_or_else(|error| panic!("{name}, {kind}: {error}"));
@@ -87,12 +90,14 @@ fn written_again(name: &str, plan: &Plan, mode: &str) {
     again.create(&url(&second)).unwrap();
     let (first, second) = (objects(&first), objects(&second));
     for (key, bytes) in &first {
-        // Chunks that were never written are written the second time, with the same values: only those may differ.
+        // Chunks that were never written are written the second time, with the same values: only those may
+        // differ.
         let Some(other) = second.get(key) else { panic!("{name}: {key} is gone") };
         assert!(other == bytes, "{name}: {key}:\n{}\n{}", text(bytes), text(other));
     }
-    let is_chunk =
-        |key: &String| key.rsplit('/').next().is_some_and(|last| !last.starts_with('.') && last != "zarr.json");
+    let is_chunk = |key: &String| {
+        key.rsplit('/').next().is_some_and(|last| !last.starts_with('.') && last != "zarr.json")
+    };
     for key in second.keys() {
         assert!(first.contains_key(key) || is_chunk(key), "{name}: {key} is new");
     }

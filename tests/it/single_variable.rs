@@ -77,8 +77,9 @@ fn same(url: &str) -> Result<bool, String> {
         if format!("{a:?}") != format!("{b:?}") {
             return Err(format!("{path}: other data"));
         }
-        let light =
-            OpenOptions::new().open_data(url, &path).map_err(|error| format!("{path} for its data: {error}"))?;
+        let light = OpenOptions::new()
+            .open_data(url, &path)
+            .map_err(|error| format!("{path} for its data: {error}"))?;
         // Where a dimension is longer than the variable, that is known from elsewhere.
         if (light.shape().ok(), light.nc_type()) != (whole.shape().ok(), whole.nc_type()) {
             return Err(format!("{path} for its data: {:?} {:?}", light.shape(), light.nc_type()));
@@ -110,7 +111,9 @@ fn facts(var: &Variable) -> Vec<String> {
     ];
     facts.extend(var.attributes().iter().map(|attribute| format!("attribute {attribute:?}")));
     let dims = var.dimensions();
-    facts.extend(dims.iter().map(|dim| format!("dimension {} {} {}", stored_name(dim), dim.len(), dim.is_unlimited())));
+    facts.extend(
+        dims.iter().map(|dim| format!("dimension {} {} {}", stored_name(dim), dim.len(), dim.is_unlimited())),
+    );
     facts
 }
 

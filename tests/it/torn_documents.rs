@@ -85,8 +85,12 @@ fn damage_each(modes: &str, open_modes: &str) {
         let child = format!("/{}", below.display());
         let cuts = [0, whole.len() / 3, whole.len() * 2 / 3, whole.trim_end().len() - 1];
         let damaged = cuts.map(|cut| whole[..cut].to_owned());
-        for text in damaged.iter().map(String::as_str).chain(["[]", "7", "\u{feff}", "{\"zarr_format\": 3, \"x\": 1}"])
-        {
+        for text in damaged.iter().map(String::as_str).chain([
+            "[]",
+            "7",
+            "\u{feff}",
+            "{\"zarr_format\": 3, \"x\": 1}",
+        ]) {
             if text.ends_with('}') && !document.ends_with("zarr.json") {
                 continue; // an object is a document of V2
             }
@@ -137,15 +141,21 @@ fn what_consolidated_metadata_says_of_a_child_closes_only_that_child() {
         let (store, url) = make(folder.path(), &format!("{flavour},consolidated"));
         let path = store.join(".zmetadata");
         let whole: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        for (key, child) in [("g/.zattrs", "/g"), ("g/good/.zarray", "/g/good"), ("g/good/.zattrs", "/g/good")] {
+        for (key, child) in
+            [("g/.zattrs", "/g"), ("g/good/.zarray", "/g/good"), ("g/good/.zattrs", "/g/good")]
+        {
             for damage in [serde_json::json!([1]), serde_json::json!("text")] {
                 let mut document = whole.clone();
                 document["metadata"][key] = damage.clone();
                 fs::write(&path, document.to_string()).unwrap();
-                let file = nczarr::open(&url).unwrap_or_else(|error| panic!("{flavour}: {key}: {damage}: {error}"));
+                let file =
+                    nczarr::open(&url).unwrap_or_else(|error| panic!("{flavour}: {key}: {damage}: {error}"));
                 assert!(reported(&file).contains(&child.to_owned()), "{flavour}: {key}: {damage}");
                 let good = readable(&file);
-                assert!(["/good", "/other"].iter().all(|path| good.contains(&(*path).to_owned())), "{good:?}");
+                assert!(
+                    ["/good", "/other"].iter().all(|path| good.contains(&(*path).to_owned())),
+                    "{good:?}"
+                );
             }
         }
     }
@@ -155,9 +165,13 @@ fn what_consolidated_metadata_says_of_a_child_closes_only_that_child() {
 fn a_group_of_an_unknown_extension_is_not_looked_into() {
     let folder = tempfile::tempdir().unwrap();
     let (store, url) = make(folder.path(), "zarr,v3");
-    fs::write(store.join("g/zarr.json"), r#"{"zarr_format": 3, "node_type": "group", "packed": true}"#).unwrap();
+    fs::write(store.join("g/zarr.json"), r#"{"zarr_format": 3, "node_type": "group", "packed": true}"#)
+        .unwrap();
     let file = nczarr::open(&url).unwrap();
-    assert_eq!((readable(&file), reported(&file)), (vec!["/good".into(), "/other".into()], vec!["/g".to_owned()]));
+    assert_eq!(
+        (readable(&file), reported(&file)),
+        (vec!["/good".into(), "/other".into()], vec!["/g".to_owned()])
+    );
 }
 
 #[test]

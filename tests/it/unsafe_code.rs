@@ -43,10 +43,14 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/filters/src/zstd_sequences/copy.rs", "output memory"),
     ("crates/filters/src/zstd_sequences/mod.rs", "processor features were detected"),
     ("crates/filters/src/zstd_sequences/sequences.rs", "output memory, and bytes read ahead"),
-    ("crates/filters/src/zstd_sequences/short_sequences.rs", "output memory, bytes read ahead, processor features"),
+    (
+        "crates/filters/src/zstd_sequences/short_sequences.rs",
+        "output memory, bytes read ahead, processor features",
+    ),
 ];
 
-/// Crates that have such files; their roots deny `unsafe` and allow it module by module, all others forbid it.
+/// Crates that have such files; their roots deny `unsafe` and allow it module by module, all others forbid
+/// it.
 const WITH_MODULES: &[&str] = &["chunkio", "dispatch", "driver-classic", "filters"];
 
 fn root() -> PathBuf {
@@ -65,15 +69,20 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file says `unsafe` where it counts: before a block, a function, an implementation, a trait, an import.
+/// Whether a file says `unsafe` where it counts: before a block, a function, an implementation, a trait, an
+/// import.
 fn has_unsafe(text: &str) -> bool {
     let words = ["{", "fn ", "impl", "extern ", "trait "];
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
-    lines.flat_map(|line| line.match_indices("unsafe").map(move |(at, _)| &line[at + "unsafe".len()..])).any(|rest| {
-        let after = rest.trim_start();
-        // A block may begin on the next line.
-        rest.trim().is_empty() || words.iter().any(|word| after.starts_with(word)) || rest.starts_with('(')
-    })
+    lines.flat_map(|line| line.match_indices("unsafe").map(move |(at, _)| &line[at + "unsafe".len()..])).any(
+        |rest| {
+            let after = rest.trim_start();
+            // A block may begin on the next line.
+            rest.trim().is_empty()
+                || words.iter().any(|word| after.starts_with(word))
+                || rest.starts_with('(')
+        },
+    )
 }
 
 #[test]
@@ -102,11 +111,16 @@ fn unsafe_stands_in_named_modules_only() {
 #[test]
 fn every_crate_root_forbids_or_denies_it() {
     let root = root();
-    let mut roots =
-        vec![root.join("src/lib.rs"), root.join("tests/src/lib.rs"), root.join("examples/third-party/src/lib.rs")];
+    let mut roots = vec![
+        root.join("src/lib.rs"),
+        root.join("tests/src/lib.rs"),
+        root.join("examples/third-party/src/lib.rs"),
+    ];
     for entry in fs::read_dir(root.join("crates")).unwrap() {
         let folder = entry.unwrap().path().join("src");
-        roots.extend(["lib.rs", "main.rs"].map(|file| folder.join(file)).into_iter().filter(|file| file.exists()));
+        roots.extend(
+            ["lib.rs", "main.rs"].map(|file| folder.join(file)).into_iter().filter(|file| file.exists()),
+        );
     }
     for file in roots {
         let text = fs::read_to_string(&file).unwrap();

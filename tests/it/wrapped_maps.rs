@@ -71,7 +71,8 @@ fn faults_are_told_and_nothing_is_lost_by_trying_again() {
             nth += 1;
             let url = format!("memory://faults-{fault:?}-{nth}#mode=nczarr");
             let storage = CreateOptions::new().create_map(&url).unwrap();
-            let map = Arc::new(Slow::new(storage).faults(Faults::new(0).with(Op::WRITES, When::Nth(nth), fault)));
+            let map =
+                Arc::new(Slow::new(storage).faults(Faults::new(0).with(Op::WRITES, When::Nth(nth), fault)));
             let counting = Arc::new(Counting::new(map));
             let file = CreateOptions::new().map(counting.clone()).create(&url).unwrap();
             file.add_dimension("x", 100).unwrap();
@@ -107,7 +108,8 @@ fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
             nth += 11;
             let url = format!("memory://records-{fault:?}-{nth}#mode=zarr");
             let storage = CreateOptions::new().create_map(&url).unwrap();
-            let map = Arc::new(Slow::new(storage).faults(Faults::new(0).with(Op::WRITES, When::Nth(nth), fault)));
+            let map =
+                Arc::new(Slow::new(storage).faults(Faults::new(0).with(Op::WRITES, When::Nth(nth), fault)));
             let counting = Arc::new(Counting::new(map));
             let file = CreateOptions::new().threads(2).map(counting.clone()).create(&url).unwrap();
             file.add_unlimited_dimension("time").unwrap();
@@ -159,8 +161,9 @@ fn a_short_answer_is_no_data() {
     let mut nth = 1;
     loop {
         let faults = Faults::new(0).with(Op::READS, When::Nth(nth), Fault::Short);
-        let counting =
-            Arc::new(Counting::new(Arc::new(Slow::new(OpenOptions::new().open_map(url).unwrap()).faults(faults))));
+        let counting = Arc::new(Counting::new(Arc::new(
+            Slow::new(OpenOptions::new().open_map(url).unwrap()).faults(faults),
+        )));
         let outcome = OpenOptions::new().map(counting.clone()).open(url).and_then(|file| {
             let values = file.variable("v")?.get_values::<i32>(..)?;
             Ok((values, counting.counts().read().requests))

@@ -216,5 +216,8 @@ fn a_variable_is_copied_from_one_dataset_to_another() {
     let copy = to.copy_variable(&v).unwrap();
     assert_eq!(copy.get_values::<f64>(..2).unwrap(), [1.5, 2.5]);
     assert_eq!(copy.attribute("units").unwrap().text(), Some("m"));
-    assert_eq!(copy.filters().iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>(), ["shuffle", "deflate"]);
+    assert_eq!(
+        copy.filters().iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>(),
+        ["shuffle", "deflate"]
+    );
 }

@@ -158,7 +158,8 @@ fn missing(document: &str) -> Result<Option<(String, &'static str)>, String> {
             "json2",
         ];
         let sums = ["fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3"];
-        let computing = ["delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize"];
+        let computing =
+            ["delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize"];
         if ![&built[..], &sums, &computing].concat().contains(&id) {
             return Ok(Some((id.to_owned(), "the codec")));
         }
@@ -191,7 +192,9 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
     let Some((order, kind, size)) = expected.plain() else {
         return match expected.record() {
             Ok(record) => same_bytes(variable, &record),
-            Err(why) => same_times(folder, row, variable, &expected).map_err(|error| format!("{error} ({why})")),
+            Err(why) => {
+                same_times(folder, row, variable, &expected).map_err(|error| format!("{error} ({why})"))
+            }
         };
     };
     let big = order == '>';
@@ -199,8 +202,9 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
         ($t:ty) => {{
             let values = variable.get_values::<$t>(..).map_err(|error| error.to_string())?;
             let stored = expected.data.as_chunks().0.iter();
-            let stored: Vec<$t> =
-                stored.map(|item| if big { <$t>::from_be_bytes(*item) } else { <$t>::from_le_bytes(*item) }).collect();
+            let stored: Vec<$t> = stored
+                .map(|item| if big { <$t>::from_be_bytes(*item) } else { <$t>::from_le_bytes(*item) })
+                .collect();
             #[allow(clippy::eq_op, reason = "of floats a NaN equals nothing but a NaN here")]
             let equal = |a: &$t, b: &$t| a.to_ne_bytes() == b.to_ne_bytes() || (a != a && b != b);
             same(&values, &stored, equal)
@@ -210,13 +214,15 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
         // Compared bit by bit.
         ('u', 4) if variable.nc_type() == NcType::Float => {
             let found = variable.get_values::<f32>(..).map_err(|error| error.to_string())?;
-            let stored: Vec<u32> = expected.data.as_chunks().0.iter().map(|item| u32::from_le_bytes(*item)).collect();
+            let stored: Vec<u32> =
+                expected.data.as_chunks().0.iter().map(|item| u32::from_le_bytes(*item)).collect();
             let found: Vec<u32> = found.iter().map(|value| value.to_bits()).collect();
             same(&found, &stored, |a, b| a == b)
         }
         ('u', 8) if variable.nc_type() == NcType::Double => {
             let found = variable.get_values::<f64>(..).map_err(|error| error.to_string())?;
-            let stored: Vec<u64> = expected.data.as_chunks().0.iter().map(|item| u64::from_le_bytes(*item)).collect();
+            let stored: Vec<u64> =
+                expected.data.as_chunks().0.iter().map(|item| u64::from_le_bytes(*item)).collect();
             let found: Vec<u64> = found.iter().map(|value| value.to_bits()).collect();
             same(&found, &stored, |a, b| a == b)
         }
@@ -297,7 +303,8 @@ fn readable(variable: &Variable) -> Result<(), String> {
 
 fn compare_json(expected: &[u8], variable: &Variable) -> Result<(), String> {
     let expected = json::parse(std::str::from_utf8(expected).map_err(|error| error.to_string())?)?;
-    let shape = expected["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect::<Vec<_>>();
+    let shape =
+        expected["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect::<Vec<_>>();
     same_shape(variable, &shape)?;
     readable(variable)?;
     let values = expected["values"].as_array().ok_or("no values")?;
@@ -317,12 +324,13 @@ fn compare_json(expected: &[u8], variable: &Variable) -> Result<(), String> {
 /// Lists of numbers: all of these are exact as doubles.
 fn same_lists(variable: &Variable, expected: &[Value]) -> Result<(), String> {
     let found = variable.get_lists::<f64>(..).map_err(|error| error.to_string())?;
-    let expected = expected.iter().map(|value| match (value["base64"].as_str(), value["values"].as_array()) {
-        (Some(text), _) => Ok(base64(text).into_iter().map(f64::from).collect()),
-        (_, Some(items)) => Ok(items.iter().map(|item| item.as_f64().unwrap_or(f64::NAN)).collect()),
-        _ if value.is_null() || value.as_str() == Some("") || value.as_u64() == Some(0) => Ok(Vec::new()),
-        _ => Err(format!("expected value {value} is no list")),
-    });
+    let expected =
+        expected.iter().map(|value| match (value["base64"].as_str(), value["values"].as_array()) {
+            (Some(text), _) => Ok(base64(text).into_iter().map(f64::from).collect()),
+            (_, Some(items)) => Ok(items.iter().map(|item| item.as_f64().unwrap_or(f64::NAN)).collect()),
+            _ if value.is_null() || value.as_str() == Some("") || value.as_u64() == Some(0) => Ok(Vec::new()),
+            _ => Err(format!("expected value {value} is no list")),
+        });
     same(&found, &expected.collect::<Result<Vec<Vec<f64>>, _>>()?, |a, b| a == b)
 }
 
@@ -356,7 +364,11 @@ fn same_shape(variable: &Variable, expected: &[u64]) -> Result<(), String> {
     if shape == expected { Ok(()) } else { Err(format!("shape {shape:?}, expected {expected:?}")) }
 }
 
-fn same<T: std::fmt::Debug>(found: &[T], expected: &[T], equal: impl Fn(&T, &T) -> bool) -> Result<(), String> {
+fn same<T: std::fmt::Debug>(
+    found: &[T],
+    expected: &[T],
+    equal: impl Fn(&T, &T) -> bool,
+) -> Result<(), String> {
     if found.len() != expected.len() {
         return Err(format!("{} values, expected {}", found.len(), expected.len()));
     }
@@ -373,8 +385,11 @@ fn has_tree(folder: &Path, store: &str) -> Result<(), String> {
     let file = open(folder, store)?;
     let nodes = expected.as_object().ok_or("the tree is no object")?;
     for (path, node) in nodes {
-        let found =
-            if node["kind"] == "array" { array(&file, folder, store, path, node) } else { group(&file, path, node) };
+        let found = if node["kind"] == "array" {
+            array(&file, folder, store, path, node)
+        } else {
+            group(&file, path, node)
+        };
         found.map_err(|why| format!("{path}: {why}"))?;
     }
     let arrays = nodes.values().filter(|node| node["kind"] == "array").count();
@@ -382,12 +397,13 @@ fn has_tree(folder: &Path, store: &str) -> Result<(), String> {
     if arrays == found { Ok(()) } else { Err(format!("{found} variables, expected {arrays}")) }
 }
 
-/// The chunks inside of shards, the innermost, if an array of V3 has shards: as they lie in the array, before any
-/// transposition around the shards.
+/// The chunks inside of shards, the innermost, if an array of V3 has shards: as they lie in the array, before
+/// any transposition around the shards.
 fn inside_shards(document: &str) -> Result<Option<Vec<u64>>, String> {
     let document = json::parse(document)?;
-    let list =
-        |value: &Value| -> Vec<u64> { value.as_array().into_iter().flatten().filter_map(Value::as_u64).collect() };
+    let list = |value: &Value| -> Vec<u64> {
+        value.as_array().into_iter().flatten().filter_map(Value::as_u64).collect()
+    };
     let (mut codecs, mut inside, mut orders) = (&document["codecs"], None, Vec::new());
     while let Some(items) = codecs.as_array()
         && let Some(at) = items.iter().position(|codec| codec["name"] == "sharding_indexed")
@@ -410,7 +426,8 @@ fn array(file: &File, folder: &Path, store: &str, path: &str, node: &Value) -> R
     let variable = variable(file, store, path)?;
     let shape: Vec<u64> = node["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     same_shape(&variable, &shape)?;
-    let mut chunks: Vec<u64> = node["chunks"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    let mut chunks: Vec<u64> =
+        node["chunks"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     if let Ok(document) = document(&folder.join(store), path, "zarr.json")
         && let Some(inside) = inside_shards(&document)?
     {
@@ -423,7 +440,9 @@ fn array(file: &File, folder: &Path, store: &str, path: &str, node: &Value) -> R
     if let Some(names) = node["dimension_names"].as_array() {
         for (dim, (name, len)) in variable.dimensions().iter().zip(names.iter().zip(&shape)) {
             // One name may mean several lengths in Zarr: all but the first say theirs.
-            let Some(name) = name.as_str().filter(|name| !name.is_empty() && !name.contains('/')) else { continue };
+            let Some(name) = name.as_str().filter(|name| !name.is_empty() && !name.contains('/')) else {
+                continue;
+            };
             if dim.name() != name && dim.name() != format!("{name}_{len}") {
                 return Err(format!("dimension {:?}, expected {name:?}", dim.name()));
             }
@@ -435,8 +454,13 @@ fn array(file: &File, folder: &Path, store: &str, path: &str, node: &Value) -> R
 
 /// Whether there is no attribute that is not stored, but that a fill value may be shown as one.
 fn no_more(node: &Value, found: &[nczarr::Attribute]) -> Result<(), String> {
-    match found.iter().find(|found| node["attributes"][found.name()].is_null() && found.name() != "_FillValue") {
-        Some(more) if node["attributes"].get(more.name()).is_none() => Err(format!("attribute {:?}", more.name())),
+    match found
+        .iter()
+        .find(|found| node["attributes"][found.name()].is_null() && found.name() != "_FillValue")
+    {
+        Some(more) if node["attributes"].get(more.name()).is_none() => {
+            Err(format!("attribute {:?}", more.name()))
+        }
         _ => Ok(()),
     }
 }
@@ -458,7 +482,8 @@ fn attributes(node: &Value, find: impl Fn(&str) -> Option<Values>) -> Result<(),
         match find(name) {
             Some(found) if means(&found, expected) => {}
             // xarray has the fill values of floats in V3 as the bytes of a double.
-            Some(found) if name == "_FillValue" && coded(expected).is_some_and(|bits| is_float(&found, bits)) => {}
+            Some(found)
+                if name == "_FillValue" && coded(expected).is_some_and(|bits| is_float(&found, bits)) => {}
             None if HIDDEN.contains(&name.as_str()) => {}
             found => return Err(format!("attribute {name:?} is {found:?}, expected {expected}")),
         }
@@ -489,11 +514,13 @@ fn means(found: &Values, expected: &Value) -> bool {
         }
         _ => false,
     };
-    let as_json = || found.as_text().and_then(|text| json::parse(text).ok()).is_some_and(|found| found == *expected);
+    let as_json =
+        || found.as_text().and_then(|text| json::parse(text).ok()).is_some_and(|found| found == *expected);
     match expected {
         Value::String(text) if found.as_text() == Some(text) => true,
         Value::Array(items) if items.is_empty() && found.is_empty() => true,
-        Value::Array(items) if found.len() == items.len() && !matches!(found, Values::Char(_)) => match found {
+        Value::Array(items) if found.len() == items.len() && !matches!(found, Values::Char(_)) => match found
+        {
             Values::String(found) => found.iter().zip(items).all(|(a, b)| b.as_str().is_some_and(|b| a == b)),
             _ => items.iter().enumerate().all(|(index, item)| number(index, item)),
         },
@@ -506,7 +533,10 @@ fn means(found: &Values, expected: &Value) -> bool {
 fn what_a_build_has_not_is_found_in_the_metadata() {
     let of = |text| missing(text).unwrap().map(|(name, _)| name);
     assert_eq!(of(r#"{"dtype": "<f8", "filters": null, "compressor": {"id": "zlib"}}"#), None);
-    assert_eq!(of(r#"{"dtype": "<f8", "filters": [{"id": "pcodec"}], "compressor": null}"#).as_deref(), Some("pcodec"));
+    assert_eq!(
+        of(r#"{"dtype": "<f8", "filters": [{"id": "pcodec"}], "compressor": null}"#).as_deref(),
+        Some("pcodec")
+    );
     assert_eq!(of(r#"{"dtype": "int4"}"#).as_deref(), Some("int4"));
     assert_eq!(of(r#"{"dtype": [["a", "<i4"]]}"#), None);
     assert!(missing(r#"{"dtype": "<f8", "compressor": {}}"#).is_err());

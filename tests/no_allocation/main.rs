@@ -1,5 +1,5 @@
-//! Allocations of a transfer, through the facade, with the real maps and filters: their number does not grow with the
-//! number of chunks that are read. (What the engine allocates by itself, its own test counts.)
+//! Allocations of a transfer, through the facade, with the real maps and filters: their number does not grow
+//! with the number of chunks that are read. (What the engine allocates by itself, its own test counts.)
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -69,7 +69,9 @@ fn allocations_do_not_grow_with_the_chunks() {
     for (name, chain) in chains {
         for map in ["file", "memory"] {
             let url = match map {
-                "file" => format!("file://{}/{}.zarr#mode=nczarr", folder.path().display(), name.replace(' ', "-")),
+                "file" => {
+                    format!("file://{}/{}.zarr#mode=nczarr", folder.path().display(), name.replace(' ', "-"))
+                }
                 _ => format!("memory://{}#mode=nczarr", name.replace(' ', "-")),
             };
             let file = CreateOptions::new().threads(1).exclusive(true).create(&url).unwrap();

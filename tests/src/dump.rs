@@ -33,7 +33,12 @@ impl DataSource for Source<'_> {
         self.0.variable_by_id(var).ok()?.chunk_shape().ok()?
     }
 
-    fn is_nil_where_empty(&mut self, var: nczarr::model::VarId, start: &[u64], count: &[u64]) -> Result<bool> {
+    fn is_nil_where_empty(
+        &mut self,
+        var: nczarr::model::VarId,
+        start: &[u64],
+        count: &[u64],
+    ) -> Result<bool> {
         let data = self.0.dataset().data(var)?;
         Ok(data.is_fixed_text() && !data.is_absent(&Slab::new(start, count))?)
     }

@@ -15,7 +15,8 @@ fn quote_tokens(text: &str) -> String {
     let (mut rest, mut in_string) = (text, false);
     while let Some(c) = rest.chars().next() {
         if !in_string
-            && let Some(token) = ["NaN", "Infinity", "-Infinity"].iter().find(|token| rest.starts_with(**token))
+            && let Some(token) =
+                ["NaN", "Infinity", "-Infinity"].iter().find(|token| rest.starts_with(**token))
         {
             quoted.push_str(&format!("\"{token}\""));
             rest = &rest[token.len()..];

@@ -1,4 +1,5 @@
-//! What the cross-crate tests share: reading `.npy` files and lenient JSON, unpacking archives, counting outcomes, fuzz targets.
+//! What the cross-crate tests share: reading `.npy` files and lenient JSON, unpacking archives, counting
+//! outcomes, fuzz targets.
 #![forbid(unsafe_code)]
 
 pub mod dump;

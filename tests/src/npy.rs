@@ -87,7 +87,8 @@ impl Npy {
         let mut rest = &mut bytes[..];
         while !rest.is_empty() {
             for &(size, count, big) in &sizes {
-                let (run, more) = rest.split_at_mut_checked(size * count).ok_or("not a whole number of records")?;
+                let (run, more) =
+                    rest.split_at_mut_checked(size * count).ok_or("not a whole number of records")?;
                 if big != cfg!(target_endian = "big") {
                     run.chunks_mut(size).for_each(<[u8]>::reverse);
                 }
@@ -104,7 +105,9 @@ impl Npy {
     pub fn texts(&self) -> Result<Vec<Vec<u8>>, String> {
         let width_of = |size| usize::max(size, 1);
         match self.plain() {
-            Some((_, 'S', size)) => Ok(self.data.chunks(width_of(size)).map(|item| trimmed(item).to_vec()).collect()),
+            Some((_, 'S', size)) => {
+                Ok(self.data.chunks(width_of(size)).map(|item| trimmed(item).to_vec()).collect())
+            }
             Some((order, 'U', size)) => {
                 self.data.chunks(width_of(size) * 4).map(|item| utf8(item, order == '>')).collect()
             }
@@ -119,7 +122,9 @@ fn runs(list: &Value, sizes: &mut Vec<(usize, usize, bool)>) -> Result<(), Strin
         let count = match &field[2] {
             Value::Null => 1,
             Value::Number(count) => count.as_u64().unwrap_or(0) as usize,
-            shape => shape.as_array().into_iter().flatten().map(|len| len.as_u64().unwrap_or(0) as usize).product(),
+            shape => {
+                shape.as_array().into_iter().flatten().map(|len| len.as_u64().unwrap_or(0) as usize).product()
+            }
         };
         let Some(dtype) = field[1].as_str() else {
             for _ in 0..count {
@@ -128,7 +133,8 @@ fn runs(list: &Value, sizes: &mut Vec<(usize, usize, bool)>) -> Result<(), Strin
             continue;
         };
         let (order, kind) = (dtype.starts_with('>'), dtype.get(1..2).unwrap_or(""));
-        let size: usize = dtype.get(2..).and_then(|size| size.parse().ok()).ok_or_else(|| format!("field {field}"))?;
+        let size: usize =
+            dtype.get(2..).and_then(|size| size.parse().ok()).ok_or_else(|| format!("field {field}"))?;
         sizes.push(match kind {
             "S" | "V" => (1, size * count, false),
             "U" => (4, size * count, order),
@@ -176,10 +182,13 @@ mod tests {
         let header = "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 1), }\n";
         let npy = Npy::parse(&file(header, &[1, 0, 2, 0])).unwrap();
         assert_eq!((npy.plain(), npy.shape, npy.data), (Some(('<', 'i', 2)), vec![2, 1], vec![1, 0, 2, 0]));
-        let scalar = Npy::parse(&file("{'descr': '|S3', 'fortran_order': False, 'shape': (), }", b"ab\0")).unwrap();
+        let scalar =
+            Npy::parse(&file("{'descr': '|S3', 'fortran_order': False, 'shape': (), }", b"ab\0")).unwrap();
         assert_eq!((scalar.texts().unwrap(), scalar.shape), (vec![b"ab".to_vec()], vec![]));
-        let text =
-            Npy::parse(&file("{'descr': '>U2', 'fortran_order': False, 'shape': (1,), }", &[0, 0, 0, 65, 0, 0, 0, 0]));
+        let text = Npy::parse(&file(
+            "{'descr': '>U2', 'fortran_order': False, 'shape': (1,), }",
+            &[0, 0, 0, 65, 0, 0, 0, 0],
+        ));
         assert_eq!(text.unwrap().texts().unwrap(), [b"A".to_vec()]);
         assert!(Npy::parse(b"\x93NUMPY\x01").is_err());
         assert!(Npy::parse(&file("{'descr': '<i2', 'fortran_order': True, 'shape': (2,), }", &[])).is_err());

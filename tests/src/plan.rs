@@ -111,8 +111,8 @@ impl Plan {
         self.atts.push((name.to_owned(), values.into_values()));
     }
 
-    /// The same content with the chunks of all variables but scalars in shards: of several chunks along some dimensions and of
-    /// one along others; of one or two chunks in all where their shape is the default.
+    /// The same content with the chunks of all variables but scalars in shards: of several chunks along some
+    /// dimensions and of one along others; of one or two chunks in all where their shape is the default.
     #[must_use]
     pub fn sharded(&self) -> Self {
         let mut plan = self.clone();
@@ -147,13 +147,17 @@ impl Plan {
 
     fn of_group(group: &Group) -> Result<Self> {
         let dims = group.dimensions();
-        let dims = dims.iter().map(|dim| Dim { name: dim.name(), len: dim.len(), unlimited: dim.is_unlimited() });
+        let dims =
+            dims.iter().map(|dim| Dim { name: dim.name(), len: dim.len(), unlimited: dim.is_unlimited() });
         let groups = group.groups();
         Ok(Self {
             dims: dims.collect(),
             atts: pairs(group.attributes()),
             vars: group.variables().iter().map(Var::of).collect::<Result<_>>()?,
-            groups: groups.iter().map(|group| Ok((group.name(), Self::of_group(group)?))).collect::<Result<_>>()?,
+            groups: groups
+                .iter()
+                .map(|group| Ok((group.name(), Self::of_group(group)?)))
+                .collect::<Result<_>>()?,
         })
     }
 
@@ -239,7 +243,8 @@ impl Plan {
         };
         let dims = group.dimensions();
         let dims = dims.iter().map(|dim| (dim.name(), dim.len(), dim.is_unlimited())).collect::<Vec<_>>();
-        let expected = self.dims.iter().map(|dim| (dim.name.clone(), dim.len, dim.unlimited)).collect::<Vec<_>>();
+        let expected =
+            self.dims.iter().map(|dim| (dim.name.clone(), dim.len, dim.unlimited)).collect::<Vec<_>>();
         check("dimensions", format!("{dims:?}"), format!("{expected:?}"));
         check("attributes", format!("{:?}", pairs(group.attributes())), format!("{:?}", self.atts));
         let names = |names: Vec<String>| format!("{names:?}");
@@ -265,7 +270,8 @@ impl Plan {
 
     /// As JSON, for other programs.
     pub fn to_json(&self) -> Value {
-        let dims = self.dims.iter().map(|dim| json!({"name": dim.name, "len": dim.len, "unlimited": dim.unlimited}));
+        let dims =
+            self.dims.iter().map(|dim| json!({"name": dim.name, "len": dim.len, "unlimited": dim.unlimited}));
         let vars = self.vars.iter().map(|var| {
             json!({
                 "name": var.name,
@@ -292,7 +298,8 @@ impl Plan {
     /// The member that is not as expected.
     pub fn from_json(value: &Value) -> Result<Self, String> {
         let list = |name: &str| value[name].as_array().ok_or_else(|| format!("{name} is no list"));
-        let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is no text"));
+        let text =
+            |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is no text"));
         let mut plan = Self { atts: atts_from_json(&value["atts"])?, ..Self::default() };
         for dim in list("dims")? {
             plan.dims.push(Dim {
@@ -302,11 +309,18 @@ impl Plan {
             });
         }
         for var in list("vars")? {
-            let dims =
-                var["dims"].as_array().ok_or("dims is no list")?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+            let dims = var["dims"]
+                .as_array()
+                .ok_or("dims is no list")?
+                .iter()
+                .map(text)
+                .collect::<Result<Vec<_>, _>>()?;
             let data = values_from_json(&var["type"], &var["values"])?;
             let dims: Vec<&str> = dims.iter().map(String::as_str).collect();
-            plan.vars.push(Var { atts: atts_from_json(&var["atts"])?, ..Var::new(&text(&var["name"])?, &dims, data) });
+            plan.vars.push(Var {
+                atts: atts_from_json(&var["atts"])?,
+                ..Var::new(&text(&var["name"])?, &dims, data)
+            });
         }
         for group in list("groups")? {
             plan.groups.push((text(&group["name"])?, Self::from_json(&group["content"])?));
@@ -429,7 +443,8 @@ fn values_from_json(ty: &Value, values: &Value) -> Result<Values, String> {
     let items = values.as_array().ok_or("values is no list")?;
     macro_rules! integers {
         ($t:ty, $variant:ident) => {{
-            let number = |item: &Value| item.to_string().parse::<$t>().map_err(|error| format!("{item}: {error}"));
+            let number =
+                |item: &Value| item.to_string().parse::<$t>().map_err(|error| format!("{item}: {error}"));
             Values::$variant(items.iter().map(number).collect::<Result<_, _>>()?)
         }};
     }
@@ -446,12 +461,13 @@ fn values_from_json(ty: &Value, values: &Value) -> Result<Values, String> {
         NcType::UInt => integers!(u32, UInt),
         NcType::Int64 => integers!(i64, Int64),
         NcType::UInt64 => integers!(u64, UInt64),
-        NcType::Float => {
-            Values::Float(items.iter().map(|item| float(item).map(|value| value as f32)).collect::<Result<_, _>>()?)
-        }
+        NcType::Float => Values::Float(
+            items.iter().map(|item| float(item).map(|value| value as f32)).collect::<Result<_, _>>()?,
+        ),
         NcType::Double => Values::Double(items.iter().map(float).collect::<Result<_, _>>()?),
         _ => {
-            let text = |item: &Value| item.as_str().map(NcString::from).ok_or_else(|| format!("{item} is no text"));
+            let text =
+                |item: &Value| item.as_str().map(NcString::from).ok_or_else(|| format!("{item} is no text"));
             Values::String(items.iter().map(text).collect::<Result<_, _>>()?)
         }
     })
@@ -467,7 +483,8 @@ mod tests {
         plan.att("title", "größe");
         plan.att("none", Values::Int(vec![]));
         plan.dims.push(Dim::unlimited("t", 2));
-        plan.vars.push(Var::new("a", &["t"], Values::Float(vec![0.1, f32::NEG_INFINITY])).att("u", [u64::MAX]));
+        plan.vars
+            .push(Var::new("a", &["t"], Values::Float(vec![0.1, f32::NEG_INFINITY])).att("u", [u64::MAX]));
         plan.groups.push((
             "g".to_owned(),
             Plan { vars: vec![Var::new("s", &[], Values::Int64(vec![i64::MIN]))], ..Plan::default() },

@@ -86,6 +86,9 @@ mod tests {
         report.add("b", Outcome::Skipped("no szip".to_owned()));
         report.add("c", Outcome::Skipped("no szip".to_owned()));
         report.add("d", Err("wrong".to_owned()).into());
-        assert_eq!(report.to_string(), "1 passed, 1 failed, 2 skipped\n  skipped 2: no szip\n  FAILED d: wrong");
+        assert_eq!(
+            report.to_string(),
+            "1 passed, 1 failed, 2 skipped\n  skipped 2: no szip\n  FAILED d: wrong"
+        );
     }
 }

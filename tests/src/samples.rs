@@ -59,8 +59,11 @@ fn chars() -> Plan {
     let mut plan = Plan { dims: vec![Dim::fixed("x", 5), Dim::fixed("len", 2)], ..Plan::default() };
     plan.vars.push(Var::new("scalar", &[], Values::text("q")));
     plan.vars.push(Var::new("vector", &["x"], Values::text("a\"b\\c")));
-    plan.vars
-        .push(Var::new("matrix", &["x", "len"], Values::text("abcdefghij")).chunked(&[2, 2]).filter("deflate", &[1]));
+    plan.vars.push(
+        Var::new("matrix", &["x", "len"], Values::text("abcdefghij"))
+            .chunked(&[2, 2])
+            .filter("deflate", &[1]),
+    );
     plan
 }
 
@@ -170,12 +173,16 @@ fn filters() -> Plan {
     }
     for (compressor, name) in [(0, "blosclz"), (1, "lz4"), (2, "lz4hc"), (4, "zlib"), (5, "zstd")] {
         for shuffle in 0..3 {
-            chains.push((format!("blosc_{name}_{shuffle}"), vec![("blosc", vec![0, 0, 0, 0, 5, shuffle, compressor])]));
+            chains.push((
+                format!("blosc_{name}_{shuffle}"),
+                vec![("blosc", vec![0, 0, 0, 0, 5, shuffle, compressor])],
+            ));
         }
     }
     for (name, chain) in chains {
         for ty in [NcType::Short, NcType::Float, NcType::Double] {
-            let mut var = Var::new(&format!("{name}_{}", ty.name()), &["y", "x"], ramp(ty, 11 * 70)).chunked(&[4, 32]);
+            let mut var =
+                Var::new(&format!("{name}_{}", ty.name()), &["y", "x"], ramp(ty, 11 * 70)).chunked(&[4, 32]);
             for (filter, params) in &chain {
                 var = var.filter(filter, params);
             }
@@ -213,8 +220,13 @@ fn codecs() -> Plan {
 /// Every order of one, two and three filters, over numbers and over text.
 fn chains() -> Plan {
     let mut plan = Plan { dims: vec![Dim::fixed("x", 90), Dim::fixed("s", 4)], ..Plan::default() };
-    let filters: [(&str, &[u32]); 5] =
-        [("shuffle", &[]), ("fletcher32", &[]), ("deflate", &[6]), ("zstd", &[3]), ("blosc", &[0, 0, 0, 0, 5, 1, 1])];
+    let filters: [(&str, &[u32]); 5] = [
+        ("shuffle", &[]),
+        ("fletcher32", &[]),
+        ("deflate", &[6]),
+        ("zstd", &[3]),
+        ("blosc", &[0, 0, 0, 0, 5, 1, 1]),
+    ];
     let mut chains: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..3 {
         let longer = chains.iter().flat_map(|chain| {
@@ -241,8 +253,9 @@ fn chains() -> Plan {
 
 /// Apart from the others: some readers refuse such a level, and the dataset with it.
 fn negative() -> Plan {
-    let var =
-        Var::new("zstd", &["x"], ramp(NcType::Double, 700)).chunked(&[320]).filter("zstd", &[5u32.wrapping_neg()]);
+    let var = Var::new("zstd", &["x"], ramp(NcType::Double, 700))
+        .chunked(&[320])
+        .filter("zstd", &[5u32.wrapping_neg()]);
     Plan { dims: vec![Dim::fixed("x", 700)], vars: vec![var], ..Plan::default() }
 }
 
@@ -269,14 +282,17 @@ fn fills() -> Plan {
     for (name, values) in extremes() {
         let (ty, bytes) = (values.nc_type(), values.to_native_bytes().expect("numbers"));
         let size = ty.size().expect("numbers");
-        for (which, item) in bytes.chunks(size).enumerate().filter(|(which, _)| [0, 2, 3, 4].contains(which)) {
+        for (which, item) in bytes.chunks(size).enumerate().filter(|(which, _)| [0, 2, 3, 4].contains(which))
+        {
             let fill = Values::from_native_bytes(ty, item).expect("one number");
             let data = Values::from_native_bytes(ty, &item.repeat(4)).expect("four numbers");
             let var = Var::new(&format!("{name}_{which}"), &["x"], data);
-            plan.vars
-                .push(Var { fill: Some(fill.clone()), written: false, ..var }.att("_FillValue", fill).chunked(&[3]));
+            plan.vars.push(
+                Var { fill: Some(fill.clone()), written: false, ..var }.att("_FillValue", fill).chunked(&[3]),
+            );
         }
-        let data = nczarr::model::fill::default(ty).expect("numbers").to_native_bytes().expect("numbers").repeat(4);
+        let data =
+            nczarr::model::fill::default(ty).expect("numbers").to_native_bytes().expect("numbers").repeat(4);
         let data = Values::from_native_bytes(ty, &data).expect("four numbers");
         plan.vars.push(Var { written: false, ..Var::new(&format!("{name}_default"), &["x"], data) });
     }
@@ -318,7 +334,8 @@ fn unlimited() -> Plan {
     Plan {
         dims: vec![Dim::unlimited("time", 4), Dim::unlimited("cell", 3), Dim::fixed("x", 2)],
         vars: vec![
-            Var::new("time", &["time"], Values::Double(vec![0.0, 0.5, 1.0, 1.5])).att("units", "days since 2000-01-01"),
+            Var::new("time", &["time"], Values::Double(vec![0.0, 0.5, 1.0, 1.5]))
+                .att("units", "days since 2000-01-01"),
             Var::new("t", &["time", "x"], shorts(8)).chunked(&[1, 2]),
             Var::new("both", &["time", "cell"], shorts(12)).chunked(&[2, 2]),
             Var::new("packed", &["time", "x"], shorts(8))

@@ -12,7 +12,8 @@ pub fn unpack(archive: &Path, into: &Path) -> io::Result<()> {
     let mut archive = zip::ZipArchive::new(File::open(archive)?)?;
     for index in 0..archive.len() {
         let mut member = archive.by_index(index)?;
-        // By hand: the crate's own way takes a backslash for a separator, and it is a legal character of a name.
+        // By hand: the crate's own way takes a backslash for a separator, and it is a legal character of a
+        // name.
         let name = member.name()?.into_owned();
         let name = Path::new(&name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -22,13 +22,23 @@ impl Printer<'_> {
         }
         self.out.raw("\n")?;
         self.out.margin()?;
-        self.out.raw(if id == GroupId::ROOT { "// global attributes:\n" } else { "// group attributes:\n" })?;
+        self.out.raw(if id == GroupId::ROOT {
+            "// global attributes:\n"
+        } else {
+            "// group attributes:\n"
+        })?;
         self.atts(id, "", &group.atts, None)?;
         if self.options.special && id == GroupId::ROOT { self.root_specials() } else { Ok(()) }
     }
 
     /// Prints attributes. `times`: the time axis of the numbers, and the separator between date and time.
-    fn atts(&mut self, group: GroupId, owner: &str, atts: &Att, times: Option<(TimeAxis, char)>) -> Result<()> {
+    fn atts(
+        &mut self,
+        group: GroupId,
+        owner: &str,
+        atts: &Att,
+        times: Option<(TimeAxis, char)>,
+    ) -> Result<()> {
         for (name, values) in atts {
             let mut line = Vec::new();
             // An attribute without values is shown as empty text, whatever its type.

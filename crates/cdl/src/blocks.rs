@@ -55,7 +55,9 @@ impl ChunkAxis {
 
     /// Returns the last index from `from` to `to` at which no chunk is cut, or `to`.
     fn cut(self, from: u64, to: u64) -> u64 {
-        let Some(place) = to.checked_mul(self.stride).and_then(|skip| skip.checked_add(self.start)) else { return to };
+        let Some(place) = to.checked_mul(self.stride).and_then(|skip| skip.checked_add(self.start)) else {
+            return to;
+        };
         let begins = place - place % self.chunk;
         let whole = begins.saturating_sub(self.start).div_ceil(self.stride);
         if whole > from { whole } else { to }
@@ -66,14 +68,24 @@ impl Blocks {
     /// Divides `shape` into blocks of at most `limit` elements, which start at whole chunks if possible.
     pub fn new(shape: &[u64], chunks: Option<&[u64]>, limit: u64) -> Self {
         let (start, stride) = (vec![0; shape.len()], vec![1; shape.len()]);
-        Self::of_part(shape, chunks.map(|chunks| ChunkGrid { chunks, start: &start, stride: &stride }), limit, limit)
+        Self::of_part(
+            shape,
+            chunks.map(|chunks| ChunkGrid { chunks, start: &start, stride: &stride }),
+            limit,
+            limit,
+        )
     }
 
     /// As [`Blocks::new`], for a caller that reads each block once. A block may have up to `most` elements if
     /// that avoids reading a chunk twice.
     pub fn by_chunks(shape: &[u64], chunks: Option<&[u64]>, limit: u64, most: u64) -> Self {
         let (start, stride) = (vec![0; shape.len()], vec![1; shape.len()]);
-        Self::of_part(shape, chunks.map(|chunks| ChunkGrid { chunks, start: &start, stride: &stride }), limit, most)
+        Self::of_part(
+            shape,
+            chunks.map(|chunks| ChunkGrid { chunks, start: &start, stride: &stride }),
+            limit,
+            most,
+        )
     }
 
     /// As [`Blocks::by_chunks`], for a part of an array with shape `shape`.
@@ -96,7 +108,8 @@ impl Blocks {
         // avoidable.
         let within = |dim: usize| shape[dim + 1..].iter().try_fold(1u64, |len, &side| len.checked_mul(side));
         let row = |dim: usize| line(dim).map_or(1, ChunkAxis::count).min(shape[dim]);
-        let fits = |dim: usize| within(dim).and_then(|len| len.checked_mul(row(dim))).is_some_and(|len| len <= most);
+        let fits =
+            |dim: usize| within(dim).and_then(|len| len.checked_mul(row(dim))).is_some_and(|len| len <= most);
         if let Some(dim) = (0..=split).find(|&dim| row(dim) > 1 && fits(dim))
             && (dim < split || step < row(dim))
         {

@@ -94,8 +94,9 @@ impl CFormat {
         let len = sign.map_or(0, |_| 1) + prefix.len() + digits.len();
         let fill = self.width.saturating_sub(len);
         // The precision of an integer disables padding with zeros.
-        let zeros =
-            self.zero && !self.left && !(matches!(number, FormatNumber::Int { .. }) && self.precision.is_some());
+        let zeros = self.zero
+            && !self.left
+            && !(matches!(number, FormatNumber::Int { .. }) && self.precision.is_some());
         if !self.left && !zeros {
             out.resize(out.len() + fill, b' ');
         }
@@ -178,7 +179,8 @@ fn literal(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 fn number(text: &[u8]) -> Option<(usize, &[u8])> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(len);
-    let value = digits.iter().fold(0usize, |n, digit| n.saturating_mul(10).saturating_add(usize::from(digit - b'0')));
+    let value =
+        digits.iter().fold(0usize, |n, digit| n.saturating_mul(10).saturating_add(usize::from(digit - b'0')));
     (value <= MAX_LEN).then_some((value, rest))
 }
 
@@ -210,7 +212,11 @@ mod tests {
             ("%#.0f", 1.0, "1."),
             ("%.0e", 15.0, "2e+01"),
         ] {
-            assert_eq!(text(format, FormatNumber::Float(value)).as_deref(), Some(want), "{format} of {value}");
+            assert_eq!(
+                text(format, FormatNumber::Float(value)).as_deref(),
+                Some(want),
+                "{format} of {value}"
+            );
         }
     }
 
@@ -229,13 +235,19 @@ mod tests {
             ("%lld", i128::from(i64::MIN), true, "-9223372036854775808"),
             ("%.0d", 0, false, ""),
         ] {
-            assert_eq!(text(format, FormatNumber::Int { value, wide }).as_deref(), Some(want), "{format} of {value}");
+            assert_eq!(
+                text(format, FormatNumber::Int { value, wide }).as_deref(),
+                Some(want),
+                "{format} of {value}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_format_counts_as_absent() {
-        for format in ["", "plain", "%", "%d %d", "%s", "%n", "%9999999999999f", "%.101f", "%5", "%*d", "a\n%f", "%q"] {
+        for format in
+            ["", "plain", "%", "%d %d", "%s", "%n", "%9999999999999f", "%.101f", "%5", "%*d", "a\n%f", "%q"]
+        {
             assert_eq!(text(format, FormatNumber::Float(1.0)), None, "{format:?}");
             if format != "%d %d" {
                 assert_eq!(text(format, FormatNumber::Int { value: 1, wide: false }), None, "{format:?}");

@@ -36,7 +36,8 @@ impl Printer<'_> {
         let place = |error: nczarr_model::Error| error.at(self.model.var_path(id).unwrap_or_default());
         let chunks = self.source.chunk_shape(id);
         let size = self.model.type_size(var.xtype)?.map_or(STRING_BYTES, |size| size.max(1) as u64);
-        let mut blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
+        let mut blocks =
+            Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
         let Some((start, count)) = blocks.next() else { return Ok(()) };
         let first = match self.strings(id, &shape, chunks.as_deref(), &start, &count) {
             Ok(block) => block,
@@ -66,9 +67,11 @@ impl Printer<'_> {
     ) -> Result<Values> {
         let mut block = self.source.read(id, start, count)?;
         let Values::String(strings) = &mut block else { return Ok(block) };
-        let chunk = chunks.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0)).unwrap_or(shape);
+        let chunk =
+            chunks.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0)).unwrap_or(shape);
         let mut known = HashMap::new();
-        for (at, string) in strings.iter_mut().enumerate().filter(|(_, string)| string.as_bytes().is_empty()) {
+        for (at, string) in strings.iter_mut().enumerate().filter(|(_, string)| string.as_bytes().is_empty())
+        {
             let (mut rest, mut first) = (at as u64, vec![0; shape.len()]);
             for dim in (0..shape.len()).rev() {
                 let index = start[dim] + rest % count[dim];
@@ -78,7 +81,8 @@ impl Printer<'_> {
             let nil = match known.get(&first) {
                 Some(&nil) => nil,
                 None => {
-                    let count: Vec<u64> = (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - first[dim])).collect();
+                    let count: Vec<u64> =
+                        (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - first[dim])).collect();
                     let nil = self.source.is_nil_where_empty(id, &first, &count)?;
                     known.insert(first, nil);
                     nil
@@ -173,14 +177,16 @@ impl RowPrinter {
         }
         match &block {
             Values::Char(text) => text.iter().try_for_each(|&byte| self.char(printer, byte)),
-            Values::User(..) | Values::Packed(..) => printer.model.items(&block)?.iter().try_for_each(|item| {
-                self.piece.clear();
-                match &self.fill {
-                    PrintedFill::Item(fill) if fill.same(item) => self.piece.push(b'_'),
-                    _ => push_item(&mut self.piece, printer.model, self.ty, item, printer.digits),
-                }
-                self.element(printer)
-            }),
+            Values::User(..) | Values::Packed(..) => {
+                printer.model.items(&block)?.iter().try_for_each(|item| {
+                    self.piece.clear();
+                    match &self.fill {
+                        PrintedFill::Item(fill) if fill.same(item) => self.piece.push(b'_'),
+                        _ => push_item(&mut self.piece, printer.model, self.ty, item, printer.digits),
+                    }
+                    self.element(printer)
+                })
+            }
             values => (0..values.len()).try_for_each(|at| {
                 self.piece.clear();
                 if self.is_fill(values, at) {
@@ -210,7 +216,9 @@ impl RowPrinter {
                     || fill.is_finite() && (fill - v).abs() <= fill.abs() * f64::EPSILON
             }
             // Only an explicit fill value also stands for a null string.
-            (Values::String(fill), Values::String(v)) => fill[0] == v[at] && (self.own_fill || !v[at].is_nil()),
+            (Values::String(fill), Values::String(v)) => {
+                fill[0] == v[at] && (self.own_fill || !v[at].is_nil())
+            }
             (fill, values) => fill.scalar(0) == values.scalar(at),
         }
     }
@@ -223,7 +231,9 @@ impl RowPrinter {
         }
         let number = match (&self.format, values.scalar(at)) {
             (None, _) | (_, None) => None,
-            (_, Some(nczarr_model::Scalar::Float(value))) => value.is_finite().then_some(FormatNumber::Float(value)),
+            (_, Some(nczarr_model::Scalar::Float(value))) => {
+                value.is_finite().then_some(FormatNumber::Float(value))
+            }
             (_, Some(nczarr_model::Scalar::Int(value))) => {
                 Some(FormatNumber::Int { value, wide: matches!(self.ty, NcType::Int64 | NcType::UInt64) })
             }

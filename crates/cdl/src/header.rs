@@ -24,8 +24,15 @@ pub fn print(
     sink: &mut dyn Write,
 ) -> Result<()> {
     let digits = FloatDigits::of(options);
-    let mut printer =
-        Printer { model, facts, options, digits, source, out: Output::new(sink, options.width), failed: None };
+    let mut printer = Printer {
+        model,
+        facts,
+        options,
+        digits,
+        source,
+        out: Output::new(sink, options.width),
+        failed: None,
+    };
     printer.dataset()?;
     printer.failed.map_or(Ok(()), Err)
 }
@@ -126,8 +133,11 @@ impl Printer<'_> {
         let mut line = b"\t".to_vec();
         push_name(&mut line, &dim.name);
         let len = dim.len();
-        let rest =
-            if dim.unlimited { format!(" = UNLIMITED ; // ({len} currently)\n") } else { format!(" = {len} ;\n") };
+        let rest = if dim.unlimited {
+            format!(" = UNLIMITED ; // ({len} currently)\n")
+        } else {
+            format!(" = {len} ;\n")
+        };
         line.extend_from_slice(rest.as_bytes());
         self.out.margin()?;
         self.out.raw(&line)

@@ -63,7 +63,8 @@ impl Ncml<'_> {
             let var = self.model.var(id)?;
             text.push_str(&format!("{margin}<variable"));
             push_value_of(text, "name", &var.name);
-            let dims: Result<Vec<_>> = var.dims.iter().map(|&dim| Ok(self.model.dim(dim)?.name.clone())).collect();
+            let dims: Result<Vec<_>> =
+                var.dims.iter().map(|&dim| Ok(self.model.dim(dim)?.name.clone())).collect();
             let dims = dims?.join(" ");
             if !dims.is_empty() {
                 push_value_of(text, "shape", &dims);
@@ -126,12 +127,16 @@ impl Ncml<'_> {
             text.push_str("<attribute");
             push_value_of(text, "name", name);
             match values {
-                Values::Char(bytes) => push_value_of(text, "value", &String::from_utf8_lossy(without_nuls(bytes))),
+                Values::Char(bytes) => {
+                    push_value_of(text, "value", &String::from_utf8_lossy(without_nuls(bytes)))
+                }
                 Values::String(strings) => {
-                    let parts: Vec<_> = strings.iter().map(|part| String::from_utf8_lossy(part.as_bytes())).collect();
+                    let parts: Vec<_> =
+                        strings.iter().map(|part| String::from_utf8_lossy(part.as_bytes())).collect();
                     // A separator that none of them contains.
-                    let separator =
-                        ["|", ";", ",", "\u{1f}"].into_iter().find(|s| parts.iter().all(|part| !part.contains(s)));
+                    let separator = ["|", ";", ",", "\u{1f}"]
+                        .into_iter()
+                        .find(|s| parts.iter().all(|part| !part.contains(s)));
                     push_value_of(text, "type", "String");
                     if parts.len() > 1 {
                         push_value_of(text, "separator", separator.unwrap_or("\n"));

@@ -43,7 +43,12 @@ impl RowPrinter {
     }
 
     /// Writes `piece` and its comment. `closed`: the braces to close behind it at the end of a row.
-    pub(crate) fn noted(&mut self, printer: &mut Printer<'_>, closed: Option<usize>, note: &[u8]) -> Result<()> {
+    pub(crate) fn noted(
+        &mut self,
+        printer: &mut Printer<'_>,
+        closed: Option<usize>,
+        note: &[u8],
+    ) -> Result<()> {
         let last = closed.is_some() && self.index.iter().all(|&index| index == 0);
         self.piece.resize(self.piece.len() + closed.unwrap_or(0), b'}');
         self.piece.extend_from_slice(if last { b";" } else { b"," });

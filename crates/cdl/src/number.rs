@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn kept_zeros() {
-        for (value, precision, want) in [(1.0, 3, "1.00"), (0.0, 3, "0.00"), (1e10, 3, "1.00e+10"), (100.0, 3, "100.")]
+        for (value, precision, want) in
+            [(1.0, 3, "1.00"), (0.0, 3, "0.00"), (1e10, 3, "1.00e+10"), (100.0, 3, "100.")]
         {
             let mut out = Vec::new();
             general(&mut out, value, precision, true);

@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn filters_without_an_attribute_of_their_own() {
-        let filter = |id, params: &[u32]| FilterSpec { hdf5_id: id, params: params.to_vec(), ..FilterSpec::default() };
+        let filter =
+            |id, params: &[u32]| FilterSpec { hdf5_id: id, params: params.to_vec(), ..FilterSpec::default() };
         let own = |id| [DEFLATE, SHUFFLE, FLETCHER32].contains(&id);
         assert_eq!(other_filter(&filter(Some(32015), &[3]), own).as_deref(), Some("32015,3"));
         assert_eq!(other_filter(&filter(Some(307), &[]), own).as_deref(), Some("307"));

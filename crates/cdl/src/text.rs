@@ -76,9 +76,11 @@ pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
     }
     for byte in name.bytes() {
         match byte {
-            byte if byte.is_ascii_control() => write!(out, "\\%{byte:02x}").expect("a vector takes everything"),
-            b' ' | b'!' | b'"' | b'#' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b',' | b':' | b';' | b'<' | b'='
-            | b'>' | b'?' | b'[' | b']' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'~' => {
+            byte if byte.is_ascii_control() => {
+                write!(out, "\\%{byte:02x}").expect("a vector takes everything")
+            }
+            b' ' | b'!' | b'"' | b'#' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b',' | b':' | b';'
+            | b'<' | b'=' | b'>' | b'?' | b'[' | b']' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'~' => {
                 out.extend_from_slice(&[b'\\', byte]);
             }
             byte => out.push(byte),

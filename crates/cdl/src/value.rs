@@ -49,7 +49,11 @@ fn push_double(out: &mut Vec<u8>, value: f64, digits: FloatDigits) {
 
 /// Appends a string. A null string has a word of its own.
 fn push_string(out: &mut Vec<u8>, value: &NcString) {
-    if value.is_nil() { out.extend_from_slice(b"NIL") } else { push_quoted(out, value.as_bytes(), Feed::Escape) }
+    if value.is_nil() {
+        out.extend_from_slice(b"NIL")
+    } else {
+        push_quoted(out, value.as_bytes(), Feed::Escape)
+    }
 }
 
 /// Appends value `index` of an atomic vector as data; nothing if there is no such value.
@@ -60,7 +64,9 @@ pub(crate) fn push_value(out: &mut Vec<u8>, values: &Values, index: usize, digit
         Values::String(v) => {
             v.get(index).into_iter().for_each(|value| push_string(out, value));
         }
-        Values::Char(v) => v.get(index).into_iter().for_each(|&value| push_chars(out, &[value], Feed::Escape)),
+        Values::Char(v) => {
+            v.get(index).into_iter().for_each(|&value| push_chars(out, &[value], Feed::Escape))
+        }
         Values::Byte(v) => v.get(index).into_iter().for_each(|value| push_int(out, value)),
         Values::Short(v) => v.get(index).into_iter().for_each(|value| push_int(out, value)),
         Values::Int(v) => v.get(index).into_iter().for_each(|value| push_int(out, value)),
@@ -96,7 +102,8 @@ pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Ite
     match item {
         Item::Int(value) => match class {
             Some(TypeClass::Enum { members, .. }) => {
-                let name = members.iter().find(|member| member.value == *value).map(|member| member.name.as_str());
+                let name =
+                    members.iter().find(|member| member.value == *value).map(|member| member.name.as_str());
                 match name {
                     Some(name) => crate::text::push_name(out, name),
                     // A value that was never written. Any other value is printed, so it is not lost.
@@ -145,7 +152,8 @@ pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Ite
 fn push_list(out: &mut Vec<u8>, model: &Model, ty: NcType, items: &[Item], digits: FloatDigits) {
     out.push(b'{');
     if ty == NcType::Char {
-        let text: Vec<u8> = items.iter().map(|item| if let Item::Char(byte) = item { *byte } else { 0 }).collect();
+        let text: Vec<u8> =
+            items.iter().map(|item| if let Item::Char(byte) = item { *byte } else { 0 }).collect();
         push_chars(out, &text, Feed::Escape);
     } else {
         for (i, item) in items.iter().enumerate() {

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::{
-    CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len,
+    CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, StoredChunks, VarData,
+    byte_len,
 };
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
@@ -97,13 +98,15 @@ impl ChunkedArray {
 
     fn wrong_memory(&self, expected: u64, found: usize, unit: &str) -> nczarr_model::Error {
         let name = each_kind!(&self.kind, engine => &engine.name);
-        ErrorKind::Inval.context(format!("{name}: wrong size of memory (expected {expected} {unit}, found {found})"))
+        ErrorKind::Inval
+            .context(format!("{name}: wrong size of memory (expected {expected} {unit}, found {found})"))
     }
 
     fn check_bytes(&self, form: &FixedSize, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
         let own = (ty == form.ty).then(|| form.item());
-        let size =
-            own.or(ty.size()).ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", ty.name())))?;
+        let size = own
+            .or(ty.size())
+            .ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", ty.name())))?;
         let expected = byte_len(slab.len(), size)?;
         if expected != found { Err(self.wrong_memory(expected as u64, found, "bytes")) } else { Ok(()) }
     }
@@ -118,8 +121,19 @@ impl ChunkedArray {
 
 impl ArrayKind {
     fn new(spec: ArraySpec) -> Result<Self> {
-        let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, mut shards, store, options, writable } =
-            spec;
+        let ArraySpec {
+            name,
+            dims,
+            chunk_shape,
+            element,
+            order,
+            filters,
+            fill,
+            mut shards,
+            store,
+            options,
+            writable,
+        } = spec;
         let mut stage = None;
         // The size of an element as stored, and in memory.
         let (item, held, big_endian) = match &element {
@@ -196,8 +210,12 @@ impl ArrayKind {
                 return Ok(Self::Numbers(engine));
             }
             ElementLayout::Text { width } => TextEncoding::Fixed(FixedText::Bytes(width)),
-            ElementLayout::Utf32 { chars, big_endian } => TextEncoding::Fixed(FixedText::Points { chars, big_endian }),
-            ElementLayout::Time { unit, big_endian } => TextEncoding::Fixed(FixedText::Time { unit, big_endian }),
+            ElementLayout::Utf32 { chars, big_endian } => {
+                TextEncoding::Fixed(FixedText::Points { chars, big_endian })
+            }
+            ElementLayout::Time { unit, big_endian } => {
+                TextEncoding::Fixed(FixedText::Time { unit, big_endian })
+            }
             ElementLayout::Variable(mut codec) => {
                 let chunk = ElementChunk { shape: &grid.chunk, first_fastest: order == DimOrder::F };
                 codec.bind(&chunk).map_err(|error| error.at(format_args!("codec {}", codec.name())))?;
@@ -265,7 +283,8 @@ impl VarData for ChunkedArray {
             (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
                 self.check_bytes(&engine.form, slab, ty, out.capacity())?;
                 let form = &engine.form;
-                let convert = Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&engine.name))?;
+                let convert =
+                    Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&engine.name))?;
                 if any { read::get_with(engine, slab, Some(convert), out) } else { Ok(()) }
             }
             (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
@@ -319,8 +338,10 @@ impl VarData for ChunkedArray {
 
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
-            return Err(ErrorKind::Inval
-                .context(format!("chunk cache: preemption {} out of range (expected 0 to 1)", cache.preemption)));
+            return Err(ErrorKind::Inval.context(format!(
+                "chunk cache: preemption {} out of range (expected 0 to 1)",
+                cache.preemption
+            )));
         }
         *self.cache.lock().unwrap_or_else(PoisonError::into_inner) = cache;
         each_kind!(&self.kind, engine => {

@@ -280,7 +280,9 @@ impl<D: HasByteView> ChunkCache<D> {
         let (group, tag) = self.table.get()?.find(index);
         for (_, slot) in group.tagged(tag) {
             let place = slot.read();
-            if let Some(OccupiedSlot { entry, .. }) = place.as_ref().filter(|place| *place.entry.index == *index) {
+            if let Some(OccupiedSlot { entry, .. }) =
+                place.as_ref().filter(|place| *place.entry.index == *index)
+            {
                 slot.touch();
                 return Some(look(entry));
             }
@@ -295,11 +297,15 @@ impl<D: HasByteView> ChunkCache<D> {
         let (group, tag) = table.find(index);
         for (_, slot) in group.tagged(tag) {
             let place = slot.read();
-            if let Some(OccupiedSlot { view, .. }) = place.as_ref().filter(|place| same(&place.entry.index, index)) {
+            if let Some(OccupiedSlot { view, .. }) =
+                place.as_ref().filter(|place| same(&place.entry.index, index))
+            {
                 slot.touch();
                 // SAFETY: the view is of this chunk's elements, which do not change while the lock is held.
                 let bytes = unsafe { view.bytes() };
-                let Some(bytes) = bytes.get(start..).and_then(|rest| rest.get(..out.len())) else { return false };
+                let Some(bytes) = bytes.get(start..).and_then(|rest| rest.get(..out.len())) else {
+                    return false;
+                };
                 match bytes.len() {
                     4 => out.copy_from_slice(&bytes[..4]),
                     8 => out.copy_from_slice(&bytes[..8]),
@@ -312,7 +318,11 @@ impl<D: HasByteView> ChunkCache<D> {
     }
 
     /// Calls `change` with the chunk, if it is cached. Other threads do not see it meanwhile.
-    pub(crate) fn update<R>(&self, index: &[u64], change: impl FnOnce(&mut CachedChunk<D>) -> R) -> Option<R> {
+    pub(crate) fn update<R>(
+        &self,
+        index: &[u64],
+        change: impl FnOnce(&mut CachedChunk<D>) -> R,
+    ) -> Option<R> {
         let (group, tag) = self.table.get()?.find(index);
         for (_, slot) in group.tagged(tag) {
             let mut place = slot.write();
@@ -368,7 +378,8 @@ impl<D: HasByteView> ChunkCache<D> {
     fn place(&self, entry: CachedChunk<D>, _hand: &mut ClockHand) -> InsertOutcome {
         let table = self.table.get_or_init(|| SlotTable::new(self.budget(), self.chunk_cost));
         let (group, tag) = table.find(&entry.index);
-        let here = |slot: &CacheSlot<D>| slot.read().as_ref().is_some_and(|place| place.entry.index == entry.index);
+        let here =
+            |slot: &CacheSlot<D>| slot.read().as_ref().is_some_and(|place| place.entry.index == entry.index);
         if group.tagged(tag).any(|(_, slot)| here(slot)) {
             return InsertOutcome::Present;
         }
@@ -548,7 +559,10 @@ mod tests {
     use crate::memory::ChunkBuffer;
 
     fn block(byte: u8) -> Arc<ChunkBuffer> {
-        Arc::new(ChunkBuffer::new(4, |out| out.put(&[byte; 4]), |_| nczarr_model::ErrorKind::Internal.into()).unwrap())
+        Arc::new(
+            ChunkBuffer::new(4, |out| out.put(&[byte; 4]), |_| nczarr_model::ErrorKind::Internal.into())
+                .unwrap(),
+        )
     }
 
     fn peek(cache: &ChunkCache<ChunkBuffer>, index: &[u64], start: usize) -> Option<u8> {
@@ -570,7 +584,10 @@ mod tests {
         let first = &indices[0];
         cache.update(first, |entry| entry.data = block(100));
         assert_eq!(peek(&cache, first, 0), Some(100));
-        cache.update(first, |entry| entry.edit(ChunkBuffer::try_clone).map(|data| data[1] = 101)).unwrap().unwrap();
+        cache
+            .update(first, |entry| entry.edit(ChunkBuffer::try_clone).map(|data| data[1] = 101))
+            .unwrap()
+            .unwrap();
         assert_eq!((peek(&cache, first, 0), peek(&cache, first, 1)), (Some(100), Some(101)));
         cache.update(first, |entry| entry.filled = false);
         assert_eq!(peek(&cache, first, 0), None, "not all of it is known");

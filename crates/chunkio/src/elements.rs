@@ -51,8 +51,12 @@ impl ElementPiece {
     fn times(&self, times: usize) -> Self {
         match *self {
             Self::Bytes(len) => Self::Bytes(len * times),
-            Self::Numbers { size, count, big_endian } => Self::Numbers { size, count: count * times, big_endian },
-            Self::Halves { half, count, big_endian } => Self::Halves { half, count: count * times, big_endian },
+            Self::Numbers { size, count, big_endian } => {
+                Self::Numbers { size, count: count * times, big_endian }
+            }
+            Self::Halves { half, count, big_endian } => {
+                Self::Halves { half, count: count * times, big_endian }
+            }
         }
     }
 
@@ -124,9 +128,12 @@ short!(f16 bf16);
 
 fn widen<T: HalfFloat>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
     let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
-    for (from, to) in stored.as_chunks::<2>().0.chunks(BLOCK).zip(held.as_chunks_mut::<4>().0.chunks_mut(BLOCK)) {
+    for (from, to) in
+        stored.as_chunks::<2>().0.chunks(BLOCK).zip(held.as_chunks_mut::<4>().0.chunks_mut(BLOCK))
+    {
         for (half, bytes) in halves.iter_mut().zip(from) {
-            *half = T::of_bits(if big_endian { u16::from_be_bytes(*bytes) } else { u16::from_le_bytes(*bytes) });
+            *half =
+                T::of_bits(if big_endian { u16::from_be_bytes(*bytes) } else { u16::from_le_bytes(*bytes) });
         }
         T::widen(&halves[..from.len()], &mut singles[..from.len()]);
         for (bytes, single) in to.iter_mut().zip(&singles) {
@@ -137,7 +144,9 @@ fn widen<T: HalfFloat>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
 
 fn narrow<T: HalfFloat>(held: &[u8], big_endian: bool, stored: &mut [u8]) {
     let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
-    for (from, to) in held.as_chunks::<4>().0.chunks(BLOCK).zip(stored.as_chunks_mut::<2>().0.chunks_mut(BLOCK)) {
+    for (from, to) in
+        held.as_chunks::<4>().0.chunks(BLOCK).zip(stored.as_chunks_mut::<2>().0.chunks_mut(BLOCK))
+    {
         for (single, bytes) in singles.iter_mut().zip(from) {
             *single = f32::from_ne_bytes(*bytes);
         }
@@ -163,7 +172,11 @@ impl PackedElements {
         let Some((stored, held)) = sizes.filter(|&(stored, held)| stored > 0 && held > 0) else {
             return Err(ErrorKind::BadType.context("elements of no size"));
         };
-        let stage = (!pieces.iter().all(ElementPiece::is_same)).then(|| Self { pieces: pieces.to_vec(), stored, held });
+        let stage = (!pieces.iter().all(ElementPiece::is_same)).then(|| Self {
+            pieces: pieces.to_vec(),
+            stored,
+            held,
+        });
         Ok((stage, stored, held))
     }
 
@@ -176,7 +189,11 @@ impl PackedElements {
     }
 
     /// Runs `work` on every piece of `count` elements, with its ranges as stored and in memory.
-    fn each(&self, count: usize, mut work: impl FnMut(&ElementPiece, std::ops::Range<usize>, std::ops::Range<usize>)) {
+    fn each(
+        &self,
+        count: usize,
+        mut work: impl FnMut(&ElementPiece, std::ops::Range<usize>, std::ops::Range<usize>),
+    ) {
         if let [piece] = &self.pieces[..] {
             // Elements of a single piece are one run.
             return work(&piece.times(count), 0..self.stored * count, 0..self.held * count);
@@ -257,7 +274,12 @@ pub fn pack_element(pieces: &[ElementPiece], element: &[u8]) -> Result<Vec<u8>> 
     })
 }
 
-fn one(element: &[u8], from: usize, to: usize, convert: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<u8>> {
+fn one(
+    element: &[u8],
+    from: usize,
+    to: usize,
+    convert: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+) -> Result<Vec<u8>> {
     if element.len() != from {
         return Err(ErrorKind::Inval
             .context(format!("wrong size of an element (expected {from} bytes, found {})", element.len())));
@@ -303,7 +325,11 @@ mod tests {
             (Half::BFloat16, true, [0x3f, 0x80]),
         ] {
             let (times, single) = (BLOCK * 2 + 3, 1.0_f32.to_ne_bytes());
-            both(&[ElementPiece::Halves { half, count: 1, big_endian }], &one.repeat(times), &single.repeat(times));
+            both(
+                &[ElementPiece::Halves { half, count: 1, big_endian }],
+                &one.repeat(times),
+                &single.repeat(times),
+            );
         }
     }
 
@@ -320,8 +346,10 @@ mod tests {
     #[test]
     fn all_halves_are_themselves() {
         for half in [Half::Binary16, Half::BFloat16] {
-            let stage =
-                PackedElements::new(&[ElementPiece::Halves { half, count: 1, big_endian: false }]).unwrap().0.unwrap();
+            let stage = PackedElements::new(&[ElementPiece::Halves { half, count: 1, big_endian: false }])
+                .unwrap()
+                .0
+                .unwrap();
             let stored: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
             let (mut held, mut again) = (vec![0; stored.len() * 2], vec![0; stored.len()]);
             stage.decode(&stored, &mut OutBuf::from_slice(&mut held)).unwrap();

@@ -143,11 +143,25 @@ impl<F: ElementKind> ArrayEngine<F> {
         chunk_cost: usize,
     ) -> Result<Self> {
         let cache = ChunkCache::new(options.cache_bytes, chunk_cost);
-        let (claims, lot, written) = (ChunkClaims::default(), PendingBatch::default(), AtomicBool::new(false));
+        let (claims, lot, written) =
+            (ChunkClaims::default(), PendingBatch::default(), AtomicBool::new(false));
         let ShardedStore { store, shards } = source;
         let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
         let ranged = OnceLock::new();
-        Ok(Self { name, grid, form, store, shards, options, cache, claims, pending: lot, ranged, writable, written })
+        Ok(Self {
+            name,
+            grid,
+            form,
+            store,
+            shards,
+            options,
+            cache,
+            claims,
+            pending: lot,
+            ranged,
+            writable,
+            written,
+        })
     }
 
     /// Returns the map in which each chunk is an object, for reading. Objects are written to the map of the
@@ -235,7 +249,8 @@ impl<F: ElementKind> ArrayEngine<F> {
             let mut mask = ElementMask::new(elems);
             self.mask_outside(index, &mut mask);
             // Elements outside the shape count as written, so they must be fill values.
-            let data = if mask.is_empty() { self.form.uninitialised_values() } else { self.form.fill_values() };
+            let data =
+                if mask.is_empty() { self.form.uninitialised_values() } else { self.form.fill_values() };
             let mut data = data.map_err(|error| self.at_chunk(error, index))?;
             write(&mut data);
             mask.insert(part);
@@ -275,7 +290,8 @@ impl<F: ElementKind> ArrayEngine<F> {
             if outside == 0 {
                 continue;
             }
-            let mut part = ChunkPart { elems: 1, chunk_start: inside * grid.strides[dim], ..ChunkPart::default() };
+            let mut part =
+                ChunkPart { elems: 1, chunk_start: inside * grid.strides[dim], ..ChunkPart::default() };
             let mut dims: Vec<usize> = (0..grid.rank()).collect();
             dims.sort_by_key(|&at| grid.strides[at]);
             for at in dims {
@@ -335,8 +351,9 @@ impl<F: ElementKind> ArrayEngine<F> {
     fn fill_new(&self, index: &ChunkIndex) -> Result<bool> {
         let caps = self.map().caps();
         let able = !caps.remote && (self.options.exclusive || caps.conditional_write);
-        let has_holes =
-            |entry: &CachedChunk<F::Data>| !entry.filled && entry.mask.as_ref().is_some_and(|mask| !mask.is_full());
+        let has_holes = |entry: &CachedChunk<F::Data>| {
+            !entry.filled && entry.mask.as_ref().is_some_and(|mask| !mask.is_full())
+        };
         if !able || !self.cache.with_chunk(index, has_holes).unwrap_or(false) {
             return Ok(false);
         }
@@ -462,7 +479,9 @@ impl<F: ElementKind> ArrayEngine<F> {
 
     /// Stores a chunk that was absent. If another process created it meanwhile, merges instead.
     fn create(&self, index: &ChunkIndex, snapshot: &WriteBackSnapshot<F::Data>) -> Result<Option<F::Data>> {
-        match self.store_all(index, snapshot, |key, stored| self.map().write_if(key, stored, Precondition::Absent))? {
+        match self.store_all(index, snapshot, |key, stored| {
+            self.map().write_if(key, stored, Precondition::Absent)
+        })? {
             WriteOutcome::Done(_) => Ok(None),
             WriteOutcome::Conflict => {
                 self.cache.update(index, |entry| entry.filled = false);

@@ -26,7 +26,13 @@ pub(crate) struct FixedSize {
 }
 
 impl FixedSize {
-    pub(crate) fn new(ty: NcType, item: usize, plan: FilterPlan, fill: Option<&Values>, elems: usize) -> Result<Self> {
+    pub(crate) fn new(
+        ty: NcType,
+        item: usize,
+        plan: FilterPlan,
+        fill: Option<&Values>,
+        elems: usize,
+    ) -> Result<Self> {
         let fill = match fill {
             None => vec![0; item],
             Some(values) => fill_bytes(values, ty, item)?,
@@ -56,8 +62,10 @@ impl FixedSize {
 
 /// Rounds a single to the half float that is stored.
 fn halved(fill: &[u8], half: Half) -> Result<Vec<u8>> {
-    let one =
-        fill.try_into().map(f32::from_ne_bytes).map_err(|_| ErrorKind::Internal.context("a fill value of a single"))?;
+    let one = fill
+        .try_into()
+        .map(f32::from_ne_bytes)
+        .map_err(|_| ErrorKind::Internal.context("a fill value of a single"))?;
     Ok(half.nearest(one.into()).to_ne_bytes().to_vec())
 }
 
@@ -122,8 +130,9 @@ impl ElementKind for FixedSize {
                 return ChunkBuffer::new(self.bytes(), |out| self.plan.decode_into(stored, pair, out), wrong);
             }
             let bytes = self.plan.decode(stored, pair)?;
-            let load =
-                |out: &mut nczarr_dispatch::OutBuf<'_>| kernel::load_out(bytes, &self.plan.layout, &self.whole, out);
+            let load = |out: &mut nczarr_dispatch::OutBuf<'_>| {
+                kernel::load_out(bytes, &self.plan.layout, &self.whole, out)
+            };
             ChunkBuffer::new(self.bytes(), load, wrong)
         })
     }

@@ -83,8 +83,10 @@ impl ChunkGrid {
             return Err(ErrorKind::BadChunk.context(format!("dimension {dim}: chunk length 0")));
         }
         let too_large = || {
-            ErrorKind::BadChunk
-                .context(format!("chunks of {chunk:?} elements of {item} bytes exceed {} bytes", limits.chunk))
+            ErrorKind::BadChunk.context(format!(
+                "chunks of {chunk:?} elements of {item} bytes exceed {} bytes",
+                limits.chunk
+            ))
         };
         let elems = chunk.iter().try_fold(1u64, |n, &len| n.checked_mul(len)).ok_or_else(too_large)?;
         let bytes = elems.checked_mul(item as u64).filter(|&n| n <= limits.chunk).ok_or_else(too_large)?;
@@ -149,7 +151,8 @@ impl ChunkGrid {
 
     /// Returns the elements of all chunks together; saturates.
     pub(crate) fn all_elems(&self) -> usize {
-        let chunks = |dim: usize| usize::try_from(self.len(dim).div_ceil(self.chunk[dim])).unwrap_or(usize::MAX);
+        let chunks =
+            |dim: usize| usize::try_from(self.len(dim).div_ceil(self.chunk[dim])).unwrap_or(usize::MAX);
         (0..self.rank()).fold(self.elems, |all, dim| all.saturating_mul(chunks(dim)))
     }
 

@@ -45,7 +45,9 @@ pub use default_shape::default_shape;
 pub use elements::{pack_element, unpack_element};
 pub use flat::{BeyondEnd, ByteStore, FlatArray, FlatSpec};
 pub use quantize::{
-    ATTRIBUTES as QUANTIZE_ATTRIBUTES, QuantizeMode as QuantizeWay, QuantizedArray, attribute as quantize_attribute,
-    rounding,
+    ATTRIBUTES as QUANTIZE_ATTRIBUTES, QuantizeMode as QuantizeWay, QuantizedArray,
+    attribute as quantize_attribute, rounding,
 };
-pub use spec::{ArrayDim, ArraySpec, ChunkStore, DimOrder, ElementLayout, ElementPiece, ShardIndexSpec, ShardSpec};
+pub use spec::{
+    ArrayDim, ArraySpec, ChunkStore, DimOrder, ElementLayout, ElementPiece, ShardIndexSpec, ShardSpec,
+};

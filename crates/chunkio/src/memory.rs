@@ -168,7 +168,11 @@ impl ScratchBuffer {
     const EMPTY: Self = Self { raw: Allocation::EMPTY, filled: 0 };
 
     /// Lets `fill` write at most `limit` bytes, and returns them.
-    pub(crate) fn fill(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<&[u8]> {
+    pub(crate) fn fill(
+        &mut self,
+        limit: usize,
+        fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+    ) -> Result<&[u8]> {
         self.filled = 0;
         if self.raw.len() < limit {
             // The old memory is freed first: both together may exceed the available memory.
@@ -201,7 +205,8 @@ thread_local! {
 
 /// Runs `work` with this thread's buffers. They are moved out: a nested call gets new ones.
 pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut ScratchPair) -> R) -> R {
-    let mut pair = KEPT.take().unwrap_or(ScratchPair { one: ScratchBuffer::EMPTY, two: ScratchBuffer::EMPTY });
+    let mut pair =
+        KEPT.take().unwrap_or(ScratchPair { one: ScratchBuffer::EMPTY, two: ScratchBuffer::EMPTY });
     let result = work(&mut pair);
     for scratch in [&mut pair.one, &mut pair.two] {
         if scratch.raw.len() > KEEP {
@@ -244,10 +249,12 @@ mod tests {
         let mut copy = block.try_clone().unwrap();
         copy[0] = b'j';
         assert_eq!((&*block, &*copy), (&b"hello"[..], &b"jello"[..]));
-        let error = ChunkBuffer::new(5, |out| out.put(b"hell"), |n| ErrorKind::Trunc.context(n.to_string())).map(drop);
+        let error = ChunkBuffer::new(5, |out| out.put(b"hell"), |n| ErrorKind::Trunc.context(n.to_string()))
+            .map(drop);
         assert_eq!(error.unwrap_err().what(), "4");
         assert!(ChunkBuffer::new(0, |_| Ok(()), |_| ErrorKind::Trunc.into()).unwrap().is_empty());
-        let huge = ChunkBuffer::new(isize::MAX as usize - 63, |_| Ok(()), |_| ErrorKind::Trunc.into()).map(drop);
+        let huge =
+            ChunkBuffer::new(isize::MAX as usize - 63, |_| Ok(()), |_| ErrorKind::Trunc.into()).map(drop);
         assert_eq!(huge.unwrap_err().kind(), ErrorKind::NoMem);
     }
 
@@ -258,7 +265,10 @@ mod tests {
             out.put_zeros(8).map(drop)
         };
         let kind = |result: Result<()>| result.unwrap_err().kind();
-        assert_eq!(kind(ChunkBuffer::new(8, exchange, |_| ErrorKind::Trunc.into()).map(drop)), ErrorKind::Internal);
+        assert_eq!(
+            kind(ChunkBuffer::new(8, exchange, |_| ErrorKind::Trunc.into()).map(drop)),
+            ErrorKind::Internal
+        );
         with_scratch(|pair| assert_eq!(kind(pair.one.fill(8, exchange).map(drop)), ErrorKind::Internal));
         assert_eq!(kind(fill_vec(&mut Vec::new(), 8, exchange)), ErrorKind::Internal);
     }
@@ -268,8 +278,9 @@ mod tests {
         // A size that no other test uses.
         let len = REUSED + 4321;
         assert!(ChunkBuffer::spare(len).is_none());
-        let block =
-            |byte: u8| ChunkBuffer::new(len, |out| out.put(&vec![byte; len]), |_| ErrorKind::Trunc.into()).unwrap();
+        let block = |byte: u8| {
+            ChunkBuffer::new(len, |out| out.put(&vec![byte; len]), |_| ErrorKind::Trunc.into()).unwrap()
+        };
         drop((block(1), block(2)));
         // Another test may hold the lock just now: then there is none to be had, never a wrong one.
         let again = [ChunkBuffer::spare(len), ChunkBuffer::spare(len)];

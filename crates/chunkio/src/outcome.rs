@@ -77,7 +77,8 @@ impl<'a> TransferOutcome<'a> {
     pub(crate) fn finish(&self, name: &str) -> Result<()> {
         self.failure()?;
         if self.out_of_range.load(Ordering::Relaxed) {
-            Err(ErrorKind::Range.context(format!("{name}: a value does not fit the type it was converted to")))
+            Err(ErrorKind::Range
+                .context(format!("{name}: a value does not fit the type it was converted to")))
         } else {
             Ok(())
         }

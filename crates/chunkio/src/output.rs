@@ -94,7 +94,12 @@ impl DisjointOutput<'_> {
     }
 
     /// Takes lent memory back, filled or not.
-    pub(crate) fn take_back(&self, number: usize, part: &ChunkPart, lent: OutBuf<'_>) -> Result<OutputPart<'_>> {
+    pub(crate) fn take_back(
+        &self,
+        number: usize,
+        part: &ChunkPart,
+        lent: OutBuf<'_>,
+    ) -> Result<OutputPart<'_>> {
         let start = self.memory.addr() + part.mem_start * self.item;
         let same = lent.filled().as_ptr().addr() == start && lent.capacity() == part.elems * self.item;
         if same && self.lent.unmark(number) {
@@ -109,7 +114,10 @@ impl DisjointOutput<'_> {
     #[allow(clippy::mut_from_ref)] // Which is why it is unsafe.
     unsafe fn bytes(&self, part: &ChunkPart) -> &mut [MaybeUninit<u8>] {
         let (start, len) = (part.mem_start * self.item, part.elems * self.item);
-        assert!(part.is_contiguous() && start <= self.len && len <= self.len - start, "a part inside the memory");
+        assert!(
+            part.is_contiguous() && start <= self.len && len <= self.len - start,
+            "a part inside the memory"
+        );
         // SAFETY: checked to be inside the memory, and no other thread has this part.
         unsafe { std::slice::from_raw_parts_mut(self.memory.add(start).cast(), len) }
     }
@@ -118,7 +126,13 @@ impl DisjointOutput<'_> {
 impl OutputPart<'_> {
     /// Copies a chunk's part. `part` is the projection's, except for its position in the chunk. Returns
     /// whether a value was out of range.
-    pub(crate) fn load(self, chunk: &[u8], layout: &ChunkLayout, part: &ChunkPart, convert: Option<&Convert>) -> bool {
+    pub(crate) fn load(
+        self,
+        chunk: &[u8],
+        layout: &ChunkLayout,
+        part: &ChunkPart,
+        convert: Option<&Convert>,
+    ) -> bool {
         let board = self.board;
         assert_eq!(board.item, convert.map_or(layout.item, |convert| convert.mem_item));
         let stream = board.stream && !part.is_contiguous();
@@ -158,7 +172,11 @@ impl OutputPart<'_> {
 
     /// Lets `write` fill a part that is contiguous in memory. Returns the bytes written; the part counts as
     /// written only if all are.
-    pub(crate) fn direct(self, part: &ChunkPart, write: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
+    pub(crate) fn direct(
+        self,
+        part: &ChunkPart,
+        write: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+    ) -> Result<usize> {
         // SAFETY: as in `load`.
         let memory = unsafe { self.board.bytes(part) };
         let (start, len) = (memory.as_ptr().cast::<u8>(), memory.len());
@@ -196,7 +214,10 @@ pub(crate) struct SequentialOutput<'a> {
 ///
 /// # Errors
 /// The error of `work`; `NC_EINTERNAL` if a part is missing.
-pub(crate) fn in_pieces<R>(out: &mut OutBuf<'_>, work: impl FnOnce(&SequentialOutput<'_>) -> Result<R>) -> Result<R> {
+pub(crate) fn in_pieces<R>(
+    out: &mut OutBuf<'_>,
+    work: impl FnOnce(&SequentialOutput<'_>) -> Result<R>,
+) -> Result<R> {
     let len = out.capacity();
     // SAFETY: the memory of an output is contiguous and borrowed exclusively.
     let memory = unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<MaybeUninit<u8>>(), len) };
@@ -204,7 +225,9 @@ pub(crate) fn in_pieces<R>(out: &mut OutBuf<'_>, work: impl FnOnce(&SequentialOu
     let result = work(&strip)?;
     let written = strip.written.load(Ordering::Acquire);
     if written != len {
-        return Err(ErrorKind::Internal.context(format!("{} of {len} bytes were not delivered", len - written)));
+        return Err(
+            ErrorKind::Internal.context(format!("{} of {len} bytes were not delivered", len - written))
+        );
     }
     // SAFETY: disjoint pieces were initialised, and their lengths add up to the whole memory.
     unsafe { out.set_filled(len) };
@@ -237,7 +260,8 @@ impl SequentialOutput<'_> {
         let result = fill(number, &mut out)?;
         let filled = out.filled();
         if !std::ptr::eq(filled.as_ptr(), start) || filled.len() != len {
-            return Err(ErrorKind::Internal.context(format!("{} of {len} bytes of a piece were written", filled.len())));
+            return Err(ErrorKind::Internal
+                .context(format!("{} of {len} bytes of a piece were written", filled.len())));
         }
         self.written.fetch_add(len, Ordering::AcqRel);
         Ok(Some(result))
@@ -296,7 +320,10 @@ mod tests {
         let kind = |result: Result<Vec<u8>>| result.unwrap_err().kind();
         assert_eq!(kind(run(2, all)), ErrorKind::Internal, "a piece is left out");
         assert_eq!(kind(run(3, |_, out| out.put(&[1]))), ErrorKind::Internal, "a piece is not full");
-        assert_eq!(kind(run(3, |number, out| all(number, out).and(Err(ErrorKind::Io.into())))), ErrorKind::Io);
+        assert_eq!(
+            kind(run(3, |number, out| all(number, out).and(Err(ErrorKind::Io.into())))),
+            ErrorKind::Io
+        );
         let exchange = |_: usize, out: &mut OutBuf<'_>| {
             *out = OutBuf::from_slice(Box::leak(vec![1; 3].into_boxed_slice()));
             out.put_zeros(3).map(drop)

@@ -75,8 +75,11 @@ impl FilterPlan {
     /// # Errors
     /// The error of a filter about these chunks.
     pub(crate) fn new(source: &PlanSource, filters: Vec<Box<dyn Filter>>) -> Result<Self> {
-        let mut layout =
-            ChunkLayout { item: source.held, planes: false, swap: source.big_endian != cfg!(target_endian = "big") };
+        let mut layout = ChunkLayout {
+            item: source.held,
+            planes: false,
+            swap: source.big_endian != cfg!(target_endian = "big"),
+        };
         let mut called: Vec<(Box<dyn Filter>, usize)> = Vec::new();
         let mut bound = source.bytes;
         if let Some(stage) = &source.stage {
@@ -152,7 +155,9 @@ impl FilterPlan {
         };
         call(filter, "decoding", |filter| {
             let decoding = filter.decode_ranges(stored, decoded, std::slice::from_ref(&wanted), out);
-            decoding.unwrap_or_else(|| Err(ErrorKind::Filter.context("the filter has units but cannot decode them")))
+            decoding.unwrap_or_else(|| {
+                Err(ErrorKind::Filter.context("the filter has units but cannot decode them"))
+            })
         })
     }
 
@@ -169,7 +174,12 @@ impl FilterPlan {
     }
 
     /// As [`FilterPlan::decode`], into `out`, whose capacity is that of a chunk.
-    pub(crate) fn decode_into(&self, stored: &[u8], pair: &mut ScratchPair, out: &mut OutBuf<'_>) -> Result<()> {
+    pub(crate) fn decode_into(
+        &self,
+        stored: &[u8],
+        pair: &mut ScratchPair,
+        out: &mut OutBuf<'_>,
+    ) -> Result<()> {
         let Some((first, _)) = self.filters.first() else {
             self.check(stored.len())?;
             return out.put(stored);
@@ -287,7 +297,11 @@ fn fold(layout: &mut ChunkLayout, stage: Stage) -> bool {
     }
 }
 
-fn call<'f, R>(filter: &'f dyn Filter, what: &str, work: impl FnOnce(&'f dyn Filter) -> Result<R>) -> Result<R> {
+fn call<'f, R>(
+    filter: &'f dyn Filter,
+    what: &str,
+    work: impl FnOnce(&'f dyn Filter) -> Result<R>,
+) -> Result<R> {
     work(filter).map_err(|error| error.at(format_args!("{what} with filter {}", filter.info().name)))
 }
 
@@ -313,7 +327,9 @@ fn bounded(filter: &dyn Filter, bytes: &[u8], mut encode: impl FnMut(usize) -> R
 fn grow(mut room: usize, most: usize, mut attempt: impl FnMut(usize) -> Result<()>) -> Result<()> {
     loop {
         match attempt(room) {
-            Err(error) if error.kind() == ErrorKind::Filter && room < most => room = room.saturating_mul(2).min(most),
+            Err(error) if error.kind() == ErrorKind::Filter && room < most => {
+                room = room.saturating_mul(2).min(most)
+            }
             result => return result,
         }
     }

@@ -115,8 +115,10 @@ impl ChunkPart {
         for dim in (0..rank).rev() {
             let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);
             let step = if count == 1 { 1 } else { slab.step(dim) };
-            let last =
-                count.checked_sub(1).and_then(|last| last.checked_mul(step)).and_then(|last| last.checked_add(start));
+            let last = count
+                .checked_sub(1)
+                .and_then(|last| last.checked_mul(step))
+                .and_then(|last| last.checked_add(start));
             let Some(last) = last.filter(|&last| last < grid.len(dim) && step > 0) else { return false };
             let at = start / chunk;
             if last - at * chunk >= chunk {
@@ -232,7 +234,12 @@ impl Projection {
     ///
     /// # Errors
     /// `NC_EEDGE` if an index exceeds 64 bits; `NC_ENOMEM` if the number of elements overflows.
-    pub(crate) fn new(grid: &ChunkGrid, slab: &Slab<'_>, shape: &[u64], shards: Option<&[u64]>) -> Result<Self> {
+    pub(crate) fn new(
+        grid: &ChunkGrid,
+        slab: &Slab<'_>,
+        shape: &[u64],
+        shards: Option<&[u64]>,
+    ) -> Result<Self> {
         let mut axes = DimVec::<ProjectedAxis>::with_len(grid.rank());
         let too_many = || ErrorKind::NoMem.context(format!("a slab of {:?} elements", slab.count));
         let (mut total, mut mem_stride) = (1usize, 1usize);
@@ -345,7 +352,10 @@ mod tests {
     use crate::{ArrayDim, DimOrder};
 
     fn grid(shape: &[u64], chunk: &[u64], order: DimOrder) -> ChunkGrid {
-        let dims = shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect();
+        let dims = shape
+            .iter()
+            .map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false })
+            .collect();
         ChunkGrid::new(dims, chunk.to_vec(), &order, 1, &Limits::default()).unwrap()
     }
 

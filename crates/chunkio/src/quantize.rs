@@ -121,7 +121,8 @@ fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
             for (i, value) in values.iter_mut().enumerate() {
                 if *value != 0.0 && value.is_finite() && Some(*value) != fill {
                     // A carry never exceeds the exponent of a finite value.
-                    *value = f32::from_bits(bits((*value).into(), value.to_bits().into(), 23, i, quantize) as u32);
+                    *value =
+                        f32::from_bits(bits((*value).into(), value.to_bits().into(), 23, i, quantize) as u32);
                 }
             }
         }
@@ -271,7 +272,11 @@ mod tests {
                     };
                     // netCDF-C makes NaN or zero of infinities; here they pass.
                     let expected = if infinite { before } else { u64::from_str_radix(expected, 16).unwrap() };
-                    assert_eq!(patterns(&value)[odd], expected, "{bits} {quantize:?} {given} {odd}: {expected:x}");
+                    assert_eq!(
+                        patterns(&value)[odd],
+                        expected,
+                        "{bits} {quantize:?} {given} {odd}: {expected:x}"
+                    );
                 }
             }
             lines += 1;

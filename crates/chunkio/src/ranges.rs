@@ -89,10 +89,12 @@ pub(crate) fn part_ranges(part: &ChunkPart, item: usize, elems: usize, gap: usiz
     let first = range(part.chunk_start);
     let ranges = match &*apart {
         [] => Ranges::One(first),
-        [dim] => Ranges::Strided { first, step: (dim.chunk * item) as u64, count: u32::try_from(dim.n).ok()? },
-        dims => {
-            Ranges::List(Odometer::new(dims, part.chunk_start, 0).map(|(start, _)| range(start)).collect::<Arc<_>>())
+        [dim] => {
+            Ranges::Strided { first, step: (dim.chunk * item) as u64, count: u32::try_from(dim.n).ok()? }
         }
+        dims => Ranges::List(
+            Odometer::new(dims, part.chunk_start, 0).map(|(start, _)| range(start)).collect::<Arc<_>>(),
+        ),
     };
     Some(PartRanges { ranges, bytes, part: compact })
 }

@@ -69,7 +69,12 @@ struct ChunkRead<'a> {
 
 /// Copies a slab inside one cached chunk, without conversion: a fast path for the most frequent access.
 /// `false`: not applicable, nothing happened.
-pub(crate) fn copy_cached(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> bool {
+pub(crate) fn copy_cached(
+    engine: &ArrayEngine<FixedSize>,
+    slab: &Slab<'_>,
+    ty: NcType,
+    out: &mut OutBuf<'_>,
+) -> bool {
     let form = &engine.form;
     if engine.cache.is_empty()
         || ty != form.ty
@@ -93,7 +98,12 @@ pub(crate) fn copy_cached(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: 
 }
 
 /// Copies one element of a cached chunk, without conversion. `false`: not applicable, nothing happened.
-pub(crate) fn get_cached_element(engine: &ArrayEngine<FixedSize>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+pub(crate) fn get_cached_element(
+    engine: &ArrayEngine<FixedSize>,
+    at: &[u64],
+    ty: NcType,
+    out: &mut [u8],
+) -> bool {
     let item = engine.form.item();
     let cache = &engine.cache;
     if cache.is_empty() || ty != engine.form.ty || out.len() != item || engine.options.progress.is_some() {
@@ -106,7 +116,12 @@ pub(crate) fn get_cached_element(engine: &ArrayEngine<FixedSize>, at: &[u64], ty
 }
 
 /// Reads a checked, non-empty slab.
-pub(crate) fn get(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
+pub(crate) fn get(
+    engine: &ArrayEngine<FixedSize>,
+    slab: &Slab<'_>,
+    ty: NcType,
+    out: &mut OutBuf<'_>,
+) -> Result<()> {
     let convert = Convert::reading(engine.form.ty, ty)?;
     let wanted = match convert.is_none().then(|| single_range::read(engine, slab, out)) {
         Some(SingleRangeRead::Done(result)) => return result,
@@ -293,8 +308,14 @@ impl ChunkRead<'_> {
     fn ticket(&self, number: usize, part: &ChunkPart) -> ReadTicket<'_> {
         let plan = &self.engine.form.plan;
         let bytes = self.engine.form.bytes();
-        let ticket =
-            |ranges, hint, limit, into| ReadTicket { index: number, ranges, hint, limit, versioned: false, into };
+        let ticket = |ranges, hint, limit, into| ReadTicket {
+            index: number,
+            ranges,
+            hint,
+            limit,
+            versioned: false,
+            into,
+        };
         if let Some((ranges, bytes, direct)) = self.requests(part) {
             let into = if direct { self.output.lend(number, part) } else { None };
             return ticket(ranges, bytes, bytes, into);
@@ -314,7 +335,10 @@ impl ChunkRead<'_> {
     ) -> Result<()> {
         let number = ticket.index;
         let found = found?;
-        if ticket.into.is_none() && matches!(found, Some((ReadOutcome::InPlace, _))) && self.streams(&ticket, part) {
+        if ticket.into.is_none()
+            && matches!(found, Some((ReadOutcome::InPlace, _)))
+            && self.streams(&ticket, part)
+        {
             // It was streamed; a missing rest is detected at the end.
             return Ok(());
         }
@@ -396,8 +420,9 @@ impl ChunkRead<'_> {
             }
             if bytes.len() != pieces.bytes {
                 let (expected, found) = (pieces.bytes, bytes.len());
-                return Err(ErrorKind::Filter
-                    .context(format!("wrong size of the decoded ranges (expected {expected} bytes, found {found})")));
+                return Err(ErrorKind::Filter.context(format!(
+                    "wrong size of the decoded ranges (expected {expected} bytes, found {found})"
+                )));
             }
             let range = slot.load(bytes, &form.plan.layout, &pieces.part, self.convert.as_ref());
             self.moved(part, range);
@@ -420,17 +445,22 @@ impl ChunkRead<'_> {
             Some(slot) => slot,
             None => return Ok(()),
         };
-        let range =
-            if part.cover == Coverage::All && part.is_contiguous() && convert.is_none() && plan.layout.is_native() {
-                let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;
-                if filled != form.bytes() {
-                    return Err(plan.wrong_size(filled));
-                }
-                false
-            } else {
-                let Some(slot) = self.place_units(slot, stored, part)? else { return Ok(()) };
-                with_scratch(|pair| Ok::<_, Error>(slot.load(plan.decode(stored, pair)?, &plan.layout, part, convert)))?
-            };
+        let range = if part.cover == Coverage::All
+            && part.is_contiguous()
+            && convert.is_none()
+            && plan.layout.is_native()
+        {
+            let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;
+            if filled != form.bytes() {
+                return Err(plan.wrong_size(filled));
+            }
+            false
+        } else {
+            let Some(slot) = self.place_units(slot, stored, part)? else { return Ok(()) };
+            with_scratch(|pair| {
+                Ok::<_, Error>(slot.load(plan.decode(stored, pair)?, &plan.layout, part, convert))
+            })?
+        };
         self.moved(part, range);
         Ok(())
     }
@@ -524,7 +554,8 @@ impl ReadJob for ChunkReadJob<'_> {
             return None;
         }
         self.with_part(ticket.index, |part| {
-            let pour = get.streams(ticket, part).then(|| StreamingRead::new(get, ticket.index, part)).flatten()?;
+            let pour =
+                get.streams(ticket, part).then(|| StreamingRead::new(get, ticket.index, part)).flatten()?;
             Some(Box::new(pour) as Box<dyn ObjectSink + 'j>)
         })
     }

@@ -55,7 +55,8 @@ struct ShardChunks {
 
 impl ShardChunks {
     fn of(shard: &[u64], counts: &[u64]) -> Self {
-        let first: ChunkIndex = shard.iter().zip(counts).map(|(at, count)| at.saturating_mul(*count)).collect();
+        let first: ChunkIndex =
+            shard.iter().zip(counts).map(|(at, count)| at.saturating_mul(*count)).collect();
         Self { next: Some(first.clone()), first, counts: counts.to_vec() }
     }
 }

@@ -41,10 +41,14 @@ pub(crate) struct ChunkWrite<'a> {
 
 /// Returns the shape for a write. Along an unlimited dimension nothing is outside, since another process may
 /// have written there, except in exclusive mode.
-pub(crate) fn writable_shape<F: crate::engine::ElementKind>(engine: &ArrayEngine<F>, slab: &Slab<'_>) -> DimVec<u64> {
+pub(crate) fn writable_shape<F: crate::engine::ElementKind>(
+    engine: &ArrayEngine<F>,
+    slab: &Slab<'_>,
+) -> DimVec<u64> {
     let mut shape = engine.grid.shape();
     for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| engine.grid.dims[*dim].unlimited) {
-        *len = if engine.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
+        *len =
+            if engine.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
     }
     shape
 }
@@ -79,7 +83,8 @@ pub(crate) fn put(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, 
     let outcome = TransferOutcome::new(&engine.options, bytes.len());
     let lot = engine.batch_size(form.bytes());
     let few = projection.total < lot && gathers(engine, slab);
-    let put = ChunkWrite { engine, slab, projection: &projection, bytes, convert, mem_item, lot, few, outcome };
+    let put =
+        ChunkWrite { engine, slab, projection: &projection, bytes, convert, mem_item, lot, few, outcome };
     let whole = put.partial()?;
     if whole > 0 {
         put.whole(whole)?;
@@ -131,7 +136,8 @@ impl ChunkWrite<'_> {
 
     /// Whether a part is stored at once: its whole object is written.
     pub(crate) fn is_whole(&self, part: &ChunkPart) -> bool {
-        let shards = || self.engine.shards.as_ref().is_none_or(|shards| self.covers(&shards.shard(&part.index)));
+        let shards =
+            || self.engine.shards.as_ref().is_none_or(|shards| self.covers(&shards.shard(&part.index)));
         part.cover != Coverage::Some && !self.waits(part) && shards()
     }
 
@@ -140,7 +146,8 @@ impl ChunkWrite<'_> {
         let Some(shards) = &self.engine.shards else { return true };
         shard.iter().enumerate().all(|(dim, at)| {
             let (count, chunk, slab) = (shards.counts[dim], self.engine.grid.chunk[dim], self.slab);
-            let edge = |at: u64| at.saturating_mul(count).saturating_mul(chunk).min(self.engine.fixed_len(dim));
+            let edge =
+                |at: u64| at.saturating_mul(count).saturating_mul(chunk).min(self.engine.fixed_len(dim));
             let end = slab.start[dim].saturating_add(slab.count[dim]);
             (slab.step(dim) == 1 || slab.count[dim] == 1)
                 && slab.start[dim] <= edge(*at)
@@ -178,8 +185,10 @@ impl ChunkWrite<'_> {
     fn as_stored(&self, part: &ChunkPart) -> Option<&[u8]> {
         let form = &self.engine.form;
         let layout = &form.plan.layout;
-        let direct =
-            self.convert.is_none() && layout.is_native() && part.cover == Coverage::All && part.is_contiguous();
+        let direct = self.convert.is_none()
+            && layout.is_native()
+            && part.cover == Coverage::All
+            && part.is_contiguous();
         let start = part.mem_start * self.mem_item;
         direct.then(|| &self.bytes[start..start + form.bytes()])
     }
@@ -193,13 +202,24 @@ impl ChunkWrite<'_> {
                 return Ok(Payload::Borrowed(bytes));
             }
             with_scratch(|pair| {
-                form.plan.encode(EncodeInput::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes), pair, scratch)
+                form.plan.encode(
+                    EncodeInput::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes),
+                    pair,
+                    scratch,
+                )
             })?;
             return Ok(Payload::Scratch);
         }
         let gather = |out: &mut OutBuf<'_>| {
-            let range =
-                kernel::save_out(self.bytes, part, self.convert.as_ref(), layout, &form.fill, form.bytes(), out)?;
+            let range = kernel::save_out(
+                self.bytes,
+                part,
+                self.convert.as_ref(),
+                layout,
+                &form.fill,
+                form.bytes(),
+                out,
+            )?;
             self.outcome.range(range);
             Ok(())
         };

@@ -81,7 +81,8 @@ impl<F: ElementKind> ArrayEngine<F> {
         let work = || map.write_batch(&job);
         match along {
             0 | 1 => work(),
-            // Small objects without filters keep the system busy, and more than two threads do not speed it up.
+            // Small objects without filters keep the system busy, and more than two threads do not speed it
+            // up.
             _ if self.form.is_plain() && bytes / changed.len() < SMALL => run_with_caller(2, &work),
             _ => run_with_caller(along, &work),
         }
@@ -90,7 +91,8 @@ impl<F: ElementKind> ArrayEngine<F> {
         let lost = job.flights.iter().any(|flight| lock(&flight.landing).is_some());
         drop(job);
         if lost {
-            result = result.and(Err(ErrorKind::Internal.context("the map did not return all of its tickets")));
+            result =
+                result.and(Err(ErrorKind::Internal.context("the map did not return all of its tickets")));
         }
         let parts = self.write_parts(changed, &holes);
         result.and(parts)
@@ -172,8 +174,8 @@ impl<F: ElementKind> WriteJob for WriteBackJob<'_, F> {
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         let snapshot = self.flights.get(index).and_then(|flight| flight.snapshot.get());
-        let snapshot =
-            snapshot.ok_or_else(|| ErrorKind::Internal.context("the map used a ticket that was not issued"))?;
+        let snapshot = snapshot
+            .ok_or_else(|| ErrorKind::Internal.context("the map used a ticket that was not issued"))?;
         if let Some(stored) = self.engine.form.as_stored(&snapshot.data) {
             return Ok(Payload::Borrowed(stored));
         }

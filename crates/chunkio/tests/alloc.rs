@@ -239,7 +239,9 @@ fn nothing_is_allocated_per_chunk() {
         assert!(many <= few + 1 && few < 8, "{few} for 100 chunks, {many} for {CHUNKS}");
 
         // One element of a kept chunk. An unfiltered chunk is not kept for one.
-        array.put(&Slab::new(&[0, 0, 0], &[1, 1, 1]), MemRef::Fixed { ty: NcType::Int, bytes: &[1; 4] }).unwrap();
+        array
+            .put(&Slab::new(&[0, 0, 0], &[1, 1, 1]), MemRef::Fixed { ty: NcType::Int, bytes: &[1; 4] })
+            .unwrap();
         let hits = counted(|| {
             for _ in 0..100 {
                 let mut out = OutBuf::from_slice(&mut memory[..4]);

@@ -6,7 +6,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::copy::kind::Kind;
 use crate::examples::{
-    CAT_EXAMPLES, CLI_EXAMPLES, COPY_EXAMPLES, DIFF_NOTES, DUMP_EXAMPLES, GEN_EXAMPLES, VALIDATE_NOTES, VIEW_EXAMPLES,
+    CAT_EXAMPLES, CLI_EXAMPLES, COPY_EXAMPLES, DIFF_NOTES, DUMP_EXAMPLES, GEN_EXAMPLES, VALIDATE_NOTES,
+    VIEW_EXAMPLES,
 };
 
 /// The heading of flags that exist so that command lines of netCDF-C's tools work.
@@ -14,7 +15,8 @@ const OLD: &str = "Compatibility with netCDF-C";
 
 /// Reads, converts and checks netCDF datasets: NCZarr, Zarr, classic and netCDF-4 files.
 ///
-/// A dataset has a path or URL. The part of a URL behind `#` chooses the format and the storage: x.zarr#mode=zarr,v3
+/// A dataset has a path or URL. The part of a URL behind `#` chooses the format and the storage:
+/// x.zarr#mode=zarr,v3
 #[derive(Debug, Parser)]
 #[command(name = "ncz", version, after_help = CLI_EXAMPLES)]
 pub struct Cli {
@@ -193,7 +195,8 @@ pub struct Generate {
     pub output: Option<String>,
     /// Kind of the dataset [default: by the URL, its ending, or _Format in the text]
     ///
-    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr or zarr.
+    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4),
+    /// nczarr or zarr.
     #[arg(short = 'k', visible_short_alias = 'v', value_name = "KIND")]
     pub kind: Option<Kind>,
     /// Like -k classic
@@ -237,7 +240,8 @@ pub struct Generate {
     pub name: Option<String>,
     /// Replace an existing dataset
     ///
-    /// The old dataset stays until the new one is complete, and after a failure. In a bucket it is deleted first.
+    /// The old dataset stays until the new one is complete, and after a failure. In a bucket it is deleted
+    /// first.
     #[arg(long)]
     pub clobber: bool,
     /// Assume that no other process writes the target
@@ -266,13 +270,14 @@ pub struct Copy {
     pub target: String,
     /// Chunk lengths: `dim/len,…` for dimensions, or `var:len,…` for one variable
     ///
-    /// time/1,lat/180,lon/360 applies to all variables. sst:1,180,360 applies to one. You can repeat this flag.
+    /// time/1,lat/180,lon/360 applies to all variables. sst:1,180,360 applies to one. You can repeat this
+    /// flag.
     #[arg(short = 'c', long, value_name = "SPEC")]
     pub chunks: Vec<String>,
     /// Shard size in bytes, lengths like --chunks, or `none` (Zarr V3)
     ///
-    /// A shard is one object with several chunks. 64M makes shards of about 64 MiB. Lengths are rounded up to whole chunks. You can
-    /// repeat this flag.
+    /// A shard is one object with several chunks. 64M makes shards of about 64 MiB. Lengths are rounded up to
+    /// whole chunks. You can repeat this flag.
     #[arg(long, value_name = "SPEC")]
     pub shards: Vec<String>,
     /// Filters: `name[,param…]`, several joined by `|`; `var,name…` for one variable; `none` for no filters
@@ -326,7 +331,8 @@ pub struct Copy {
     pub in_memory: u8,
     /// Replace an existing dataset
     ///
-    /// The old dataset stays until the copy is complete, and after a failure. In a bucket it is deleted first.
+    /// The old dataset stays until the copy is complete, and after a failure. In a bucket it is deleted
+    /// first.
     #[arg(long)]
     pub clobber: bool,
     /// Assume that no other process writes the target
@@ -336,9 +342,9 @@ pub struct Copy {
     pub exclusive: bool,
     /// Kind of the copy [default: by the target's URL or ending]
     ///
-    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr or zarr. If the kind
-    /// lacks a type or a group, the copy stores wider numbers, text for strings, and names such as group_var. It omits everything else
-    /// that the kind lacks. It reports each case.
+    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4),
+    /// nczarr or zarr. If the kind lacks a type or a group, the copy stores wider numbers, text for strings,
+    /// and names such as group_var. It omits everything else that the kind lacks. It reports each case.
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,
     /// Memory limit for the data in transit, such as 256M [default: 128M and the needs of the threads]
@@ -351,8 +357,8 @@ pub struct Copy {
     pub jobs: Option<usize>,
     /// Continue an interrupted copy, or begin one that can be continued
     ///
-    /// The target is a Zarr store in a directory or in S3. The source and all flags except --memory, --jobs and --strict must be
-    /// the same as before.
+    /// The target is a Zarr store in a directory or in S3. The source and all flags except --memory, --jobs
+    /// and --strict must be the same as before.
     #[arg(long, conflicts_with = "dry_run")]
     pub resume: bool,
     /// Seconds between checkpoints for --resume; 0 makes one after each block [default: 10]
@@ -591,7 +597,8 @@ fn cells(text: &str) -> Result<usize, String> {
 }
 
 fn dim_index(text: &str) -> Result<(String, u64), String> {
-    let (dim, index) = text.rsplit_once('=').ok_or_else(|| format!("expected dimension=index, found {text:?}"))?;
+    let (dim, index) =
+        text.rsplit_once('=').ok_or_else(|| format!("expected dimension=index, found {text:?}"))?;
     Ok((dim.to_owned(), index.parse().map_err(|_| format!("expected an index, found {index:?}"))?))
 }
 

@@ -30,7 +30,11 @@ pub fn parse(given: impl IntoIterator<Item = OsString>) -> Cli {
 
 /// Returns the arguments for `ncz`: unchanged, or with a command and its flags before them.
 fn arguments(mut given: Vec<OsString>) -> Vec<OsString> {
-    let name = given.first().and_then(|path| Path::new(path).file_stem()).and_then(OsStr::to_str).unwrap_or_default();
+    let name = given
+        .first()
+        .and_then(|path| Path::new(path).file_stem())
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
     let flags: &[&str] = match name {
         "ncdump" => &["dump"],
         "ncgen" | "ncgen4" if makes_nothing(&given[1..]) => &["gen", "--check"],
@@ -47,7 +51,8 @@ fn makes_nothing(arguments: &[OsString]) -> bool {
     !arguments.iter().filter_map(|argument| argument.to_str()).take_while(|argument| *argument != "--").any(
         |argument| {
             argument.strip_prefix('-').is_some_and(|flags| {
-                flags.starts_with(['b', 'n', 'o', 'l', 'k', 'v', '3', '4', '5', '6', '7']) || flags == "-clobber"
+                flags.starts_with(['b', 'n', 'o', 'l', 'k', 'v', '3', '4', '5', '6', '7'])
+                    || flags == "-clobber"
             })
         },
     )
@@ -69,7 +74,10 @@ mod tests {
         assert_eq!(given("ncdump.exe x.nc"), "ncdump.exe dump x.nc");
         assert_eq!(given("nccopy a b"), "nccopy copy --as-nccopy --clobber a b");
         assert_eq!(given("ncgen x.cdl"), "ncgen gen --check x.cdl");
-        assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --as-ncgen --clobber --truncate -4 -lb -o u x.cdl");
+        assert_eq!(
+            given("ncgen -4 -lb -o u x.cdl"),
+            "ncgen gen --as-ncgen --clobber --truncate -4 -lb -o u x.cdl"
+        );
         assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --as-ncgen --clobber --truncate -b x.cdl");
     }
 }

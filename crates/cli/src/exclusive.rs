@@ -29,7 +29,8 @@ mod tests {
         ] {
             let found = url(given.to_owned(), true);
             assert_eq!(found, expected);
-            let (plain, target) = (nczarr_url_infer::parse(given).unwrap(), nczarr_url_infer::parse(&found).unwrap());
+            let (plain, target) =
+                (nczarr_url_infer::parse(given).unwrap(), nczarr_url_infer::parse(&found).unwrap());
             assert_eq!(
                 (target.get("exclusive"), &target.path, &target.modes),
                 (Some("true"), &plain.path, &plain.modes)

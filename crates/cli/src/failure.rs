@@ -60,7 +60,8 @@ impl Failure {
             }
             Self::Failed { error, .. } if is_unheard(error) => ExitCode::SUCCESS,
             Self::Failed { place, error } => {
-                let hint = crate::hint::of(place, error.kind()).map_or(String::new(), |hint| format!("; {hint}"));
+                let hint =
+                    crate::hint::of(place, error.kind()).map_or(String::new(), |hint| format!("; {hint}"));
                 say(format_args!("{}{hint}", message(place, error)));
                 ExitCode::FAILURE
             }

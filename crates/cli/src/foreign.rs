@@ -74,7 +74,8 @@ fn is_known(name: &OsStr) -> bool {
 /// Returns whether it is a temporary name of zarr-python: `0.0.5f0c….partial`.
 fn is_partial(name: &str) -> bool {
     let random = name.strip_suffix(".partial").and_then(|rest| rest.rsplit_once('.'));
-    random.is_some_and(|(_, random)| random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    random
+        .is_some_and(|(_, random)| random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Returns whether a path below an array's folder can be a chunk: indices, with or without a leading `c`.
@@ -86,7 +87,9 @@ fn is_chunk(rest: &str) -> bool {
         Some(_) => return false,
         None => rest,
     };
-    indices.split(separators).all(|index| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()))
+    indices
+        .split(separators)
+        .all(|index| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]

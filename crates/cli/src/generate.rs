@@ -145,8 +145,10 @@ impl Made<'_> {
     /// Returns the filters of `_Codecs`; `None` if one of them is unknown and other attributes name filters
     /// as well.
     fn codecs(&self, text: &str, layout: &SpecialLayout) -> Result<Option<Vec<FilterSpec>>> {
-        let others = layout.shuffle || layout.deflate.is_some() || layout.fletcher32 || layout.filters.is_some();
-        let wrong = |error: serde_json::Error| ErrorKind::Inval.context("_Codecs: not a JSON list").caused_by(error);
+        let others =
+            layout.shuffle || layout.deflate.is_some() || layout.fletcher32 || layout.filters.is_some();
+        let wrong =
+            |error: serde_json::Error| ErrorKind::Inval.context("_Codecs: not a JSON list").caused_by(error);
         let list: Vec<Json> = serde_json::from_str(text).map_err(wrong)?;
         let all = list.iter().map(|codec| {
             let id = ["id", "name"].iter().find_map(|member| codec.get(member)?.as_str());
@@ -180,7 +182,8 @@ impl CdlTarget for Made<'_> {
         let dataset = self.file.dataset();
         let scalar = self.model().var(var)?.dims.is_empty();
         // A scalar has no chunks.
-        let chunking = layout.chunking.as_ref().filter(|chunking| !scalar || matches!(chunking, Chunking::Compact));
+        let chunking =
+            layout.chunking.as_ref().filter(|chunking| !scalar || matches!(chunking, Chunking::Compact));
         if let Some(chunking) = chunking {
             dataset.def_var_chunking(var, chunking)?;
         }

@@ -19,7 +19,9 @@ pub fn of(place: &str, kind: ErrorKind) -> Option<String> {
         ErrorKind::NotNc if begins_as_cdl(path) => {
             Some("it begins like CDL text; `ncz gen -o TARGET` makes a dataset from it".to_owned())
         }
-        ErrorKind::Exist | ErrorKind::Object if path.exists() => Some("use --clobber to replace a dataset".to_owned()),
+        ErrorKind::Exist | ErrorKind::Object if path.exists() => {
+            Some("use --clobber to replace a dataset".to_owned())
+        }
         _ => None,
     }
 }
@@ -30,7 +32,8 @@ fn missing(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     if !folder.is_dir() {
         let there = |folder: &&Path| folder.is_dir() && *folder != Path::new("/");
-        let last = folder.ancestors().find(there).map_or(String::new(), |last| format!(", only {}", last.display()));
+        let last =
+            folder.ancestors().find(there).map_or(String::new(), |last| format!(", only {}", last.display()));
         return Some(format!("no such folder: {}{last}", folder.display()));
     }
     let mut near: Vec<_> =
@@ -43,8 +46,10 @@ fn missing(path: &Path) -> Option<String> {
 /// Returns the entries of a folder that may be datasets.
 fn inside(folder: &Path) -> Option<String> {
     const ENDINGS: [&str; 6] = [".zarr", ".zip", ".nc", ".nc4", ".h5", ".hdf"];
-    let mut found: Vec<_> =
-        names(folder).into_iter().filter(|name| ENDINGS.iter().any(|ending| name.ends_with(ending))).collect();
+    let mut found: Vec<_> = names(folder)
+        .into_iter()
+        .filter(|name| ENDINGS.iter().any(|ending| name.ends_with(ending)))
+        .collect();
     found.sort();
     let more = if found.len() > MOST { ", …" } else { "" };
     found.truncate(MOST);
@@ -53,7 +58,10 @@ fn inside(folder: &Path) -> Option<String> {
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect()
 }
 
 /// Only regular files are opened: a pipe would block, and a device may react.

@@ -61,7 +61,10 @@ fn as_text(url: &str, file: &File) -> Result<String> {
     line("types", &model.user_types().len().to_string());
     for (_, dim) in model.dims() {
         let unlimited = if dim.unlimited { " (unlimited)" } else { "" };
-        line("dimension", &format!("{} = {}{unlimited}", escaped_path(&model, dim.group, &dim.name)?, dim.len()));
+        line(
+            "dimension",
+            &format!("{} = {}{unlimited}", escaped_path(&model, dim.group, &dim.name)?, dim.len()),
+        );
     }
     for (id, var) in model.vars() {
         line("variable", &var_text(&model, id, var, file)?);
@@ -75,8 +78,11 @@ fn escaped_path(model: &Model, group: GroupId, name: &str) -> Result<String> {
 }
 
 fn group_path(model: &Model, id: GroupId) -> Result<String> {
-    let path: String =
-        model.group_names(id)?.into_iter().map(|name| format!("/{}", nczarr_model::name::escape(name))).collect();
+    let path: String = model
+        .group_names(id)?
+        .into_iter()
+        .map(|name| format!("/{}", nczarr_model::name::escape(name)))
+        .collect();
     Ok(if path.is_empty() { "/".to_owned() } else { path })
 }
 
@@ -184,16 +190,21 @@ fn fault_json(fault: &Fault) -> Value {
 
 fn var_json(model: &Model, id: VarId, var: &Var, file: &File) -> Result<Value> {
     let mut object = Map::new();
-    let dims: Result<Vec<_>> =
-        var.dims.iter().map(|&dim| escaped_path(model, model.dim(dim)?.group, &model.dim(dim)?.name)).collect();
+    let dims: Result<Vec<_>> = var
+        .dims
+        .iter()
+        .map(|&dim| escaped_path(model, model.dim(dim)?.group, &model.dim(dim)?.name))
+        .collect();
     object.insert("path".into(), model.var_path(id)?.into());
     object.insert("type".into(), type_name(model, var.xtype).into());
     object.insert("dimensions".into(), dims?.into());
     object.insert("shape".into(), model.shape(id)?.into());
     object.insert("chunks".into(), chunk_shape(id, var, file).into());
     object.insert("shards".into(), var.shards.clone().into());
-    let filters =
-        var.filters.iter().map(|filter| json!({"id": filter.hdf5_id, "name": filter.name, "params": filter.params}));
+    let filters = var
+        .filters
+        .iter()
+        .map(|filter| json!({"id": filter.hdf5_id, "name": filter.name, "params": filter.params}));
     object.insert("filters".into(), filters.collect::<Vec<_>>().into());
     let endian = match var.endian {
         Endian::Native => "native",

@@ -1,8 +1,8 @@
 //! `ncz`: looks at, copies and deletes netCDF datasets.
 //!
-//! `args` defines the command line, each command has a module, and `failure` formats errors. Results go to standard
-//! output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2 usage error,
-//! 130 interrupted.
+//! `args` defines the command line, each command has a module, and `failure` formats errors. Results go to
+//! standard output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2
+//! usage error, 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;

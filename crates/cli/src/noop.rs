@@ -39,8 +39,10 @@ impl FilterClass for NoopClass {
         let Some(given) = members.get(PARAMETERS) else { return self.parse_params(&[]) };
         let number = |value: &Json| value.as_u64().and_then(|value| u32::try_from(value).ok());
         let params = given.as_array().and_then(|list| list.iter().map(number).collect::<Option<Vec<_>>>());
-        let wrong =
-            || ErrorKind::Filter.context(format!("noop: {PARAMETERS}: expected a list of numbers, found {given}"));
+        let wrong = || {
+            ErrorKind::Filter
+                .context(format!("noop: {PARAMETERS}: expected a list of numbers, found {given}"))
+        };
         self.parse_params(&params.ok_or_else(wrong)?)
     }
 }

@@ -50,8 +50,9 @@ fn as_text(plugins: &[PluginDescription]) -> String {
 
 /// Returns whether a plugin is the one that hides it, listed twice: built-in plugins are linked as well.
 fn is_echo(plugin: &PluginDescription, plugins: &[PluginDescription]) -> bool {
-    let alike =
-        |other: &&PluginDescription| (other.kind, other.name, other.about) == (plugin.kind, plugin.name, plugin.about);
+    let alike = |other: &&PluginDescription| {
+        (other.kind, other.name, other.about) == (plugin.kind, plugin.name, plugin.about)
+    };
     plugin.hidden && plugins.iter().find(alike).is_some_and(|first| !first.hidden)
 }
 

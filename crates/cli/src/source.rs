@@ -33,8 +33,9 @@ impl<'a> DatasetSource<'a> {
             _ => {}
         }
         let bytes = self.bytes(var, slab)?;
-        Values::from_native_bytes(ty, &bytes)
-            .ok_or_else(|| ErrorKind::Internal.context(format!("{} bytes of type {}", bytes.len(), ty.name())))
+        Values::from_native_bytes(ty, &bytes).ok_or_else(|| {
+            ErrorKind::Internal.context(format!("{} bytes of type {}", bytes.len(), ty.name()))
+        })
     }
 
     /// Reads elements of fixed size, in native byte order.

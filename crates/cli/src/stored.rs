@@ -49,11 +49,13 @@ impl Stored {
     ) -> Result<Option<Self>> {
         let chunk = data.chunk_shape().filter(|chunk| chunk.len() == shape.len() && !chunk.contains(&0));
         let Some(chunk) = chunk else { return Ok(None) };
-        let chunks = shape.iter().zip(&chunk).fold(1u64, |all, (len, chunk)| all.saturating_mul(len.div_ceil(*chunk)));
+        let chunks =
+            shape.iter().zip(&chunk).fold(1u64, |all, (len, chunk)| all.saturating_mul(len.div_ceil(*chunk)));
         if !is_worth(chunks) {
             return Ok(None);
         }
-        let Some(stored) = data.stored_chunks()?.filter(|stored| is_taken(stored.len() as u64, chunks)) else {
+        let Some(stored) = data.stored_chunks()?.filter(|stored| is_taken(stored.len() as u64, chunks))
+        else {
             return Ok(None);
         };
         let place = |start: &[u64]| start.iter().zip(&chunk).map(|(start, chunk)| start / chunk).collect();
@@ -70,7 +72,11 @@ impl Stored {
         let mut places = BTreeSet::new();
         for (start, count) in self.boxes() {
             let first: Vec<u64> = start.iter().zip(&chunk).map(|(start, chunk)| start / chunk).collect();
-            let last = start.iter().zip(&count).zip(&chunk).map(|((start, count), chunk)| (start + count - 1) / chunk);
+            let last = start
+                .iter()
+                .zip(&count)
+                .zip(&chunk)
+                .map(|((start, count), chunk)| (start + count - 1) / chunk);
             let last: Vec<u64> = last.collect();
             let mut at = first.clone();
             loop {

@@ -16,9 +16,8 @@ const URL_LEVEL: i32 = 5;
 pub fn start(cli: &Cli) -> Result<(), Failure> {
     let level = match cli.trace {
         Some(level) => Some(level),
-        None => {
-            of_environment()?.or_else(|| cli.command.urls().iter().any(|url| asks_for_log(url)).then_some(URL_LEVEL))
-        }
+        None => of_environment()?
+            .or_else(|| cli.command.urls().iter().any(|url| asks_for_log(url)).then_some(URL_LEVEL)),
     };
     let Some(level) = level else { return Ok(()) };
     set_log_level(level);
@@ -33,10 +32,14 @@ pub fn start(cli: &Cli) -> Result<(), Failure> {
 }
 
 fn of_environment() -> Result<Option<i32>, Failure> {
-    let Some(value) = std::env::var_os("NCTRACING").filter(|value| !value.is_empty()) else { return Ok(None) };
+    let Some(value) = std::env::var_os("NCTRACING").filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
     match value.to_str().and_then(|value| value.trim().parse().ok()) {
         Some(level) => Ok(Some(level)),
-        None => Err(Failure::Usage(format!("NCTRACING={}: not a log level (expected 1 to 9)", value.display()))),
+        None => {
+            Err(Failure::Usage(format!("NCTRACING={}: not a log level (expected 1 to 9)", value.display())))
+        }
     }
 }
 

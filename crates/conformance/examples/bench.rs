@@ -1,4 +1,5 @@
-//! Measures the maps and some filters of this project: `cargo run --release -p nczarr-conformance --example bench`.
+//! Measures the maps and some filters of this project: `cargo run --release -p nczarr-conformance --example
+//! bench`.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -51,7 +51,11 @@ pub(crate) fn broken(
 }
 
 /// Checks that two values are equal.
-pub(crate) fn same<T: fmt::Debug + PartialEq>(guarantee: impl fmt::Display, expected: T, found: T) -> Outcome {
+pub(crate) fn same<T: fmt::Debug + PartialEq>(
+    guarantee: impl fmt::Display,
+    expected: T,
+    found: T,
+) -> Outcome {
     if expected == found { Ok(()) } else { Err(broken(guarantee, expected, found)) }
 }
 

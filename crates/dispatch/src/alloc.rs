@@ -142,7 +142,8 @@ struct CacheLine;
 
 impl Allocation {
     /// Allocates `len` bytes.
-    pub const EMPTY: Self = Self { start: NonNull::<CacheLine>::dangling().cast(), len: 0, home: MemoryOwner::Nowhere };
+    pub const EMPTY: Self =
+        Self { start: NonNull::<CacheLine>::dangling().cast(), len: 0, home: MemoryOwner::Nowhere };
 
     /// Allocates `len` bytes.
     ///
@@ -194,7 +195,10 @@ impl Allocation {
             let access = ProtFlags::READ | ProtFlags::WRITE;
             // SAFETY: a new mapping where the system likes touches nothing that is there.
             let start = unsafe { mmap_anonymous(std::ptr::null_mut(), whole, access, MapFlags::PRIVATE) };
-            let start = start.ok().and_then(|start| NonNull::new(start.cast::<u8>())).ok_or_else(|| no_memory(len))?;
+            let start = start
+                .ok()
+                .and_then(|start| NonNull::new(start.cast::<u8>()))
+                .ok_or_else(|| no_memory(len))?;
             advise(start, whole);
             return Ok(Self { start: start.cast(), len, home: MemoryOwner::Mapped(whole) });
         }
@@ -220,7 +224,8 @@ impl Allocation {
 
     /// Returns the memory for writing.
     pub fn uninit_bytes(&mut self) -> &mut [MaybeUninit<u8>] {
-        // SAFETY: `start` and `len` are those of memory that `self` owns (or 0); `MaybeUninit` needs no contents.
+        // SAFETY: `start` and `len` are those of memory that `self` owns (or 0); `MaybeUninit` needs no
+        // contents.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
@@ -231,10 +236,14 @@ impl Drop for Allocation {
             MemoryOwner::Nowhere => {}
             // SAFETY: allocated with this very layout, in `unpooled`.
             MemoryOwner::Alone(layout) => unsafe { dealloc(self.start.as_ptr().cast(), layout) },
-            MemoryOwner::Pool(pool) => put_back(pool, self.start.addr().get(), self.len.div_ceil(UNIT) as u32),
+            MemoryOwner::Pool(pool) => {
+                put_back(pool, self.start.addr().get(), self.len.div_ceil(UNIT) as u32)
+            }
             #[cfg(all(target_os = "linux", not(miri)))]
-            // SAFETY: mapped with this very length, in `zeroed`; nobody else knows of it.
-            MemoryOwner::Mapped(whole) => drop(unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), whole) }),
+            MemoryOwner::Mapped(whole) => {
+                // SAFETY: the mapping of this length begins there, and its only owner drops it.
+                let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), whole) };
+            }
         }
     }
 }
@@ -303,8 +312,10 @@ fn empty_of_another(pool: usize) -> Option<HugePage> {
 
 fn put_back(pool: usize, addr: usize, units: u32) {
     let mut slabs = lock(pool);
-    let inside = |slab: &HugePage| addr.checked_sub(slab.start.addr().get()).filter(|&offset| offset < HUGE_PAGE);
-    let found = slabs.iter().enumerate().find_map(|(at, slab)| inside(slab).map(|offset| (at, offset / UNIT)));
+    let inside =
+        |slab: &HugePage| addr.checked_sub(slab.start.addr().get()).filter(|&offset| offset < HUGE_PAGE);
+    let found =
+        slabs.iter().enumerate().find_map(|(at, slab)| inside(slab).map(|offset| (at, offset / UNIT)));
     let Some((at, unit)) = found else {
         debug_assert!(false, "a piece lies in a slab of its pool");
         return;
@@ -328,8 +339,10 @@ fn put_back(pool: usize, addr: usize, units: u32) {
 fn advise(start: NonNull<u8>, bytes: usize) {
     if bytes >= HUGE_PAGE {
         let whole = bytes / HUGE_PAGE * HUGE_PAGE;
-        // SAFETY: pages of an allocation of ours that starts where a huge page does; the advice changes no contents.
-        let _ = unsafe { rustix::mm::madvise(start.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+        // SAFETY: pages of an allocation of ours that starts where a huge page does; the advice changes no
+        // contents.
+        let _ =
+            unsafe { rustix::mm::madvise(start.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage) };
     }
 }
 
@@ -387,7 +400,8 @@ impl PageRange {
 fn populate(start: usize, len: usize) -> bool {
     let ask = |start, len| {
         let start = std::ptr::without_provenance_mut(start);
-        // SAFETY: the system makes pages present that are not, changes no contents, and refuses what is no memory.
+        // SAFETY: the system makes pages present that are not, changes no contents, and refuses what is no
+        // memory.
         unsafe { rustix::mm::madvise(start, len, rustix::mm::Advice::LinuxPopulateWrite) }.is_ok()
     };
     for end in (start.next_multiple_of(HUGE_PAGE)..=start + len).step_by(HUGE_PAGE).skip(1) {
@@ -464,7 +478,9 @@ mod tests {
         assert_eq!(at(0b1001, 3), (Some(4), 0b111_1001));
         assert_eq!(at(u128::MAX, 1), (None, u128::MAX));
         // Every place and length against the obvious search.
-        for used in [0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f, 0x8000_0000_ff00_0000_0000_0000_0000_0101, !0 << 100] {
+        for used in
+            [0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f, 0x8000_0000_ff00_0000_0000_0000_0000_0101, !0 << 100]
+        {
             for units in 1..=128u32 {
                 let place = (0..=128 - units).find(|&at| used & (mask(units) << at) == 0);
                 assert_eq!(at(used, units).0, place.map(|at| at as usize), "{used:x} {units}");
@@ -483,7 +499,10 @@ mod tests {
         assert_eq!((at(2, false), at(2, true), at(1, false), at(3, true)), (None, fresh(0), None, fresh(2)));
         slab.used = 0b10;
         let mut at = |units, only| slab.cut(units, only).map(place);
-        assert_eq!((at(4, false), at(3, false), at(1, false), at(1, false)), (None, again(2), again(0), None));
+        assert_eq!(
+            (at(4, false), at(3, false), at(1, false), at(1, false)),
+            (None, again(2), again(0), None)
+        );
         slab.used = 0b1111;
         let mut at = |units, only| slab.cut(units, only).map(place);
         assert_eq!(at(2, true), fresh(4), "what lies behind was never used");
@@ -531,7 +550,8 @@ mod tests {
 
     #[test]
     fn memory_goes_back() {
-        let pieces: Vec<Allocation> = (0..200).map(|i| Allocation::new(SMALLEST + i * 4000).unwrap()).collect();
+        let pieces: Vec<Allocation> =
+            (0..200).map(|i| Allocation::new(SMALLEST + i * 4000).unwrap()).collect();
         let bytes: usize = pieces.iter().map(Allocation::len).sum();
         let (all, _) = slabs();
         assert!(all * HUGE_PAGE >= bytes, "{all} slabs");
@@ -560,7 +580,8 @@ mod tests {
                     let mut held: Vec<(Allocation, u8)> = Vec::new();
                     for round in 0..rounds {
                         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                        let (len, byte) = (SMALLEST + (state >> 33) as usize % (1 << 18), (state >> 20) as u8);
+                        let (len, byte) =
+                            (SMALLEST + (state >> 33) as usize % (1 << 18), (state >> 20) as u8);
                         let mut piece = Allocation::new(len).unwrap();
                         fill(&mut piece, byte);
                         match round % 3 {

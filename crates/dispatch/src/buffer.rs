@@ -16,7 +16,10 @@ use crate::{Allocation, OutBuf};
 ///
 /// # Safety
 /// Every bit pattern is a value, and there is no padding.
-pub unsafe trait Element: sealed::Sealed + Copy + Send + Sync + fmt::Debug + PartialEq + 'static {}
+pub unsafe trait Element:
+    sealed::Sealed + Copy + Send + Sync + fmt::Debug + PartialEq + 'static
+{
+}
 
 mod sealed {
     pub trait Sealed {}
@@ -64,9 +67,8 @@ impl<T: Element> Buffer<T> {
         // `fill` could have replaced the output by another one.
         let filled = out.filled();
         if filled.len() != bytes || !std::ptr::eq(filled.as_ptr(), start) {
-            return Err(
-                ErrorKind::Internal.context(format!("{} of {bytes} bytes of a result were written", filled.len()))
-            );
+            return Err(ErrorKind::Internal
+                .context(format!("{} of {bytes} bytes of a result were written", filled.len())));
         }
         Ok(buffer)
     }

@@ -8,7 +8,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nczarr_model::{Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
+use nczarr_model::{
+    Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId,
+};
 
 use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
 
@@ -161,7 +163,13 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// `NC_ENOTATT` if the attribute does not exist.
-    fn set_attribute_json(&self, _group: GroupId, _var: Option<VarId>, _name: &str, _json: &str) -> Result<()> {
+    fn set_attribute_json(
+        &self,
+        _group: GroupId,
+        _var: Option<VarId>,
+        _name: &str,
+        _json: &str,
+    ) -> Result<()> {
         Ok(())
     }
 

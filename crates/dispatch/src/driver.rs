@@ -234,7 +234,11 @@ pub trait Driver: Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`Driver::open`].
-    fn open_from_source(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    fn open_from_source(
+        &self,
+        request: &OpenRequest<'_>,
+        _source: Arc<dyn ByteSource>,
+    ) -> Result<Arc<dyn Dataset>> {
         self.open(request)
     }
 
@@ -252,7 +256,8 @@ pub trait Driver: Send + Sync + 'static {
     /// # Errors
     /// As [`Driver::open`]; `NC_EINMEMORY` if the format is no single file.
     fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::InMemory.context(format!("driver {} cannot open datasets in memory", self.info().name)))
+        Err(ErrorKind::InMemory
+            .context(format!("driver {} cannot open datasets in memory", self.info().name)))
     }
 
     /// Opens a dataset of one file and reads it into memory. `persist`: closing a writable dataset writes it
@@ -261,7 +266,8 @@ pub trait Driver: Send + Sync + 'static {
     /// # Errors
     /// As [`Driver::open`]; `NC_EDISKLESS` if the format is no single file.
     fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::Diskless.context(format!("driver {} cannot open datasets in memory", self.info().name)))
+        Err(ErrorKind::Diskless
+            .context(format!("driver {} cannot open datasets in memory", self.info().name)))
     }
 
     /// Creates a dataset of one file in memory. `persist`: closing writes the file to the target.
@@ -269,7 +275,8 @@ pub trait Driver: Send + Sync + 'static {
     /// # Errors
     /// As [`Driver::create`]; `NC_EDISKLESS` if the format is no single file.
     fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::Diskless.context(format!("driver {} cannot create datasets in memory", self.info().name)))
+        Err(ErrorKind::Diskless
+            .context(format!("driver {} cannot create datasets in memory", self.info().name)))
     }
 }
 
@@ -309,7 +316,11 @@ pub trait MapFactory: Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`MapFactory::open`].
-    fn open_from_source(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+    fn open_from_source(
+        &self,
+        request: &OpenRequest<'_>,
+        _source: Arc<dyn ByteSource>,
+    ) -> Result<Arc<dyn ZMap>> {
         self.open(request)
     }
 

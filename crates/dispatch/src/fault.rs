@@ -65,7 +65,8 @@ impl Fault {
         Self { kind, path: printable(path.to_string()), text: printable(text.to_string()) }
     }
 
-    /// Whether some of the stored content is missing from the model, so that a copy of the model lacks it too.
+    /// Whether some of the stored content is missing from the model, so that a copy of the model lacks it
+    /// too.
     pub fn is_loss(&self) -> bool {
         matches!(self.kind, FaultKind::LeftOut | FaultKind::Damaged)
     }

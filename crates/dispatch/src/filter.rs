@@ -114,7 +114,8 @@ pub struct ChunkInfo {
 pub enum Stage {
     /// Anything else: the engine calls the filter.
     Opaque,
-    /// Byte shuffle: byte `b` of element `i` of `n` goes to `b * n + i`; trailing bytes of an odd length stay.
+    /// Byte shuffle: byte `b` of element `i` of `n` goes to `b * n + i`; trailing bytes of an odd length
+    /// stay.
     Transpose {
         /// Element size in bytes.
         item: usize,

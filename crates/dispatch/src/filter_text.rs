@@ -297,7 +297,8 @@ mod tests {
     fn filter() -> impl Strategy<Value = FilterText> {
         let name = "[a-z][a-z0-9_.-]{0,12}".prop_map(FilterName::Name);
         let name = prop_oneof![any::<u32>().prop_map(FilterName::Id), name];
-        (name, prop::collection::vec(any::<u32>(), 0..9)).prop_map(|(filter, params)| FilterText { filter, params })
+        (name, prop::collection::vec(any::<u32>(), 0..9))
+            .prop_map(|(filter, params)| FilterText { filter, params })
     }
 
     proptest! {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::zmap::{
-    ByteRange, MapCaps, ObjectSink, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, WriteJob, WriteOutcome,
-    ZMap,
+    ByteRange, MapCaps, ObjectSink, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, WriteJob,
+    WriteOutcome, ZMap,
 };
 use crate::{Key, OutBuf, Version};
 
@@ -47,7 +47,8 @@ impl Forbidden {
         if !Self::is_cause_of(&error) {
             return error;
         }
-        let what = format!("{}; if the key does not exist, forbidden=absent reads it as absent", error.what());
+        let what =
+            format!("{}; if the key does not exist, forbidden=absent reads it as absent", error.what());
         error.kind().context(what).caused_by(Self)
     }
 }

@@ -80,7 +80,8 @@ impl Key {
     pub fn push(&mut self, path: &str) -> Result<()> {
         if !is_plain(path) {
             for segment in path.split('/') {
-                check_segment(segment).map_err(|error| error.at(format_args!("key {path:?} below {:?}", self.0)))?;
+                check_segment(segment)
+                    .map_err(|error| error.at(format_args!("key {path:?} below {:?}", self.0)))?;
             }
         }
         self.separate();
@@ -176,7 +177,9 @@ fn check_segment(segment: &str) -> Result<()> {
         "" => Err(ErrorKind::Inval.context("empty segment")),
         "." | ".." => Err(ErrorKind::Inval.context(format!("segment {segment:?}"))),
         // The first test is fast and decides almost all cases.
-        _ if segment.bytes().any(|byte| !matches!(byte, b' '..=b'~')) && segment.chars().any(char::is_control) => {
+        _ if segment.bytes().any(|byte| !matches!(byte, b' '..=b'~'))
+            && segment.chars().any(char::is_control) =>
+        {
             Err(ErrorKind::Inval.context(format!("control character in segment {segment:?}")))
         }
         _ => Ok(()),

@@ -56,16 +56,16 @@ mod zmap;
 pub use alloc::{Allocation, PageRange};
 pub use audit::Audit;
 pub use batch::{
-    CoalescedRanges, FetchReply, FetchRequest, FetchResult, InFlightLimits, coalesce, gather, read_overlapped,
-    read_parallel, write_parallel,
+    CoalescedRanges, FetchReply, FetchRequest, FetchResult, InFlightLimits, coalesce, gather,
+    read_overlapped, read_parallel, write_parallel,
 };
 pub use buffer::{Buffer, Element};
 pub use choose::{Explanation, ProbeStep, no_dataset_error};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, HeaderPadding, StoredType, VarData};
 pub use dim_vec::DimVec;
 pub use driver::{
-    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
-    OpenScope,
+    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap,
+    OpenRequest, OpenScope,
 };
 pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use fault::{Fault, FaultKind};
@@ -77,14 +77,16 @@ pub use key::Key;
 pub use linear::put_linear;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use nc_dispatch::{
-    AttInquiry, AttOwner, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att,
-    copy_var,
+    AttInquiry, AttOwner, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry,
+    copy_att, copy_var,
 };
 pub use nczarr_model::convert::Linear;
 pub use options::{Durability, ForbiddenKeys, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use persist_target::PersistTarget;
-pub use pool::{Executor, cpu_count, is_pool_thread, run_on_new_threads, run_on_pool, run_with_caller, with_executor};
+pub use pool::{
+    Executor, cpu_count, is_pool_thread, run_on_new_threads, run_on_pool, run_with_caller, with_executor,
+};
 pub use prefetched_map::PrefetchedMap;
 pub use rc_file::RcFile;
 pub use registry::{
@@ -98,6 +100,6 @@ pub use version::{Stamp, Version};
 pub use wait::{Task, wait_for};
 pub use write_fence::{CloseState, WriteFence};
 pub use zmap::{
-    ByteRange, MapCaps, ObjectSink, OwnedPrecondition, Payload, Precondition, PutPart, Ranges, ReadJob, ReadOutcome,
-    ReadTicket, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZMap,
+    ByteRange, MapCaps, ObjectSink, OwnedPrecondition, Payload, Precondition, PutPart, Ranges, ReadJob,
+    ReadOutcome, ReadTicket, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZMap,
 };

@@ -70,14 +70,16 @@ mod tests {
         let data = Shorts(vec![-7, 0, 1, 30_000]);
         let mut bytes = vec![0; 4 * ty.size().unwrap()];
         let slab = Slab::new(&[0], &[4]);
-        let result = data.get_linear(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }, linear);
+        let result =
+            data.get_linear(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }, linear);
         (Values::from_native_bytes(ty, &bytes).unwrap(), result)
     }
 
     #[test]
     fn values_are_scaled_after_a_plain_read() {
         let linear = Linear::new(0.1, 273.15);
-        let expected: Vec<f64> = [-7.0, 0.0, 1.0, 30_000.0].iter().map(|value| value * 0.1 + 273.15).collect();
+        let expected: Vec<f64> =
+            [-7.0, 0.0, 1.0, 30_000.0].iter().map(|value| value * 0.1 + 273.15).collect();
         let (found, result) = read(&linear, NcType::Double);
         result.unwrap();
         assert_eq!(found, Values::Double(expected.clone()));
@@ -112,7 +114,8 @@ mod tests {
         let linear = Linear::new(1.0, 0.0);
         assert_eq!(read(&linear, NcType::Int).1.unwrap_err().kind(), ErrorKind::BadType);
         let mut strings = [nczarr_model::NcString::new()];
-        let result = Shorts(vec![1]).get_linear(&Slab::new(&[0], &[1]), MemMut::Strings(&mut strings), &linear);
+        let result =
+            Shorts(vec![1]).get_linear(&Slab::new(&[0], &[1]), MemMut::Strings(&mut strings), &linear);
         assert_eq!(result.unwrap_err().kind(), ErrorKind::BadType);
         let text = Linear { missing: Some(Values::text("x")), ..linear };
         assert_eq!(read(&text, NcType::Double).1.unwrap_err().kind(), ErrorKind::Char);

@@ -71,7 +71,13 @@ impl<'a> OutBuf<'a> {
     /// Borrows the same memory for a shorter time. Both outputs become empty.
     pub fn reborrow(&mut self) -> OutBuf<'_> {
         self.filled = 0;
-        OutBuf { start: self.start, capacity: self.capacity, filled: 0, owned: self.owned, memory: PhantomData }
+        OutBuf {
+            start: self.start,
+            capacity: self.capacity,
+            filled: 0,
+            owned: self.owned,
+            memory: PhantomData,
+        }
     }
 
     /// Appends `bytes`.
@@ -111,7 +117,8 @@ impl<'a> OutBuf<'a> {
         let from = self.filled;
         self.rest_for(len)?.fill(MaybeUninit::new(0));
         self.filled += len;
-        // SAFETY: the bytes from `from` to `from + len` were just initialised, and `self` is borrowed exclusively.
+        // SAFETY: the bytes from `from` to `from + len` were just initialised, and `self` is borrowed
+        // exclusively.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.start.add(from).cast(), len) })
     }
 
@@ -133,7 +140,9 @@ impl<'a> OutBuf<'a> {
         let mut lost = ZeroOnDrop { start, from: 0, to: if self.owned { room } else { 0 } };
         let written = fill(self.rest())?;
         if !std::ptr::eq(written.as_ptr(), start) || written.len() > room {
-            return Err(ErrorKind::Internal.context("OutBuf::fill_with: the result is not a prefix of the output"));
+            return Err(
+                ErrorKind::Internal.context("OutBuf::fill_with: the result is not a prefix of the output")
+            );
         }
         let written = written.len();
         lost.from = written.min(lost.to);
@@ -147,7 +156,11 @@ impl<'a> OutBuf<'a> {
     /// # Errors
     /// The error of `fill`; that of [`OutBuf::put`] if the capacity is too small; [`ErrorKind::Internal`] if
     /// `fill` replaced its output.
-    pub fn fill_limited(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
+    pub fn fill_limited(
+        &mut self,
+        limit: usize,
+        fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+    ) -> Result<usize> {
         let owned = self.owned;
         let memory = self.rest_for(limit)?;
         let mut part = OutBuf { owned, ..OutBuf::new(memory) };
@@ -204,7 +217,8 @@ impl Drop for ZeroOnDrop {
     fn drop(&mut self) {
         // Usually there are none: this test is cheaper than the call.
         if self.from < self.to {
-            // SAFETY: `from..to` lies in the room of the output this was made for, which is borrowed exclusively.
+            // SAFETY: `from..to` lies in the room of the output this was made for, which is borrowed
+            // exclusively.
             unsafe { self.start.add(self.from).write_bytes(0, self.to - self.from) }
         }
     }

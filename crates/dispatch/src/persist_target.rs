@@ -59,8 +59,11 @@ impl PersistTarget {
     /// As [`PersistTarget::to_new`], for a file that appeared meanwhile. The old file is unchanged then.
     pub fn write(&self, bytes: &[u8], registry: &Registry) -> Result<()> {
         let known = self.held.as_ref().is_some_and(|held| single_file::is_still_at(held, &self.target));
-        let taken =
-            if known { None } else { Some(single_file::claim_path(&self.target, self.clobber, registry, self.own)?) };
+        let taken = if known {
+            None
+        } else {
+            Some(single_file::claim_path(&self.target, self.clobber, registry, self.own)?)
+        };
         let written = self.put(bytes);
         if let (Err(_), Some(ClaimedPath::New(_))) = (&written, &taken)
             && let Err(error) = fs::remove_file(&self.target)

@@ -232,7 +232,10 @@ mod tests {
             let (left, seen) = (AtomicUsize::new(1000), Mutex::new(HashSet::new()));
             pull(threads, &|| {
                 seen.lock().unwrap().insert(thread::current().id());
-                while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {}
+                while left
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_ok()
+                {}
             });
             let seen = seen.into_inner().unwrap();
             assert_eq!(left.into_inner(), 0);

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use nczarr_model::{ErrorKind, Result};
 
 use crate::zmap::{
-    ByteRange, MapCaps, ObjectSink, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, UpdateFn, WriteJob,
-    WriteOutcome, ZMap,
+    ByteRange, MapCaps, ObjectSink, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, UpdateFn,
+    WriteJob, WriteOutcome, ZMap,
 };
 use crate::{Forbidden, Key, Limits, OutBuf, Version};
 
@@ -147,7 +147,8 @@ impl PrefetchedMap {
             self.map.read_batch(&job);
         }
         let lost = |key: &Key| Err(ErrorKind::Internal.context(format!("{key}: the map gave no answer")));
-        let found = job.found.into_iter().map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let found =
+            job.found.into_iter().map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner));
         found.zip(keys).map(|(found, key)| found.unwrap_or_else(|| lost(key))).collect()
     }
 
@@ -164,7 +165,8 @@ impl PrefetchedMap {
 impl PrefetchedObjects {
     /// Whether the object at `key` is known: it was read, or it is not in the listing.
     fn is_known(&self, key: &Key) -> bool {
-        self.objects.contains_key(key) || self.keys.as_ref().is_some_and(|keys| keys.binary_search(key).is_err())
+        self.objects.contains_key(key)
+            || self.keys.as_ref().is_some_and(|keys| keys.binary_search(key).is_err())
     }
 
     /// Returns the sorted names directly below a prefix, if they are known.
@@ -319,7 +321,14 @@ impl ReadJob for PrefetchJob<'_> {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         key.set(self.keys.get(index)?);
-        Some(ReadTicket { index, ranges: Ranges::All, hint: HINT, limit: self.limit, versioned: false, into: None })
+        Some(ReadTicket {
+            index,
+            ranges: Ranges::All,
+            hint: HINT,
+            limit: self.limit,
+            versioned: false,
+            into: None,
+        })
     }
 
     fn remaining(&self) -> Option<usize> {

@@ -96,8 +96,9 @@ impl RcFile {
     /// the longest matching prefix counts; of several, the last.
     pub fn get(&self, key: &str, place: &str) -> Option<&str> {
         let place = without_scheme(place);
-        let fits =
-            |entry: &&RcSetting| entry.key == key && entry.place.as_deref().is_none_or(|prefix| begins(place, prefix));
+        let fits = |entry: &&RcSetting| {
+            entry.key == key && entry.place.as_deref().is_none_or(|prefix| begins(place, prefix))
+        };
         self.longest(fits)
     }
 
@@ -117,7 +118,9 @@ impl RcFile {
         };
         let (host, port, path) = at(place);
         let fits = |entry: &&RcSetting| {
-            let Some(named) = entry.place.as_deref().map(at).filter(|_| entry.key == key) else { return false };
+            let Some(named) = entry.place.as_deref().map(at).filter(|_| entry.key == key) else {
+                return false;
+            };
             let same = entry.scheme.as_deref().is_none_or(|named| named.eq_ignore_ascii_case(scheme));
             same && (&named.0, named.1) == (&host, port) && begins(&path, &named.2)
         };
@@ -135,8 +138,11 @@ impl RcFile {
 
     /// Returns the value of the line with the longest prefix; of several, the last.
     fn longest(&self, fits: impl Fn(&&RcSetting) -> bool) -> Option<&str> {
-        let found =
-            self.0.iter().filter(fits).max_by_key(|entry| entry.place.as_ref().map_or(0, |place| place.len() + 1));
+        let found = self
+            .0
+            .iter()
+            .filter(fits)
+            .max_by_key(|entry| entry.place.as_ref().map_or(0, |place| place.len() + 1));
         found.map(|entry| entry.value.as_str())
     }
 }
@@ -230,11 +236,16 @@ mod tests {
         let home = folder.path().to_str().unwrap().to_owned();
         let only = folder.path().join("only").to_str().unwrap().to_owned();
         let load = |vars: &[(&str, &str)]| {
-            RcFile::load(&|name| vars.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
-                .unwrap()
+            RcFile::load(&|name| {
+                vars.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            })
+            .unwrap()
         };
         let rc = load(&[("HOME", &home)]);
-        assert_eq!([rc.get("A", ""), rc.get("B", ""), rc.get("C", "")], [Some("dods"), Some("dods"), Some("nc")]);
+        assert_eq!(
+            [rc.get("A", ""), rc.get("B", ""), rc.get("C", "")],
+            [Some("dods"), Some("dods"), Some("nc")]
+        );
         let rc = load(&[("HOME", &home), ("NCRCENV_RC", &only)]);
         assert_eq!([rc.get("A", ""), rc.get("B", "")], [Some("only"), None]);
         assert_eq!(load(&[("HOME", &home), ("NCRCENV_IGNORE", "1")]), RcFile::default());

@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn who_wants_to_be_alone_gets_in_however_many_write() {
         const WRITERS: usize = 4;
-        let (gate, stop, started) = (RenameLock::default(), AtomicBool::new(false), Barrier::new(WRITERS + 1));
+        let (gate, stop, started) =
+            (RenameLock::default(), AtomicBool::new(false), Barrier::new(WRITERS + 1));
         std::thread::scope(|scope| {
             for _ in 0..WRITERS {
                 scope.spawn(|| {

@@ -39,7 +39,8 @@ pub fn set_chunk_cache(cache: CacheConfig) -> Result<()> {
 
 pub(crate) fn check_cache(cache: &CacheConfig) -> Result<()> {
     if !(0.0..=1.0).contains(&cache.preemption) {
-        return Err(ErrorKind::Inval.context(format!("chunk cache: preemption {} is not in 0 to 1", cache.preemption)));
+        return Err(ErrorKind::Inval
+            .context(format!("chunk cache: preemption {} is not in 0 to 1", cache.preemption)));
     }
     Ok(())
 }

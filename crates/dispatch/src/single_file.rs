@@ -123,7 +123,8 @@ mod regular {
         }
         let file = File::open(path)?;
         let (opened, there) = (file.metadata()?, fs::symlink_metadata(path)?);
-        let marks = |found: &Metadata| (found.is_file(), found.len(), found.created().ok(), found.modified().ok());
+        let marks =
+            |found: &Metadata| (found.is_file(), found.len(), found.created().ok(), found.modified().ok());
         Ok((there.is_file() && marks(&opened) == marks(&there)).then_some(file))
     }
 }
@@ -269,7 +270,12 @@ pub enum ClaimedPath {
 ///
 /// # Errors
 /// As [`create`].
-pub fn claim_path(target: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<ClaimedPath> {
+pub fn claim_path(
+    target: &Path,
+    clobber: Clobber,
+    registry: &Registry,
+    own: &'static [Magic],
+) -> Result<ClaimedPath> {
     let shown = target.display();
     for _ in 0..TRIES {
         match OpenOptions::new().read(true).write(true).create_new(true).open(target) {
@@ -298,7 +304,12 @@ pub fn claim_path(target: &Path, clobber: Clobber, registry: &Registry, own: &'s
 ///
 /// # Errors
 /// `NC_EEXIST` if not; otherwise the system's error.
-pub fn check_replaceable(path: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<()> {
+pub fn check_replaceable(
+    path: &Path,
+    clobber: Clobber,
+    registry: &Registry,
+    own: &'static [Magic],
+) -> Result<()> {
     let refused = match clobber {
         Clobber::Refuse if path.symlink_metadata().is_ok() => "the path is in use and may not be replaced",
         Clobber::Replace if !is_replaceable(path, registry, own)? => {

@@ -77,9 +77,9 @@ impl Stamp {
     pub fn is(&self, version: &Version) -> bool {
         match &self.0 {
             StampMark::Strong(own) => own.same(version),
-            StampMark::Weak(mark, compare) => {
-                mark.upgrade().is_some_and(|mark| Version { mark, compare: *compare, scarce: true }.same(version))
-            }
+            StampMark::Weak(mark, compare) => mark
+                .upgrade()
+                .is_some_and(|mark| Version { mark, compare: *compare, scarce: true }.same(version)),
         }
     }
 }

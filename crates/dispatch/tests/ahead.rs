@@ -54,7 +54,10 @@ fn the_next_slab_is_ready_for_who_keeps_taking_them() {
     let ready = resident();
     let mut next = Allocation::new(SLAB).unwrap();
     next.uninit_bytes().fill(std::mem::MaybeUninit::new(7));
-    assert!(resident() < ready + SLAB / 2 + SLAB, "the piece is the one that was ready, and one more at most is made");
+    assert!(
+        resident() < ready + SLAB / 2 + SLAB,
+        "the piece is the one that was ready, and one more at most is made"
+    );
     pieces.push(next);
 
     // Who gives memory back gets that.

@@ -35,8 +35,10 @@ fn check(kind: CdfVersion, model: &Model, edit: &Edit<'_>) -> Result<()> {
             check_type(kind, xtype).map_err(|error| error.at(format_args!("variable {name:?}")))?;
             let later = dims.iter().skip(1).filter_map(|&dim| model.dim(dim).ok()).find(|dim| dim.unlimited);
             match later {
-                Some(dim) => Err(ErrorKind::UnlimPos
-                    .context(format!("variable {name:?}: the unlimited dimension {:?} must be the first", dim.name))),
+                Some(dim) => Err(ErrorKind::UnlimPos.context(format!(
+                    "variable {name:?}: the unlimited dimension {:?} must be the first",
+                    dim.name
+                ))),
                 None => Ok(()),
             }
         }

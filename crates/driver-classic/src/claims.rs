@@ -106,7 +106,8 @@ impl RecordClaims {
 
     /// Splits a claim so that none has records on both sides.
     fn split(&mut self, at: u64) {
-        if let Some(place) = self.list.iter().position(|claim| claim.units.start < at && at < claim.units.end) {
+        if let Some(place) = self.list.iter().position(|claim| claim.units.start < at && at < claim.units.end)
+        {
             let mut behind = self.list[place].clone();
             behind.units.start = at;
             self.list[place].units.end = at;

@@ -75,7 +75,12 @@ impl ClassicDataset {
         Ok(())
     }
 
-    fn write_model(&self, model: &Model, spacing: HeaderPadding, committed: &mut CommittedHeader) -> Result<()> {
+    fn write_model(
+        &self,
+        model: &Model,
+        spacing: HeaderPadding,
+        committed: &mut CommittedHeader,
+    ) -> Result<()> {
         let current = self.shared.numbered().1;
         let kind = self.shared.kind;
         let Some(stored) = &committed.header else {
@@ -181,7 +186,13 @@ impl ClassicDataset {
             }
             None => (FileStore::memory(Vec::new()), None),
         };
-        let new = FileState::new(model, layout, Arc::new(store), ReadyData::Records(records), &self.shared.options)?;
+        let new = FileState::new(
+            model,
+            layout,
+            Arc::new(store),
+            ReadyData::Records(records),
+            &self.shared.options,
+        )?;
         new.store.write_at(0, &header)?;
         copy::all(current, &new, records, filling)?;
         if records == 0 {
@@ -238,7 +249,9 @@ impl ClassicDataset {
         let bytes = write::records(self.shared.kind, records);
         current.store.write_at(RECORDS_AT, &bytes)?;
         committed.records = Some(records);
-        if let Some(place) = committed.header.as_mut().and_then(|header| header.get_mut(RECORDS_AT as usize..)) {
+        if let Some(place) =
+            committed.header.as_mut().and_then(|header| header.get_mut(RECORDS_AT as usize..))
+        {
             let len = bytes.len().min(place.len());
             place[..len].copy_from_slice(&bytes[..len]);
         }

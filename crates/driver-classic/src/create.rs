@@ -51,7 +51,9 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
 fn check_place(request: &CreateRequest<'_>) -> Result<()> {
     let target = request.target;
     if request.map.is_some() || !target.scheme.is_local() {
-        return Err(ErrorKind::Inval.context(format!("{target}: classic files are created as files, not in a map")));
+        return Err(
+            ErrorKind::Inval.context(format!("{target}: classic files are created as files, not in a map"))
+        );
     }
     Ok(())
 }
@@ -70,7 +72,8 @@ pub(crate) fn start(
         .or_else(|| CdfVersion::of_format(settings::default_format()))
         .unwrap_or(CdfVersion::Cdf1);
     let model = Model::new();
-    let current = FileState::new(&model, FileLayout::default(), Arc::new(store), ReadyData::Nothing, request.options)?;
+    let current =
+        FileState::new(&model, FileLayout::default(), Arc::new(store), ReadyData::Nothing, request.options)?;
     let model = ModelCell::new(model);
     model.begin();
     Ok(Arc::new(ClassicDataset {

@@ -97,7 +97,10 @@ impl<'s> HeaderCursor<'s> {
             }
             None => {
                 let (at, room) = (self.at, self.room);
-                let what = format!("byte {at}: {}: needs more memory than the remaining limit of {room} bytes", what());
+                let what = format!(
+                    "byte {at}: {}: needs more memory than the remaining limit of {room} bytes",
+                    what()
+                );
                 Err(ErrorKind::FileMeta.context(what))
             }
         }
@@ -169,13 +172,20 @@ impl<'s> HeaderCursor<'s> {
     }
 
     /// Reads `entries` elements of `item` bytes, each converted by `of`.
-    fn elements<T>(&mut self, entries: u64, item: usize, what: What<'_>, of: impl Fn(&[u8]) -> T) -> Result<Vec<T>> {
+    fn elements<T>(
+        &mut self,
+        entries: u64,
+        item: usize,
+        what: What<'_>,
+        of: impl Fn(&[u8]) -> T,
+    ) -> Result<Vec<T>> {
         let len = entries.checked_mul(item as u64);
         let len = len.ok_or_else(|| self.ends(format_args!("{entries} times {item}"), what))?;
         self.need(len, what)?;
         self.charge(Some(len), what)?;
         let mut all = Vec::new();
-        let most = usize::try_from(entries).map_err(|_| ErrorKind::NoMem.context(format!("{entries} elements")))?;
+        let most =
+            usize::try_from(entries).map_err(|_| ErrorKind::NoMem.context(format!("{entries} elements")))?;
         all.try_reserve_exact(most)
             .map_err(|error| ErrorKind::NoMem.context(format!("{}: {len} bytes", what())).caused_by(error))?;
         let mut left = len;

@@ -148,7 +148,9 @@ impl ClassicDataset {
 
     fn write_image(&self) -> Result<()> {
         match &self.persist {
-            Some(persist) => self.shared.numbered().1.store.with_bytes(|bytes| persist.write(bytes, &self.registry)),
+            Some(persist) => {
+                self.shared.numbered().1.store.with_bytes(|bytes| persist.write(bytes, &self.registry))
+            }
             None => Ok(()),
         }
     }
@@ -169,7 +171,8 @@ impl Dataset for ClassicDataset {
 
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
         self.shared.check_open()?;
-        let kept = self.vars.read().unwrap_or_else(PoisonError::into_inner).get(id.index()).cloned().flatten();
+        let kept =
+            self.vars.read().unwrap_or_else(PoisonError::into_inner).get(id.index()).cloned().flatten();
         if let Some(var) = kept.filter(|var| var.is_current()) {
             return Ok(var);
         }
@@ -195,7 +198,11 @@ impl Dataset for ClassicDataset {
         let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         self.admit(edit)?;
         // In data mode only edits without more space arrive here, and data mode remains.
-        if self.shared.model.is_defining() { self.shared.model.define(edit) } else { self.shared.model.apply(edit) }
+        if self.shared.model.is_defining() {
+            self.shared.model.define(edit)
+        } else {
+            self.shared.model.apply(edit)
+        }
     }
 
     fn commit(&self) -> Result<()> {

@@ -50,7 +50,8 @@ impl ByteStore for Failing {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.0.before.lock().unwrap().push(self.0.store.image()?);
         let number = self.0.done.fetch_add(1, Ordering::Relaxed);
-        let fails = self.0.from.load(Ordering::Relaxed) <= number && number < self.0.to.load(Ordering::Relaxed);
+        let fails =
+            self.0.from.load(Ordering::Relaxed) <= number && number < self.0.to.load(Ordering::Relaxed);
         if !fails {
             return self.0.store.write_at(offset, bytes);
         }
@@ -90,7 +91,8 @@ fn row(record: u64) -> Vec<i16> {
     (0..WIDTH).map(|at| (record * 100 + at) as i16).collect()
 }
 
-/// Does `step` until it works: at most once more, since storage is mended when it failed. Answers whether it did.
+/// Does `step` until it works: at most once more, since storage is mended when it failed. Answers whether it
+/// did.
 fn insist(store: &Failing, mut step: impl FnMut() -> Result<()>) -> bool {
     match step() {
         Ok(()) => false,
@@ -114,7 +116,8 @@ fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
         let xtype = model.var(var).unwrap().xtype;
         let mut bytes = vec![0; shape.iter().product::<u64>() as usize * xtype.size().unwrap()];
         let out = &mut OutBuf::from_slice(&mut bytes);
-        ds.get_vara(var, &vec![0; shape.len()], &shape, nczarr_dispatch::MemMut::Fixed { ty: xtype, out }).unwrap();
+        ds.get_vara(var, &vec![0; shape.len()], &shape, nczarr_dispatch::MemMut::Fixed { ty: xtype, out })
+            .unwrap();
         Values::from_native_bytes(xtype, &bytes).unwrap()
     };
     let (Values::Short(a), Values::Byte(b)) = (values("a"), values("b")) else { unreachable!() };
@@ -125,12 +128,18 @@ fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
         let ok = row_there == row(record as u64)
             || (!whole
                 && record as u64 >= synced
-                && row_there.iter().zip(row(record as u64)).all(|(&is, put)| is == put || fills(is) || !filling));
+                && row_there
+                    .iter()
+                    .zip(row(record as u64))
+                    .all(|(&is, put)| is == put || fills(is) || !filling));
         assert!(ok, "record {record}, {synced} synced: {row_there:?}");
     }
     for (record, &value) in b.iter().enumerate() {
         let unwritten = if filling { fill::BYTE } else { value };
-        assert!(if record == 2 { value == 9 || !whole } else { value == unwritten }, "record {record}: {value}");
+        assert!(
+            if record == 2 { value == 9 || !whole } else { value == unwritten },
+            "record {record}: {value}"
+        );
     }
 }
 
@@ -157,7 +166,13 @@ fn whatever_write_fails_nothing_is_lost() {
                         0 => put(&*ds, a, &[record, 0], &[1, WIDTH], &Values::Short(row(record))),
                         _ => {
                             put(&*ds, a, &[record, 0], &[1, 2], &Values::Short(row(record)[..2].to_vec()))?;
-                            put(&*ds, a, &[record, 2], &[1, WIDTH - 2], &Values::Short(row(record)[2..].to_vec()))
+                            put(
+                                &*ds,
+                                a,
+                                &[record, 2],
+                                &[1, WIDTH - 2],
+                                &Values::Short(row(record)[2..].to_vec()),
+                            )
                         }
                     });
                     if record == 2 {
@@ -171,7 +186,8 @@ fn whatever_write_fails_nothing_is_lost() {
                 // A process that is killed before any of the writes.
                 let before = store.0.before.lock().unwrap();
                 for (number, image) in before.iter().enumerate().skip(synced_at[0].0) {
-                    let synced = synced_at.iter().rfind(|(from, _)| *from <= number).map_or(0, |&(_, synced)| synced);
+                    let synced =
+                        synced_at.iter().rfind(|(from, _)| *from <= number).map_or(0, |&(_, synced)| synced);
                     check(image.clone(), synced, false, filling);
                 }
                 failed += usize::from(any);

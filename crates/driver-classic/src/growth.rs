@@ -149,7 +149,13 @@ impl FileState {
     }
 
     /// Fills unready records up to the end of `units`, since records are contiguous.
-    fn settle(&self, here: &VarPlacement, claims: &mut RecordClaims, units: Range<u64>, filling: bool) -> Result<()> {
+    fn settle(
+        &self,
+        here: &VarPlacement,
+        claims: &mut RecordClaims,
+        units: Range<u64>,
+        filling: bool,
+    ) -> Result<()> {
         while let Some(part) = claims.unfilled(&units) {
             self.fill(here, part.clone(), filling)?;
             claims.settle(&part);
@@ -166,9 +172,12 @@ impl FileState {
     fn fill(&self, here: &VarPlacement, units: Range<u64>, filling: bool) -> Result<()> {
         match here.pattern.as_ref().filter(|_| filling) {
             // Adjacent records without gaps.
-            Some(pattern) if !here.slot.record || here.own == self.layout.recsize => {
-                fill::write(&self.store, pattern, self.offset(here, units.start), here.own * (units.end - units.start))
-            }
+            Some(pattern) if !here.slot.record || here.own == self.layout.recsize => fill::write(
+                &self.store,
+                pattern,
+                self.offset(here, units.start),
+                here.own * (units.end - units.start),
+            ),
             Some(pattern) => units
                 .into_iter()
                 .try_for_each(|unit| fill::write(&self.store, pattern, self.offset(here, unit), here.own)),

@@ -58,7 +58,12 @@ impl FileLayout {
     /// Returns the free space after the header and after the fixed variables, and the alignment that
     /// reproduces this layout. A section beyond `size`, the end of the file, has no free space.
     pub(crate) fn spacing(&self, size: u64) -> HeaderPadding {
-        let end = self.slots.iter().filter(|slot| !slot.record).map(|slot| slot.begin.saturating_add(slot.len)).max();
+        let end = self
+            .slots
+            .iter()
+            .filter(|slot| !slot.record)
+            .map(|slot| slot.begin.saturating_add(slot.len))
+            .max();
         let room = |begin: u64, end: u64| match begin.checked_sub(end) {
             Some(free) if begin <= size => (free, if begin.is_multiple_of(4) { 0 } else { 1 }),
             _ => (0, 0),
@@ -105,7 +110,8 @@ pub(crate) fn sizes(model: &Model) -> Result<Vec<VarSlot>> {
 
 fn size(model: &Model, id: VarId) -> Result<VarSlot> {
     let var = model.var(id)?;
-    let item = var.xtype.size().ok_or_else(|| ErrorKind::BadType.context(format!("type {}", var.xtype.name())))?;
+    let item =
+        var.xtype.size().ok_or_else(|| ErrorKind::BadType.context(format!("type {}", var.xtype.name())))?;
     let mut bytes = Some(item as u64);
     let mut record = false;
     for (place, &dim) in var.dims.iter().enumerate() {
@@ -227,8 +233,8 @@ mod tests {
 
     use super::*;
 
-    /// A model of a record dimension, dimensions of these lengths, and variables of types and places in the list of
-    /// dimensions (0: the record dimension).
+    /// A model of a record dimension, dimensions of these lengths, and variables of types and places in the
+    /// list of dimensions (0: the record dimension).
     fn model(lens: &[u64], vars: &[(NcType, &[usize])]) -> Model {
         let mut model = Model::new();
         let mut dims = vec![model.add_dim(GroupId::ROOT, "t", 0, true).unwrap()];
@@ -260,7 +266,8 @@ mod tests {
 
     #[test]
     fn room_and_alignment_are_kept_when_there_is_enough() {
-        let spacing = |h_minfree, v_align, v_minfree, r_align| HeaderPadding { h_minfree, v_align, v_minfree, r_align };
+        let spacing =
+            |h_minfree, v_align, v_minfree, r_align| HeaderPadding { h_minfree, v_align, v_minfree, r_align };
         let one = model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1])]);
         let header = decide(CdfVersion::Cdf1, &one, HeaderPadding::default(), None).unwrap();
         assert_eq!(header.begin_var, header.header);
@@ -269,8 +276,10 @@ mod tests {
         assert_eq!(roomy.begin_var, (header.header + 100).next_multiple_of(64));
         assert_eq!(roomy.begin_rec, (roomy.begin_var + 12 + 10).next_multiple_of(32));
         // One more variable of each sort.
-        let more =
-            model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1]), (NcType::Byte, &[1]), (NcType::Byte, &[0])]);
+        let more = model(
+            &[3],
+            &[(NcType::Int, &[1]), (NcType::Short, &[0, 1]), (NcType::Byte, &[1]), (NcType::Byte, &[0])],
+        );
         let kept = decide(CdfVersion::Cdf1, &more, HeaderPadding::default(), Some(&roomy)).unwrap();
         assert_eq!(kept.begin_var, roomy.begin_var, "the header has room");
         assert_eq!(kept.begin_rec, roomy.begin_rec, "and so have the fixed variables");

@@ -43,7 +43,9 @@ pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
     for (name, len) in header.dims {
         let unlimited = len == 0;
         if unlimited && has_records {
-            return Err(ErrorKind::Unlimit.context(format!("dimension {name:?}: a second unlimited dimension")));
+            return Err(
+                ErrorKind::Unlimit.context(format!("dimension {name:?}: a second unlimited dimension"))
+            );
         }
         has_records |= unlimited;
         model.add_dim(GroupId::ROOT, name, if unlimited { told } else { len }, unlimited)?;
@@ -73,7 +75,8 @@ pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
     doubt_records(&mut model, &layout)?;
     check_places(kind, &model, &layout)?;
     let whole = layout.size(records).ok_or_else(|| {
-        ErrorKind::NotNc.context(format!("{records} records of {} bytes exceed the size of a file", layout.recsize))
+        ErrorKind::NotNc
+            .context(format!("{records} records of {} bytes exceed the size of a file", layout.recsize))
     })?;
     if let Some((id, problem)) = moved(&layout, records, size) {
         let path = model.var_path(id)?;
@@ -131,8 +134,15 @@ fn following(layout: &FileLayout) -> Vec<Option<u64>> {
 
 /// Whether the size of a variable exactly equals the space before the next one, or before the end of the
 /// file.
-fn confirmed(layout: &FileLayout, slot: &VarSlot, next: Option<u64>, records: Option<u64>, size: u64) -> bool {
-    let ends_at = |end: Option<u64>, padding: u64| end.is_some_and(|end| end == size || end - padding == size);
+fn confirmed(
+    layout: &FileLayout,
+    slot: &VarSlot,
+    next: Option<u64>,
+    records: Option<u64>,
+    size: u64,
+) -> bool {
+    let ends_at =
+        |end: Option<u64>, padding: u64| end.is_some_and(|end| end == size || end - padding == size);
     let padding = layout.own_len(slot).saturating_sub(slot.bytes);
     match (next, slot.record) {
         (Some(next), _) => slot.begin.checked_add(slot.len) == Some(next),
@@ -152,7 +162,8 @@ fn confirmed(layout: &FileLayout, slot: &VarSlot, next: Option<u64>, records: Op
 /// is that large; in CDF-5 all sizes fit.
 fn doubt(kind: CdfVersion, slot: &VarSlot, stated: u64, size: u64) -> Option<String> {
     let low = |size: u64| size & u64::from(u32::MAX);
-    let large = kind != CdfVersion::Cdf5 && slot.len >= u64::from(TOO_LARGE) && (slot.record || slot.bytes <= size);
+    let large =
+        kind != CdfVersion::Cdf5 && slot.len >= u64::from(TOO_LARGE) && (slot.record || slot.bytes <= size);
     let fine = stated == slot.len
         || stated == slot.bytes
         || (large && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
@@ -179,8 +190,12 @@ fn doubt_records(model: &mut Model, layout: &FileLayout) -> Result<()> {
 
 /// Returns the number of records in a file of this size; padding of the last may be missing.
 fn counted(layout: &FileLayout, size: u64) -> u64 {
-    let padding =
-        layout.slots.iter().rev().find(|slot| slot.record).map_or(0, |slot| layout.own_len(slot) - slot.bytes);
+    let padding = layout
+        .slots
+        .iter()
+        .rev()
+        .find(|slot| slot.record)
+        .map_or(0, |slot| layout.own_len(slot) - slot.bytes);
     let bytes = size.saturating_add(padding).saturating_sub(layout.begin_rec);
     bytes.checked_div(layout.recsize).unwrap_or(0)
 }
@@ -196,14 +211,16 @@ fn moved(layout: &FileLayout, records: u64, size: u64) -> Option<(VarId, String)
     if has_records && others.clone().any(|(_, other)| other.record) {
         return None;
     }
-    let before = others.filter(|(_, slot)| !slot.record).map(|(_, slot)| slot.begin.saturating_add(slot.len)).max();
+    let before =
+        others.filter(|(_, slot)| !slot.record).map(|(_, slot)| slot.begin.saturating_add(slot.len)).max();
     let before = before.unwrap_or(layout.header);
     let rest = layout.recsize.saturating_mul(records.saturating_sub(1));
     let end = slot.begin.saturating_add(if slot.record { rest } else { 0 }).saturating_add(slot.bytes);
     (slot.begin > before && end > size).then(|| {
         let begin = slot.begin;
-        let what =
-            format!("it begins at byte {begin} and what is before it ends at {before}; values end at {end}, the file");
+        let what = format!(
+            "it begins at byte {begin} and what is before it ends at {before}; values end at {end}, the file"
+        );
         (VarId(at as u32), format!("{what} at {size}: where it begins is damaged, or the file was cut"))
     })
 }
@@ -225,15 +242,22 @@ fn check_places(kind: CdfVersion, model: &Model, layout: &FileLayout) -> Result<
             // Only the values of the last variable count.
             end = match after {
                 Some(after) => after,
-                None => return Err(ErrorKind::NotNc.context("a variable's offset exceeds the size of a file")),
+                None => {
+                    return Err(ErrorKind::NotNc.context("a variable's offset exceeds the size of a file"));
+                }
             };
         }
     }
-    let last = layout.slots.iter().filter(|slot| slot.record).map(|slot| slot.begin + layout.own_len(slot)).max();
+    let last =
+        layout.slots.iter().filter(|slot| slot.record).map(|slot| slot.begin + layout.own_len(slot)).max();
     if let Some(last) = last
         && last - layout.begin_rec > layout.recsize
     {
-        let what = format!("records of {} bytes, whose parts reach {} bytes", layout.recsize, last - layout.begin_rec);
+        let what = format!(
+            "records of {} bytes, whose parts reach {} bytes",
+            layout.recsize,
+            last - layout.begin_rec
+        );
         return Err(ErrorKind::NotNc.context(what));
     }
     Ok(())

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Fault, InitialRead, OpenRequest, PersistTarget, single_file};
+use nczarr_dispatch::{
+    ByteSource, Dataset, DatasetInfo, Fault, InitialRead, OpenRequest, PersistTarget, single_file,
+};
 use nczarr_model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::CommittedHeader;
@@ -46,7 +48,10 @@ fn open_remote(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_from_source(
+    request: &OpenRequest<'_>,
+    source: Arc<dyn ByteSource>,
+) -> Result<Arc<dyn Dataset>> {
     check_read_only(request)?;
     open_store(request, FileStore::remote(source), None)
 }
@@ -70,13 +75,19 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     let opened = single_file::open(&request.target.path, persist)?;
     let bytes = opened.read()?;
     let persist = persist.then(|| PersistTarget::to_opened(opened, request.options.durability, INFO.magic));
-    open_store(request, if request.writable { FileStore::memory(bytes) } else { FileStore::own(bytes) }, persist)
+    open_store(
+        request,
+        if request.writable { FileStore::memory(bytes) } else { FileStore::own(bytes) },
+        persist,
+    )
 }
 
 fn check_place(request: &OpenRequest<'_>) -> Result<()> {
     let target = request.target;
     if request.map.is_some() || !target.scheme.is_local() {
-        return Err(ErrorKind::NotNc.context(format!("{target}: classic files are opened as files, not in a map")));
+        return Err(
+            ErrorKind::NotNc.context(format!("{target}: classic files are opened as files, not in a map"))
+        );
     }
     Ok(())
 }
@@ -96,7 +107,11 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
 /// The largest truncated rest of a record that is read as zeros.
 const MISSING: u64 = 16 << 20;
 
-fn open_store(request: &OpenRequest<'_>, store: FileStore, persist: Option<PersistTarget>) -> Result<Arc<dyn Dataset>> {
+fn open_store(
+    request: &OpenRequest<'_>,
+    store: FileStore,
+    persist: Option<PersistTarget>,
+) -> Result<Arc<dyn Dataset>> {
     let (writable, options) = (request.writable, request.options);
     let at = |error: nczarr_model::Error| error.at(request.target);
     let size = store.size()?;
@@ -155,5 +170,10 @@ fn open_store(request: &OpenRequest<'_>, store: FileStore, persist: Option<Persi
 
 /// Returns the description of a dataset of this format.
 pub(crate) fn info(kind: CdfVersion, writable: bool, faults: Vec<Fault>) -> DatasetInfo {
-    DatasetInfo { version: kind.version().to_string(), writable, faults, ..DatasetInfo::new(&INFO, kind.format()) }
+    DatasetInfo {
+        version: kind.version().to_string(),
+        writable,
+        faults,
+        ..DatasetInfo::new(&INFO, kind.format())
+    }
 }

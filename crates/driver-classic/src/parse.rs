@@ -77,7 +77,8 @@ pub(crate) fn read(store: &FileStore, size: u64, limits: &Limits) -> Result<Clas
     let vars = vars(&mut cursor, dims.len())?;
     let len = cursor.at();
     if let Some(name) = another(&cursor, &dims, &vars) {
-        let what = format!("byte {len}: the list has {} variables, and variable {name:?} follows it", vars.len());
+        let what =
+            format!("byte {len}: the list has {} variables, and variable {name:?} follows it", vars.len());
         return Err(ErrorKind::NotNc.context(what));
     }
     Ok(ClassicHeader {
@@ -106,13 +107,21 @@ const ATT: u64 = entry::<Values>() + 16;
 const ATTS: u64 = 64;
 
 /// The memory of a variable, without name, dimensions and attributes.
-const VAR: u64 = (size_of::<HeaderVar>() + size_of::<Var>() + size_of::<VarSlot>() + size_of::<VarPlacement>() + 64)
-    as u64
-    + entry::<VarId>();
+const VAR: u64 =
+    (size_of::<HeaderVar>() + size_of::<Var>() + size_of::<VarSlot>() + size_of::<VarPlacement>() + 64)
+        as u64
+        + entry::<VarId>();
 
 /// Reads the number of entries of a list; each takes at least `least` bytes of the file, and `cost` bytes of
 /// memory.
-fn list(cursor: &mut HeaderCursor<'_>, tag: u32, least: u64, cost: u64, name: &str, owner: &str) -> Result<usize> {
+fn list(
+    cursor: &mut HeaderCursor<'_>,
+    tag: u32,
+    least: u64,
+    cost: u64,
+    name: &str,
+    owner: &str,
+) -> Result<usize> {
     let at = cursor.at();
     let what = || format!("the list of {name} of {owner}");
     let found = cursor.word(&what)?;
@@ -163,7 +172,9 @@ fn atts(cursor: &mut HeaderCursor<'_>, owner: &str) -> Result<Att> {
         let number = cursor.count(&what)?;
         let values = cursor.values(ty, number, &what)?;
         if atts.contains_key(&name) {
-            return Err(ErrorKind::NameInUse.context(format!("byte {at}: {owner}: a second attribute {name:?}")));
+            return Err(
+                ErrorKind::NameInUse.context(format!("byte {at}: {owner}: a second attribute {name:?}"))
+            );
         }
         atts.insert(name, values);
     }
@@ -196,7 +207,8 @@ fn another(cursor: &HeaderCursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]
     let mut ahead = cursor.ahead();
     let name = ahead.name(0, &|| String::new()).ok()?;
     let var = var(&mut ahead, name, dims.len()).ok()?;
-    let lens = var.dims.iter().enumerate().map(|(at, dim)| (at, dims.get(dim.index()).map_or(0, |&(_, len)| len)));
+    let lens =
+        var.dims.iter().enumerate().map(|(at, dim)| (at, dims.get(dim.index()).map_or(0, |&(_, len)| len)));
     let inner = lens.filter(|&(at, len)| at > 0 || len > 0).map(|(_, len)| len);
     let bytes = inner.fold(var.ty.size().map(|item| item as u64), |bytes, len| bytes?.checked_mul(len));
     let sound = bytes.and_then(|bytes| bytes.checked_next_multiple_of(4)) == Some(var.vsize);
@@ -212,7 +224,9 @@ fn var(cursor: &mut HeaderCursor<'_>, name: String, all: usize) -> Result<Header
         let what = format!("byte {at}: {}: {rank} dimensions exceed the limit of {}", what(), cursor.rank);
         return Err(ErrorKind::MaxDims.context(what));
     }
-    cursor.need(rank.saturating_mul(cursor.kind.count_width() as u64), &|| format!("{}: its dimensions", what()))?;
+    cursor.need(rank.saturating_mul(cursor.kind.count_width() as u64), &|| {
+        format!("{}: its dimensions", what())
+    })?;
     let mut dims = Vec::with_capacity(rank as usize);
     for _ in 0..rank {
         let at = cursor.at();
@@ -257,7 +271,9 @@ mod tests {
     fn sample(kind: u8) -> Vec<u8> {
         let wide = kind == 5;
         let mut bytes = vec![b'C', b'D', b'F', kind];
-        let count = |bytes: &mut Vec<u8>, n: u64| bytes.extend_from_slice(&n.to_be_bytes()[if wide { 0 } else { 4 }..]);
+        let count = |bytes: &mut Vec<u8>, n: u64| {
+            bytes.extend_from_slice(&n.to_be_bytes()[if wide { 0 } else { 4 }..])
+        };
         let word = |bytes: &mut Vec<u8>, n: u32| bytes.extend_from_slice(&n.to_be_bytes());
         count(&mut bytes, 0);
         word(&mut bytes, DIMENSIONS);
@@ -295,7 +311,10 @@ mod tests {
             assert_eq!(header.dims, [("x".to_owned(), 3)]);
             assert_eq!(header.atts.get("title"), Some(&Values::Short(vec![1, -2, 3])));
             let var = &header.vars[0];
-            assert_eq!((var.name.as_str(), &*var.dims, var.ty, var.vsize), ("v", &[DimId(0)][..], NcType::Int, 12));
+            assert_eq!(
+                (var.name.as_str(), &*var.dims, var.ty, var.vsize),
+                ("v", &[DimId(0)][..], NcType::Int, 12)
+            );
             assert_eq!(var.begin, 200);
             for len in 0..bytes.len() {
                 let kind = parsed(&bytes[..len]).unwrap_err().kind();
@@ -333,9 +352,13 @@ mod tests {
             for entries in [0, 1, 3, 70_000] {
                 let bytes = one_attribute(ty, entries);
                 let header = parsed(&bytes).unwrap();
-                let mut native: Vec<u8> = (0..entries * ty.size().unwrap()).map(|at| (at % 251) as u8).collect();
+                let mut native: Vec<u8> =
+                    (0..entries * ty.size().unwrap()).map(|at| (at % 251) as u8).collect();
                 swap(&mut native, ty.size().unwrap());
-                assert!(header.atts.get("a") == Values::from_native_bytes(ty, &native).as_ref(), "{ty:?} {entries}");
+                assert!(
+                    header.atts.get("a") == Values::from_native_bytes(ty, &native).as_ref(),
+                    "{ty:?} {entries}"
+                );
                 assert_eq!(header.len, bytes.len() as u64);
             }
         }
@@ -348,7 +371,8 @@ mod tests {
         let mut limits = Limits::default();
         limits.document = 1 << 20;
         assert_eq!(limited(&bytes, &limits).unwrap_err().kind(), ErrorKind::FileMeta);
-        // Beside the tables: three names, two of them twice, and the values. All of the file counts, its data as well.
+        // Beside the tables: three names, two of them twice, and the values. All of the file counts, its data
+        // as well.
         let memory = DIM + VAR + ATT + ATTS + 2 + 7 + 6;
         for data in [0, 100] {
             let file = [sample(1), vec![0; data]].concat();

@@ -65,7 +65,8 @@ impl ClassicDataset {
             return Err(changed(path, &format!("variable {:?} is damaged", var.name)));
         }
         let model = self.shared.model.snapshot();
-        let new = FileState::new(&model, loaded.layout, Arc::new(store), ReadyData::All, &self.shared.options)?;
+        let new =
+            FileState::new(&model, loaded.layout, Arc::new(store), ReadyData::All, &self.shared.options)?;
         self.shared.replace(new);
         // Afterwards: readers of the new number use the new file.
         self.grow(loaded.records);
@@ -93,7 +94,10 @@ impl ClassicDataset {
         }
         let seen = self.records(&model);
         if found.records < seen {
-            return Err(changed(path, &format!("records disappeared (expected {seen}, found {})", found.records)));
+            return Err(changed(
+                path,
+                &format!("records disappeared (expected {seen}, found {})", found.records),
+            ));
         }
         Ok(())
     }

@@ -129,7 +129,9 @@ impl FileStore {
             }
             // Later data are not in the map.
             #[cfg(feature = "mmap")]
-            StorePlace::Mapped(mapped) => Ok(differs(&mapped.metadata()?) || mapped.len() as u64 != found.len()),
+            StorePlace::Mapped(mapped) => {
+                Ok(differs(&mapped.metadata()?) || mapped.len() as u64 != found.len())
+            }
             _ => Ok(false),
         }
     }
@@ -271,7 +273,9 @@ impl ByteStore for FileStore {
             StorePlace::File { file, path } => {
                 file.metadata().map(|found| found.len()).map_err(|error| failed("look at", path, error))
             }
-            StorePlace::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
+            StorePlace::Memory(bytes) => {
+                Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64)
+            }
             StorePlace::Fixed(bytes) => Ok(bytes.len() as u64),
             StorePlace::Elsewhere(source) => Ok(source.len()),
             #[cfg(test)]

@@ -86,11 +86,13 @@ impl ClassicVar {
             Some(end) => {
                 let size = current.layout.recsize;
                 Err(self.at_var(
-                    ErrorKind::VarSize.context(format!("{end} records of {size} bytes exceed the size of a file")),
+                    ErrorKind::VarSize
+                        .context(format!("{end} records of {size} bytes exceed the size of a file")),
                 ))
             }
             None => Err(self.at_var(
-                ErrorKind::InvalCoords.context(format!("too many records for the format (expected at most {most})")),
+                ErrorKind::InvalCoords
+                    .context(format!("too many records for the format (expected at most {most})")),
             )),
         }
     }
@@ -153,7 +155,8 @@ impl VarData for ClassicVar {
         match outcome {
             // A close within this write did not wait, and may have counted too few records.
             Ok(()) if self.shared.is_left() => Err(self.at_var(
-                ErrorKind::BadId.context("the dataset was closed during the write; the written records may be lost"),
+                ErrorKind::BadId
+                    .context("the dataset was closed during the write; the written records may be lost"),
             )),
             outcome => outcome,
         }

@@ -50,7 +50,9 @@ impl ElementChunks {
     /// Makes an array with one chunk, the compressed element with this number.
     pub(crate) fn one(file: &Arc<Hdf4File>, rank: usize, number: u16) -> Self {
         let mut chunks = Self::none(file);
-        chunks.places.insert(key(&vec![0; rank]).as_str().to_owned(), ChunkElement::new(tag::COMPRESSED, number));
+        chunks
+            .places
+            .insert(key(&vec![0; rank]).as_str().to_owned(), ChunkElement::new(tag::COMPRESSED, number));
         chunks
     }
 
@@ -67,7 +69,8 @@ impl ElementChunks {
         let table = Vdata::read(file, element.table)?;
         let record = rank * 4 + 4;
         if table.size != record {
-            let what = format!("chunk table: wrong record size (expected {record} bytes, found {})", table.size);
+            let what =
+                format!("chunk table: wrong record size (expected {record} bytes, found {})", table.size);
             return Err(ErrorKind::HdfErr.context(what));
         }
         let grid: Vec<u64> = element.dims.iter().map(|&(len, chunk)| len.div_ceil(chunk.max(1))).collect();
@@ -78,9 +81,8 @@ impl ElementChunks {
                 .map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]).into())
                 .collect();
             if place.iter().zip(&grid).any(|(at, len)| at >= len) {
-                return Err(
-                    ErrorKind::HdfErr.context(format!("chunk table: chunk {place:?} is outside the grid {grid:?}"))
-                );
+                return Err(ErrorKind::HdfErr
+                    .context(format!("chunk table: chunk {place:?} is outside the grid {grid:?}")));
             }
             let number = |at: usize| u16::from_be_bytes([object[at], object[at + 1]]);
             let object = ChunkElement::new(number(0), number(2));

@@ -54,7 +54,11 @@ impl<'a> ElementCursor<'a> {
         let number = self.u32()?;
         match i32::try_from(number) {
             Ok(_) => Ok(number),
-            Err(_) => Err(ErrorKind::HdfErr.context(format!("{}: invalid count {}", self.what, number.cast_signed()))),
+            Err(_) => Err(ErrorKind::HdfErr.context(format!(
+                "{}: invalid count {}",
+                self.what,
+                number.cast_signed()
+            ))),
         }
     }
 

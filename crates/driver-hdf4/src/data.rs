@@ -62,10 +62,9 @@ impl UncheckedLocation {
         let sizes = lens.iter().skip(1).map(|len| len.unwrap_or(0));
         let row = sizes.chain([number.size() as u64]).try_fold(1u64, u64::checked_mul);
         let row = row.ok_or_else(|| ErrorKind::VarSize.context(format!("shape {lens:?} is too large")))?;
-        let own = set
-            .atts
-            .iter()
-            .find(|(name, value)| name == nczarr_model::FILL_VALUE && value.nc_type() == number.ty && value.len() == 1);
+        let own = set.atts.iter().find(|(name, value)| {
+            name == nczarr_model::FILL_VALUE && value.nc_type() == number.ty && value.len() == 1
+        });
         let fill = own.map(|(_, value)| value.clone()).or_else(|| number.default_fill());
         Ok(Self { number, row, how, fill })
     }
@@ -117,7 +116,8 @@ impl VarLocation {
             }
         };
         if found != bytes {
-            let what = format!("the data do not match dimensions and type (expected {bytes} bytes, found {found})");
+            let what =
+                format!("the data do not match dimensions and type (expected {bytes} bytes, found {found})");
             return Err(ErrorKind::VarMeta.context(what));
         }
         Ok(Self { place, shape: shape.to_vec() })
@@ -149,7 +149,9 @@ impl VarLocation {
         options: &Options,
     ) -> Result<Arc<dyn VarData>> {
         let number = self.place.number;
-        let dims = || self.shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false });
+        let dims = || {
+            self.shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false })
+        };
         let flat = |store: Arc<dyn nczarr_chunkio::ByteStore>, begin: u64| -> Result<Arc<dyn VarData>> {
             Ok(Arc::new(FlatArray::new(FlatSpec {
                 name: name.clone(),
@@ -164,8 +166,9 @@ impl VarLocation {
                 beyond_end: BeyondEnd::Error,
             })?))
         };
-        let laid =
-            |pieces: &ElementExtents| Arc::new(ElementStore { store: Arc::clone(&file.store), pieces: pieces.clone() });
+        let laid = |pieces: &ElementExtents| {
+            Arc::new(ElementStore { store: Arc::clone(&file.store), pieces: pieces.clone() })
+        };
         let (chunk_shape, chunks, coding, fill) = match &self.place.how {
             StorageKind::Pieces(pieces) => {
                 return match pieces.whole() {
@@ -174,11 +177,18 @@ impl VarLocation {
                 };
             }
             StorageKind::Part(pieces, from) => return flat(laid(pieces), *from),
-            StorageKind::Absent => (modest(&self.shape), ElementChunks::none(file), None, self.place.fill.clone()),
+            StorageKind::Absent => {
+                (modest(&self.shape), ElementChunks::none(file), None, self.place.fill.clone())
+            }
             StorageKind::Compressed(element) => {
                 // One chunk for the whole array. A chunk is never empty.
                 let whole = self.shape.iter().map(|&len| len.max(1)).collect();
-                (whole, ElementChunks::one(file, self.shape.len(), element.number), Some(element.coding), None)
+                (
+                    whole,
+                    ElementChunks::one(file, self.shape.len(), element.number),
+                    Some(element.coding),
+                    None,
+                )
             }
             StorageKind::Chunked(element) => {
                 let fill = fill_of(element, number).or_else(|| self.place.fill.clone());
@@ -186,8 +196,12 @@ impl VarLocation {
                 (shape, ElementChunks::listed(file, element, &self.shape)?, element.coding, fill)
             }
         };
-        let filters =
-            coding.map(|coding| coding.filter(number, registry)).transpose()?.flatten().into_iter().collect::<Vec<_>>();
+        let filters = coding
+            .map(|coding| coding.filter(number, registry))
+            .transpose()?
+            .flatten()
+            .into_iter()
+            .collect::<Vec<_>>();
         check_room(&chunk_shape, number, &filters, file)?;
         Ok(Arc::new(ChunkedArray::new(ArraySpec {
             name,

@@ -106,7 +106,8 @@ impl Directory {
             let len = BLOCK_HEAD + count * DESCRIPTOR;
             // Blocks do not overlap, so together they are no longer than the file.
             room = room.checked_sub(len).filter(|_| seen.insert(at)).ok_or_else(|| {
-                ErrorKind::HdfErr.context(format!("blocks of descriptors: circular reference from byte {at} to {next}"))
+                ErrorKind::HdfErr
+                    .context(format!("blocks of descriptors: circular reference from byte {at} to {next}"))
             })?;
             bytes.clear();
             store.append(at + BLOCK_HEAD, count * DESCRIPTOR, &mut bytes)?;
@@ -177,7 +178,8 @@ impl Directory {
             tag::NT | tag::SDG..=tag::SDLNK | tag::NDG..=tag::CAL | tag::VH..=tag::VG => true,
             _ => false,
         };
-        let found = self.entries.iter().filter(move |((tag, _), entry)| describes(*tag, entry) && entry.len <= SMALL);
+        let found =
+            self.entries.iter().filter(move |((tag, _), entry)| describes(*tag, entry) && entry.len <= SMALL);
         found.map(|(_, entry)| (entry.offset.into(), entry.len.into()))
     }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
+    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -31,12 +32,17 @@ impl Driver for Hdf4Driver {
         open::open(request)
     }
 
-    fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    fn open_from_source(
+        &self,
+        request: &OpenRequest<'_>,
+        source: Arc<dyn ByteSource>,
+    ) -> Result<Arc<dyn Dataset>> {
         open::open_from_source(request, source)
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
-        let what = "HDF4 files cannot be created; use NCZarr (.zarr), an archive (.zip) or a classic file (.nc)";
+        let what =
+            "HDF4 files cannot be created; use NCZarr (.zarr), an archive (.zip) or a classic file (.nc)";
         Err(ErrorKind::NotNc4.context(what).at(request.target))
     }
 

@@ -96,7 +96,8 @@ fn chunked(cursor: &mut ElementCursor<'_>, what: &str) -> Result<ChunkedElement>
     let elems = dims.iter().try_fold(1u64, |elems, &(_, chunk)| elems.checked_mul(chunk));
     if elems != Some(size) || size == 0 {
         let chunk: Vec<_> = dims.iter().map(|dim| dim.1).collect();
-        return Err(ErrorKind::BadChunk.context(format!("{what}: chunk shape {chunk:?} does not have {size} elements")));
+        return Err(ErrorKind::BadChunk
+            .context(format!("{what}: chunk shape {chunk:?} does not have {size} elements")));
     }
     let fill = cursor.count()?;
     let fill = cursor.take(fill.try_into().unwrap_or(usize::MAX))?.to_vec();
@@ -106,7 +107,9 @@ fn chunked(cursor: &mut ElementCursor<'_>, what: &str) -> Result<ChunkedElement>
             let (_way, _len) = (cursor.u16()?, cursor.u32()?);
             Some(Coding::read(cursor)?)
         }
-        other => return Err(ErrorKind::HdfErr.context(format!("{what}: unsupported storage {other} of chunks"))),
+        other => {
+            return Err(ErrorKind::HdfErr.context(format!("{what}: unsupported storage {other} of chunks")));
+        }
     };
     Ok(ChunkedElement { dims, item, table, fill, coding })
 }

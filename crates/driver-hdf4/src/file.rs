@@ -64,7 +64,9 @@ impl Hdf4File {
         }
         match linked(self, &self.raw(entry)?, &what())? {
             Some(pieces) => Ok(pieces),
-            None => Err(ErrorKind::HdfErr.context(format!("{}: neither contiguous nor in linked blocks", what()))),
+            None => {
+                Err(ErrorKind::HdfErr.context(format!("{}: neither contiguous nor in linked blocks", what())))
+            }
         }
     }
 
@@ -76,7 +78,9 @@ impl Hdf4File {
         let pieces = self.pieces(tag, number)?;
         self.spend(pieces.len())?;
         let mut bytes = Vec::new();
-        pieces.append(&self.store, 0, pieces.len(), &mut bytes).map_err(|error| error.at(called(tag, number)))?;
+        pieces
+            .append(&self.store, 0, pieces.len(), &mut bytes)
+            .map_err(|error| error.at(called(tag, number)))?;
         Ok(bytes)
     }
 
@@ -105,8 +109,11 @@ impl Hdf4File {
     }
 
     fn spend(&self, bytes: u64) -> Result<()> {
-        let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
-        spent.map(drop).map_err(|_| ErrorKind::HdfErr.context("more metadata than a file of this size can have"))
+        let spent =
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        spent
+            .map(drop)
+            .map_err(|_| ErrorKind::HdfErr.context("more metadata than a file of this size can have"))
     }
 }
 

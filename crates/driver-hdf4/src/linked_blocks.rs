@@ -71,7 +71,9 @@ impl ElementExtents {
     /// Announces the read of a range, if it has more than one extent.
     fn prefetch(&self, store: &FileSource, from: u64, len: u64) {
         if self.list.len() > 1 {
-            store.prefetch(self.parts(from, len).filter_map(|(offset, len)| offset.map(|offset| (offset, len))));
+            store.prefetch(
+                self.parts(from, len).filter_map(|(offset, len)| offset.map(|offset| (offset, len))),
+            );
         }
     }
 
@@ -85,8 +87,10 @@ impl ElementExtents {
             match offset {
                 Some(offset) => store.append(offset, len, out)?,
                 None => {
-                    let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
-                    out.try_reserve(len).map_err(|error| ErrorKind::NoMem.context("zeros").caused_by(error))?;
+                    let len =
+                        usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
+                    out.try_reserve(len)
+                        .map_err(|error| ErrorKind::NoMem.context("zeros").caused_by(error))?;
                     out.resize(out.len() + len, 0);
                 }
             }
@@ -110,8 +114,9 @@ impl ElementExtents {
             let read = out.fill_limited(len, |out| store.read_at(offset, out))?;
             if read < len {
                 let size = store.len();
-                return Err(ErrorKind::Trunc
-                    .context(format!("{len} bytes at offset {offset}: beyond the end of the file at {size}")));
+                return Err(ErrorKind::Trunc.context(format!(
+                    "{len} bytes at offset {offset}: beyond the end of the file at {size}"
+                )));
             }
         }
         Ok(())
@@ -163,7 +168,8 @@ pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<
                 pieces.len()
             )));
         }
-        let entry = file.directory.get(tag::LINKED, table).filter(|entry| !entry.special && !entry.overlapping);
+        let entry =
+            file.directory.get(tag::LINKED, table).filter(|entry| !entry.special && !entry.overlapping);
         let entry = entry.ok_or_else(|| damaged(format!("its block table {table} is missing")))?;
         let mut bytes = Vec::new();
         let table_len = u64::from(count) * 2 + 2;
@@ -207,7 +213,10 @@ fn push_block(
     };
     let len = if pieces.len() == 0 { u64::from(entry.len) } else { block }.min(left);
     if entry.special || entry.overlapping || u64::from(entry.len) < len || len == 0 {
-        return Err(format!("its block {number} has a wrong length (expected {len} bytes, found {})", entry.len));
+        return Err(format!(
+            "its block {number} has a wrong length (expected {len} bytes, found {})",
+            entry.len
+        ));
     }
     pieces.push(Some(entry.offset.into()), len);
     Ok(())

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use nczarr_dispatch::Fault;
 use nczarr_model::{
-    Chunking, DimId, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Var, VarFill, VarId,
+    Chunking, DimId, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Var, VarFill,
+    VarId,
 };
 
 use crate::data::{UncheckedLocation, VarLocation};
@@ -47,7 +48,8 @@ pub(crate) fn load(file: &Hdf4File, sd: ScientificData, most_dims: usize) -> Res
                 Some(&id) => id,
                 None => {
                     let name = sd.dims.get(at).map(|dim| dim.name.clone()).unwrap_or_default();
-                    let id = loaded.model.add_dim(GroupId::ROOT, name, len.or(counted).unwrap_or(0), false)?;
+                    let id =
+                        loaded.model.add_dim(GroupId::ROOT, name, len.or(counted).unwrap_or(0), false)?;
                     dims.insert(at, id);
                     id
                 }
@@ -55,8 +57,9 @@ pub(crate) fn load(file: &Hdf4File, sd: ScientificData, most_dims: usize) -> Res
             shape.push(loaded.model.dim(id)?.len());
             ids.push(id);
         }
-        let here = place
-            .and_then(|place| VarLocation::new(place, &shape).inspect_err(|_| doubtful.extend(ids.iter().copied())));
+        let here = place.and_then(|place| {
+            VarLocation::new(place, &shape).inspect_err(|_| doubtful.extend(ids.iter().copied()))
+        });
         set.name = free_name(&loaded.model, set.name, &mut loaded.faults)?;
         let name = set.name.clone();
         let mut var = variable(set, here.as_ref().err().cloned());
@@ -80,7 +83,8 @@ fn check_absent(loaded: &mut LoadedModel, doubtful: &HashSet<DimId>) -> Result<(
             && let Some(&dim) = dims.iter().find(|dim| doubtful.contains(dim))
         {
             let name = loaded.model.dim(dim)?.name.clone();
-            let what = format!("it has no data, and other datasets contradict the length of its dimension {name:?}");
+            let what =
+                format!("it has no data, and other datasets contradict the length of its dimension {name:?}");
             loaded.model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(what));
             *here = None;
         }
@@ -112,6 +116,9 @@ fn free_name(model: &Model, name: String, faults: &mut Vec<Fault>) -> Result<Str
     }
     let free = (2u32..).map(|number| format!("{name}_{number}")).find(|name| !root.vars.contains_key(name));
     let free = free.ok_or_else(|| ErrorKind::NameInUse.context(name.clone()))?;
-    faults.push(Fault::unusual(format_args!("/{free}"), format_args!("is stored as a second dataset named {name:?}")));
+    faults.push(Fault::unusual(
+        format_args!("/{free}"),
+        format_args!("is stored as a second dataset named {name:?}"),
+    ));
     Ok(free)
 }

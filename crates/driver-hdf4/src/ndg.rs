@@ -121,8 +121,9 @@ impl DataGroup {
     /// Returns the texts of the data (0) or of a dimension.
     fn texts(&self, index: usize) -> Vec<(String, Values)> {
         let texts = [("long_name", &self.labels), ("units", &self.units), ("format", &self.formats)];
-        let text =
-            |(name, all): (&str, &Option<Vec<u8>>)| Some((name.to_owned(), Values::text(&nth(all.as_ref(), index)?)));
+        let text = |(name, all): (&str, &Option<Vec<u8>>)| {
+            Some((name.to_owned(), Values::text(&nth(all.as_ref(), index)?)))
+        };
         texts.into_iter().filter_map(text).collect()
     }
 }
@@ -172,7 +173,8 @@ fn calibrated(bytes: &[u8]) -> Result<Vec<(String, Values)>> {
     let ty = if bytes.len() == 36 { NcType::Double } else { NcType::Float };
     let number = NumberType { ty, big_endian: true, text: false };
     let piece = |(name, piece): (&&str, &[u8])| Ok(((*name).to_owned(), number.values(piece.to_vec())?));
-    let mut atts: Vec<_> = NAMES.iter().zip(bytes.chunks_exact(number.size())).map(piece).collect::<Result<_>>()?;
+    let mut atts: Vec<_> =
+        NAMES.iter().zip(bytes.chunks_exact(number.size())).map(piece).collect::<Result<_>>()?;
     if let Some(&[a, b, c, d]) = bytes.get(4 * number.size()..) {
         atts.push(("calibrated_nt".to_owned(), Values::Int(vec![i32::from_be_bytes([a, b, c, d])])));
     }

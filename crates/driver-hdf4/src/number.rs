@@ -33,7 +33,11 @@ impl NumberType {
             25 => NcType::UInt,
             26 => NcType::Int64,
             27 => NcType::UInt64,
-            other => return Err(ErrorKind::BadType.context(format!("number type {other} has no netCDF counterpart"))),
+            other => {
+                return Err(
+                    ErrorKind::BadType.context(format!("number type {other} has no netCDF counterpart"))
+                );
+            }
         };
         Ok(Self { ty, big_endian: code & LITTLE == 0, text: matches!(code & !LITTLE, 3 | 4) })
     }
@@ -44,9 +48,8 @@ impl NumberType {
     /// As [`NumberType::of_code`].
     pub(crate) fn of_element(bytes: &[u8]) -> Result<Self> {
         let &[version, code, _bits, way] = bytes else {
-            return Err(
-                ErrorKind::HdfErr.context(format!("number type: wrong size (expected 4 bytes, found {})", bytes.len()))
-            );
+            return Err(ErrorKind::HdfErr
+                .context(format!("number type: wrong size (expected 4 bytes, found {})", bytes.len())));
         };
         match (version, way) {
             (1, 0 | 1) => Self::of_code(code.into()),
@@ -73,7 +76,11 @@ impl NumberType {
             bytes.chunks_exact_mut(self.size()).for_each(<[u8]>::reverse);
         }
         Values::from_native_bytes(self.ty, &bytes).ok_or_else(|| {
-            ErrorKind::HdfErr.context(format!("{} bytes are not a multiple of {}", bytes.len(), self.ty.name()))
+            ErrorKind::HdfErr.context(format!(
+                "{} bytes are not a multiple of {}",
+                bytes.len(),
+                self.ty.name()
+            ))
         })
     }
 

@@ -30,7 +30,10 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_from_source(
+    request: &OpenRequest<'_>,
+    source: Arc<dyn ByteSource>,
+) -> Result<Arc<dyn Dataset>> {
     open_store(request, FileSource::remote(source))
 }
 

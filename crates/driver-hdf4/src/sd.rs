@@ -82,8 +82,9 @@ pub(crate) fn read(file: &Hdf4File) -> Result<Option<ScientificData>> {
         groups.insert(number, Vgroup::read(file, number)?);
     }
     let mut by_name = HashMap::new();
-    let in_order =
-        || root.members.iter().filter(|member| member.0 == tag::VG).filter_map(|(_, number)| groups.get(number));
+    let in_order = || {
+        root.members.iter().filter(|member| member.0 == tag::VG).filter_map(|(_, number)| groups.get(number))
+    };
     for group in in_order().filter(|group| is_dimension(group)) {
         // Of two with one name the first counts, as in the HDF library.
         if !by_name.contains_key(&group.name) {
@@ -169,7 +170,8 @@ fn set(
                 if is_dimension(member) {
                     let place = dims.get(&member.name).copied();
                     found.dims.push(place.ok_or_else(|| {
-                        ErrorKind::DimMeta.context(format!("dimension {:?} is not listed in the file", member.name))
+                        ErrorKind::DimMeta
+                            .context(format!("dimension {:?} is not listed in the file", member.name))
                     })?);
                 }
             }
@@ -197,8 +199,9 @@ fn atts(file: &Hdf4File, group: &Vgroup) -> Result<Vec<(String, Values)>> {
 /// Returns the values of an attribute. Text is one record; numbers are one record each.
 fn attribute(file: &Hdf4File, table: &Vdata) -> Result<Values> {
     let field = table.fields.first();
-    let field =
-        field.ok_or_else(|| ErrorKind::AttMeta.context(format!("{} has no columns", called(tag::VH, table.number))))?;
+    let field = field.ok_or_else(|| {
+        ErrorKind::AttMeta.context(format!("{} has no columns", called(tag::VH, table.number)))
+    })?;
     let number = NumberType::of_code(field.ty)?;
     let count = if number.text { field.order } else { table.records };
     let mut bytes = table.data(file)?;

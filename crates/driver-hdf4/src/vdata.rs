@@ -47,7 +47,8 @@ impl Vdata {
         for _ in 0..count {
             cursor.name()?;
         }
-        let fields = types.into_iter().zip(orders).map(|(ty, order)| VdataField { ty, order: order.into() }).collect();
+        let fields =
+            types.into_iter().zip(orders).map(|(ty, order)| VdataField { ty, order: order.into() }).collect();
         Ok(Self { number, name: cursor.name()?, class: cursor.name()?, records, size, fields })
     }
 

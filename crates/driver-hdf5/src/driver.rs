@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
+    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest,
+    inventory,
 };
 use nczarr_model::Result;
 
@@ -43,7 +44,11 @@ impl Driver for Hdf5Driver {
         read::open(request)
     }
 
-    fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    fn open_from_source(
+        &self,
+        request: &OpenRequest<'_>,
+        source: Arc<dyn ByteSource>,
+    ) -> Result<Arc<dyn Dataset>> {
         read::open_from_source(request, source)
     }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, RwLockWriteGuard};
 
 use nczarr_dispatch::{Key, ZarrFormat};
 use nczarr_model::{
-    Defined, DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass, TypeId,
-    Values, VarId, name,
+    Defined, DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass,
+    TypeId, Values, VarId, name,
 };
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -64,7 +64,10 @@ impl ZarrDataset {
     ///
     /// While the caller holds the guard, no other thread edits. So [`ZarrDataset::check`] and the model's
     /// change are one step for other threads.
-    pub(crate) fn begin_edit(&self, edit: &Edit<'_>) -> Result<(RwLockWriteGuard<'_, NodeStates>, StorageFacts)> {
+    pub(crate) fn begin_edit(
+        &self,
+        edit: &Edit<'_>,
+    ) -> Result<(RwLockWriteGuard<'_, NodeStates>, StorageFacts)> {
         self.check_open()?;
         if !self.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
@@ -157,7 +160,9 @@ impl ZarrDataset {
         };
         let data = |id: VarId| Ok(StorageFacts { has_data: self.has_stored_data(id)?, new_key: None });
         let layout = |var: Option<VarId>, names: &[&str]| match var {
-            Some(id) if names.iter().any(|name| [FILL_VALUE, MAXSTRLEN].contains(&&*name::nfc(name))) => data(id),
+            Some(id) if names.iter().any(|name| [FILL_VALUE, MAXSTRLEN].contains(&&*name::nfc(name))) => {
+                data(id)
+            }
             _ => Ok(StorageFacts::default()),
         };
         match *edit {
@@ -195,7 +200,8 @@ impl ZarrDataset {
         }
         let key = var.key.clone();
         drop(state);
-        let is_data = |name: &String| !name.starts_with('.') && (self.format == ZarrFormat::V2 || name != ZARR_JSON);
+        let is_data =
+            |name: &String| !name.starts_with('.') && (self.format == ZarrFormat::V2 || name != ZARR_JSON);
         Ok(Some(self.map.children(&key)?.iter().any(is_data)))
     }
 
@@ -227,7 +233,8 @@ impl ZarrDataset {
         let key = state
             .key_of(&state.group(parent)?.key, &name, child)
             .map_err(|error| ErrorKind::BadName.context(error.what()))?;
-        let most = self.map.max_key().map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
+        let most =
+            self.map.max_key().map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
         let (len, below) = (key.as_str().len(), max_chunk_name(model, dims));
         if len.saturating_add(below) > most {
             return Err(ErrorKind::MaxName.context(format!(
@@ -286,7 +293,9 @@ impl EditCheck<'_> {
             {
                 Err(unreadable_group())
             }
-            Edit::RenameVar { var, .. } if self.is_unreadable(self.model.var(var)?.group) => Err(unreadable_group()),
+            Edit::RenameVar { var, .. } if self.is_unreadable(self.model.var(var)?.group) => {
+                Err(unreadable_group())
+            }
             Edit::RenameGroup { group, .. }
                 if self.model.group(group)?.parent.is_some_and(|id| self.is_unreadable(id)) =>
             {
@@ -346,14 +355,18 @@ impl EditCheck<'_> {
                 self.replan(var, LateChange::Layout)
             }
             Edit::DefVarShards { shards: Some(_), .. } if self.dataset.format != ZarrFormat::V3 => {
-                Err(ErrorKind::NotNc4.context("shards: only Zarr V3 has shards; create the dataset with mode=…,v3"))
+                Err(ErrorKind::NotNc4
+                    .context("shards: only Zarr V3 has shards; create the dataset with mode=…,v3"))
             }
             Edit::DefVarShards { shards: None, var } if self.model.var(var)?.shards.is_none() => Ok(()),
             Edit::DefVarShards { var, .. } => self.replan(var, LateChange::Layout),
-            Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.replan(var, LateChange::Layout),
+            Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => {
+                self.replan(var, LateChange::Layout)
+            }
             Edit::DefVarFilter { var, filter } => {
                 self.check_filter(filter)?;
-                let filters = self.model.var(var)?.filters.iter().filter(|have| have.hdf5_id != filter.hdf5_id);
+                let filters =
+                    self.model.var(var)?.filters.iter().filter(|have| have.hdf5_id != filter.hdf5_id);
                 self.check_chain(var, &filters.chain([filter]).cloned().collect::<Vec<_>>())?;
                 self.replan(var, LateChange::Layout)
             }
@@ -380,7 +393,9 @@ impl EditCheck<'_> {
                     Err(ErrorKind::NotNc4.context(format!("type {name}: Zarr has neither vlens nor enums")))
                 }
             },
-            Edit::InsertField { ty, name, .. } | Edit::InsertEnum { ty, name, .. } => self.check_members(ty, name),
+            Edit::InsertField { ty, name, .. } | Edit::InsertEnum { ty, name, .. } => {
+                self.check_members(ty, name)
+            }
             _ => Err(ErrorKind::Inval.context("NCZarr does not support this edit")),
         }
     }
@@ -399,7 +414,8 @@ impl EditCheck<'_> {
             TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => 0,
         };
         if count >= user::MAX_MEMBERS && self.dataset.flavour == Flavour::NcZarr {
-            Err(ErrorKind::NotNc4.context(format!("{}.{name}: a type has at most {count} members", user.name)))
+            Err(ErrorKind::NotNc4
+                .context(format!("{}.{name}: a type has at most {count} members", user.name)))
         } else {
             Ok(())
         }
@@ -416,11 +432,14 @@ impl EditCheck<'_> {
 
     /// Checks whether a variable or group of this name can be made.
     fn check_node(&self, place: (GroupId, Option<NodeId>), name: &str, dims: &[DimId]) -> Result<()> {
-        let Some(key) = self.dataset.node_key(self.model, self.state, place, name, dims)? else { return Ok(()) };
+        let Some(key) = self.dataset.node_key(self.model, self.state, place, name, dims)? else {
+            return Ok(());
+        };
         match &self.storage.new_key {
             Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key, place.1) => {
-                Err(ErrorKind::Object
-                    .context(format!("{key}: the storage has objects there that do not belong to this dataset")))
+                Err(ErrorKind::Object.context(format!(
+                    "{key}: the storage has objects there that do not belong to this dataset"
+                )))
             }
             _ => Ok(()),
         }
@@ -441,7 +460,8 @@ impl EditCheck<'_> {
             }
             None if self.is_unreadable(group) => Err(unreadable_group()),
             Some(var) if self.state.vars.get(var.index()).is_some_and(|var| var.stored.attrs_lost) => {
-                Err(ErrorKind::Perm.context("the stored attributes cannot be read; writing them would lose them"))
+                Err(ErrorKind::Perm
+                    .context("the stored attributes cannot be read; writing them would lose them"))
             }
             _ => Ok(()),
         }
@@ -469,9 +489,11 @@ impl EditCheck<'_> {
         }
         let bad_width = name == DEFAULT_MAXSTRLEN && var.is_none() && group == GroupId::ROOT
             || name == MAXSTRLEN && is_string(self.model, var);
-        if bad_width && maxstrlen(values).is_none_or(|width| width as u64 > self.dataset.options.limits.chunk) {
-            return Err(ErrorKind::Inval
-                .context(format!("attribute {name}: the width is invalid (expected one integer of at least 1)")));
+        if bad_width && maxstrlen(values).is_none_or(|width| width as u64 > self.dataset.options.limits.chunk)
+        {
+            return Err(ErrorKind::Inval.context(format!(
+                "attribute {name}: the width is invalid (expected one integer of at least 1)"
+            )));
         }
         match var {
             Some(id) if name == FILL_VALUE => {
@@ -621,7 +643,8 @@ impl EditCheck<'_> {
 /// Whether a key becomes free: its node was renamed and will be moved away, or is `child` itself.
 fn is_vacated(state: &NodeStates, model: &Model, key: &Key, child: Option<NodeId>) -> bool {
     let vars = state.vars.iter().zip(model.vars()).map(|(here, (id, _))| (&here.key, NodeId::Var(id)));
-    let groups = state.groups.iter().zip(model.groups()).map(|(here, (id, _))| (&here.key, NodeId::Group(id)));
+    let groups =
+        state.groups.iter().zip(model.groups()).map(|(here, (id, _))| (&here.key, NodeId::Group(id)));
     vars.chain(groups).filter(|(here, _)| *here == key).any(|(_, there)| {
         Some(there) == child || matches!(state.proper_key(model, there), Ok(Some(proper)) if proper != *key)
     })
@@ -648,7 +671,8 @@ fn check_classic_model(model: &Model, edit: &Edit<'_>) -> Result<()> {
             strict(&format!("attribute {name} of type {}", values.nc_type().name()))
         }
         Edit::DefDim { name, len: None | Some(0), .. } if model.dims().any(|(id, _)| unlimited(id)) => {
-            Err(ErrorKind::Unlimit.context(format!("dimension {name}: the classic model has one unlimited dimension")))
+            Err(ErrorKind::Unlimit
+                .context(format!("dimension {name}: the classic model has one unlimited dimension")))
         }
         _ => Ok(()),
     }

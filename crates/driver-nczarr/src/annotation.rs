@@ -8,8 +8,8 @@
 //!   stored.
 //!
 //! A member is written only if something would be lost without it. On reading, the documents win: an order is
-//! a hint, and arrays determine lengths. [`DeclaredStructure::read_lists`] checks that the declarations fit the
-//! arrays. `render` writes annotations.
+//! a hint, and arrays determine lengths. [`DeclaredStructure::read_lists`] checks that the declarations fit
+//! the arrays. `render` writes annotations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,7 +48,8 @@ pub(crate) fn fits(value: &Value<'_>, recorded: &str) -> bool {
     if recorded == JSON_TYPE {
         return matches!(value, Value::Array(_) | Value::Object(_));
     }
-    let number = |item: &Value<'_>| item.token().is_some() && item.as_str().is_none() && item.as_bool().is_none();
+    let number =
+        |item: &Value<'_>| item.token().is_some() && item.as_str().is_none() && item.as_bool().is_none();
     match crate::dtype::DType::kind_of(recorded) {
         DTypeKind::Char => value.as_str().is_some() || items.is_empty(),
         DTypeKind::Number(NcType::Float | NcType::Double) => {
@@ -105,7 +106,8 @@ impl DeclaredStructure {
         let mut along: HashMap<(usize, usize), Vec<u64>> = HashMap::new();
         for (at, group) in tree.groups.iter().enumerate() {
             for array in &group.arrays {
-                let (Some(meta), DimRefs::Names(names)) = (&array.built.stored.meta, &array.built.dim_refs) else {
+                let (Some(meta), DimRefs::Names(names)) = (&array.built.stored.meta, &array.built.dim_refs)
+                else {
                     continue;
                 };
                 for (name, &len) in names.iter().zip(&meta.shape) {
@@ -152,7 +154,9 @@ impl DeclaredStructure {
         while let Some(&at) = order.get(next) {
             let ranks = ranks(&self.groups[at].groups);
             let mut here = std::mem::take(&mut children[at]);
-            here.sort_by_key(|&child| ranks.get(tree.groups[child].name.as_str()).copied().unwrap_or(usize::MAX));
+            here.sort_by_key(|&child| {
+                ranks.get(tree.groups[child].name.as_str()).copied().unwrap_or(usize::MAX)
+            });
             order.extend(here);
             next += 1;
         }
@@ -178,7 +182,8 @@ impl DeclaredStructure {
 pub(crate) fn write_group(model: &Model, group: &nczarr_model::Group, out: &mut String) -> Result<()> {
     let is_alone = model.groups().len() == 1;
     // Readers find nodes by their stored names.
-    let is_sorted = |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::needs_escape(name));
+    let is_sorted =
+        |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::needs_escape(name));
     let (vars, groups) = (group.vars.keys().collect::<Vec<_>>(), group.groups.keys().collect::<Vec<_>>());
     let implied = if is_alone && is_sorted(&vars) {
         is_implied(model, group)?

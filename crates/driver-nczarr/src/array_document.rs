@@ -29,7 +29,11 @@ use crate::var::VariableDraft;
 ///
 /// # Errors
 /// `NC_EINVAL` for an invalid fragment.
-pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) -> Result<Option<Arc<dyn Dataset>>> {
+pub(crate) fn open(
+    request: &OpenRequest<'_>,
+    mounted: &MountedMap,
+    path: &str,
+) -> Result<Option<Arc<dyn Dataset>>> {
     let target = request.target;
     if request.writable || !target.has_mode("zarr") {
         return Ok(None);
@@ -55,7 +59,9 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         let document = json::read(bytes, limits).map_err(|error| error.at(at))?;
         let built = match format {
             ZarrFormat::V2 => nodes::array(&key, Ok(&document), Ok(None), &opening.read_context()),
-            ZarrFormat::V3 if !node_type(&document).is_ok_and(|node| node == NodeType::Array) => return Ok(None),
+            ZarrFormat::V3 if !node_type(&document).is_ok_and(|node| node == NodeType::Array) => {
+                return Ok(None);
+            }
             ZarrFormat::V3 => v3::var::build(&key, Ok(&document), &opening.read_context()),
         };
         if !is_self_contained(&built, format) {
@@ -99,6 +105,9 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
 /// Whether the array's document alone determines its data.
 fn is_self_contained(built: &VariableDraft, format: ZarrFormat) -> bool {
     let Some(meta) = &built.stored.meta else { return false };
-    let one_way = format == ZarrFormat::V3 || meta.dtype.endian() != Endian::Big || meta.dtype.item_size() == Some(1);
-    built.var.problem.is_none() && matches!(meta.dtype.kind, DTypeKind::Number(_) | DTypeKind::Bool) && one_way
+    let one_way =
+        format == ZarrFormat::V3 || meta.dtype.endian() != Endian::Big || meta.dtype.item_size() == Some(1);
+    built.var.problem.is_none()
+        && matches!(meta.dtype.kind, DTypeKind::Number(_) | DTypeKind::Bool)
+        && one_way
 }

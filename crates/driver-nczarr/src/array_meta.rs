@@ -67,9 +67,9 @@ impl ArrayMeta {
         rank_limit: usize,
         keep: bool,
     ) -> Result<ParsedArrayMeta<'d, 't>> {
-        let raw = document
-            .as_object()
-            .ok_or_else(|| ErrorKind::NcZarr.context(format!("expected an object, found {}", document.kind())))?;
+        let raw = document.as_object().ok_or_else(|| {
+            ErrorKind::NcZarr.context(format!("expected an object, found {}", document.kind()))
+        })?;
         match raw.get("zarr_format").map(Value::as_u64) {
             Some(Some(2)) => {}
             Some(_) => return Err(bad_member("zarr_format", "2", raw.get("zarr_format"))),
@@ -106,7 +106,9 @@ impl ArrayMeta {
         let mut codecs = Vec::new();
         match raw.get("filters") {
             Some(Value::Array(filters)) => codecs.extend(filters),
-            Some(other) if !other.is_null() => return Err(bad_member("filters", "a list or null", Some(other))),
+            Some(other) if !other.is_null() => {
+                return Err(bad_member("filters", "a list or null", Some(other)));
+            }
             _ => {}
         }
         match raw.get("compressor") {
@@ -218,10 +220,13 @@ mod tests {
     #[test]
     fn only_compressors_stand_as_the_compressor() {
         let meta = |ids: &[&str]| {
-            let codecs: Vec<_> =
-                ids.iter().map(|id| Json::Object([("id", Json::string(*id))].into_iter().collect())).collect();
+            let codecs: Vec<_> = ids
+                .iter()
+                .map(|id| Json::Object([("id", Json::string(*id))].into_iter().collect()))
+                .collect();
             let (filters, compressor) = split_codecs(&codecs);
-            let ids = |codecs: &[Json]| codecs.iter().map(|c| codec_id(c).unwrap().to_owned()).collect::<Vec<_>>();
+            let ids =
+                |codecs: &[Json]| codecs.iter().map(|c| codec_id(c).unwrap().to_owned()).collect::<Vec<_>>();
             (ids(&filters), compressor.map(|c| codec_id(&c).unwrap().to_owned()))
         };
         assert_eq!(meta(&["shuffle", "zlib"]), (vec!["shuffle".into()], Some("zlib".into())));
@@ -233,7 +238,10 @@ mod tests {
     #[test]
     fn lenient_where_writers_are_sloppy() {
         let meta = read(r#"{"zarr_format":2,"shape":[],"chunks":[],"dtype":"<f4"}"#).unwrap();
-        assert_eq!((meta.fill, meta.order, meta.separator, meta.codecs.len()), (Json::Null, DimOrder::C, '.', 0));
+        assert_eq!(
+            (meta.fill, meta.order, meta.separator, meta.codecs.len()),
+            (Json::Null, DimOrder::C, '.', 0)
+        );
         let meta = read(
             r#"{"zarr_format":2,"shape":[0,2.0],"chunks":[0,2],"dtype":"<f4","filters":[],"dimension_separator":"x"}"#,
         )
@@ -243,8 +251,7 @@ mod tests {
 
     #[test]
     fn wrong_members_are_named() {
-        let good =
-            r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","order":"C","filters":null,"compressor":null}"#;
+        let good = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","order":"C","filters":null,"compressor":null}"#;
         assert!(read(good).is_ok());
         for (from, to, member) in [
             ("\"zarr_format\":2", "\"zarr_format\":3", "zarr_format"),

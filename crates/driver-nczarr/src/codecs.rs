@@ -52,7 +52,11 @@ impl CodecCache {
 }
 
 /// Returns the element codec, and the type of a list's items if the elements are lists.
-fn element(codec: &Value<'_>, dtype: &str, registry: &Registry) -> Result<(Box<dyn ElementCodec>, Option<NcType>)> {
+fn element(
+    codec: &Value<'_>,
+    dtype: &str,
+    registry: &Registry,
+) -> Result<(Box<dyn ElementCodec>, Option<NcType>)> {
     let id = codec_id(codec)?;
     let found = registry.element(id).and_then(|class| class.parse(&codec_json(codec)));
     let found = found.map_err(|error| error.at("member \"filters\""))?;

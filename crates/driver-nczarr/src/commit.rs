@@ -174,14 +174,21 @@ impl ZarrDataset {
 
     /// Writes the changed documents of groups and variables. They declare only lengths below which all data
     /// are stored.
-    fn write_nodes(&self, current: Arc<Model>, committed: &mut CommittedMetadata, finally: bool) -> Result<()> {
+    fn write_nodes(
+        &self,
+        current: Arc<Model>,
+        committed: &mut CommittedMetadata,
+        finally: bool,
+    ) -> Result<()> {
         let model = counted(&current, committed);
         let mut lens = Lengths::of(&model);
         let mut vars = self.changed_vars(&model, &lens, committed);
         let levels = self.levels(&model);
         self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
-        let is_known =
-            committed.last_written.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
+        let is_known = committed
+            .last_written
+            .as_ref()
+            .is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
         if !(committed.consolidate || self.is_only_writer(committed) || is_known)
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
         {
@@ -208,7 +215,9 @@ impl ZarrDataset {
             // stored last.
             self.drop_consolidated(committed)?;
         }
-        if committed.may_have_nested && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)? {
+        if committed.may_have_nested
+            && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
+        {
             self.drop_nested(committed)?;
         }
         self.declare_both(&model, committed)?;
@@ -234,8 +243,9 @@ impl ZarrDataset {
             };
             if !state.is_proper(model, node, key)? {
                 let proper = state.proper_key(model, node)?.unwrap_or_default();
-                return Err(ErrorKind::Internal
-                    .context(format!("{key}: the key of the node does not match its name (expected {proper})")));
+                return Err(ErrorKind::Internal.context(format!(
+                    "{key}: the key of the node does not match its name (expected {proper})"
+                )));
             }
         }
         Ok(())
@@ -273,7 +283,9 @@ impl ZarrDataset {
             here.planned || !std::ptr::eq(then, now) || !now.dims.iter().all(same_len)
         };
         let vars = model.vars().zip(&state.vars);
-        vars.filter(|((id, var), here)| is_touched(*id, var, here)).map(|((id, _), _)| NodeId::Var(id)).collect()
+        vars.filter(|((id, var), here)| is_touched(*id, var, here))
+            .map(|((id, _), _)| NodeId::Var(id))
+            .collect()
     }
 
     /// Returns the groups by depth; empty in a store that is a single array.
@@ -285,7 +297,8 @@ impl ZarrDataset {
         let mut depths: Vec<usize> = Vec::with_capacity(model.groups().len());
         for (id, group) in model.groups() {
             // A group comes after its parent.
-            let depth = group.parent.and_then(|parent| depths.get(parent.index())).map_or(0, |depth| depth + 1);
+            let depth =
+                group.parent.and_then(|parent| depths.get(parent.index())).map_or(0, |depth| depth + 1);
             depths.push(depth);
             if levels.len() <= depth {
                 levels.resize_with(depth + 1, Vec::new);
@@ -333,7 +346,12 @@ impl ZarrDataset {
     }
 
     /// Extends unlimited dimensions to the lengths in the documents of `nodes`; returns whether one grew.
-    fn grow(&self, model: &Model, nodes: impl Iterator<Item = NodeId>, committed: &CommittedMetadata) -> Result<bool> {
+    fn grow(
+        &self,
+        model: &Model,
+        nodes: impl Iterator<Item = NodeId>,
+        committed: &CommittedMetadata,
+    ) -> Result<bool> {
         let (mut keys, mut merges): (Vec<Key>, Vec<LengthMerge>) = (Vec::new(), Vec::new());
         let state = self.read_state();
         for node in nodes {
@@ -443,7 +461,10 @@ impl ZarrDataset {
                 if !matches!(found, Ok(None)) {
                     self.map.delete(key)?;
                 }
-            } else if found?.and_then(Json::into_object).is_some_and(|document| document.contains_key(CONSOLIDATED)) {
+            } else if found?
+                .and_then(Json::into_object)
+                .is_some_and(|document| document.contains_key(CONSOLIDATED))
+            {
                 self.drop_inline(key)?;
             }
         }
@@ -461,8 +482,9 @@ impl ZarrDataset {
         }
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.update(key, limit, &mut |old, new| {
-            let old =
-                old.ok_or_else(|| ErrorKind::NoObject.context(format!("{key}: the document no longer exists")))?;
+            let old = old.ok_or_else(|| {
+                ErrorKind::NoObject.context(format!("{key}: the document no longer exists"))
+            })?;
             match merge_v3::without_consolidated(old, limits) {
                 Some(text) => new.extend_from_slice(text.as_bytes()),
                 None => new.extend_from_slice(old),

@@ -61,14 +61,16 @@ impl CompoundDType {
         }
         let record = Self { fields };
         let named = record.fields.iter().any(|field| !field.name.is_empty());
-        (named && record.pieces().is_some() && record.size().is_some_and(|size| size <= MAX_WIDTH)).then_some(record)
+        (named && record.pieces().is_some() && record.size().is_some_and(|size| size <= MAX_WIDTH))
+            .then_some(record)
     }
 
     /// Returns the consecutive parts of an element; `None` if they are too many.
     pub(crate) fn pieces(&self) -> Option<Vec<ElementPiece>> {
         let mut pieces = Vec::new();
         for field in &self.fields {
-            let count = field.shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len as usize))?;
+            let count =
+                field.shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len as usize))?;
             repeat(&field.dtype.pieces()?, count, &mut pieces)?;
         }
         Some(pieces)
@@ -85,7 +87,8 @@ impl CompoundDType {
 
 /// Parses the shape of a subarray: a list of positive numbers, or one number.
 fn shape_lens(shape: &Value<'_>) -> Option<Vec<u32>> {
-    let len = |value: &Value<'_>| value.as_u64().and_then(|len| u32::try_from(len).ok()).filter(|&len| len > 0);
+    let len =
+        |value: &Value<'_>| value.as_u64().and_then(|len| u32::try_from(len).ok()).filter(|&len| len > 0);
     match shape {
         Value::Array(items) => items.iter().map(len).collect(),
         one => Some(vec![len(one)?]),
@@ -134,8 +137,12 @@ impl DType {
                 size => vec![ElementPiece::Numbers { size, count: 1, big_endian }],
             },
             DTypeKind::Half(half) => vec![ElementPiece::Halves { half, count: 1, big_endian }],
-            DTypeKind::Complex(part) => vec![ElementPiece::Numbers { size: part.size()?, count: 2, big_endian }],
-            DTypeKind::Time { .. } => vec![ElementPiece::Numbers { size: NcType::Int64.size()?, count: 1, big_endian }],
+            DTypeKind::Complex(part) => {
+                vec![ElementPiece::Numbers { size: part.size()?, count: 2, big_endian }]
+            }
+            DTypeKind::Time { .. } => {
+                vec![ElementPiece::Numbers { size: NcType::Int64.size()?, count: 1, big_endian }]
+            }
             DTypeKind::Text(width) | DTypeKind::Opaque(width) => vec![ElementPiece::Bytes(width)],
             DTypeKind::Utf32(count) => vec![ElementPiece::Numbers { size: 4, count, big_endian }],
             DTypeKind::Compound => self.compound.as_ref()?.pieces()?,

@@ -85,23 +85,22 @@ impl<'t> Consolidated<'t> {
         let format = members.get("zarr_consolidated_format");
         if format.and_then(Value::as_u64) != Some(1) {
             let found = format.map_or("nothing".to_owned(), text);
-            return Err(
-                ErrorKind::ZarrMeta.context(format!("member \"zarr_consolidated_format\": expected 1, found {found}"))
-            );
+            return Err(ErrorKind::ZarrMeta
+                .context(format!("member \"zarr_consolidated_format\": expected 1, found {found}")));
         }
         let documents = match documents {
             Some(documents) => documents,
             None => match members.remove("metadata") {
                 Some(Value::Object(documents)) => {
                     let documents = documents.into_list().into_iter();
-                    let documents = documents.map(|(key, value)| (key, LazyDocument::Read(Box::new(value)))).collect();
+                    let documents =
+                        documents.map(|(key, value)| (key, LazyDocument::Read(Box::new(value)))).collect();
                     return Self::of(documents, limits);
                 }
                 other => {
                     let found = other.as_ref().map_or("nothing", Value::kind);
-                    return Err(
-                        ErrorKind::ZarrMeta.context(format!("member \"metadata\": expected an object, found {found}"))
-                    );
+                    return Err(ErrorKind::ZarrMeta
+                        .context(format!("member \"metadata\": expected an object, found {found}")));
                 }
             },
         };
@@ -140,14 +139,20 @@ impl<'t> Consolidated<'t> {
 
     /// Returns the document `name` of `node`. Compares the entries at `place` first, then searches; sets
     /// `place` to the match.
-    pub(crate) fn document_near(&self, node: &Key, name: &str, place: &mut usize) -> Option<&LazyDocument<'t>> {
+    pub(crate) fn document_near(
+        &self,
+        node: &Key,
+        name: &str,
+        place: &mut usize,
+    ) -> Option<&LazyDocument<'t>> {
         let node = node.as_str();
         let is_it = |have: &str| {
             let have = have.strip_suffix(name).filter(|_| !node.is_empty());
             have.and_then(|have| have.strip_suffix('/')).is_some_and(|have| have == node)
         };
         let near = place.saturating_add(MAX_NEAR).min(self.documents.len());
-        let found = self.documents.get(*place..near).and_then(|near| near.iter().position(|(have, _)| is_it(have)));
+        let found =
+            self.documents.get(*place..near).and_then(|near| near.iter().position(|(have, _)| is_it(have)));
         *place = match found {
             Some(behind) => *place + behind,
             None => {
@@ -199,9 +204,8 @@ fn check(key: &str, document: &LazyDocument<'_>, checked: &mut Key, limits: &Lim
     if !document.is_object() && !key.contains('/') {
         let document = document.value(limits)?;
         let found = document.kind();
-        return Err(
-            ErrorKind::ZarrMeta.context(format!("member \"metadata\": {key:?}: expected an object, found {found}"))
-        );
+        return Err(ErrorKind::ZarrMeta
+            .context(format!("member \"metadata\": {key:?}: expected an object, found {found}")));
     }
     checked.set(&Key::root());
     if !key.is_empty() && checked.push(key).is_err() {
@@ -239,7 +243,8 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(ObjectMemb
             let documents: Documents<'_> =
                 piece.members.into_iter().map(|(key, text)| (key, LazyDocument::Text(text))).collect();
             let mut checked = Key::root();
-            let legal = documents.iter().all(|(key, document)| check(key, document, &mut checked, limits).is_ok());
+            let legal =
+                documents.iter().all(|(key, document)| check(key, document, &mut checked, limits).is_ok());
             legal.then_some((documents, piece.end, piece.closed, piece.values))
         });
         documents.reserve_exact(pieces.iter().flatten().map(|(members, ..)| members.len()).sum());
@@ -285,7 +290,8 @@ fn cuts(text: &str, from: usize, piece: usize) -> Vec<usize> {
     let bytes = text.as_bytes();
     let mut cuts = vec![from];
     let mut at = from.saturating_add(piece);
-    while let Some(found) = bytes.get(at..).and_then(|rest| rest.windows(3).position(|three| three == b"/.z")) {
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.windows(3).position(|three| three == b"/.z"))
+    {
         let Some(quote) = bytes[from..at + found].iter().rposition(|&byte| byte == b'"') else { break };
         if cuts.last().is_some_and(|&last| last < from + quote) {
             cuts.push(from + quote);
@@ -410,8 +416,7 @@ mod tests {
 
     #[test]
     fn limits_hold_for_the_parts_together() {
-        let document =
-            "{\"metadata\": {\"a\": {\"x\": [1,2,3]}, \"b\": {\"x\": [1,2,3]}}, \"zarr_consolidated_format\": 1}";
+        let document = "{\"metadata\": {\"a\": {\"x\": [1,2,3]}, \"b\": {\"x\": [1,2,3]}}, \"zarr_consolidated_format\": 1}";
         let mut limits = Limits::default();
         for (values, depth) in [(7, 4), (6, 4), (7, 3)] {
             limits.document = 128 * values;
@@ -435,8 +440,11 @@ mod tests {
     #[test]
     fn keys_make_a_tree() {
         let key = |text| Key::new(text).unwrap();
-        let documents =
-            [(key(".zgroup"), "{\"zarr_format\": 2}"), (key("g/h/v/.zarray"), "{}"), (key("b/.zattrs"), "{}")];
+        let documents = [
+            (key(".zgroup"), "{\"zarr_format\": 2}"),
+            (key("g/h/v/.zarray"), "{}"),
+            (key("b/.zattrs"), "{}"),
+        ];
         let document = print(documents.iter().map(|(key, text)| (key, *text)));
         let read = read(&document).unwrap();
         assert_eq!(read.children(&Key::root()), ["b", "g"]);
@@ -462,7 +470,8 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::ZarrMeta, "{bad}");
             assert!(error.to_string().contains(word), "{bad}: {error}");
         }
-        let deep = format!("{{\"metadata\": {{\"{}a\": 1}}, \"zarr_consolidated_format\": 1}}", "x/".repeat(20_000));
+        let deep =
+            format!("{{\"metadata\": {{\"{}a\": 1}}, \"zarr_consolidated_format\": 1}}", "x/".repeat(20_000));
         assert_eq!(read(&deep).unwrap_err().kind(), ErrorKind::ZarrMeta);
     }
 }

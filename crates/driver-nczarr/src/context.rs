@@ -64,13 +64,17 @@ impl<'a> OpenContext<'a> {
         let origin = match generation {
             Some(_) if pure_asked => Origin::NcZarrIgnored,
             Some(generation) => {
-                let version =
-                    || nczarr_lists::superblock(root.attrs.as_ref()).and_then(nczarr_lists::version).map(str::to_owned);
+                let version = || {
+                    nczarr_lists::superblock(root.attrs.as_ref())
+                        .and_then(nczarr_lists::version)
+                        .map(str::to_owned)
+                };
                 Origin::NcZarr(generation, root.version.clone().or_else(version))
             }
             None => Origin::Plain,
         };
-        let properties = root.attrs.as_ref().and_then(Json::as_object).and_then(properties).map(str::to_owned);
+        let properties =
+            root.attrs.as_ref().and_then(Json::as_object).and_then(properties).map(str::to_owned);
         let mut about = DatasetDescription::new(mounted, origin, flavour, false, request.writable);
         about.writer_bugs = WriterBugs::of(properties.as_deref(), generation);
         about.properties = properties;
@@ -114,11 +118,16 @@ impl<'a> OpenContext<'a> {
     /// # Errors
     /// `NC_EINVAL` for an invalid fragment; `NC_EPERM` if a legacy dataset is opened for writing and contains
     /// something unreadable.
-    pub(crate) fn dataset(self, loaded: impl Into<LoadedDataset>, root_array: bool) -> Result<Arc<dyn Dataset>> {
+    pub(crate) fn dataset(
+        self,
+        loaded: impl Into<LoadedDataset>,
+        root_array: bool,
+    ) -> Result<Arc<dyn Dataset>> {
         let loaded = loaded.into();
         let Self { request, map, description: mut about, nczarr_version: generation, format, .. } = self;
         let older = generation.filter(|generation| request.writable && *generation != NczarrVersion::Current);
-        if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some()) {
+        if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some())
+        {
             let why = var.problem.as_ref().map_or_else(String::new, |problem| format!("{problem:#}"));
             return Err(ErrorKind::Perm.context(format!(
                 "{}: metadata of a legacy NCZarr style cannot be upgraded without loss, so the dataset is \
@@ -133,7 +142,9 @@ impl<'a> OpenContext<'a> {
         let named_dims = self.use_names && (loaded.xarray_dims || annotate || flavour == Flavour::NcZarr);
         about.xarray_dims = named_dims;
         let stale = loaded.stale_dims;
-        if let Some(found) = loaded.faults.iter().find(|found| older.is_some() && found.kind == FaultKind::Damaged) {
+        if let Some(found) =
+            loaded.faults.iter().find(|found| older.is_some() && found.kind == FaultKind::Damaged)
+        {
             return Err(ErrorKind::Perm.context(format!(
                 "{}: metadata of a legacy NCZarr style cannot be upgraded without loss, so the dataset is \
                  read-only: {found}",
@@ -200,10 +211,11 @@ fn counted_times(asked: Option<&str>, writable: bool) -> Result<bool> {
     match asked {
         None | Some("text") => Ok(false),
         // The units would be stored as an attribute, although the type has them.
-        Some("cf") if writable => Err(ErrorKind::Inval.context("datetime=cf needs a dataset that is opened read-only")),
-        Some("cf") => Ok(true),
-        Some(other) => {
-            Err(ErrorKind::Inval.context(format!("invalid value of `datetime` (expected text or cf, found {other})")))
+        Some("cf") if writable => {
+            Err(ErrorKind::Inval.context("datetime=cf needs a dataset that is opened read-only"))
         }
+        Some("cf") => Ok(true),
+        Some(other) => Err(ErrorKind::Inval
+            .context(format!("invalid value of `datetime` (expected text or cf, found {other})"))),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap, ZarrFormat};
+use nczarr_dispatch::{
+    Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap, ZarrFormat,
+};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
@@ -26,7 +28,8 @@ pub(crate) fn new_properties() -> String {
 /// fragment; errors of the map.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
-    let defaults = CreateDefaults::load(&|name| std::env::var(name).ok()).map_err(|error| error.at(target))?;
+    let defaults =
+        CreateDefaults::load(&|name| std::env::var(name).ok()).map_err(|error| error.at(target))?;
     let format = match (target.has_mode("v3"), target.has_mode("v2")) {
         (true, _) => ZarrFormat::V3,
         (_, true) => ZarrFormat::V2,
@@ -49,7 +52,8 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let asked = request.options.annotate || target.has_mode("annotate");
     let annotate = named_dims && flavour == Flavour::Zarr && asked;
     let mut about = DatasetDescription::new(&mounted, Origin::Created, flavour, named_dims, true);
-    about.properties = Some(if format == ZarrFormat::V3 { v3::render::properties() } else { new_properties() });
+    about.properties =
+        Some(if format == ZarrFormat::V3 { v3::render::properties() } else { new_properties() });
     about.zarr = format;
     if request.classic_model {
         about.format = Format::NetCdf4Classic;
@@ -99,9 +103,8 @@ fn clear_map(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
         known |= map.exists(&Key::new(marker)?)?;
     }
     if !known {
-        return Err(
-            ErrorKind::Exist.context("objects exist that are not a recognised dataset; they are not overwritten")
-        );
+        return Err(ErrorKind::Exist
+            .context("objects exist that are not a recognised dataset; they are not overwritten"));
     }
     for key in map.list(&Key::root())? {
         map.delete(&key)?;
@@ -110,8 +113,12 @@ fn clear_map(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
 }
 
 /// Returns a function that deletes the dataset made by `request`.
-fn undo(factory: Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
-    let (target, options, registry) = (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
+fn undo(
+    factory: Arc<dyn MapFactory>,
+    request: &CreateRequest<'_>,
+) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
+    let (target, options, registry) =
+        (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
     Box::new(move || {
         let request = OpenRequest {
             target: &target,

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, DimOrder, ElementLayout, QuantizedArray, ShardSpec};
 use nczarr_dispatch::{
-    Audit, CacheConfig, CloseState, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
-    ZarrFormat,
+    Audit, CacheConfig, CloseState, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData,
+    ZMap, ZarrFormat,
 };
 use nczarr_model::{
     Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId,
@@ -33,7 +33,8 @@ use crate::var::StoredVariable;
 use crate::variable_chunks::VariableChunks;
 
 /// Why a node is left out whose name no node can have.
-pub(crate) const UNNAMEABLE: &str = "the name holds control characters or is no UTF-8, so no node can have it";
+pub(crate) const UNNAMEABLE: &str =
+    "the name holds control characters or is no UTF-8, so no node can have it";
 
 /// An open dataset.
 pub(crate) struct ZarrDataset {
@@ -207,7 +208,8 @@ impl NodeStates {
         if !self.escapes_names {
             return;
         }
-        let is_found = |key: &Key, name: &str| node_name::needs_escape(name) && node_name::stored(key) == name;
+        let is_found =
+            |key: &Key, name: &str| node_name::needs_escape(name) && node_name::stored(key) == name;
         let found = |key: &Key, name: &str| is_found(key, name).then(|| name.into());
         for ((_, group), here) in model.groups().zip(&mut self.groups) {
             here.stored_name = found(&here.key, &group.name);
@@ -265,7 +267,8 @@ impl NodeStates {
         let parent = &self.group(parent)?.key;
         // Most names have no escaped form, so a comparison suffices.
         let is_plain = !(self.escapes_names && node_name::needs_escape(name));
-        Ok(is_plain && key.relative_to(parent) == Some(name) || self.key_of(parent, name, Some(child))? == *key)
+        Ok(is_plain && key.relative_to(parent) == Some(name)
+            || self.key_of(parent, name, Some(child))? == *key)
     }
 
     /// Returns the key of a new node of this name in a group.
@@ -398,8 +401,9 @@ impl ZarrDataset {
             }
             (Some(codec), _) => ElementLayout::Variable(codec.clone()),
             (None, Some(pieces)) => ElementLayout::Packed { ty: var.xtype, pieces: pieces.clone() },
-            (None, None) => (meta.dtype.element(var.xtype))
-                .ok_or_else(|| ErrorKind::BadType.context(format!("type {} is not supported", meta.dtype.text)))?,
+            (None, None) => (meta.dtype.element(var.xtype)).ok_or_else(|| {
+                ErrorKind::BadType.context(format!("type {} is not supported", meta.dtype.text))
+            })?,
         };
         let dims = var.dims.iter().map(|&dim| {
             let dim = model.dim(dim)?;
@@ -417,7 +421,9 @@ impl ZarrDataset {
             filters: state.stored.filters.clone(),
             fill: match var.fill_value().or_else(|| state.stored.absent_value.clone()) {
                 // The engine needs an empty element for packed types of variable length.
-                None if !var.xtype.is_atomic() && !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
+                None if !var.xtype.is_atomic() && !model.is_fixed(var.xtype)? => {
+                    Some(model.blank(var.xtype)?)
+                }
                 fill => fill,
             },
             shards: shards(&state.stored.shards, var.dims.is_empty())?,
@@ -471,7 +477,11 @@ impl ZarrDataset {
         // Read before the data are stored: other threads may append meanwhile.
         let reached = self.model.with(Lengths::of);
         let arrays: Vec<_> = self.read_state().vars.iter().map(|var| var.array.clone()).collect();
-        self.read_state().vars.iter().filter_map(|var| var.rectilinear.as_ref()).for_each(|array| array.clear_cache());
+        self.read_state()
+            .vars
+            .iter()
+            .filter_map(|var| var.rectilinear.as_ref())
+            .for_each(|array| array.clear_cache());
         let model = self.model.snapshot();
         let (mut outcome, mut failed) = (Ok(()), Vec::new());
         for (at, array) in arrays.into_iter().enumerate() {

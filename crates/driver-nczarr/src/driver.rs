@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
+use nczarr_dispatch::{
+    CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory,
+};
 use nczarr_model::Result;
 
 use crate::{create, open};

@@ -73,15 +73,19 @@ impl DType {
                 let kind = if record.is_some() { DTypeKind::Compound } else { DTypeKind::Other };
                 Ok(Self { text: text(json), kind, big_endian: false, compound: record })
             }
-            other => {
-                Err(ErrorKind::NcZarr.context(format!("expected a type string or a list, found {}", other.kind())))
-            }
+            other => Err(ErrorKind::NcZarr
+                .context(format!("expected a type string or a list, found {}", other.kind()))),
         }
     }
 
     /// Parses a type string.
     pub(crate) fn from_name(name: &str) -> Self {
-        Self { text: name.to_owned(), kind: Self::kind_of(name), big_endian: name.starts_with('>'), compound: None }
+        Self {
+            text: name.to_owned(),
+            kind: Self::kind_of(name),
+            big_endian: name.starts_with('>'),
+            compound: None,
+        }
     }
 
     /// Returns the kind of a type string.
@@ -150,7 +154,9 @@ impl DType {
             NcType::Char if char_mark => ">S1".to_owned(),
             NcType::Char => "|S1".to_owned(),
             NcType::String => format!("|S{width}"),
-            NcType::User(_) => return Err(ErrorKind::NotNc4.context("a user-defined type has no Zarr type string")),
+            NcType::User(_) => {
+                return Err(ErrorKind::NotNc4.context("a user-defined type has no Zarr type string"));
+            }
         }))
     }
 
@@ -162,7 +168,9 @@ impl DType {
             DTypeKind::Bool => NcType::UByte,
             DTypeKind::Half(_) => NcType::Float,
             DTypeKind::Time { counted: true, .. } => NcType::Int64,
-            DTypeKind::Text(_) | DTypeKind::Utf32(_) | DTypeKind::Time { .. } | DTypeKind::Object => NcType::String,
+            DTypeKind::Text(_) | DTypeKind::Utf32(_) | DTypeKind::Time { .. } | DTypeKind::Object => {
+                NcType::String
+            }
             DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => types::UNDEFINED,
             DTypeKind::Other => return None,
         })
@@ -212,7 +220,9 @@ impl DType {
             DTypeKind::Number(ty) => ItemType::of(ty, self.big_endian),
             DTypeKind::Bool => ItemType { kind: ItemKind::Bool, ..ItemType::BYTES },
             DTypeKind::Time { .. } => ItemType::of(NcType::Int64, self.big_endian),
-            DTypeKind::Half(Half::Binary16) => ItemType { kind: ItemKind::Float, size: 2, big_endian: self.big_endian },
+            DTypeKind::Half(Half::Binary16) => {
+                ItemType { kind: ItemKind::Float, size: 2, big_endian: self.big_endian }
+            }
             _ => ItemType::bytes(self.item_size().unwrap_or(1)),
         }
     }
@@ -321,7 +331,11 @@ mod tests {
             ("<M8[25us]", time(false, 25, TimeStep::Micro), false),
             ("<m8[Y]", time(true, 1, TimeStep::Year), false),
             ("<m8", DTypeKind::Time { unit: TimeUnit { span: true, step: None }, counted: false }, false),
-            ("<M8[generic]", DTypeKind::Time { unit: TimeUnit { span: false, step: None }, counted: false }, false),
+            (
+                "<M8[generic]",
+                DTypeKind::Time { unit: TimeUnit { span: false, step: None }, counted: false },
+                false,
+            ),
             ("<M8[0s]", DTypeKind::Other, false),
             ("<M8[x]", DTypeKind::Other, false),
             ("<M8[s", DTypeKind::Other, false),

@@ -26,7 +26,9 @@ impl CreateDefaults {
     /// # Errors
     /// `NC_EINVAL` for an invalid value; `NC_ERCFILE` for an unreadable rc file.
     pub(crate) fn load(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
-        let given = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let given = |name: &str| {
+            variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+        };
         let wrong = |name: &str, found: &str, expected: &str| {
             ErrorKind::Inval.context(format!("{name}: invalid value (expected {expected}, found {found})"))
         };
@@ -57,8 +59,9 @@ mod tests {
     fn load(variables: &[(&str, &str)]) -> Result<CreateDefaults> {
         let folder = tempfile::tempdir().unwrap();
         let rc = folder.path().join("rc");
-        let value =
-            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let value = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
         std::fs::write(&rc, value("rc").unwrap_or_default()).unwrap();
         CreateDefaults::load(&|name| match name {
             "NCRCENV_RC" => Some(rc.to_str().unwrap().to_owned()),
@@ -70,7 +73,8 @@ mod tests {
     fn variables_and_rc_files_are_read() {
         assert_eq!(load(&[]).unwrap(), CreateDefaults::default());
         let all = [(FORMAT, "3"), (CONSOLIDATED, "Yes"), ("rc", "ZARR.DIMENSION_SEPARATOR=/\n")];
-        let expected = CreateDefaults { format: Some(ZarrFormat::V3), consolidated: true, separator: Some('/') };
+        let expected =
+            CreateDefaults { format: Some(ZarrFormat::V3), consolidated: true, separator: Some('/') };
         assert_eq!(load(&all).unwrap(), expected);
         for (value, expected) in [("1", true), ("0", false), ("-1", false), ("TRUE", true), ("no", false)] {
             assert_eq!(load(&[(CONSOLIDATED, value)]).unwrap().consolidated, expected, "{value}");

@@ -48,16 +48,20 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
         // Variable-length text is never undefined: zarr-python writes null for "empty".
         return Ok((dtype.kind == DTypeKind::Object).then(|| Values::String(vec![NcString::new()])));
     }
-    let wrong = |expected: &str| bad_member("fill_value", &format!("{expected} for type {}", dtype.text), Some(value));
+    let wrong = |expected: &str| {
+        bad_member("fill_value", &format!("{expected} for type {}", dtype.text), Some(value))
+    };
     Ok(Some(match dtype.kind {
         DTypeKind::Number(ty @ (NcType::Float | NcType::Double)) => {
-            let token = float_token(value).ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
+            let token = float_token(value)
+                .ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
             float_value(token, ty).ok_or_else(|| wrong("a number that fits"))?
         }
         DTypeKind::Number(ty) => {
             let number = integer(value).ok_or_else(|| wrong("an integer"))?;
             integer_value(number, ty).ok_or_else(|| {
-                ErrorKind::Range.context(format!("member \"fill_value\": {number} does not fit type {}", dtype.text))
+                ErrorKind::Range
+                    .context(format!("member \"fill_value\": {number} does not fit type {}", dtype.text))
             })?
         }
         DTypeKind::Bool => match (value.as_bool(), value.as_integer()) {
@@ -75,9 +79,12 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
             _ => return Err(wrong("a string")),
         },
         DTypeKind::Half(half) => {
-            let token = float_token(value).ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
+            let token = float_token(value)
+                .ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
             match float_value(token, NcType::Double) {
-                Some(Values::Double(v)) => Values::Float(v.into_iter().map(|value| half.nearest(value)).collect()),
+                Some(Values::Double(v)) => {
+                    Values::Float(v.into_iter().map(|value| half.nearest(value)).collect())
+                }
                 _ => return Err(wrong("a number")),
             }
         }
@@ -89,7 +96,9 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
             let count = time(value, unit).ok_or_else(|| wrong("a count, or a time"))?;
             if counted { Values::Int64(vec![count]) } else { Values::String(vec![unit.format(count).into()]) }
         }
-        DTypeKind::Other => return Err(ErrorKind::BadType.context(format!("type {} is not supported", dtype.text))),
+        DTypeKind::Other => {
+            return Err(ErrorKind::BadType.context(format!("type {} is not supported", dtype.text)));
+        }
     }))
 }
 
@@ -103,12 +112,16 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
     let json = match (value, dtype.kind) {
         (Values::UByte(v), DTypeKind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
         (Values::User(_, bytes), _) => print_element(bytes, dtype),
-        (Values::Packed(_, list), DTypeKind::Object) => list.first().map(|element| standard_text(element.as_bytes())),
+        (Values::Packed(_, list), DTypeKind::Object) => {
+            list.first().map(|element| standard_text(element.as_bytes()))
+        }
         (Values::Float(v), DTypeKind::Half(half)) => match v.first() {
             Some(&value) => {
                 let near = half.nearest(value.into());
                 if value.is_finite() && near.is_infinite() {
-                    return Err(ErrorKind::Range.context(format!("{value:e} does not fit type {}", dtype.text)));
+                    return Err(
+                        ErrorKind::Range.context(format!("{value:e} does not fit type {}", dtype.text))
+                    );
                 }
                 Some(json::json_single(near))
             }
@@ -120,7 +133,9 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
         },
         (Values::Float(v), _) => v.first().map(|&value| json::json_single(value)),
         (Values::Double(v), _) => v.first().map(|&value| json::json_float(value)),
-        (Values::Char(v), DTypeKind::Text(_)) => v.first().map(|&byte| standard_text(if byte == 0 { &[] } else { v })),
+        (Values::Char(v), DTypeKind::Text(_)) => {
+            v.first().map(|&byte| standard_text(if byte == 0 { &[] } else { v }))
+        }
         (Values::Char(v), _) => v.first().map(|&byte| match byte {
             0 => Json::string(""),
             byte => Json::string(char::from(byte)),
@@ -138,7 +153,8 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
         },
     };
     json.ok_or_else(|| {
-        ErrorKind::BadType.context(format!("type {} cannot be stored as a fill value", value.nc_type().name()))
+        ErrorKind::BadType
+            .context(format!("type {} cannot be stored as a fill value", value.nc_type().name()))
     })
 }
 
@@ -147,7 +163,9 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
 pub(crate) fn float_token<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     match value {
         Value::String(text) if is_special(text) => Some(text),
-        Value::String(text) if !text.contains(['x', 'X']) && json::float(text.trim()).is_some() => Some(text.trim()),
+        Value::String(text) if !text.contains(['x', 'X']) && json::float(text.trim()).is_some() => {
+            Some(text.trim())
+        }
         other => match other.as_bool() {
             Some(value) => Some(if value { "1" } else { "0" }),
             None => other.token(),
@@ -174,7 +192,9 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
     let stored = match value {
         Value::String(text) => base64::decode(text)?,
         // Writers without a spelling for such a fill value write 0.
-        other if other.as_integer() == Some(0) => vec![0; dtype.item_size().filter(|&size| size <= MAX_ZEROS)?],
+        other if other.as_integer() == Some(0) => {
+            vec![0; dtype.item_size().filter(|&size| size <= MAX_ZEROS)?]
+        }
         _ => return None,
     };
     nczarr_chunkio::unpack_element(&pieces, &stored).ok()
@@ -207,12 +227,18 @@ pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
 fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
     if let DTypeKind::Complex(part) = dtype.kind {
         return match Values::from_native_bytes(part, bytes)? {
-            Values::Float(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_single).collect())),
-            Values::Double(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_float).collect())),
+            Values::Float(v) if v.len() == 2 => {
+                Some(Json::Array(v.into_iter().map(json::json_single).collect()))
+            }
+            Values::Double(v) if v.len() == 2 => {
+                Some(Json::Array(v.into_iter().map(json::json_float).collect()))
+            }
             _ => None,
         };
     }
-    nczarr_chunkio::pack_element(&dtype.pieces()?, bytes).ok().map(|stored| Json::string(base64::encode(&stored)))
+    nczarr_chunkio::pack_element(&dtype.pieces()?, bytes)
+        .ok()
+        .map(|stored| Json::string(base64::encode(&stored)))
 }
 
 fn standard_text(bytes: &[u8]) -> Json {
@@ -221,15 +247,20 @@ fn standard_text(bytes: &[u8]) -> Json {
 
 /// Whether `name` spells NaN or an infinity.
 pub(crate) fn is_special(name: &str) -> bool {
-    !name.bytes().any(|byte| byte.is_ascii_digit()) && json::float(name).is_some_and(|value| !value.is_finite())
+    !name.bytes().any(|byte| byte.is_ascii_digit())
+        && json::float(name).is_some_and(|value| !value.is_finite())
 }
 
 /// Returns a float of type `ty`; `None` if `token` is not a number or its magnitude is too large.
 pub(crate) fn float_value(token: &str, ty: NcType) -> Option<Values> {
     let finite = !is_special(token);
     match ty {
-        NcType::Float => json::single(token).filter(|v| v.is_finite() || !finite).map(|v| Values::Float(vec![v])),
-        NcType::Double => json::float(token).filter(|v| v.is_finite() || !finite).map(|v| Values::Double(vec![v])),
+        NcType::Float => {
+            json::single(token).filter(|v| v.is_finite() || !finite).map(|v| Values::Float(vec![v]))
+        }
+        NcType::Double => {
+            json::float(token).filter(|v| v.is_finite() || !finite).map(|v| Values::Double(vec![v]))
+        }
         _ => None,
     }
 }
@@ -406,8 +437,12 @@ mod tests {
             Json::Number("-999.0".into())
         );
         assert!(
-            print(Some(&Values::User(nczarr_model::TypeId(0), vec![0])), &DType::from_name("<i4"), TextFill::Plain)
-                .is_err()
+            print(
+                Some(&Values::User(nczarr_model::TypeId(0), vec![0])),
+                &DType::from_name("<i4"),
+                TextFill::Plain
+            )
+            .is_err()
         );
     }
 }

@@ -35,5 +35,6 @@ pub(crate) fn options(target: &Target, options: &Options) -> Result<Options> {
 }
 
 fn invalid_option(target: &Target, name: &str, found: &str, expected: &str) -> Error {
-    ErrorKind::Inval.context(format!("{target}: invalid value of `{name}` (expected {expected}, found {found})"))
+    ErrorKind::Inval
+        .context(format!("{target}: invalid value of `{name}` (expected {expected}, found {found})"))
 }

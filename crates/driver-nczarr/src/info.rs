@@ -85,7 +85,8 @@ impl DatasetDescription {
         ];
         if self.writer_bugs.swapped {
             notes.push(
-                "its writer stored big-endian variables in little-endian order; they are read that way".to_owned(),
+                "its writer stored big-endian variables in little-endian order; they are read that way"
+                    .to_owned(),
             );
         }
         notes.extend_from_slice(&self.notes);

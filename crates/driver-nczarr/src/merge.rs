@@ -75,12 +75,15 @@ impl LengthMerge {
         match self {
             Self::None => Vec::new(),
             Self::Shape(dims) => {
-                let shape = document.as_object().and_then(|members| members.get("shape")).and_then(Json::as_array);
+                let shape =
+                    document.as_object().and_then(|members| members.get("shape")).and_then(Json::as_array);
                 match shape.filter(|shape| shape.len() == dims.len()) {
                     None => Vec::new(),
-                    Some(shape) => {
-                        dims.iter().zip(shape).filter_map(|(dim, len)| Some(((*dim)?, len.as_u64()?))).collect()
-                    }
+                    Some(shape) => dims
+                        .iter()
+                        .zip(shape)
+                        .filter_map(|(dim, len)| Some(((*dim)?, len.as_u64()?)))
+                        .collect(),
                 }
             }
             Self::Group(dims) => {
@@ -95,7 +98,8 @@ impl LengthMerge {
         }
     }
 
-    /// Raises the lengths in `merge_document`, which is about to be stored, to those in `other`, which is stored.
+    /// Raises the lengths in `merge_document`, which is about to be stored, to those in `other`, which is
+    /// stored.
     pub(crate) fn raise(&self, document: &mut Json, other: &Json) {
         let lengths = self.lengths(other);
         let greater = |dim: DimId, len: &Json| {
@@ -175,14 +179,21 @@ pub(crate) fn merge_documents(
     // A document that cannot be parsed is replaced.
     let other = json::parse(old, limits).ok().and_then(Json::into_object);
     let Some(other) = other else { return Ok(MergedDocument { text: ours.to_owned(), doubtful: missing }) };
-    let object =
-        |text: &str| -> Result<Object> { Ok(json::parse(text.as_bytes(), limits)?.into_object().unwrap_or_default()) };
+    let object = |text: &str| -> Result<Object> {
+        Ok(json::parse(text.as_bytes(), limits)?.into_object().unwrap_or_default())
+    };
     let texts = [object(ours)?, object(base)?, other];
     let all = match kind {
-        MergeKind::SingleDocument => Json::Object(merge_v3::merge_document(merge, &texts, gone, &mut missing)?),
-        MergeKind::Attrs => {
-            Json::Object(attrs::merge_attributes(merge, ZarrFormat::V2, texts.each_ref(), gone, &mut missing)?)
+        MergeKind::SingleDocument => {
+            Json::Object(merge_v3::merge_document(merge, &texts, gone, &mut missing)?)
         }
+        MergeKind::Attrs => Json::Object(attrs::merge_attributes(
+            merge,
+            ZarrFormat::V2,
+            texts.each_ref(),
+            gone,
+            &mut missing,
+        )?),
         MergeKind::Marker => {
             let [ours, _, other] = texts;
             let mut ours = Json::Object(ours);
@@ -197,7 +208,13 @@ pub(crate) fn merge_documents(
 
 /// Adds the names that other writers added: those in `other` that are neither in ours nor in `base`. Names in
 /// `base` only were removed by us.
-pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[String], missing: &mut Vec<String>) {
+pub(crate) fn merge_lists(
+    ours: &mut Json,
+    base: &Json,
+    other: &Json,
+    gone: &[String],
+    missing: &mut Vec<String>,
+) {
     let (Some(other), Some(base)) = (group(other), group(base)) else { return };
     let Json::Object(members) = ours else { return };
     let Some(Json::Object(ours)) = members.get_mut(NCZARR_GROUP) else { return };
@@ -208,14 +225,17 @@ pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[St
         let (base, their_names) = (names(base, list), names(other, list));
         ours.retain(|item| item.as_str().is_none_or(|name| !gone.iter().any(|gone| gone == name)));
         let own: HashSet<String> = ours.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect();
-        missing.extend(own.iter().filter(|name| base.contains(*name) && !their_names.contains(*name)).cloned());
+        missing
+            .extend(own.iter().filter(|name| base.contains(*name) && !their_names.contains(*name)).cloned());
         let is_gone = |name: &str| gone.iter().any(|gone| gone == name);
         let is_new = |name: &str| !base.contains(name) && !own.contains(name) && !is_gone(name);
         let new = theirs.iter().filter(|item| item.as_str().is_some_and(is_new));
         missing.extend(new.clone().filter_map(|item| Some(item.as_str()?.to_owned())));
         ours.extend(new.cloned());
     }
-    let (Some(theirs), Some(Json::Object(ours))) = (declared(other), ours.get_mut("dimensions")) else { return };
+    let (Some(theirs), Some(Json::Object(ours))) = (declared(other), ours.get_mut("dimensions")) else {
+        return;
+    };
     let base = declared(base);
     for (name, size) in theirs.iter() {
         if !ours.contains_key(name) && base.is_none_or(|base| !base.contains_key(name)) {
@@ -230,8 +250,10 @@ fn merge_types(ours: &mut Object, base: &Object, other: &Object) {
     let name = |item: &Json| item.as_object().and_then(|item| item.get("name")?.as_str().map(str::to_owned));
     let mut all = types(ours);
     let known: HashSet<_> = all.iter().chain(&types(base)).filter_map(name).collect();
-    let new: Vec<Json> =
-        types(other).into_iter().filter(|item| name(item).is_some_and(|name| !known.contains(&name))).collect();
+    let new: Vec<Json> = types(other)
+        .into_iter()
+        .filter(|item| name(item).is_some_and(|name| !known.contains(&name)))
+        .collect();
     if !new.is_empty() {
         all.extend(new);
         ours.insert("types", Json::Array(all));
@@ -264,7 +286,9 @@ mod tests {
     #[test]
     fn what_others_added_stays_and_what_we_took_away_goes() {
         let document = |arrays: &str, dims: &str| {
-            format!("{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}")
+            format!(
+                "{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}"
+            )
         };
         let group = |ours: &str, base: &str, other: &str, gone: &[String]| {
             merge_documents(
@@ -287,7 +311,8 @@ mod tests {
             ("\"x\"", "\"x\"", "\"w\"", "", "\"x\",\"w\"", "x,w"),
             ("\"x\"", "\"x\"", "\"w\"", "x", "\"w\"", "w"),
         ] {
-            let [base, ours, other, expected] = [base, ours, other, expected].map(|arrays| document(arrays, ""));
+            let [base, ours, other, expected] =
+                [base, ours, other, expected].map(|arrays| document(arrays, ""));
             let found = group(&ours, &base, &other, &[gone.to_owned()]);
             assert_eq!((found.text, found.doubtful.join(",")), (expected, missing.to_owned()));
         }
@@ -299,7 +324,9 @@ mod tests {
             dims("\"t\": 2, \"v\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}")
         );
         // What cannot be read is replaced, what has no lists adds nothing.
-        for other in ["", "[]", "{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"] {
+        for other in
+            ["", "[]", "{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"]
+        {
             assert_eq!(group(&ours, &base, other, &[]).text, ours, "{other}");
         }
     }

@@ -20,8 +20,8 @@ const NODE_TYPE: &str = "node_type";
 const SHAPE: &str = "shape";
 
 /// Returns the document to store in place of `other`: the changes from `base` (last stored) to `ours` applied
-/// to `other` (stored now). Names in `gone` are not listed; `doubtful` gets the names that [`merge::MergedDocument`]
-/// reports.
+/// to `other` (stored now). Names in `gone` are not listed; `doubtful` gets the names that
+/// [`merge::MergedDocument`] reports.
 ///
 /// # Errors
 /// `NC_ENCZARR` if the stored node is of another type, or an array of another rank.
@@ -46,7 +46,8 @@ pub(crate) fn merge_document(
         all.insert(SHAPE, merge_shape(merge, ours, base.get(SHAPE), other)?);
     }
     let none = Object::new();
-    let attrs = [ours, base, other].map(|document| document.get(ATTRIBUTES).and_then(Json::as_object).unwrap_or(&none));
+    let attrs = [ours, base, other]
+        .map(|document| document.get(ATTRIBUTES).and_then(Json::as_object).unwrap_or(&none));
     let mut attrs = attrs::merge_attributes(merge, ZarrFormat::V3, attrs, gone, missing)?;
     if all.get(DIMENSION_NAMES) != other.get(DIMENSION_NAMES) {
         // Older names of the same dimensions.
@@ -116,7 +117,9 @@ mod tests {
     }
 
     fn node(attributes: &BTreeMap<String, u8>, by_name: bool) -> Value {
-        let types = attributes.iter().map(|(name, value)| (name.clone(), if value % 2 == 0 { "int8" } else { "char" }));
+        let types = attributes
+            .iter()
+            .map(|(name, value)| (name.clone(), if value % 2 == 0 { "int8" } else { "char" }));
         let types = if by_name {
             types.map(|(name, ty)| (name, json!(ty))).collect::<serde_json::Map<_, _>>().into()
         } else {
@@ -158,15 +161,20 @@ mod tests {
     #[test]
     fn lists_of_two_writers_in_either_spelling() {
         let group = |dims: Value, arrays: Value, groups: &str, list: Value| json!({"node_type": "group", "attributes": {NCZARR_GROUP: {"dimensions": dims, "arrays": arrays, groups: list}}});
-        let base = group(json!([{"name": "x", "size": 2, "unlimited": 0}]), json!(["a"]), "subgroups", json!([]));
+        let base =
+            group(json!([{"name": "x", "size": 2, "unlimited": 0}]), json!(["a"]), "subgroups", json!([]));
         let ours = group(
             json!([{"name": "x", "size": 2, "unlimited": 0}, {"name": "y", "size": 3, "unlimited": 1}]),
             json!(["b"]),
             "subgroups",
             json!(["g"]),
         );
-        let theirs =
-            group(json!({"x": 2, "z": {"size": 4, "unlimited": 0}}), json!(["a", "c"]), "groups", json!(["h"]));
+        let theirs = group(
+            json!({"x": 2, "z": {"size": 4, "unlimited": 0}}),
+            json!(["a", "c"]),
+            "groups",
+            json!(["h"]),
+        );
         let (found, missing) = merge_all(&ours, &base, &theirs.to_string(), &[]);
         let dims = json!({
             "x": {"size": 2, "unlimited": 0}, "y": {"size": 3, "unlimited": 1}, "z": {"size": 4, "unlimited": 0}

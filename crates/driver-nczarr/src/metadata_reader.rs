@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, Key, Limits, PrefetchedMap, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, Limits, PrefetchedMap, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
@@ -150,7 +152,8 @@ fn read_batch<T: Send>(
         map.read_batch(&job);
     }
     let found = job.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let lost = |key: &Key| Err(ErrorKind::Internal.context(format!("{key}: the map did not return this ticket")));
+    let lost =
+        |key: &Key| Err(ErrorKind::Internal.context(format!("{key}: the map did not return this ticket")));
     found.into_iter().zip(keys).map(|(found, key)| found.unwrap_or_else(|| lost(key))).collect()
 }
 
@@ -168,8 +171,10 @@ pub(crate) fn bytes<'f>(
     match found {
         Ok(None) => Ok(None),
         Ok(Some((ReadOutcome::Bytes(bytes), _))) => Ok(Some(bytes)),
-        Ok(Some((ReadOutcome::InPlace, _))) => Err(ErrorKind::Internal
-            .context(format!("{}: the map reports a read into a caller's buffer, but none was passed", key()))),
+        Ok(Some((ReadOutcome::InPlace, _))) => Err(ErrorKind::Internal.context(format!(
+            "{}: the map reports a read into a caller's buffer, but none was passed",
+            key()
+        ))),
         // A key that is only a prefix of other keys holds no document.
         Err(error) if error.kind() == ErrorKind::Empty => Ok(None),
         Err(error) => Err(error),

@@ -66,7 +66,10 @@ pub(crate) fn document(group: &Key, attrs: &ObjectMembers<'_>) -> String {
 ///
 /// # Errors
 /// `NC_ENCZARR` with the name of the invalid member.
-pub(crate) fn read(attrs: &ObjectMembers<'_>, zgroup: Option<&ObjectMembers<'_>>) -> Result<Option<GroupLists>> {
+pub(crate) fn read(
+    attrs: &ObjectMembers<'_>,
+    zgroup: Option<&ObjectMembers<'_>>,
+) -> Result<Option<GroupLists>> {
     let Some(group) = attrs.get(NCZARR_GROUP).or_else(|| zgroup?.get(NCZARR_GROUP)) else { return Ok(None) };
     let members = group.as_object().ok_or_else(|| bad_member(NCZARR_GROUP, "an object", Some(group)))?;
     Ok(Some(GroupLists { types: types(members)?, ..read_lists(members)? }))
@@ -88,7 +91,8 @@ pub(crate) fn read_lists(members: &ObjectMembers<'_>) -> Result<GroupLists> {
     let groups = names(members, "groups", "groups")?;
     let mut dims = Vec::new();
     if let Some(declared) = members.get("dimensions").or_else(|| members.get("dims")) {
-        let declared = declared.as_object().ok_or_else(|| bad_member("dimensions", "an object", Some(declared)))?;
+        let declared =
+            declared.as_object().ok_or_else(|| bad_member("dimensions", "an object", Some(declared)))?;
         for (name, size) in declared {
             dims.push(dimension(name, size)?);
         }
@@ -98,12 +102,17 @@ pub(crate) fn read_lists(members: &ObjectMembers<'_>) -> Result<GroupLists> {
 
 fn dimension(name: &str, size: &Value<'_>) -> Result<DeclaredDim> {
     let wrong = |found| {
-        bad_member(&format!("dimensions.{name}"), "a size, or an object with \"size\" and \"unlimited\"", found)
+        bad_member(
+            &format!("dimensions.{name}"),
+            "a size, or an object with \"size\" and \"unlimited\"",
+            found,
+        )
     };
     let (len, unlimited) = match size.as_object() {
         None => (size.as_u64().ok_or_else(|| wrong(Some(size)))?, false),
         Some(members) => {
-            let len = members.get("size").and_then(Value::as_u64).ok_or_else(|| wrong(members.get("size")))?;
+            let len =
+                members.get("size").and_then(Value::as_u64).ok_or_else(|| wrong(members.get("size")))?;
             let unlimited = match members.get("unlimited") {
                 None => false,
                 Some(flag) => match (flag.as_integer(), flag.as_bool()) {
@@ -143,15 +152,20 @@ pub(crate) fn references(
     let members = array.as_object().ok_or_else(|| bad_member(NCZARR_ARRAY, "an object", Some(array)))?;
     let list = members.get("dimension_references").or_else(|| members.get("dimrefs"));
     let Some(list) = list else { return Err(bad_member("dimension_references", "a list of names", None)) };
-    let items = list.as_array().ok_or_else(|| bad_member("dimension_references", "a list of names", Some(list)))?;
+    let items =
+        list.as_array().ok_or_else(|| bad_member("dimension_references", "a list of names", Some(list)))?;
     let dims: Result<Vec<String>> = items
         .iter()
         .map(|item| {
             let name = item.as_str().filter(|name| name.starts_with('/'));
-            Ok(name.ok_or_else(|| bad_member("dimension_references", "names from the root", Some(item)))?.to_owned())
+            Ok(name
+                .ok_or_else(|| bad_member("dimension_references", "names from the root", Some(item)))?
+                .to_owned())
         })
         .collect();
-    let marked = members.get("scalar").is_some_and(|flag| flag.as_integer() == Some(1) || flag.as_bool() == Some(true));
+    let marked = members
+        .get("scalar")
+        .is_some_and(|flag| flag.as_integer() == Some(1) || flag.as_bool() == Some(true));
     let stored = members.get("storage").and_then(Value::as_str) == Some("scalar");
     let ty = match members.get(user::TYPE) {
         None => None,
@@ -160,7 +174,8 @@ pub(crate) fn references(
             Some(full.ok_or_else(|| bad_member(user::TYPE, "a name from the root", Some(name)))?.to_owned())
         }
     };
-    let implied = members.get(FILL).and_then(Value::as_u64).map(|place| usize::try_from(place).unwrap_or(usize::MAX));
+    let implied =
+        members.get(FILL).and_then(Value::as_u64).map(|place| usize::try_from(place).unwrap_or(usize::MAX));
     Ok(Some(ArrayReferences { dims: dims?, scalar: marked || stored, ty, fill_position: implied }))
 }
 
@@ -224,8 +239,12 @@ mod tests {
         let lists = read(&new, None).unwrap().unwrap();
         let dims: Vec<_> = lists.dims.iter().map(|dim| (dim.name.as_str(), dim.len, dim.unlimited)).collect();
         assert_eq!(dims, [("t", 5, true), ("w", 4, false), ("z", 0, true), ("f", 2, false)]);
-        assert_eq!((lists.arrays, lists.groups), (vec!["a".to_owned(), "b".to_owned()], vec!["g".to_owned()]));
-        let old = object(r#"{"zarr_format": 2, "_nczarr_group": {"dims": {"w": 4}, "vars": ["a"], "groups": []}}"#);
+        assert_eq!(
+            (lists.arrays, lists.groups),
+            (vec!["a".to_owned(), "b".to_owned()], vec!["g".to_owned()])
+        );
+        let old =
+            object(r#"{"zarr_format": 2, "_nczarr_group": {"dims": {"w": 4}, "vars": ["a"], "groups": []}}"#);
         let lists = read(&Object::new(), Some(&old)).unwrap().unwrap();
         assert_eq!((lists.dims.len(), lists.arrays.len()), (1, 1));
         assert_eq!(read(&Object::new(), None).unwrap(), None);
@@ -238,7 +257,10 @@ mod tests {
                 "_nczarr_attr": {"types": {"u": ">S1"}}}"#,
         );
         let found = references(&array, None).unwrap().unwrap();
-        assert_eq!(found, ArrayReferences { dims: vec!["/g/x".into(), "/y".into()], ..ArrayReferences::default() });
+        assert_eq!(
+            found,
+            ArrayReferences { dims: vec!["/g/x".into(), "/y".into()], ..ArrayReferences::default() }
+        );
         assert_eq!(recorded_type(&array, "u"), Some(">S1"));
         assert_eq!(recorded_type(&array, "v"), None);
         for scalar in [

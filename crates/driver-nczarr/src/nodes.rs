@@ -82,8 +82,12 @@ impl MetadataReader<'_> {
         let generation = reading.nczarr_version;
         match want {
             _ if reading.format == ZarrFormat::V3 => &[ZARR_JSON],
-            ExpectedNode::Array if generation == NczarrVersion::SeparateKeys => &[ZARRAY, ZATTRS, NCZVAR, NCZATTR],
-            ExpectedNode::Group if generation == NczarrVersion::SeparateKeys => &[ZGROUP, ZATTRS, NCZGROUP, NCZATTR],
+            ExpectedNode::Array if generation == NczarrVersion::SeparateKeys => {
+                &[ZARRAY, ZATTRS, NCZVAR, NCZATTR]
+            }
+            ExpectedNode::Group if generation == NczarrVersion::SeparateKeys => {
+                &[ZGROUP, ZATTRS, NCZGROUP, NCZATTR]
+            }
             ExpectedNode::Array => &[ZARRAY, ZATTRS],
             ExpectedNode::Group => &[ZGROUP, ZATTRS],
             ExpectedNode::Any if self.map.caps().remote => &[ZARRAY, ZATTRS, ZGROUP],
@@ -106,7 +110,8 @@ impl MetadataReader<'_> {
         if !places.is_empty() {
             self.map.read_batch(&job);
         }
-        let slots = job.slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let slots =
+            job.slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
         let lost = |place: &NodeLocation| {
             ErrorKind::Internal.context(format!("{}: the map did not return this ticket", place.key))
         };
@@ -149,8 +154,10 @@ impl MetadataReader<'_> {
         let mut near = usize::MAX;
         // Consolidated metadata may be older than the lists.
         let mut omitted = Vec::new();
-        for (i, place) in
-            places.iter().enumerate().filter(|(_, place)| self.checks_map || place.expected != ExpectedNode::Any)
+        for (i, place) in places
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| self.checks_map || place.expected != ExpectedNode::Any)
         {
             for (j, name) in self.documents(place.expected, reading).iter().enumerate() {
                 if consolidated.document_near(&place.key, name, &mut near).is_none()
@@ -162,9 +169,14 @@ impl MetadataReader<'_> {
         }
         let keys: Vec<Key> = omitted.iter().map(|(_, key)| key.clone()).collect();
         let read = read(self.map, &keys, self.limits);
-        let stored: Vec<((usize, usize), Fetched)> = omitted.into_iter().map(|(place, _)| place).zip(read).collect();
+        let stored: Vec<((usize, usize), Fetched)> =
+            omitted.into_iter().map(|(place, _)| place).zip(read).collect();
         let answer = |i: usize, j: usize| match stored.binary_search_by_key(&(i, j), |(place, _)| *place) {
-            Ok(at) => stored[at].1.as_ref().map(|document| document.as_ref().map(Cow::Borrowed)).map_err(Error::clone),
+            Ok(at) => stored[at]
+                .1
+                .as_ref()
+                .map(|document| document.as_ref().map(Cow::Borrowed))
+                .map_err(Error::clone),
             Err(_) => Ok(None),
         };
         let steps = parallel::map_indices(places.len().div_ceil(LOCATIONS_PER_STEP), 1, |step| {
@@ -175,7 +187,8 @@ impl MetadataReader<'_> {
                     ExpectedNode::Any if reading.format == ZarrFormat::V2 => &[ZARRAY, ZATTRS, ZGROUP],
                     want => self.documents(want, reading),
                 };
-                let mut values: [Outcome<Cow<'_, Value<'_>>>; MAX_DOCUMENTS] = [const { Ok(None) }; MAX_DOCUMENTS];
+                let mut values: [Outcome<Cow<'_, Value<'_>>>; MAX_DOCUMENTS] =
+                    [const { Ok(None) }; MAX_DOCUMENTS];
                 let mut repeated = None;
                 for (j, name) in names.iter().enumerate() {
                     if *name == ZGROUP && place.expected == ExpectedNode::Any && repeated.is_some() {
@@ -193,7 +206,8 @@ impl MetadataReader<'_> {
                 let mut found =
                     values.each_ref().map(|value| value.as_ref().map(Option::as_deref).map_err(Error::clone));
                 let Some(j) = repeated else { return node(place, names, found, reading) };
-                let attrs = names.iter().position(|name| *name == ZATTRS).and_then(|at| valid_attrs(&found[at]));
+                let attrs =
+                    names.iter().position(|name| *name == ZATTRS).and_then(|at| valid_attrs(&found[at]));
                 if let Some(built) = attrs.and_then(|attrs| last.build_again(attrs, reading)) {
                     return FoundNode::Array(built);
                 }
@@ -229,14 +243,22 @@ impl<'d, 't> LastDocument<'d, 't> {
         match document {
             // A repeated member is usually the same slice.
             LazyDocument::Text(text) if std::ptr::eq(*text, self.text) || *text == self.text => {}
-            LazyDocument::Text(text) => (self.value, self.text, self.pattern) = (document.value(limits)?, text, None),
-            LazyDocument::Read(_) => (self.value, self.text, self.pattern) = (document.value(limits)?, "", None),
+            LazyDocument::Text(text) => {
+                (self.value, self.text, self.pattern) = (document.value(limits)?, text, None)
+            }
+            LazyDocument::Read(_) => {
+                (self.value, self.text, self.pattern) = (document.value(limits)?, "", None)
+            }
         }
         Ok(())
     }
 
     /// Builds another array with this document, if its attributes do not affect the layout.
-    fn build_again(&self, attrs: Option<&ObjectMembers<'_>>, reading: &ReadContext<'_>) -> Option<VariableDraft> {
+    fn build_again(
+        &self,
+        attrs: Option<&ObjectMembers<'_>>,
+        reading: &ReadContext<'_>,
+    ) -> Option<VariableDraft> {
         self.pattern.as_ref()?.build(attrs, &self.value, reading)
     }
 }
@@ -260,7 +282,8 @@ fn node(
     // A writer must not overwrite a refused document.
     if !reading.keep {
         // An NCZarr group needs its lists.
-        let is_listed = reading.naming == DimNaming::References && reading.nczarr_version == NczarrVersion::Current;
+        let is_listed =
+            reading.naming == DimNaming::References && reading.nczarr_version == NczarrVersion::Current;
         let needs_attrs = is_listed && place.expected == ExpectedNode::Group;
         reading.refused.treat_as_absent(&place.key, names, &mut found, needs_attrs);
     }
@@ -290,20 +313,24 @@ fn v3_node(place: &NodeLocation, found: Outcome<&Value<'_>>, reading: &ReadConte
     let at = |error: Error| error.at(format_args!("{}/{ZARR_JSON}", place.key));
     let array = |found| FoundNode::Array(v3::var::build(&place.key, found, reading));
     match found.transpose() {
-        None if place.expected == ExpectedNode::Array => array(Err(ErrorKind::NoObject
-            .context(format!("{}/{ZARR_JSON}: the group lists this array, but it does not exist", place.key)))),
+        None if place.expected == ExpectedNode::Array => array(Err(ErrorKind::NoObject.context(format!(
+            "{}/{ZARR_JSON}: the group lists this array, but it does not exist",
+            place.key
+        )))),
         None => FoundNode::Other { zgroup: Ok(None), attrs: Ok(None) },
         Some(Err(error)) if place.expected == ExpectedNode::Array => array(Err(error)),
         Some(Err(error)) => FoundNode::Other { zgroup: Err(error), attrs: Ok(None) },
         Some(Ok(document)) => match document::node_type(document) {
             Ok(NodeType::Array) => array(Ok(document)),
-            Ok(NodeType::Group) if place.expected != ExpectedNode::Array => match document::check_group(document) {
-                Ok(()) => FoundNode::Other {
-                    zgroup: Ok(Some(Value::Object(document::without_attributes(document)))),
-                    attrs: v3_attributes(document).map_err(at),
-                },
-                Err(error) => FoundNode::MustUnderstand(at(error)),
-            },
+            Ok(NodeType::Group) if place.expected != ExpectedNode::Array => {
+                match document::check_group(document) {
+                    Ok(()) => FoundNode::Other {
+                        zgroup: Ok(Some(Value::Object(document::without_attributes(document)))),
+                        attrs: v3_attributes(document).map_err(at),
+                    },
+                    Err(error) => FoundNode::MustUnderstand(at(error)),
+                }
+            }
             Ok(NodeType::Group) => array(Ok(document)),
             Err(error) if place.expected == ExpectedNode::Group => {
                 FoundNode::Other { zgroup: Err(at(error)), attrs: Ok(None) }
@@ -332,8 +359,9 @@ fn current_node(
         (None, ExpectedNode::Array) => Err(ErrorKind::NoObject
             .context(format!("{}/{ZARRAY}: the group lists this array, but it does not exist", place.key))),
         (None, _) => {
-            let own =
-                |document: Outcome<&Value<'_>>| document.map(|found| found.map(|value| value.clone().into_owned()));
+            let own = |document: Outcome<&Value<'_>>| {
+                document.map(|found| found.map(|value| value.clone().into_owned()))
+            };
             return FoundNode::Other { zgroup: own(zgroup), attrs: own(attrs) };
         }
     };
@@ -353,7 +381,11 @@ fn legacy_node<'d, 't>(
     let marker = if is_array { &zarray } else { &zgroup }.as_ref().ok().copied().flatten();
     let attrs = attrs.and_then(|attrs| {
         let documents = NodeDocuments { marker, attrs, own: own?, types: types? };
-        Ok(if is_array { convert::array(documents) } else { convert::group(documents, reading.nczarr_version, false) })
+        Ok(if is_array {
+            convert::array(documents)
+        } else {
+            convert::group(documents, reading.nczarr_version, false)
+        })
     });
     let (zarray, zgroup) = (legacy_marker(zarray), legacy_marker(zgroup));
     current_node(place, borrowed(&zarray), borrowed(&zgroup), borrowed(&attrs), reading)
@@ -415,7 +447,8 @@ impl NodeJob<'_> {
         let mut values: [Outcome<Value<'_>>; MAX_DOCUMENTS] = [const { Ok(None) }; MAX_DOCUMENTS];
         for ((value, found), name) in values.iter_mut().zip(found).zip(names) {
             let parse = |bytes| json::read(bytes, self.reading.limits);
-            *value = found.and_then(|bytes| bytes.map(parse).transpose().map_err(|error| named(error, place, name)));
+            *value = found
+                .and_then(|bytes| bytes.map(parse).transpose().map_err(|error| named(error, place, name)));
         }
         node(
             place,
@@ -454,7 +487,9 @@ impl ReadJob for NodeJob<'_> {
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
         let (i, j) = (ticket.index / self.max_documents, ticket.index % self.max_documents);
-        let here = crate::metadata_reader::bytes(found, || format!("{}/{}", self.places[i].key, self.documents[i][j]));
+        let here = crate::metadata_reader::bytes(found, || {
+            format!("{}/{}", self.places[i].key, self.documents[i][j])
+        });
         if self.threads > 1 && ticket.index.is_multiple_of(LOCATIONS_PER_STEP / 4 * self.max_documents) {
             parallel::reserve_memory();
         }

@@ -71,7 +71,10 @@ impl ElementCodec for NullStringCodec {
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let mut elements = self.0.decode(src, count, limit)?;
-        elements.iter_mut().filter(|element| **element == NULL_STRING).for_each(|element| *element = NcString::nil());
+        elements
+            .iter_mut()
+            .filter(|element| **element == NULL_STRING)
+            .for_each(|element| *element = NcString::nil());
         Ok(elements)
     }
 }

@@ -39,7 +39,11 @@ const MAX_DEPTH: usize = 200;
 ///
 /// # Errors
 /// `NC_EINVAL` for an invalid fragment.
-pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) -> Result<Option<Arc<dyn Dataset>>> {
+pub(crate) fn open(
+    request: &OpenRequest<'_>,
+    mounted: &MountedMap,
+    path: &str,
+) -> Result<Option<Arc<dyn Dataset>>> {
     let target = request.target;
     let Some((groups, name)) = split_path(path) else { return Ok(None) };
     // Over a network one consolidated document is cheaper than these.
@@ -127,7 +131,8 @@ fn documents(target: &Target, groups: &[&str], name: &str) -> Vec<Key> {
         None => (&[ZARR_JSON, ZGROUP, ZATTRS, NCZARR], &[ZARR_JSON, ZATTRS], &[ZARR_JSON, ZARRAY, ZATTRS]),
     };
     let (mut keys, mut here) = (Vec::new(), Key::root());
-    let mut add = |here: &Key, names: &[&str]| keys.extend(names.iter().filter_map(|name| here.join(name).ok()));
+    let mut add =
+        |here: &Key, names: &[&str]| keys.extend(names.iter().filter_map(|name| here.join(name).ok()));
     add(&here, root);
     for (names, segment) in groups.iter().map(|name| (group, name)).chain([(array, &name)]) {
         if here.push(segment).is_ok() {
@@ -151,7 +156,9 @@ fn v3_root(document: &Json) -> Option<RawRoot> {
 /// Returns the attributes of a V3 group in V2's form; `None` if it is not a group or not fully understood.
 fn group_attributes(document: &Json) -> Option<Option<Object>> {
     let is_group = document::node_type(document).is_ok_and(|found| found == NodeType::Group);
-    let attrs = nodes::v3_attributes(document).ok().filter(|_| is_group && document::check_group(document).is_ok())?;
+    let attrs = nodes::v3_attributes(document)
+        .ok()
+        .filter(|_| is_group && document::check_group(document).is_ok())?;
     Some(attrs.and_then(Json::into_object))
 }
 
@@ -233,10 +240,15 @@ fn tree(
     if flavour == Flavour::NcZarr && !lists(&here.attrs)?.arrays.iter().any(|listed| listed == name) {
         return None;
     }
-    let place = NodeLocation { key: here.key.join(name).ok()?, name: name.to_owned(), expected: ExpectedNode::Array };
+    let place =
+        NodeLocation { key: here.key.join(name).ok()?, name: name.to_owned(), expected: ExpectedNode::Array };
     match source.nodes(std::slice::from_ref(&place), reading).pop()? {
         // NCZarr V3 references by name may mean dimensions of any group.
-        FoundNode::Array(built) if flavour == Flavour::NcZarr && matches!(built.dim_refs, DimRefs::Names(_)) => None,
+        FoundNode::Array(built)
+            if flavour == Flavour::NcZarr && matches!(built.dim_refs, DimRefs::Names(_)) =>
+        {
+            None
+        }
         // Types may be defined in any group.
         FoundNode::Array(built) if needs_types(&built) => None,
         FoundNode::Array(built) if built.stored.meta.is_some() => {
@@ -259,7 +271,11 @@ fn needs_types(built: &VariableDraft) -> bool {
 }
 
 /// Builds the model; `None` if opening everything could give another variable.
-pub(crate) fn link_variable(tree: RawTree, flavour: Flavour, reading: &ReadContext<'_>) -> Option<DatasetBuilder> {
+pub(crate) fn link_variable(
+    tree: RawTree,
+    flavour: Flavour,
+    reading: &ReadContext<'_>,
+) -> Option<DatasetBuilder> {
     let loaded = match flavour {
         Flavour::NcZarr => flavour::nczarr(tree, reading),
         Flavour::Zarr => flavour::pure(tree, None, reading),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, PrefetchedMap, ZMap, ZarrFormat, no_dataset_error};
+use nczarr_dispatch::{
+    Dataset, Key, MountedMap, OpenRequest, PrefetchedMap, ZMap, ZarrFormat, no_dataset_error,
+};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
@@ -31,7 +33,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let mut mounted = request.registry.open_map(request)?;
     mounted.prefetched = prefetch::prefetched_map(&mounted);
     if let Some(wanted) = &request.scope {
-        let dataset = if wanted.data_only { array_document::open(request, &mounted, wanted.path)? } else { None };
+        let dataset =
+            if wanted.data_only { array_document::open(request, &mounted, wanted.path)? } else { None };
         let dataset = match dataset {
             None => one_variable::open(request, &mounted, wanted.path)?,
             found => found,
@@ -68,8 +71,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     let mut root = match &zmetadata {
         Some(document) => {
-            let consolidated =
-                Consolidated::read(document, limits).map_err(|error| consolidated_error(error.at(ZMETADATA)))?;
+            let consolidated = Consolidated::read(document, limits)
+                .map_err(|error| consolidated_error(error.at(ZMETADATA)))?;
             let document = |name: &str| -> Result<_> {
                 let found = consolidated.document(&Key::new(name)?);
                 let read = found.map(|document| document.value(limits)).transpose()?;
@@ -136,7 +139,10 @@ fn open_v3(
     let consolidated = match consolidated.transpose() {
         Ok(found) => found,
         Err(error) => {
-            opening.description.notes.push(format!("consolidated metadata is not used: {}", error.at(ZARR_JSON)));
+            opening
+                .description
+                .notes
+                .push(format!("consolidated metadata is not used: {}", error.at(ZARR_JSON)));
             None
         }
     };
@@ -180,7 +186,8 @@ fn root_documents(
 ) -> Result<RootDocuments> {
     const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
     let (target, limits) = (request.target, &request.options.limits);
-    let consolidated = target.has_mode("consolidated") && !target.has_mode("noconsolidated") && !request.writable;
+    let consolidated =
+        target.has_mode("consolidated") && !target.has_mode("noconsolidated") && !request.writable;
     let first: &[&str] = match (consolidated, target.has_mode("v2"), target.has_mode("v3")) {
         (true, true, false) => &[ZMETADATA],
         (_, false, true) => &[ZARR_JSON],
@@ -230,7 +237,8 @@ fn check_root(
     if refused.is_empty() && (may_list || found.iter().any(Result::is_err)) {
         return Ok(());
     }
-    let errors = refused.into_iter().filter_map(|(key, found)| Some((key.clone(), found.as_ref().err()?.clone())));
+    let errors =
+        refused.into_iter().filter_map(|(key, found)| Some((key.clone(), found.as_ref().err()?.clone())));
     Err(no_dataset_error(target, &keys, &errors.collect::<Vec<_>>()))
 }
 

@@ -50,7 +50,10 @@ mod tests {
     #[test]
     fn every_piece_once_and_in_order() {
         for (count, step) in [(0, 1), (1, 1), (7, 1), (64, 64), (65, 64), (639, 64)] {
-            assert!(map_indices(count, step, |i| i * 3).into_iter().eq((0..count).map(|i| i * 3)), "{count} by {step}");
+            assert!(
+                map_indices(count, step, |i| i * 3).into_iter().eq((0..count).map(|i| i * 3)),
+                "{count} by {step}"
+            );
         }
     }
 }

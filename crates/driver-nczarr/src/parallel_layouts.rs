@@ -55,7 +55,8 @@ impl ZarrDataset {
         let mut todo: Vec<(VarId, &mut VarState)> =
             model.vars().map(|(id, _)| id).zip(vars).filter(|(_, here)| here.replan).collect();
         let (threads, planning) = (self.threads(todo.len()), self.planner());
-        let (turn, failed) = (Mutex::new(todo.chunks_mut(NODES_PER_THREAD)), Mutex::new(None::<(VarId, Error)>));
+        let (turn, failed) =
+            (Mutex::new(todo.chunks_mut(NODES_PER_THREAD)), Mutex::new(None::<(VarId, Error)>));
         run_on_new_threads(threads, &|| {
             // The last new variable that this thread planned.
             let mut last: Option<(&Var, Arc<StoredVariable>)> = None;
@@ -132,7 +133,9 @@ fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
 
 /// Returns the attribute that describes quantization, if the variable lacks it.
 fn missing_quantize_attribute(var: &Var) -> Option<(&'static str, nczarr_model::Values)> {
-    var.quantize.map(nczarr_chunkio::quantize_attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
+    var.quantize
+        .map(nczarr_chunkio::quantize_attribute)
+        .filter(|(name, values)| var.atts.get(*name) != Some(values))
 }
 
 /// Copies the layout into the variable of the model.

@@ -6,8 +6,8 @@
 use nczarr_chunkio::{DimOrder, default_shape};
 use nczarr_dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
 use nczarr_model::{
-    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values, Var,
-    VarFill, VarId,
+    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values,
+    Var, VarFill, VarId,
 };
 
 use crate::array_meta::ArrayMeta;
@@ -69,8 +69,9 @@ impl LayoutPlanner<'_> {
         if let (DTypeKind::Text(width), Some(Values::String(fill))) = (dtype.kind, var.fill_value())
             && let Some(len) = fill.first().map(|fill| fill.as_bytes().len()).filter(|&len| len > width)
         {
-            return Err(at(ErrorKind::Inval
-                .context(format!("the fill value is too long (expected at most {width} bytes, found {len})"))));
+            return Err(at(ErrorKind::Inval.context(format!(
+                "the fill value is too long (expected at most {width} bytes, found {len})"
+            ))));
         }
         stored.filters = filters;
         stored.meta = Some(ArrayMeta {
@@ -215,9 +216,15 @@ fn unsigned_params(mut codec: Json) -> Json {
 }
 
 /// Makes the filter of a specification: from its codec description if it has one, else from its parameters.
-pub(crate) fn make_filter(spec: &FilterSpec, format: ZarrFormat, registry: &Registry) -> Result<Box<dyn Filter>> {
-    let described =
-        spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &nczarr_dispatch::Limits::default()).ok());
+pub(crate) fn make_filter(
+    spec: &FilterSpec,
+    format: ZarrFormat,
+    registry: &Registry,
+) -> Result<Box<dyn Filter>> {
+    let described = spec
+        .codec
+        .as_ref()
+        .and_then(|codec| json::parse(codec.as_bytes(), &nczarr_dispatch::Limits::default()).ok());
     if let Some(codec) = described.as_ref().filter(|codec| crate::array_meta::codec_id(codec).is_ok()) {
         return var::filter(codec, registry);
     }
@@ -246,7 +253,8 @@ pub(crate) fn make_filter(spec: &FilterSpec, format: ZarrFormat, registry: &Regi
 pub(crate) fn check_item(filter: &dyn Filter, item: ItemType) -> Result<()> {
     match filter.info().name {
         "packbits" if item.kind != ItemKind::Bool => {
-            Err(ErrorKind::Filter.context("packbits: the elements are stored as numbers, not as truth values"))
+            Err(ErrorKind::Filter
+                .context("packbits: the elements are stored as numbers, not as truth values"))
         }
         _ => Ok(()),
     }

@@ -36,7 +36,9 @@ impl PreservedJson {
 fn reads_as(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
     if dataset.flavour == Flavour::NcZarr {
         // netCDF-C reads text, numbers and lists of them.
-        let plain = |item: &Value<'_>| item.as_bool().is_none() && (item.as_str().is_some() || item.token().is_some());
+        let plain = |item: &Value<'_>| {
+            item.as_bool().is_none() && (item.as_str().is_some() || item.token().is_some())
+        };
         let known = match json {
             Value::Array(items) => !items.is_empty() && items.iter().all(plain),
             one => plain(one) && !one.is_null(),
@@ -54,7 +56,11 @@ fn reads_as(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
 
 impl ZarrDataset {
     /// Implements [`nczarr_dispatch::Dataset::attributes_json`].
-    pub(crate) fn stored_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+    pub(crate) fn stored_json(
+        &self,
+        group: GroupId,
+        var: Option<VarId>,
+    ) -> Result<Option<Vec<(String, String)>>> {
         let Some(found) = self.stored_document(group, var)? else { return Ok(None) };
         let attributes = match self.format {
             ZarrFormat::V3 => document::attributes(&found).ok().flatten(),
@@ -81,7 +87,13 @@ impl ZarrDataset {
     }
 
     /// Implements [`nczarr_dispatch::Dataset::keep_json`].
-    pub(crate) fn preserve_json(&self, group: GroupId, var: Option<VarId>, name: &str, text: &str) -> Result<()> {
+    pub(crate) fn preserve_json(
+        &self,
+        group: GroupId,
+        var: Option<VarId>,
+        name: &str,
+        text: &str,
+    ) -> Result<()> {
         let model = self.model.snapshot();
         let atts = match var {
             Some(id) => &model.var(id)?.atts,

@@ -2,8 +2,8 @@
 //!
 //! A rename moves a child before the list names it. After a crash in between, the group lists some missing
 //! children and has equally many unlisted ones. Those are taken as the renamed children, under their current
-//! names. [`resolve_renamed`] maps references to the old name of a group to the new one. If the numbers differ, data
-//! are lost, and that stays an error.
+//! names. [`resolve_renamed`] maps references to the old name of a group to the new one. If the numbers
+//! differ, data are lost, and that stays an error.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -68,13 +68,16 @@ pub(crate) fn recover_renamed(
         for (place, node) in places.into_iter().zip(nodes) {
             match node {
                 FoundNode::Array(_) => arrays.push(ListedChild { parent, place, node }),
-                FoundNode::Other { zgroup: Ok(Some(_)), .. } => groups.push(ListedChild { parent, place, node }),
+                FoundNode::Other { zgroup: Ok(Some(_)), .. } => {
+                    groups.push(ListedChild { parent, place, node })
+                }
                 FoundNode::Other { .. } | FoundNode::MustUnderstand(_) => {}
             }
         }
         for (want, found) in [(ExpectedNode::Array, arrays), (ExpectedNode::Group, groups)] {
-            let is_one =
-                |child: &ListedChild| child.parent == parent && child.place.expected == want && is_missing(&child.node);
+            let is_one = |child: &ListedChild| {
+                child.parent == parent && child.place.expected == want && is_missing(&child.node)
+            };
             let missing: Vec<&str> =
                 children.iter().filter(|child| is_one(child)).map(|child| &*child.place.name).collect();
             if missing.is_empty() || missing.len() != found.len() {
@@ -82,8 +85,9 @@ pub(crate) fn recover_renamed(
             }
             let names: Vec<&str> = found.iter().map(|child| &*child.place.name).collect();
             let at = display_key(&group);
-            tree.notes
-                .push(format!("{at}: {missing:?} were renamed to {names:?}, but the group's list has the old names"));
+            tree.notes.push(format!(
+                "{at}: {missing:?} were renamed to {names:?}, but the group's list has the old names"
+            ));
             if want == ExpectedNode::Group {
                 tree.renamed_groups.extend(found.iter().map(|child| child.place.key.clone()));
             }
@@ -105,8 +109,8 @@ pub(crate) fn is_missing(node: &FoundNode) -> bool {
     }
 }
 
-/// Calls `recover_renamed` with a full name. If that fails, tries the names that renamed groups may give it; succeeds if
-/// all matches agree.
+/// Calls `recover_renamed` with a full name. If that fails, tries the names that renamed groups may give it;
+/// succeeds if all matches agree.
 pub(crate) fn resolve_renamed<T: PartialEq>(
     name: &str,
     displaced: &[Key],

@@ -102,7 +102,8 @@ impl RectilinearArray {
         if slab.is_empty() {
             return Ok(None);
         }
-        let along = |(dim, axis): (usize, &AxisEdges)| along(axis, slab.start[dim], slab.count[dim], slab.step(dim));
+        let along =
+            |(dim, axis): (usize, &AxisEdges)| along(axis, slab.start[dim], slab.count[dim], slab.step(dim));
         Ok(Some(self.axes.iter().enumerate().map(along).collect()))
     }
 
@@ -184,7 +185,9 @@ impl RectilinearArray {
             if !each(&place, &*self.chunk(&place)?, &part)? {
                 return Ok(());
             }
-            let Some(dim) = (0..at.len()).rev().find(|&dim| at[dim] + 1 < pieces[dim].len()) else { return Ok(()) };
+            let Some(dim) = (0..at.len()).rev().find(|&dim| at[dim] + 1 < pieces[dim].len()) else {
+                return Ok(());
+            };
             at[dim] += 1;
             at[dim + 1..].fill(0);
         }
@@ -287,7 +290,8 @@ impl VarData for RectilinearArray {
 
     fn put(&self, _: &Slab<'_>, _: MemRef<'_>) -> Result<()> {
         let name = &self.spec.name;
-        Err(ErrorKind::Perm.context(format!("{name}: an array with a rectilinear chunk grid cannot be written")))
+        Err(ErrorKind::Perm
+            .context(format!("{name}: an array with a rectilinear chunk grid cannot be written")))
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
@@ -313,9 +317,8 @@ impl VarData for RectilinearArray {
     fn set_chunk_cache(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
             let found = cache.preemption;
-            return Err(
-                ErrorKind::Inval.context(format!("the cache preemption is invalid (expected 0 to 1, found {found})"))
-            );
+            return Err(ErrorKind::Inval
+                .context(format!("the cache preemption is invalid (expected 0 to 1, found {found})")));
         }
         self.clear_cache();
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).cache = cache;

@@ -41,7 +41,10 @@ impl RefusedDocuments {
         }
         let of = |name: &str| names.iter().zip(&*found).find(|(of, _)| **of == name).map(|(_, found)| found);
         let is_there = |name: &str| of(name).is_some_and(|found| matches!(found, Ok(Some(_))));
-        let Some(main) = [ZARR_JSON, ZMETADATA, ZARRAY, ZGROUP].into_iter().find(|name| is_there(name)) else { return };
+        let Some(main) = [ZARR_JSON, ZMETADATA, ZARRAY, ZGROUP].into_iter().find(|name| is_there(name))
+        else {
+            return;
+        };
         // A node is an array or a group, so one of the two documents certainly does not exist.
         let is_hidden = |there: &str, absent: &str| is_there(there) && of(absent).is_some_and(is_refused);
         if is_hidden(ZARRAY, ZGROUP) || is_hidden(ZGROUP, ZARRAY) {

@@ -63,7 +63,8 @@ impl ZarrDataset {
 
     /// Moves children of one group, each after its new key is free.
     fn move_all(&self, model: &Model, moves: Vec<KeyMove>) -> Result<()> {
-        let leaving: HashMap<Key, usize> = moves.iter().enumerate().map(|(i, one)| (one.from.clone(), i)).collect();
+        let leaving: HashMap<Key, usize> =
+            moves.iter().enumerate().map(|(i, one)| (one.from.clone(), i)).collect();
         // For each move, the move that waits for its old key.
         let mut waiting = vec![None; moves.len()];
         let mut free = Vec::new();
@@ -138,7 +139,8 @@ impl ZarrDataset {
         let last = self.closing.is_closed();
         let alone = chunks.iter().map(|chunks| chunks.lock_for_move(last)).collect::<Result<Vec<_>>>();
         // A waiting node has nothing stored.
-        let renamed = alone.and_then(|alone| if waits { Ok(alone) } else { self.map.rename(from, to).map(|()| alone) });
+        let renamed =
+            alone.and_then(|alone| if waits { Ok(alone) } else { self.map.rename(from, to).map(|()| alone) });
         let mut state = self.write_state();
         under_way.0 = None;
         state.end_move();

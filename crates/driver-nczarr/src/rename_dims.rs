@@ -148,8 +148,10 @@ mod tests {
             new: new.into(),
         };
         let renamed = [renamed("x", "y"), renamed("gone", "z"), renamed("t", "x")];
-        let lists = |dims: &str| format!("{{\"_nczarr_group\": {{\"dimensions\": {dims}, \"arrays\": [\"a\"]}}}}");
-        let v3 = |dims: &str| format!("{{\"attributes\": {}}}", lists(dims).replace(", \"arrays\": [\"a\"]", ""));
+        let lists =
+            |dims: &str| format!("{{\"_nczarr_group\": {{\"dimensions\": {dims}, \"arrays\": [\"a\"]}}}}");
+        let v3 =
+            |dims: &str| format!("{{\"attributes\": {}}}", lists(dims).replace(", \"arrays\": [\"a\"]", ""));
         for (format, text, expected) in [
             (ZarrFormat::V2, lists("{\"x\": 2, \"t\": 3}"), Some(lists("{\"x\": 2, \"t\": 3, \"y\": 2}"))),
             (ZarrFormat::V2, "{}".to_owned(), None),

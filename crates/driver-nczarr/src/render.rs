@@ -118,7 +118,13 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// Attributes or dimensions that cannot be written.
-    pub(crate) fn var_attrs(&self, model: &Model, id: VarId, state: &VarState, out: &mut String) -> Result<()> {
+    pub(crate) fn var_attrs(
+        &self,
+        model: &Model,
+        id: VarId,
+        state: &VarState,
+        out: &mut String,
+    ) -> Result<()> {
         let var = model.var(id)?;
         let stored = &state.stored;
         let dtype = stored.meta.as_ref().map(|meta| &meta.dtype);
@@ -177,11 +183,25 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// As [`ZarrDataset::var_attrs`].
-    pub(crate) fn group_attrs(&self, model: &Model, id: GroupId, state: &GroupState, out: &mut String) -> Result<()> {
+    pub(crate) fn group_attrs(
+        &self,
+        model: &Model,
+        id: GroupId,
+        state: &GroupState,
+        out: &mut String,
+    ) -> Result<()> {
         let group = model.group(id)?;
         let mut out = AttributesWriter::new(self.flavour, self.annotate, out);
         for (name, values) in &group.atts {
-            self.write_attribute(model, &mut out, (&state.attrs, &state.preserved_json), name, values, None, None)?;
+            self.write_attribute(
+                model,
+                &mut out,
+                (&state.attrs, &state.preserved_json),
+                name,
+                values,
+                None,
+                None,
+            )?;
         }
         self.write_hidden(&mut out, &state.attrs, &group.atts);
         if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
@@ -275,8 +295,8 @@ impl ZarrDataset {
     fn write_hidden(&self, out: &mut AttributesWriter<'_>, raw: &Object, shown: &Att) {
         let ours = [ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK];
         for (name, value) in raw.iter() {
-            let is_ours =
-                ours.contains(&name) || name == NETCDF && self.flavour == Flavour::Zarr && value.as_object().is_some();
+            let is_ours = ours.contains(&name)
+                || name == NETCDF && self.flavour == Flavour::Zarr && value.as_object().is_some();
             if attrs::is_reserved(name) && !is_ours && !shown.contains_key(name) {
                 out.keep(name, value, nczarr_lists::recorded_type(raw, name));
             }

@@ -34,8 +34,9 @@ impl SharedLayout {
         attrs: Option<&ObjectMembers<'_>>,
         reading: &ReadContext<'_>,
     ) -> Option<Self> {
-        let apart =
-            reading.keep || reading.naming == DimNaming::References || reading.nczarr_version != NczarrVersion::Current;
+        let apart = reading.keep
+            || reading.naming == DimNaming::References
+            || reading.nczarr_version != NczarrVersion::Current;
         if apart || built.var.problem.is_some() || !attrs.is_none_or(is_plain) {
             return None;
         }

@@ -10,7 +10,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use nczarr_dispatch::{Key, Payload, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZarrFormat, run_on_new_threads};
+use nczarr_dispatch::{
+    Key, Payload, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZarrFormat, run_on_new_threads,
+};
 use nczarr_model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::commit::CommittedMetadata;
@@ -118,7 +120,8 @@ impl ZarrDataset {
                 let here = state.var(id)?;
                 let mut texts = NodeTexts::default();
                 if !here.stored.attrs_lost {
-                    texts[DocumentKind::Attrs as usize] = written(&|out| self.var_attrs(model, id, here, out))?;
+                    texts[DocumentKind::Attrs as usize] =
+                        written(&|out| self.var_attrs(model, id, here, out))?;
                 }
                 if let Some(meta) = &here.stored.meta {
                     let shape = match model.var(id)?.problem {
@@ -135,8 +138,11 @@ impl ZarrDataset {
                         render::array(meta, &shape, out);
                         Ok(())
                     })?;
-                    *lock(last) =
-                        text.clone().map(|text| RenderedArray { stored: Arc::clone(&here.stored), shape, text });
+                    *lock(last) = text.clone().map(|text| RenderedArray {
+                        stored: Arc::clone(&here.stored),
+                        shape,
+                        text,
+                    });
                     texts[DocumentKind::Marker as usize] = text;
                 }
                 Ok(texts)
@@ -186,7 +192,12 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// The first error of the storage. Documents written before it are recorded.
-    pub(crate) fn store(&self, model: &Model, nodes: &[NodeId], committed: &mut CommittedMetadata) -> Result<()> {
+    pub(crate) fn store(
+        &self,
+        model: &Model,
+        nodes: &[NodeId],
+        committed: &mut CommittedMetadata,
+    ) -> Result<()> {
         let batch = StoreJob {
             dataset: self,
             model,
@@ -344,7 +355,9 @@ impl StoreJob<'_> {
 
     /// Renders a node; returns the document to write first, if any.
     fn begin(&self, index: usize, key: &mut Key) -> Result<Option<DocumentKind>> {
-        let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else { return Ok(None) };
+        let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else {
+            return Ok(None);
+        };
         let state = self.dataset.read_state();
         let mut texts = self.dataset.texts_after(&self.last, self.model, &state, node)?;
         let known = self.committed.texts(node);
@@ -424,7 +437,12 @@ impl StoreJob<'_> {
         Ok(())
     }
 
-    fn merge_text(&self, key: &Key, (merge, kind): (&LengthMerge, MergeKind), [text, base]: [&str; 2]) -> Result<()> {
+    fn merge_text(
+        &self,
+        key: &Key,
+        (merge, kind): (&LengthMerge, MergeKind),
+        [text, base]: [&str; 2],
+    ) -> Result<()> {
         let limits = &self.dataset.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         let mut gone: Vec<String> = Vec::new();
@@ -497,8 +515,9 @@ impl WriteJob for StoreJob<'_> {
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
         let (index, part) = (ticket.index / 2, ticket.index % 2);
         let Some(slot) = self.slots.get(index) else { return };
-        let go_on =
-            part == DocumentKind::Attrs as usize && outcome.is_ok() && slot.text(DocumentKind::Marker).is_some();
+        let go_on = part == DocumentKind::Attrs as usize
+            && outcome.is_ok()
+            && slot.text(DocumentKind::Marker).is_some();
         let _ = slot.outcomes[part].set(outcome.map(drop));
         if go_on {
             lock(&self.ready).push(index);

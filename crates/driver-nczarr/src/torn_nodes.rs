@@ -11,7 +11,8 @@ use crate::var::ReadContext;
 
 /// Turns torn nodes without nodes below them into variables.
 pub(crate) fn resolve_torn(tree: &mut RawTree, reading: &ReadContext<'_>) {
-    let is_torn = |tree: &RawTree, at: usize| tree.groups[at].damage.as_ref().is_some_and(|broken| broken.may_be_array);
+    let is_torn =
+        |tree: &RawTree, at: usize| tree.groups[at].damage.as_ref().is_some_and(|broken| broken.may_be_array);
     let mut parents: HashSet<usize> = tree.groups.iter().filter_map(|group| group.parent).collect();
     // Children come after their parents.
     for at in (1..tree.groups.len()).rev() {

@@ -128,8 +128,9 @@ pub(crate) fn load(
         depth += 1;
         if depth > MAX_DEPTH {
             let key = &tree.groups[level.start].key;
-            return Err(ErrorKind::NcZarr
-                .context(format!("{key}: groups are nested too deeply (expected at most {MAX_DEPTH} levels)")));
+            return Err(ErrorKind::NcZarr.context(format!(
+                "{key}: groups are nested too deeply (expected at most {MAX_DEPTH} levels)"
+            )));
         }
         let next = tree.groups.len();
         if listed {
@@ -186,7 +187,8 @@ fn by_lists(
         match found {
             Some(children) => {
                 for place in children {
-                    let places = if place.expected == ExpectedNode::Array { &mut arrays } else { &mut groups };
+                    let places =
+                        if place.expected == ExpectedNode::Array { &mut arrays } else { &mut groups };
                     places.push((group, place));
                 }
             }
@@ -213,8 +215,10 @@ fn by_lists(
             }
             FoundNode::MustUnderstand(why) => push_closed(tree, parent, place, why),
             FoundNode::Other { zgroup: Ok(None), attrs: Ok(None) } => {
-                let what =
-                    format!("{}/{ZGROUP}: the group {:?} is listed, but it does not exist", place.key, place.name);
+                let what = format!(
+                    "{}/{ZGROUP}: the group {:?} is listed, but it does not exist",
+                    place.key, place.name
+                );
                 push_group(tree, parent, place, Err(ErrorKind::NoObject.context(what)), Ok(None), reading);
             }
             FoundNode::Other { zgroup, attrs } => push_group(tree, parent, place, zgroup, attrs, reading),
@@ -229,8 +233,10 @@ fn listed_children(tree: &mut RawTree, group: usize) -> Result<Vec<NodeLocation>
     let document = nczarr_lists::document(&here.key, &here.attrs);
     let lists = nczarr_lists::read(&here.attrs, here.zgroup.as_ref()).map_err(|error| error.at(&document))?;
     let Some(lists) = lists else {
-        return Err(ErrorKind::NcZarr
-            .context(format!("{}: the group of an NCZarr dataset has no \"_nczarr_group\"", display_key(&here.key))));
+        return Err(ErrorKind::NcZarr.context(format!(
+            "{}: the group of an NCZarr dataset has no \"_nczarr_group\"",
+            display_key(&here.key)
+        )));
     };
     let mut places = Vec::with_capacity(lists.arrays.len() + lists.groups.len());
     for (member, names, want) in
@@ -277,7 +283,8 @@ fn reread_missing(
         name: place.name.clone(),
         expected: place.expected,
     };
-    let missing = places.iter().zip(&is_missing).filter(|(_, missing)| **missing).map(|(place, _)| again(place));
+    let missing =
+        places.iter().zip(&is_missing).filter(|(_, missing)| **missing).map(|(place, _)| again(place));
     let found = source.nodes(&missing.collect::<Vec<_>>(), reading);
     for (node, found) in nodes.iter_mut().zip(is_missing).filter(|(_, missing)| *missing).zip(found) {
         *node.0 = found;
@@ -292,8 +299,11 @@ fn by_search(
 ) -> Result<()> {
     let (mut parents, mut places) = (Vec::new(), Vec::new());
     let is_open = |group: &RawGroup| group.damage.as_ref().is_none_or(|broken| !broken.unsearched);
-    let keys: Vec<Key> =
-        tree.groups[level.clone()].iter().filter(|group| is_open(group)).map(|group| group.key.clone()).collect();
+    let keys: Vec<Key> = tree.groups[level.clone()]
+        .iter()
+        .filter(|group| is_open(group))
+        .map(|group| group.key.clone())
+        .collect();
     source.prefetch_children(&keys);
     for group in level.filter(|&group| is_open(&tree.groups[group])).collect::<Vec<_>>() {
         let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
@@ -324,8 +334,10 @@ fn by_search(
         }
     }
     let nodes = source.nodes(&places, reading);
-    let folders =
-        nodes.iter().zip(&places).filter(|(node, _)| matches!(node, FoundNode::Other { zgroup: Ok(None), .. }));
+    let folders = nodes
+        .iter()
+        .zip(&places)
+        .filter(|(node, _)| matches!(node, FoundNode::Other { zgroup: Ok(None), .. }));
     let folders: Vec<Key> = folders.take(MAX_IMPLICIT).map(|(_, place)| place.key.clone()).collect();
     source.prefetch_children(&folders);
     if let (Some(&first), Some(last)) = (parents.first(), parents.last())
@@ -340,13 +352,15 @@ fn by_search(
                 tree.groups[parent].arrays.push(RawArray { key: place.key, name: place.name, built });
             }
             // Chunks of an array with a torn document look like this.
-            FoundNode::Other { zgroup: Ok(None), attrs: Ok(None) } if tree.groups[parent].damage.is_some() => {}
+            FoundNode::Other { zgroup: Ok(None), attrs: Ok(None) }
+                if tree.groups[parent].damage.is_some() => {}
             FoundNode::Other { zgroup: Ok(None), attrs } => {
                 // Neither group nor array: a folder that may have nodes, or a foreign object.
                 tree.folders += 1;
                 if tree.folders > MAX_IMPLICIT {
                     if tree.folders == MAX_IMPLICIT + 1 {
-                        let text = "too many folders without metadata; this and further ones are not searched";
+                        let text =
+                            "too many folders without metadata; this and further ones are not searched";
                         tree.faults.push(Fault::left_out(&place.key, text));
                     }
                 } else if attrs.is_err() || !source.children(&place.key, None)?.is_empty() {
@@ -386,7 +400,16 @@ fn push_group(
     let broken = marker.or(lost).map(|why| GroupDamage { may_be_array, ..GroupDamage::group(why) });
     let (has_attrs, attrs) = (attrs.is_some(), attrs.unwrap_or_default());
     let arrays = Vec::new();
-    tree.groups.push(RawGroup { key, name, parent: Some(parent), zgroup, attrs, has_attrs, arrays, damage: broken });
+    tree.groups.push(RawGroup {
+        key,
+        name,
+        parent: Some(parent),
+        zgroup,
+        attrs,
+        has_attrs,
+        arrays,
+        damage: broken,
+    });
 }
 
 /// Adds a group that must not be searched.
@@ -395,7 +418,16 @@ fn push_closed(tree: &mut RawTree, parent: usize, place: NodeLocation, why: Erro
     let broken = Some(GroupDamage { unsearched: true, ..GroupDamage::group(why) });
     let (attrs, arrays) = (Object::default(), Vec::new());
     let (zgroup, has_attrs) = (None, false);
-    tree.groups.push(RawGroup { key, name, parent: Some(parent), zgroup, attrs, has_attrs, arrays, damage: broken });
+    tree.groups.push(RawGroup {
+        key,
+        name,
+        parent: Some(parent),
+        zgroup,
+        attrs,
+        has_attrs,
+        arrays,
+        damage: broken,
+    });
 }
 
 /// Returns a key for error messages; `/` for the root.
@@ -436,11 +468,12 @@ impl RawTree {
         })
     }
 
-    /// Drops folders without metadata that turned out to have no node. `listed_children`: only folders in broken
-    /// groups were searched.
+    /// Drops folders without metadata that turned out to have no node. `listed_children`: only folders in
+    /// broken groups were searched.
     fn drop_empty_folders(&mut self, listed: bool) {
-        let was_searched =
-            |group: &RawGroup| !listed || group.parent.is_some_and(|parent| self.groups[parent].damage.is_some());
+        let was_searched = |group: &RawGroup| {
+            !listed || group.parent.is_some_and(|parent| self.groups[parent].damage.is_some())
+        };
         let is_more = |group: &RawGroup| {
             let has_node = group.zgroup.is_some() || group.damage.is_some() || !group.arrays.is_empty();
             has_node || !was_searched(group)
@@ -477,5 +510,6 @@ impl RawTree {
 
 /// Returns the error for a store without any Zarr documents.
 pub(crate) fn not_zarr() -> Error {
-    ErrorKind::NotZarr.context("the root has no .zgroup, .zarray, .zattrs or .zmetadata, and no array lies below it")
+    ErrorKind::NotZarr
+        .context("the root has no .zgroup, .zarray, .zattrs or .zmetadata, and no array lies below it")
 }

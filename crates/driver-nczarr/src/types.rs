@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use nczarr_dispatch::{ItemKind, ItemType};
 use nczarr_model::{
-    Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId, name,
+    Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill,
+    VarId, name,
 };
 
 use crate::compound::{self, CompoundDType};
@@ -38,7 +39,9 @@ pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType, list: Option<N
     };
     let var = model.var_mut(id)?;
     var.xtype = ty;
-    if let (VarFill::Value(Values::User(of, _) | Values::Packed(of, _)), NcType::User(id)) = (&mut var.fill, ty) {
+    if let (VarFill::Value(Values::User(of, _) | Values::Packed(of, _)), NcType::User(id)) =
+        (&mut var.fill, ty)
+    {
         *of = id;
     }
     Ok(())
@@ -50,14 +53,17 @@ pub(crate) fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &D
     match dtype.kind {
         DTypeKind::Complex(part) => {
             let size = part.size().unwrap_or(0);
-            let field = |name: &str, offset| Field { name: name.to_owned(), offset, ty: part, shape: Vec::new() };
+            let field =
+                |name: &str, offset| Field { name: name.to_owned(), offset, ty: part, shape: Vec::new() };
             let class = TypeClass::Compound { size: 2 * size, fields: vec![field("r", 0), field("i", size)] };
             add(model, root, format!("_Complex{}_t", size * 16), class)
         }
         DTypeKind::Opaque(size) => add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size }),
         DTypeKind::Compound => {
-            let record =
-                dtype.compound.as_ref().ok_or_else(|| ErrorKind::Internal.context("a compound without fields"))?;
+            let record = dtype
+                .compound
+                .as_ref()
+                .ok_or_else(|| ErrorKind::Internal.context("a compound without fields"))?;
             let mut fields = Vec::with_capacity(record.fields.len());
             let mut size = 0;
             for field in &record.fields {
@@ -201,7 +207,11 @@ pub(crate) fn stored_dtype(model: &Model, id: TypeId, endian: Endian) -> Result<
             }
             list.extend(padding(size.saturating_sub(end)));
             let record = CompoundDType { fields: list };
-            if fields.is_empty() || record.pieces().is_none() || record.size() != Some(*size) || *size > MAX_WIDTH {
+            if fields.is_empty()
+                || record.pieces().is_none()
+                || record.size() != Some(*size)
+                || *size > MAX_WIDTH
+            {
                 return none("compounds without fields, or with that many, or of that size");
             }
             let text = text(&record);

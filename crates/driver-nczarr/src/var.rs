@@ -210,7 +210,8 @@ fn fill_in(
     }
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     // By xarray's convention the fill value becomes another attribute.
-    let implied = reading.naming == DimNaming::Attribute && !fill.is_null() && !attrs.contains_key(FILL_VALUE);
+    let implied =
+        reading.naming == DimNaming::Attribute && !fill.is_null() && !attrs.contains_key(FILL_VALUE);
     var.atts = shown_attributes(attrs, Some(dtype), usize::from(implied));
     var.atts.extend(units);
     let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
@@ -238,7 +239,9 @@ fn fill_in(
             _ if fill.is_null() && user::is_typed(attrs) => var.fill = VarFill::NoFill,
             Ok(fill) if stored.list.is_some() => {
                 match list_fill(fill, stored.list, reading.naming == DimNaming::References) {
-                    Some(bytes) => var.fill = VarFill::Value(Values::Packed(types::NO_TYPE, vec![bytes.into()])),
+                    Some(bytes) => {
+                        var.fill = VarFill::Value(Values::Packed(types::NO_TYPE, vec![bytes.into()]))
+                    }
                     None => set_problem(
                         var,
                         at(ErrorKind::NcZarr.context("member \"fill_value\": the value is not a list")),
@@ -427,8 +430,11 @@ pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
 /// Converts a codec description for filters. Some versions wrote integer parameters as strings.
 pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_dispatch::Json {
     let parameter = |value: &Value<'_>| match value {
-        Value::String(number) if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) => {
-            crate::json::integer(number).map_or_else(|| value.to_serde(), |number| Value::int(number).to_serde())
+        Value::String(number)
+            if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) =>
+        {
+            crate::json::integer(number)
+                .map_or_else(|| value.to_serde(), |number| Value::int(number).to_serde())
         }
         other => other.to_serde(),
     };

@@ -184,7 +184,12 @@ mod tests {
         fn len(&self, _: &Key) -> nczarr_model::Result<Option<u64>> {
             Ok(None)
         }
-        fn read(&self, _: &Key, _: nczarr_dispatch::ByteRange, _: &mut Vec<u8>) -> nczarr_model::Result<bool> {
+        fn read(
+            &self,
+            _: &Key,
+            _: nczarr_dispatch::ByteRange,
+            _: &mut Vec<u8>,
+        ) -> nczarr_model::Result<bool> {
             Ok(false)
         }
         fn children(&self, _: &Key) -> nczarr_model::Result<Vec<String>> {
@@ -211,7 +216,8 @@ mod tests {
         for (base, separator, expected) in
             [("g/v", '/', ["g/v/c", "g/v/c/7", "g/v/c/1/0/12"]), ("", '.', ["c", "c.7", "c.1.0.12"])]
         {
-            let chunks = VariableChunks::new(Arc::new(NoMap), (Key::new(base).unwrap(), separator, true), true);
+            let chunks =
+                VariableChunks::new(Arc::new(NoMap), (Key::new(base).unwrap(), separator, true), true);
             for (index, expected) in [&[][..], &[7], &[1, 0, 12]].into_iter().zip(expected) {
                 chunks.locate(index, &mut key);
                 assert_eq!(key.as_str(), expected);

@@ -40,7 +40,12 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// Errors of the storage, and documents that cannot be parsed.
-    pub(crate) fn write_consolidated(&self, model: &Model, committed: &CommittedMetadata, is_ours: bool) -> Result<()> {
+    pub(crate) fn write_consolidated(
+        &self,
+        model: &Model,
+        committed: &CommittedMetadata,
+        is_ours: bool,
+    ) -> Result<()> {
         let is_v3 = self.format == ZarrFormat::V3;
         if is_v3 && self.root_array {
             return Ok(());
@@ -50,9 +55,9 @@ impl ZarrDataset {
             // The consolidated metadata would lack them, and readers would take them as absent.
             None
         } else if is_ours {
-            let ours = known
-                .into_iter()
-                .filter_map(|(node, _, key, text)| Some(ConsolidatedDocument { node, key, text: text?.into() }));
+            let ours = known.into_iter().filter_map(|(node, _, key, text)| {
+                Some(ConsolidatedDocument { node, key, text: text?.into() })
+            });
             Some(ours.collect())
         } else {
             self.read_back(model, known)?
@@ -132,7 +137,12 @@ impl ZarrDataset {
             (Flavour::NcZarr, _) => Ok(merge::listed(document)),
             (Flavour::Zarr, _) if part == DocumentKind::Marker && self.map.caps().list => {
                 let key = self.read_state().group(group)?.key.clone();
-                Ok(self.map.possible_children(&key)?.into_iter().filter(|name| !name.starts_with('.')).collect())
+                Ok(self
+                    .map
+                    .possible_children(&key)?
+                    .into_iter()
+                    .filter(|name| !name.starts_with('.'))
+                    .collect())
             }
             (Flavour::Zarr, _) => Ok(HashSet::new()),
         }
@@ -183,13 +193,15 @@ impl ZarrDataset {
         let limits = &self.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
-            let old =
-                old.ok_or_else(|| ErrorKind::NoObject.context(format!("{ZARR_JSON}: the document no longer exists")))?;
+            let old = old.ok_or_else(|| {
+                ErrorKind::NoObject.context(format!("{ZARR_JSON}: the document no longer exists"))
+            })?;
             let without = merge_v3::without_consolidated(old, limits);
             let root = without.as_deref().or_else(|| std::str::from_utf8(old).ok());
             let text = root.and_then(|root| inline.in_root(root));
             let text = text.ok_or_else(|| {
-                ErrorKind::NcZarr.context(format!("{ZARR_JSON}: the stored document is no longer a JSON object"))
+                ErrorKind::NcZarr
+                    .context(format!("{ZARR_JSON}: the stored document is no longer a JSON object"))
             })?;
             new.extend_from_slice(text.as_bytes());
             Ok(())

@@ -42,10 +42,8 @@ impl FilterClass for Bzip2Class {
             // Default of HDF5's filter.
             [] => Ok(Box::new(Bzip2 { level: 9 })),
             [level @ 1..=9] => Ok(Box::new(Bzip2 { level })),
-            _ => {
-                Err(ErrorKind::Inval
-                    .context(format!("bzip2: expected one parameter, the level 1 to 9, found {params:?}")))
-            }
+            _ => Err(ErrorKind::Inval
+                .context(format!("bzip2: expected one parameter, the level 1 to 9, found {params:?}"))),
         }
     }
 
@@ -127,7 +125,8 @@ fn stream<'a>(src: &'a [u8], at: usize, dst: &mut OutBuf<'_>) -> Result<&'a [u8]
     pump(dst, |block| {
         let (before_in, before_out) = (context.total_in(), context.total_out());
         let piece = &rest[..rest.len().min(PIECE)];
-        let status = context.decompress(piece, block).map_err(|error| damaged("is damaged").caused_by(error))?;
+        let status =
+            context.decompress(piece, block).map_err(|error| damaged("is damaged").caused_by(error))?;
         let (taken, made) = (context.total_in() - before_in, context.total_out() - before_out);
         rest = after(rest, taken);
         match status {
@@ -172,7 +171,10 @@ mod tests {
                     let mut stream = OutBuf::from_slice(&mut memory);
                     filter.encode(&data, &mut stream).unwrap();
                     let blocks = u32::from(stream.filled()[3] - b'0');
-                    assert!(blocks <= level && blocks as usize <= len / 80_000 + 1, "{level} {len}: {blocks}");
+                    assert!(
+                        blocks <= level && blocks as usize <= len / 80_000 + 1,
+                        "{level} {len}: {blocks}"
+                    );
                     let mut back = vec![0; len];
                     filter.decode(stream.filled(), &mut OutBuf::from_slice(&mut back)).unwrap();
                     assert!(back == data, "{level} {len}");

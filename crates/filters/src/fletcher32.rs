@@ -33,7 +33,9 @@ impl FilterClass for Fletcher32Class {
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match params {
             [] => Ok(Box::new(Fletcher32)),
-            _ => Err(ErrorKind::Inval.context(format!("fletcher32: expected no parameters, found {params:?}"))),
+            _ => {
+                Err(ErrorKind::Inval.context(format!("fletcher32: expected no parameters, found {params:?}")))
+            }
         }
     }
 

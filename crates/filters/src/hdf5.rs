@@ -44,7 +44,12 @@ pub static HDF5_FILTERS: &[Hdf5Filter] = &[
     other(32026, "blosc2"),
 ];
 
-const fn own(id: u32, name: &'static str, codec: (&'static str, &'static str), params: &'static str) -> Hdf5Filter {
+const fn own(
+    id: u32,
+    name: &'static str,
+    codec: (&'static str, &'static str),
+    params: &'static str,
+) -> Hdf5Filter {
     Hdf5Filter { id, name, codec: Some(codec), read: true, written: true, params }
 }
 

@@ -18,7 +18,8 @@ impl<'a> CodecMembers<'a> {
     /// Returns the members of `codec`. Errors name `filter`.
     pub fn of(filter: &'static str, codec: &'a Json, format: ZarrFormat) -> Result<Self> {
         let wrong = |what: &str, found: &Json| {
-            ErrorKind::Filter.context(format!("{filter}: expected {what} to be an object, found {}", short(found)))
+            ErrorKind::Filter
+                .context(format!("{filter}: expected {what} to be an object, found {}", short(found)))
         };
         let map = match (format, codec) {
             (ZarrFormat::V2, Json::Object(map)) => Some(map),
@@ -193,7 +194,11 @@ mod tests {
             (json!({"name": "x", "level": 3}), None),
             (json!("x"), None),
         ] {
-            assert_eq!(CodecMembers::of("x", &json, ZarrFormat::V3).unwrap().int("level").unwrap(), expected, "{json}");
+            assert_eq!(
+                CodecMembers::of("x", &json, ZarrFormat::V3).unwrap().int("level").unwrap(),
+                expected,
+                "{json}"
+            );
         }
         for json in [json!({"name": "x", "configuration": [3]}), json!(3), json!(null)] {
             assert!(CodecMembers::of("x", &json, ZarrFormat::V3).is_err(), "{json}");

@@ -107,8 +107,8 @@ pub use lz4::Lz4Class;
 pub use lzma::LzmaClass;
 #[cfg(feature = "numeric")]
 pub use numeric::{
-    AstypeClass, BitroundClass, CastValueClass, CategorizeClass, DeltaClass, FixedScaleOffsetClass, PackbitsClass,
-    QuantizeClass, ScaleAndOffsetClass,
+    AstypeClass, BitroundClass, CastValueClass, CategorizeClass, DeltaClass, FixedScaleOffsetClass,
+    PackbitsClass, QuantizeClass, ScaleAndOffsetClass,
 };
 pub use object::{Json2Class, Msgpack2Class, PickleClass};
 #[cfg(feature = "shuffle")]

@@ -50,7 +50,11 @@ impl FilterClass for Lz4Class {
     /// Parses the parameters. Decoding needs none of them.
     fn parse_hdf5(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let acceleration = params.get(1).map_or(1, |&given| given.clamp(1, 65537)).cast_signed();
-        Ok(Box::new(Lz4 { block: params.first().copied().unwrap_or(0), acceleration, form: Lz4Framing::Hdf5 }))
+        Ok(Box::new(Lz4 {
+            block: params.first().copied().unwrap_or(0),
+            acceleration,
+            form: Lz4Framing::Hdf5,
+        }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
@@ -106,8 +110,9 @@ impl Filter for Lz4 {
         if self.form == Lz4Framing::Hdf5 {
             return lz4_blocks::encode(src, self.block, self.acceleration, dst);
         }
-        let size = u32::try_from(src.len())
-            .map_err(|_| ErrorKind::Filter.context(format!("lz4: {} bytes are more than a block holds", src.len())))?;
+        let size = u32::try_from(src.len()).map_err(|_| {
+            ErrorKind::Filter.context(format!("lz4: {} bytes are more than a block holds", src.len()))
+        })?;
         dst.put(&size.to_le_bytes())?;
         lz4_ffi::encode(src, self.acceleration, dst)
     }
@@ -117,16 +122,16 @@ impl Filter for Lz4 {
             return lz4_blocks::decode(src, dst);
         }
         let Some((size, block)) = src.split_first_chunk::<4>() else {
-            return Err(ErrorKind::Filter
-                .context(format!("lz4: expected at least the 4 bytes of the size, found {} bytes", src.len())));
+            return Err(ErrorKind::Filter.context(format!(
+                "lz4: expected at least the 4 bytes of the size, found {} bytes",
+                src.len()
+            )));
         };
         let (size, room) = (u32::from_le_bytes(*size), dst.remaining());
         match usize::try_from(size) {
             Ok(size) if size <= room => lz4_ffi::decode(block, size, dst),
-            _ => {
-                Err(ErrorKind::Filter
-                    .context(format!("lz4: the block holds {size} bytes, more than the {room} expected")))
-            }
+            _ => Err(ErrorKind::Filter
+                .context(format!("lz4: the block holds {size} bytes, more than the {room} expected"))),
         }
     }
 }

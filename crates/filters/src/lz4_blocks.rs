@@ -57,9 +57,13 @@ pub(crate) fn encode(src: &[u8], block: u32, acceleration: i32, dst: &mut OutBuf
 /// Appends the data of the blocks.
 pub(crate) fn decode(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let damaged = |what: &str| -> Error { ErrorKind::Filter.context(format!("lz4: {what}")) };
-    let head = src.split_first_chunk::<8>().and_then(|(size, rest)| Some((size, rest.split_first_chunk::<4>()?)));
+    let head =
+        src.split_first_chunk::<8>().and_then(|(size, rest)| Some((size, rest.split_first_chunk::<4>()?)));
     let Some((size, (block, mut rest))) = head else {
-        return Err(damaged(&format!("expected at least the {HEAD} bytes of the sizes, found {} bytes", src.len())));
+        return Err(damaged(&format!(
+            "expected at least the {HEAD} bytes of the sizes, found {} bytes",
+            src.len()
+        )));
     };
     let (size, room) = (u64::from_be_bytes(*size), dst.remaining());
     let mut left = match usize::try_from(size) {
@@ -72,9 +76,9 @@ pub(crate) fn decode(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     }
     while left > 0 {
         let part = left.min(block);
-        let stored = rest
-            .split_first_chunk::<EACH>()
-            .and_then(|(stored, after)| after.split_at_checked(usize::try_from(u32::from_be_bytes(*stored)).ok()?));
+        let stored = rest.split_first_chunk::<EACH>().and_then(|(stored, after)| {
+            after.split_at_checked(usize::try_from(u32::from_be_bytes(*stored)).ok()?)
+        });
         let Some((stored, after)) = stored else {
             return Err(damaged(&format!("the stream ends before the last {left} of {size} bytes")));
         };

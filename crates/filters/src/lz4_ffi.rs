@@ -21,9 +21,14 @@ pub(crate) fn bound(decoded: usize) -> Option<usize> {
 pub(crate) fn encode(src: &[u8], acceleration: i32, dst: &mut OutBuf<'_>) -> Result<()> {
     let len = match c_int::try_from(src.len()) {
         Ok(len) if src.len() <= LARGEST => len,
-        _ => return Err(ErrorKind::Filter.context(format!("lz4: {} bytes are more than a block holds", src.len()))),
+        _ => {
+            return Err(
+                ErrorKind::Filter.context(format!("lz4: {} bytes are more than a block holds", src.len()))
+            );
+        }
     };
-    // SAFETY: it reads `len` bytes of `src`, writes at most `remaining` bytes from `start` on and answers how many.
+    // SAFETY: it reads `len` bytes of `src`, writes at most `remaining` bytes from `start` on and answers how
+    // many.
     unsafe {
         raw_out::append(dst, LARGEST + LARGEST / 128, |start, room| {
             let most = c_int::try_from(room).unwrap_or(c_int::MAX);
@@ -40,12 +45,14 @@ pub(crate) fn encode(src: &[u8], acceleration: i32, dst: &mut OutBuf<'_>) -> Res
 
 /// Appends the data of a block: exactly `size` bytes, for which there must be room.
 pub(crate) fn decode(block: &[u8], size: usize, dst: &mut OutBuf<'_>) -> Result<()> {
-    let damaged = || ErrorKind::Filter.context(format!("lz4: the block is damaged or does not hold {size} bytes"));
+    let damaged =
+        || ErrorKind::Filter.context(format!("lz4: the block is damaged or does not hold {size} bytes"));
     let (len, holds) = match (c_int::try_from(block.len()), c_int::try_from(size)) {
         (Ok(len), Ok(holds)) if size <= dst.remaining() => (len, holds),
         _ => return Err(damaged()),
     };
-    // SAFETY: it reads `len` bytes of `block`, writes at most `holds` bytes, all from `start` on, and answers how many.
+    // SAFETY: it reads `len` bytes of `block`, writes at most `holds` bytes, all from `start` on, and answers
+    // how many.
     unsafe {
         raw_out::append(dst, size, |start, _| {
             // SAFETY: the lengths are those of the memory.

@@ -23,7 +23,9 @@ pub(crate) unsafe fn append(
     // SAFETY: `filled` bytes were initialised before, `written` more by the promise of the caller.
     unsafe { dst.set_filled(filled + written) };
     match outcome {
-        Ok(answered) if answered > room => Err(ErrorKind::Internal.context("a codec wrote more than it was given")),
+        Ok(answered) if answered > room => {
+            Err(ErrorKind::Internal.context("a codec wrote more than it was given"))
+        }
         outcome => outcome.map(|_| ()),
     }
 }

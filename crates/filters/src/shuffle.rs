@@ -92,7 +92,8 @@ impl Filter for Shuffle {
     fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
         if self.item == 0 {
             self.item = u32::try_from(chunk.item_size.max(1)).map_err(|_| {
-                ErrorKind::Filter.context(format!("shuffle: elements of {} bytes are too large", chunk.item_size))
+                ErrorKind::Filter
+                    .context(format!("shuffle: elements of {} bytes are too large", chunk.item_size))
             })?;
         }
         Ok(())

@@ -71,7 +71,8 @@ impl ElementClass for VlenArrayClass {
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
         let v3 = is_v3(codec);
-        let members = CodecMembers::of("vlen-array", codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
+        let members =
+            CodecMembers::of("vlen-array", codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
         let found = members.get("dtype").unwrap_or(&Json::Null);
         let dtype = found.as_str().and_then(Dtype::parse);
         let dtype = dtype.ok_or_else(|| members.wrong("dtype", "a type of numbers", found))?;
@@ -147,8 +148,9 @@ impl ElementCodec for Vlen {
     fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         let number = |n: usize, what: &str| {
-            u32::try_from(n)
-                .map_err(|_| ErrorKind::Filter.context(format!("{}: {n} {what} do not fit 32 bits", self.name)))
+            u32::try_from(n).map_err(|_| {
+                ErrorKind::Filter.context(format!("{}: {n} {what} do not fit 32 bits", self.name))
+            })
         };
         out.extend_from_slice(&number(elements.len(), "elements")?.to_le_bytes());
         for (index, element) in elements.iter().enumerate() {
@@ -186,7 +188,10 @@ impl ElementCodec for Vlen {
             let element = number(rest).and_then(|(len, after)| after.split_at_checked(len));
             let Some((bytes, after)) = element else {
                 let at = src.len() - rest.len();
-                return Err(failed(format!("element {index} at byte {at} reaches beyond the {} bytes", src.len())));
+                return Err(failed(format!(
+                    "element {index} at byte {at} reaches beyond the {} bytes",
+                    src.len()
+                )));
             };
             self.whole(index, bytes)?;
             if self.utf8
@@ -225,7 +230,8 @@ mod tests {
     }
 
     /// `numcodecs.VLenUTF8().encode(["", "a", "héllo", "日本"])`.
-    const FOREIGN: &[u8] = b"\x04\0\0\0\0\0\0\0\x01\0\0\0a\x06\0\0\0h\xc3\xa9llo\x06\0\0\0\xe6\x97\xa5\xe6\x9c\xac";
+    const FOREIGN: &[u8] =
+        b"\x04\0\0\0\0\0\0\0\x01\0\0\0a\x06\0\0\0h\xc3\xa9llo\x06\0\0\0\xe6\x97\xa5\xe6\x9c\xac";
 
     #[test]
     fn the_bytes_are_those_of_numcodecs() {

@@ -53,7 +53,8 @@ impl FilterClass for ZstdClass {
                 LEVELS.end(),
                 level.cast_signed()
             ))),
-            _ => Err(ErrorKind::Inval.context(format!("zstd: expected one parameter, the level, found {params:?}"))),
+            _ => Err(ErrorKind::Inval
+                .context(format!("zstd: expected one parameter, the level, found {params:?}"))),
         }
     }
 
@@ -131,7 +132,9 @@ impl Filter for Zstd {
             let Some(()) = zstd_ffi::decode_start(src, end, &mut start) else { return Ok(false) };
             for range in wanted {
                 let piece = start.filled().get(range.clone());
-                dst.put(piece.ok_or_else(|| ErrorKind::Internal.context(format!("zstd: the range {range:?}")))?)?;
+                dst.put(
+                    piece.ok_or_else(|| ErrorKind::Internal.context(format!("zstd: the range {range:?}")))?,
+                )?;
             }
             Ok(true)
         });
@@ -163,7 +166,8 @@ mod tests {
 
     /// Blocks of all three kinds: compressed, one repeated byte, and incompressible.
     fn field() -> Vec<u8> {
-        let mut data: Vec<u8> = (0..200_000u32).flat_map(|i| (i.wrapping_mul(i) >> 7).to_le_bytes()).collect();
+        let mut data: Vec<u8> =
+            (0..200_000u32).flat_map(|i| (i.wrapping_mul(i) >> 7).to_le_bytes()).collect();
         data.resize(1_100_000, 7);
         let mut state = 1u64;
         data.extend((0..400_000).map(|_| {

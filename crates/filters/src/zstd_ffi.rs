@@ -29,7 +29,8 @@ struct OutputRoom {
     size: usize,
 }
 
-// SAFETY: `start` points to `size` writable bytes as long as a `OutputRoom` lives: it is made inside `raw_out::append` only.
+// SAFETY: `start` points to `size` writable bytes as long as a `OutputRoom` lives: it is made inside
+// `raw_out::append` only.
 unsafe impl zstd_safe::WriteBuf for OutputRoom {
     fn as_slice(&self) -> &[u8] {
         &[]
@@ -62,13 +63,16 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
         let at = src.len() - rest.len();
         let (frame, after) = match rest.first_chunk::<4>().map(|magic| u32::from_le_bytes(*magic)) {
             Some(0xfd2f_b528) => {
-                let len = zstd_safe::find_frame_compressed_size(rest)
-                    .map_err(|code| failed(&format!("the frame at byte {at} is damaged or cut short"), code))?;
+                let len = zstd_safe::find_frame_compressed_size(rest).map_err(|code| {
+                    failed(&format!("the frame at byte {at} is damaged or cut short"), code)
+                })?;
                 rest.split_at_checked(len).ok_or_else(|| cut(at))?
             }
             Some(0x184d_2a50..=0x184d_2a5f) => {
-                let len = rest.get(4..).and_then(|rest| rest.first_chunk()).map(|len| u32::from_le_bytes(*len));
-                let len = len.and_then(|len| usize::try_from(len).ok()?.checked_add(8)).ok_or_else(|| cut(at))?;
+                let len =
+                    rest.get(4..).and_then(|rest| rest.first_chunk()).map(|len| u32::from_le_bytes(*len));
+                let len =
+                    len.and_then(|len| usize::try_from(len).ok()?.checked_add(8)).ok_or_else(|| cut(at))?;
                 rest = rest.get(len..).ok_or_else(|| cut(at))?;
                 continue;
             }
@@ -132,7 +136,8 @@ pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Opti
     let decoded = dst.remaining();
     let blocks = BlockEnds::of(src)?;
     let declared = zstd_safe::get_frame_content_size(src).ok().flatten();
-    let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
+    let whole =
+        declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
     if !whole || end > decoded {
         return None;
     }
@@ -154,7 +159,9 @@ pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Opti
                 for until in blocks {
                     // Decodes only the data to be read.
                     let mut input = InBuffer::around(src.get(from..until).ok_or_else(|| cut(from))?);
-                    context.decompress_stream(&mut output, &mut input).map_err(|code| failed("the start", code))?;
+                    context
+                        .decompress_stream(&mut output, &mut input)
+                        .map_err(|code| failed("the start", code))?;
                     if input.pos() != input.src.len() {
                         return Err(ErrorKind::Filter.context("zstd: the frame ends before its last block"));
                     }
@@ -228,8 +235,14 @@ pub(crate) fn encode(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_
 }
 
 /// As [`encode`]. Returns `false` and appends nothing if the frame does not fit.
-pub(crate) fn encode_if_it_fits(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<bool> {
-    const NO_ROOM: usize = (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
+pub(crate) fn encode_if_it_fits(
+    src: &[u8],
+    level: i32,
+    checksum: bool,
+    dst: &mut OutBuf<'_>,
+) -> Result<bool> {
+    const NO_ROOM: usize =
+        (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
     let make = || CCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd compressor"));
     thread_cache::with(&ENCODER, make, |context| {
         let level = level.clamp(zstd_safe::min_c_level(), zstd_safe::max_c_level());

@@ -1,4 +1,5 @@
-//! [`Model::apply`]: the rules of the data model for every [`Edit`] of dimensions, variables, groups and attributes.
+//! [`Model::apply`]: the rules of the data model for every [`Edit`] of dimensions, variables, groups and
+//! attributes.
 //!
 //! Each edit is checked completely before anything changes. Rules of a single format, and whether data exist,
 //! are not checked here. `_FillValue` and the variable's fill are two views of one value and change together.
@@ -10,8 +11,8 @@ use std::mem;
 
 use crate::name::{normalize, position};
 use crate::{
-    Att, Chunking, Defined, DimId, Edit, Error, ErrorKind, FillMode, FilterSpec, GroupId, Model, Named, NcType,
-    Quantize, Result, Values, Var, VarFill, VarId,
+    Att, Chunking, Defined, DimId, Edit, Error, ErrorKind, FillMode, FilterSpec, GroupId, Model, Named,
+    NcType, Quantize, Result, Values, Var, VarFill, VarId,
 };
 
 /// The attribute that holds a variable's fill value.
@@ -59,7 +60,9 @@ impl Model {
             Edit::DefVarFilters { var, filters } => self.def_var_filters(var, filters),
             Edit::DefVarQuantize { var, quantize } => self.def_var_quantize(var, quantize),
             Edit::DefCompound { group, name, size } => self.def_compound(group, name, size),
-            Edit::InsertField { ty, name, offset, field, shape } => self.insert_field(ty, name, offset, field, shape),
+            Edit::InsertField { ty, name, offset, field, shape } => {
+                self.insert_field(ty, name, offset, field, shape)
+            }
             Edit::DefVlen { group, name, base } => self.def_vlen(group, name, base),
             Edit::DefEnum { group, name, base } => self.def_enum(group, name, base),
             Edit::InsertEnum { ty, name, value } => self.insert_enum(ty, name, value),
@@ -94,7 +97,9 @@ impl Model {
         let dim = self.dim(id)?;
         let old = &dim.name;
         if *old != name && self.group(dim.group)?.dims.contains_key(&*name) {
-            return Err(ErrorKind::NameInUse.context(format!("dimension {old:?}: the name {name:?} is in use")));
+            return Err(
+                ErrorKind::NameInUse.context(format!("dimension {old:?}: the name {name:?} is in use"))
+            );
         }
         Ok(name)
     }
@@ -193,7 +198,13 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::apply`]; `values` is unchanged then.
-    pub fn take_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
+    pub fn take_att(
+        &mut self,
+        group: GroupId,
+        var: Option<VarId>,
+        name: &str,
+        values: &mut Values,
+    ) -> Result<()> {
         let name = normalize(name)?;
         self.atts(group, var)?;
         self.check_values(values).map_err(|error| error.at(&name))?;
@@ -255,7 +266,8 @@ impl Model {
             let (found, wanted) = (value.nc_type().name(), var.xtype.name());
             return bad(ErrorKind::BadType, format!("wrong type (expected {wanted}, found {found})"));
         }
-        self.check_values(value).map_err(|error| error.at("fill value").at(self.var_path(id).unwrap_or_default()))?;
+        self.check_values(value)
+            .map_err(|error| error.at("fill value").at(self.var_path(id).unwrap_or_default()))?;
         match self.count(value)? {
             1 => Ok(()),
             count => bad(ErrorKind::Inval, format!("{count} values")),
@@ -275,7 +287,8 @@ impl Model {
                 if bytes.len().is_multiple_of(size) {
                     Ok(())
                 } else {
-                    let what = format!("{} bytes are not a whole number of elements of {size} bytes", bytes.len());
+                    let what =
+                        format!("{} bytes are not a whole number of elements of {size} bytes", bytes.len());
                     Err(ErrorKind::Inval.context(what))
                 }
             }
@@ -363,9 +376,13 @@ impl Model {
             return bad(ErrorKind::Inval, "a scalar has no shards".to_owned());
         }
         if shards.len() != var.dims.len() {
-            return bad(ErrorKind::BadChunk, format!("shard shape {shards:?} for {} dimensions", var.dims.len()));
+            return bad(
+                ErrorKind::BadChunk,
+                format!("shard shape {shards:?} for {} dimensions", var.dims.len()),
+            );
         }
-        if let Some(bad_shard) = shards.iter().position(|&shard| shard == 0 || i64::try_from(shard).is_err()) {
+        if let Some(bad_shard) = shards.iter().position(|&shard| shard == 0 || i64::try_from(shard).is_err())
+        {
             let dim = self.dim(var.dims[bad_shard])?;
             let shard = shards[bad_shard];
             return bad(ErrorKind::BadChunk, format!("shard length {shard} along dimension {}", dim.name));
@@ -398,7 +415,11 @@ impl Model {
             let dim = self.dim(dim)?;
             // For a fixed dimension of length 0 any chunk length is accepted.
             if chunk == 0 || (!dim.unlimited && !dim.is_empty() && chunk > dim.len()) {
-                return bad(format!("chunk length {chunk} along dimension {} of length {}", dim.name, dim.len()));
+                return bad(format!(
+                    "chunk length {chunk} along dimension {} of length {}",
+                    dim.name,
+                    dim.len()
+                ));
             }
         }
         let item = self.type_size(var.xtype)?.unwrap_or(1) as u64;
@@ -448,7 +469,8 @@ impl Model {
                 NcType::Float => (6, 23),
                 NcType::Double => (15, 52),
                 other => {
-                    let what = format!("type {} cannot be quantized (expected float or double)", other.name());
+                    let what =
+                        format!("type {} cannot be quantized (expected float or double)", other.name());
                     return Err(self.about(id, ErrorKind::Inval, &what));
                 }
             };

@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use crate::apply::MAX_VAR_DIMS;
 use crate::name::normalize;
 use crate::{
-    Defined, EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
+    Defined, EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType,
+    Values,
 };
 
 /// Bytes a string takes in a compound.
@@ -21,7 +22,9 @@ impl Model {
     /// Checks that a type is atomic or exists.
     pub(crate) fn check_type(&self, ty: NcType) -> Result<()> {
         match ty {
-            NcType::User(id) if self.user_type(id).is_err() => Err(ErrorKind::BadType.context(format!("{id:?}"))),
+            NcType::User(id) if self.user_type(id).is_err() => {
+                Err(ErrorKind::BadType.context(format!("{id:?}")))
+            }
             _ => Ok(()),
         }
     }
@@ -94,12 +97,14 @@ impl Model {
         mut fields: Vec<Field>,
     ) -> Result<TypeId> {
         check_size(name, size)?;
-        let (mut names, mut places) = (HashSet::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
+        let (mut names, mut places) =
+            (HashSet::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
         for field in &mut fields {
             field.name = normalize(&field.name)?.into_owned();
         }
         for field in &fields {
-            let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{name}.{}: {what}", field.name)));
+            let bad =
+                |kind: ErrorKind, what: String| Err(kind.context(format!("{name}.{}: {what}", field.name)));
             let end = self.check_field(name, size, field)?;
             if !names.insert(&*field.name) {
                 return bad(ErrorKind::NameInUse, "the compound has that field".to_owned());
@@ -134,11 +139,13 @@ impl Model {
         for member in &mut members {
             member.name = normalize(&member.name)?.into_owned();
         }
-        let (mut names, mut values) = (HashSet::with_capacity(members.len()), HashSet::with_capacity(members.len()));
+        let (mut names, mut values) =
+            (HashSet::with_capacity(members.len()), HashSet::with_capacity(members.len()));
         for EnumMember { name: member, value } in &members {
             check_value(name, member, *value, base)?;
             if !names.insert(&**member) || !values.insert(*value) {
-                return Err(ErrorKind::NameInUse.context(format!("{name}.{member}: {value}: the enum has one of them")));
+                return Err(ErrorKind::NameInUse
+                    .context(format!("{name}.{member}: {value}: the enum has one of them")));
             }
         }
         self.whole_type(group, name, TypeClass::Enum { base, members })
@@ -164,7 +171,8 @@ impl Model {
         };
         self.check_unused(id)?;
         let field = Field { name: name.into_owned(), offset, ty, shape: shape.to_vec() };
-        let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{}: {what}", field.name)));
+        let bad =
+            |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{}: {what}", field.name)));
         if ty == NcType::User(id) {
             return bad(ErrorKind::BadType, "a type cannot hold itself".to_owned());
         }
@@ -200,13 +208,16 @@ impl Model {
         }
         match self.field_end(*offset, *ty, shape)? {
             Some(end) if end <= size => Ok(end),
-            _ => bad(ErrorKind::BadField, format!("offset {offset}, shape {shape:?}: beyond the {size} bytes")),
+            _ => {
+                bad(ErrorKind::BadField, format!("offset {offset}, shape {shape:?}: beyond the {size} bytes"))
+            }
         }
     }
 
     /// Returns the offset after the last byte of a field; `None` on overflow.
     fn field_end(&self, offset: usize, ty: NcType, shape: &[u32]) -> Result<Option<usize>> {
-        let bytes = shape.iter().try_fold(self.field_size(ty)?, |product, &len| product.checked_mul(len as usize));
+        let bytes =
+            shape.iter().try_fold(self.field_size(ty)?, |product, &len| product.checked_mul(len as usize));
         Ok(bytes.and_then(|bytes| bytes.checked_add(offset)))
     }
 
@@ -220,7 +231,10 @@ impl Model {
         self.check_unused(id)?;
         check_value(type_name, &name, value, *base)?;
         if let Some(other) = members.iter().find(|member| member.name == name || member.value == value) {
-            return bad(ErrorKind::NameInUse, format!("{value}: the enum has {} = {}", other.name, other.value));
+            return bad(
+                ErrorKind::NameInUse,
+                format!("{value}: the enum has {} = {}", other.name, other.value),
+            );
         }
         let member = EnumMember { name: name.into_owned(), value };
         if let TypeClass::Enum { members, .. } = &mut self.user_type_mut(id)?.class {

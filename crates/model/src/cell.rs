@@ -223,6 +223,9 @@ mod tests {
         }
         assert!(cell.define(&dim("t")).is_err() && cell.is_defining());
         assert_eq!(cell.snapshot().dims().len(), 2);
-        assert!(cell.roll_back() && Arc::ptr_eq(&before, &cell.snapshot()), "an abort goes back before the first");
+        assert!(
+            cell.roll_back() && Arc::ptr_eq(&before, &cell.snapshot()),
+            "an abort goes back before the first"
+        );
     }
 }

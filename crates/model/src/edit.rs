@@ -4,7 +4,9 @@
 //! An edit describes *what* changes. The driver decides whether its format supports it;
 //! [`Model::apply`](crate::Model::apply) checks the rules of the model.
 
-use crate::{Chunking, DimId, Endian, FillMode, FilterSpec, GroupId, NcType, Quantize, TypeId, Values, VarId};
+use crate::{
+    Chunking, DimId, Endian, FillMode, FilterSpec, GroupId, NcType, Quantize, TypeId, Values, VarId,
+};
 
 /// One change of a model.
 ///

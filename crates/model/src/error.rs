@@ -11,7 +11,8 @@ use std::sync::Arc;
 /// The result of every fallible function of the project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kinds of errors: one for each `NC_E…` constant of `netcdf.h`, and our own, whose names begin with `NCZ_E`.
+/// The kinds of errors: one for each `NC_E…` constant of `netcdf.h`, and our own, whose names begin with
+/// `NCZ_E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -535,8 +536,8 @@ impl fmt::Display for ErrorKind {
 
 /// An error: its kind, its message, and its cause. The size of a pointer.
 ///
-/// `{}` shows the error's own message. [`source`](StdError::source) gives the cause, which reporters such as `anyhow` print
-/// after it. `{:#}` and `{:?}` show the message and all causes in one line.
+/// `{}` shows the error's own message. [`source`](StdError::source) gives the cause, which reporters such as
+/// `anyhow` print after it. `{:#}` and `{:?}` show the message and all causes in one line.
 #[derive(Clone)]
 pub struct Error(Box<ErrorInner>);
 
@@ -566,7 +567,8 @@ impl Error {
     /// Prepends `place` (a path, a variable, a key) to the message.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
-        self.0.what = if self.0.what.is_empty() { place.to_string() } else { format!("{place}: {}", self.0.what) };
+        self.0.what =
+            if self.0.what.is_empty() { place.to_string() } else { format!("{place}: {}", self.0.what) };
         self
     }
 

@@ -47,7 +47,9 @@ impl Item {
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
             (Self::Double(a), Self::Double(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
             (Self::Vlen(a), Self::Vlen(b)) => all(a, b),
-            (Self::Compound(a), Self::Compound(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| all(a, b)),
+            (Self::Compound(a), Self::Compound(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| all(a, b))
+            }
             (a, b) => a == b,
         }
     }
@@ -78,7 +80,10 @@ impl Model {
             return Ok(Item::String(bytes.into()));
         }
         if let Some(base) = self.vlen_base(ty)? {
-            return self.vlen_items(base, cursor, 0).map(Item::Vlen).map_err(|error| error.at(self.type_name(ty)));
+            return self
+                .vlen_items(base, cursor, 0)
+                .map(Item::Vlen)
+                .map_err(|error| error.at(self.type_name(ty)));
         }
         let mut items = self.part_items(ty, 1, &mut cursor, 0)?;
         cursor.end().map_err(|error| error.at(self.type_name(ty)))?;
@@ -118,8 +123,10 @@ impl Model {
             TypeClass::Compound { fields, .. } => {
                 let one = |bytes: &[u8]| {
                     let field = |field: &crate::Field| {
-                        let lost =
-                            || ErrorKind::BadField.context(format!("type {:?}: field {:?}", user.name, field.name));
+                        let lost = || {
+                            ErrorKind::BadField
+                                .context(format!("type {:?}: field {:?}", user.name, field.name))
+                        };
                         let len = self.fixed_size(field.ty)?.checked_mul(field.count()?).ok_or_else(lost)?;
                         let end = field.offset.checked_add(len).ok_or_else(lost)?;
                         let bytes = bytes.get(field.offset..end).ok_or_else(lost)?;
@@ -133,14 +140,21 @@ impl Model {
     }
 
     /// Converts `count` elements inside another element.
-    fn part_items(&self, ty: NcType, count: usize, cursor: &mut Unpacker<'_>, depth: usize) -> Result<Vec<Item>> {
+    fn part_items(
+        &self,
+        ty: NcType,
+        count: usize,
+        cursor: &mut Unpacker<'_>,
+        depth: usize,
+    ) -> Result<Vec<Item>> {
         if depth > MAX_DEPTH {
             return Err(self.too_deep(ty));
         }
         if self.is_fixed(ty)? {
             let len = self.fixed_size(ty)?.checked_mul(count);
-            let len =
-                len.ok_or_else(|| ErrorKind::BadType.context(format!("{count} elements of {}", self.type_name(ty))))?;
+            let len = len.ok_or_else(|| {
+                ErrorKind::BadType.context(format!("{count} elements of {}", self.type_name(ty)))
+            })?;
             return self.fixed_items(ty, cursor.fixed(len)?, depth);
         }
         let vlen = self.vlen_base(ty)?;
@@ -151,15 +165,20 @@ impl Model {
                 (_, Some(base)) => Item::Vlen(self.vlen_items(base, cursor.vlen()?, depth + 1)?),
                 (NcType::User(id), None) => {
                     let TypeClass::Compound { fields, .. } = &self.user_type(id)?.class else {
-                        return Err(ErrorKind::Internal.context("only compounds and vlens have no fixed size"));
+                        return Err(
+                            ErrorKind::Internal.context("only compounds and vlens have no fixed size")
+                        );
                     };
-                    let part = |field: &crate::Field| self.part_items(field.ty, field.count()?, cursor, depth + 1);
+                    let part =
+                        |field: &crate::Field| self.part_items(field.ty, field.count()?, cursor, depth + 1);
                     Item::Compound(fields.iter().map(part).collect::<Result<_>>()?)
                 }
                 _ => Item::String(cursor.string()?.into()),
             });
             if cursor.len() == before {
-                return Err(ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(ty))));
+                return Err(
+                    ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(ty)))
+                );
             }
         }
         Ok(items)
@@ -190,7 +209,8 @@ impl Model {
                 return items.iter().map(text).collect::<Result<_>>().map(Values::String);
             }
             let bytes = self.memory(ty, items)?;
-            return Values::from_native_bytes(ty, &bytes).ok_or_else(|| ErrorKind::Internal.context("whole elements"));
+            return Values::from_native_bytes(ty, &bytes)
+                .ok_or_else(|| ErrorKind::Internal.context("whole elements"));
         };
         if self.is_fixed(ty)? {
             return Ok(Values::User(id, self.memory(ty, items)?));
@@ -249,7 +269,9 @@ impl Model {
     fn check_parts(&self, ty: NcType, fields: &[crate::Field], parts: &[Vec<Item>]) -> Result<()> {
         if fields.len() != parts.len() {
             let (found, wanted) = (parts.len(), fields.len());
-            return Err(ErrorKind::BadType.context(format!("{found} fields for {wanted} of {}", self.type_name(ty))));
+            return Err(
+                ErrorKind::BadType.context(format!("{found} fields for {wanted} of {}", self.type_name(ty)))
+            );
         }
         for (field, part) in fields.iter().zip(parts) {
             let wanted = field.count()?;
@@ -264,8 +286,10 @@ impl Model {
     /// Returns the memory form of elements of fixed size.
     fn memory(&self, ty: NcType, items: &[Item]) -> Result<Vec<u8>> {
         let size = self.fixed_size(ty)?;
-        let too_many = || ErrorKind::NoMem.context(format!("{} elements of {}", items.len(), self.type_name(ty)));
-        let len = size.checked_mul(items.len()).filter(|&len| len <= isize::MAX as usize).ok_or_else(too_many)?;
+        let too_many =
+            || ErrorKind::NoMem.context(format!("{} elements of {}", items.len(), self.type_name(ty)));
+        let len =
+            size.checked_mul(items.len()).filter(|&len| len <= isize::MAX as usize).ok_or_else(too_many)?;
         let mut out = Vec::new();
         out.try_reserve_exact(len).map_err(|error| too_many().caused_by(error))?;
         out.resize(len, 0);
@@ -277,8 +301,9 @@ impl Model {
 
     fn store(&self, ty: NcType, item: &Item, out: &mut [u8], depth: usize) -> Result<()> {
         let wrong = || self.no_item(ty, item);
-        let range =
-            |value: &i128| ErrorKind::Range.context(format!("{value} is not a value of {}", self.type_name(ty)));
+        let range = |value: &i128| {
+            ErrorKind::Range.context(format!("{value} is not a value of {}", self.type_name(ty)))
+        };
         macro_rules! int {
             ($t:ty) => {
                 match item {
@@ -303,14 +328,19 @@ impl Model {
             (NcType::Char, Item::Char(value)) => out.copy_from_slice(&[*value]),
             (NcType::User(_), _) if depth > MAX_DEPTH => return Err(self.too_deep(ty)),
             (NcType::User(id), _) => match (&self.user_type(id)?.class, item) {
-                (TypeClass::Opaque { size }, Item::Opaque(bytes)) if bytes.len() == *size => out.copy_from_slice(bytes),
-                (TypeClass::Enum { base, .. }, _) if base.is_integer() => self.store(*base, item, out, depth + 1)?,
+                (TypeClass::Opaque { size }, Item::Opaque(bytes)) if bytes.len() == *size => {
+                    out.copy_from_slice(bytes)
+                }
+                (TypeClass::Enum { base, .. }, _) if base.is_integer() => {
+                    self.store(*base, item, out, depth + 1)?
+                }
                 (TypeClass::Compound { fields, .. }, Item::Compound(parts)) => {
                     self.check_parts(ty, fields, parts)?;
                     for (field, part) in fields.iter().zip(parts) {
                         let size = self.fixed_size(field.ty)?;
                         for (at, item) in part.iter().enumerate() {
-                            let start = size.checked_mul(at).and_then(|start| start.checked_add(field.offset));
+                            let start =
+                                size.checked_mul(at).and_then(|start| start.checked_add(field.offset));
                             let end = start.and_then(|start| start.checked_add(size));
                             let place = start.zip(end).and_then(|(start, end)| out.get_mut(start..end));
                             self.store(field.ty, item, place.ok_or(ErrorKind::BadField)?, depth + 1)?;

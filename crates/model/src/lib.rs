@@ -44,6 +44,8 @@ pub use packed::{PackedPart, Packer, Unpacker};
 pub use slab::Slab;
 pub use text::NcString;
 pub use time::{TimeStep, TimeUnit};
-pub use tree::{Att, Chunking, Dim, Endian, FilterSpec, Group, Model, NameHasher, Named, Quantize, Var, VarFill};
+pub use tree::{
+    Att, Chunking, Dim, Endian, FilterSpec, Group, Model, NameHasher, Named, Quantize, Var, VarFill,
+};
 pub use types::{EnumMember, Field, NcType, TypeClass, UserType};
 pub use value::{Scalar, Values};

@@ -133,15 +133,18 @@ impl Model {
             return Ok(id);
         }
         let (mut here, mut names) = self.resolve(from, path);
-        let last = names.pop().ok_or_else(|| ErrorKind::NotVar.context(format!("{path:?} names no variable")))?;
+        let last =
+            names.pop().ok_or_else(|| ErrorKind::NotVar.context(format!("{path:?} names no variable")))?;
         for segment in names {
             here = self
                 .find_group(here, &segment)
                 .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
         }
         self.find_var(here, &last).ok_or_else(|| {
-            let known: Vec<_> = self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
-            ErrorKind::NotVar.context(format!("{path:?}: no variable {last:?}; there are: {}", known.join(", ")))
+            let known: Vec<_> =
+                self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
+            ErrorKind::NotVar
+                .context(format!("{path:?}: no variable {last:?}; there are: {}", known.join(", ")))
         })
     }
 

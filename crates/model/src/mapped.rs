@@ -14,7 +14,11 @@ use crate::{ErrorKind, Result};
 /// [`ErrorKind::Inval`] if the ranks differ or an element is outside.
 pub fn check_imap(count: &[u64], imap: &[i64], len: usize) -> Result<()> {
     if count.len() != imap.len() {
-        return Err(ErrorKind::Inval.context(format!("imap has {} entries, count has {}", imap.len(), count.len())));
+        return Err(ErrorKind::Inval.context(format!(
+            "imap has {} entries, count has {}",
+            imap.len(),
+            count.len()
+        )));
     }
     if count.contains(&0) {
         return Ok(());
@@ -25,7 +29,9 @@ pub fn check_imap(count: &[u64], imap: &[i64], len: usize) -> Result<()> {
         *end = i128::from(count - 1)
             .checked_mul(step.into())
             .and_then(|reach| end.checked_add(reach))
-            .ok_or_else(|| ErrorKind::Inval.context(format!("imap of dimension {dim}: {step} × {count} overflows")))?;
+            .ok_or_else(|| {
+                ErrorKind::Inval.context(format!("imap of dimension {dim}: {step} × {count} overflows"))
+            })?;
     }
     if first < 0 || last >= len as i128 {
         return Err(ErrorKind::Inval.context(format!("imap reaches elements {first} to {last} of {len}")));
@@ -37,7 +43,13 @@ pub fn check_imap(count: &[u64], imap: &[i64], len: usize) -> Result<()> {
 ///
 /// # Errors
 /// As [`check_imap`]; [`ErrorKind::Inval`] if `dense` is not exactly as large as the elements.
-pub fn gather_mapped(count: &[u64], imap: &[i64], item_size: usize, mapped: &[u8], dense: &mut [u8]) -> Result<()> {
+pub fn gather_mapped(
+    count: &[u64],
+    imap: &[i64],
+    item_size: usize,
+    mapped: &[u8],
+    dense: &mut [u8],
+) -> Result<()> {
     match item_size {
         1 => gather_items(count, imap, mapped, dense),
         2 => gather_items(count, imap, mapped.as_chunks::<2>().0, whole(dense.as_chunks_mut::<2>())?),
@@ -60,7 +72,13 @@ pub fn gather_mapped(count: &[u64], imap: &[i64], item_size: usize, mapped: &[u8
 ///
 /// # Errors
 /// As [`gather_mapped`].
-pub fn scatter_mapped(count: &[u64], imap: &[i64], item_size: usize, mapped: &mut [u8], dense: &[u8]) -> Result<()> {
+pub fn scatter_mapped(
+    count: &[u64],
+    imap: &[i64],
+    item_size: usize,
+    mapped: &mut [u8],
+    dense: &[u8],
+) -> Result<()> {
     match item_size {
         1 => scatter_items(count, imap, mapped, dense),
         2 => scatter_items(count, imap, mapped.as_chunks_mut::<2>().0, whole(dense.as_chunks::<2>())?),
@@ -137,9 +155,8 @@ fn check(count: &[u64], imap: &[i64], mapped: usize, dense: usize, item_size: us
         count.iter().try_fold(item_size as u64, |product, &count| product.checked_mul(count))
     };
     if wanted != Some(dense as u64) {
-        return Err(
-            ErrorKind::Inval.context(format!("count {count:?}: memory for {} elements", dense / item_size.max(1)))
-        );
+        return Err(ErrorKind::Inval
+            .context(format!("count {count:?}: memory for {} elements", dense / item_size.max(1))));
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The packed form: one element of a type that has a string or a vlen anywhere in it, as bytes without pointers.
+//! The packed form: one element of a type that has a string or a vlen anywhere in it, as bytes without
+//! pointers.
 //!
 //! An element of a type of fixed size ([`Model::is_fixed`]) is its memory form: native byte order, a compound
 //! with its own offsets and size. An element of any other type is a sequence of parts without gaps:
@@ -162,7 +163,9 @@ impl<'a> Unpacker<'a> {
     pub fn end(&self) -> Result<()> {
         match self.len() {
             0 => Ok(()),
-            more => Err(ErrorKind::BadType.context(format!("{more} bytes after the last part of the element"))),
+            more => {
+                Err(ErrorKind::BadType.context(format!("{more} bytes after the last part of the element")))
+            }
         }
     }
 
@@ -278,7 +281,9 @@ impl Model {
             let before = cursor.len();
             self.part(base, 1, &mut cursor, each, depth)?;
             if cursor.len() == before {
-                return Err(ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(base))));
+                return Err(
+                    ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(base)))
+                );
             }
         }
         Ok(())
@@ -298,8 +303,9 @@ impl Model {
         }
         if self.is_fixed(ty)? {
             let len = self.fixed_size(ty)?.checked_mul(count);
-            let len =
-                len.ok_or_else(|| ErrorKind::BadType.context(format!("{count} elements of {}", self.type_name(ty))))?;
+            let len = len.ok_or_else(|| {
+                ErrorKind::BadType.context(format!("{count} elements of {}", self.type_name(ty)))
+            })?;
             return each(PackedPart::Fixed { ty, bytes: cursor.fixed(len)? });
         }
         if let Some(base) = self.vlen_base(ty)? {
@@ -391,9 +397,9 @@ impl Model {
 
     /// Returns the size of an element of fixed size: at least one byte.
     pub(crate) fn fixed_size(&self, ty: NcType) -> Result<usize> {
-        self.type_size(ty)?
-            .filter(|&size| size > 0)
-            .ok_or_else(|| ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(ty))))
+        self.type_size(ty)?.filter(|&size| size > 0).ok_or_else(|| {
+            ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(ty)))
+        })
     }
 
     /// Returns the name of a type for messages.
@@ -425,7 +431,10 @@ impl Field {
     /// # Errors
     /// [`ErrorKind::BadField`] on overflow.
     pub fn count(&self) -> Result<usize> {
-        let count = self.shape.iter().try_fold(1usize, |count, &len| count.checked_mul(usize::try_from(len).ok()?));
-        count.ok_or_else(|| ErrorKind::BadField.context(format!("field {:?} of shape {:?}", self.name, self.shape)))
+        let count =
+            self.shape.iter().try_fold(1usize, |count, &len| count.checked_mul(usize::try_from(len).ok()?));
+        count.ok_or_else(|| {
+            ErrorKind::BadField.context(format!("field {:?} of shape {:?}", self.name, self.shape))
+        })
     }
 }

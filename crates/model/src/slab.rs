@@ -86,9 +86,8 @@ impl<'a> Slab<'a> {
             ("stride", self.stride.map_or(rank, <[u64]>::len)),
         ] {
             if len != rank {
-                return Err(
-                    ErrorKind::Inval.context(format!("{what} has {len} entries, the variable's rank is {rank}"))
-                );
+                return Err(ErrorKind::Inval
+                    .context(format!("{what} has {len} entries, the variable's rank is {rank}")));
             }
         }
         for (dim, &len) in shape.iter().enumerate() {
@@ -101,7 +100,9 @@ impl<'a> Slab<'a> {
                 continue;
             }
             if start > len || (start == len && count > 0) {
-                return Err(ErrorKind::InvalCoords.context(format!("dimension {dim}: start {start}, length {len}")));
+                return Err(
+                    ErrorKind::InvalCoords.context(format!("dimension {dim}: start {start}, length {len}"))
+                );
             }
             if end.is_none_or(|end| end > len) {
                 return Err(ErrorKind::Edge.context(format!(

@@ -50,7 +50,9 @@ impl NcString {
     /// [`ErrorKind::Char`] if the bytes are not UTF-8, with the position of the first invalid byte.
     pub fn to_str(&self) -> Result<&str> {
         std::str::from_utf8(self.as_bytes()).map_err(|error| {
-            ErrorKind::Char.context(format!("text is not UTF-8 at byte {}", error.valid_up_to())).caused_by(error)
+            ErrorKind::Char
+                .context(format!("text is not UTF-8 at byte {}", error.valid_up_to()))
+                .caused_by(error)
         })
     }
 

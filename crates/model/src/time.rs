@@ -170,7 +170,9 @@ impl TimeUnit {
         };
         match step {
             TimeStep::Year => year_text(1970 + count),
-            TimeStep::Month => format!("{}-{:02}", year_text(1970 + count.div_euclid(12)), count.rem_euclid(12) + 1),
+            TimeStep::Month => {
+                format!("{}-{:02}", year_text(1970 + count.div_euclid(12)), count.rem_euclid(12) + 1)
+            }
             TimeStep::Week => date(count * 7),
             TimeStep::Day => date(count),
             TimeStep::Hour => format!("{}T{:02}", date(count.div_euclid(24)), count.rem_euclid(24)),
@@ -189,7 +191,8 @@ impl TimeUnit {
                 let per_second = 10_i128.pow(digits);
                 let (seconds, fraction) = (count.div_euclid(per_second), count.rem_euclid(per_second));
                 let (day, of_day) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
-                let text = format!("{}T{:02}:{:02}:{:02}", date(day), of_day / 3600, of_day / 60 % 60, of_day % 60);
+                let text =
+                    format!("{}T{:02}:{:02}:{:02}", date(day), of_day / 3600, of_day / 60 % 60, of_day % 60);
                 if digits == 0 { text } else { format!("{text}.{fraction:0width$}", width = digits as usize) }
             }
         }
@@ -270,7 +273,9 @@ fn instant(text: &str, step: TimeStep) -> Option<i128> {
         return None;
     }
     let month = month.map_or(Some(1), |month| number(month, 2)).filter(|month| (1..=12).contains(month))?;
-    let day = day.map_or(Some(1), |day| number(day, 2)).filter(|&day| day >= 1 && day <= month_days(year, month))?;
+    let day = day
+        .map_or(Some(1), |day| number(day, 2))
+        .filter(|&day| day >= 1 && day <= month_days(year, month))?;
     let (seconds, fraction) = time.map_or(Some((0, 0)), clock)?;
     let months = (year - 1970) * 12 + month - 1;
     match step {
@@ -457,9 +462,13 @@ mod tests {
         // Counted on, by the rule of leap years itself.
         let (mut year, mut month, mut day) = (-401_i128, 1, 1);
         for days in days_from_civil(-401, 1, 1)..=days_from_civil(2401, 12, 31) {
-            assert_eq!((civil_from_days(days), days_from_civil(year, month, day)), ((year, month, day), days));
+            assert_eq!(
+                (civil_from_days(days), days_from_civil(year, month, day)),
+                ((year, month, day), days)
+            );
             let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-            let length = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month as usize - 1];
+            let length =
+                [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month as usize - 1];
             (day, month, year) = match (day < length, month < 12) {
                 (true, _) => (day + 1, month, year),
                 (false, true) => (1, month + 1, year),

@@ -11,7 +11,8 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 
 use crate::{
-    DimId, DimLengths, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill,
+    DimId, DimLengths, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId,
+    fill,
 };
 
 /// The hasher of names: fast, with a random key since names come from files.
@@ -243,7 +244,10 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::BadGrpId`] if there is no such group.
     pub fn group(&self, id: GroupId) -> Result<&Group> {
-        self.groups.get(id.index()).map(|group| &**group).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+        self.groups
+            .get(id.index())
+            .map(|group| &**group)
+            .ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
     }
 
     /// A group, to change it.
@@ -251,7 +255,10 @@ impl Model {
     /// # Errors
     /// As [`Model::group`].
     pub fn group_mut(&mut self, id: GroupId) -> Result<&mut Group> {
-        self.groups.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+        self.groups
+            .get_mut(id.index())
+            .map(Arc::make_mut)
+            .ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
     }
 
     /// A dimension.
@@ -275,7 +282,10 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::NotVar`] if there is no such variable.
     pub fn var(&self, id: VarId) -> Result<&Var> {
-        self.vars.get(id.index()).map(|var| &**var).ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
+        self.vars
+            .get(id.index())
+            .map(|var| &**var)
+            .ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
     }
 
     /// A variable, to change it.
@@ -283,7 +293,10 @@ impl Model {
     /// # Errors
     /// As [`Model::var`].
     pub fn var_mut(&mut self, id: VarId) -> Result<&mut Var> {
-        self.vars.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
+        self.vars
+            .get_mut(id.index())
+            .map(Arc::make_mut)
+            .ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
     }
 
     /// A user-defined type.
@@ -291,7 +304,10 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::BadTypId`] if there is no such type.
     pub fn user_type(&self, id: TypeId) -> Result<&UserType> {
-        self.types.get(id.index()).map(|ty| &**ty).ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
+        self.types
+            .get(id.index())
+            .map(|ty| &**ty)
+            .ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
     }
 
     /// A user-defined type, to change it.
@@ -299,7 +315,10 @@ impl Model {
     /// # Errors
     /// As [`Model::user_type`].
     pub fn user_type_mut(&mut self, id: TypeId) -> Result<&mut UserType> {
-        self.types.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
+        self.types
+            .get_mut(id.index())
+            .map(Arc::make_mut)
+            .ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
     }
 
     /// Returns all groups: the root first, parents before children.
@@ -407,7 +426,13 @@ impl Model {
     ///
     /// # Errors
     /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`].
-    pub fn add_dim(&mut self, group: GroupId, name: impl Into<String>, len: u64, unlimited: bool) -> Result<DimId> {
+    pub fn add_dim(
+        &mut self,
+        group: GroupId,
+        name: impl Into<String>,
+        len: u64,
+        unlimited: bool,
+    ) -> Result<DimId> {
         let name = name.into();
         let id = DimId(self.dims.len() as u32);
         match self.group_mut(group)?.dims.entry(name.clone()) {

@@ -193,7 +193,9 @@ impl UserType {
             TypeClass::Compound { size, .. } | TypeClass::Opaque { size } => Ok(Some(*size)),
             TypeClass::Enum { base, .. } => match base.size() {
                 Some(size) if base.is_integer() => Ok(Some(size)),
-                _ => Err(ErrorKind::BadType.context(format!("enum {}: base type {}", self.name, base.name()))),
+                _ => {
+                    Err(ErrorKind::BadType.context(format!("enum {}: base type {}", self.name, base.name())))
+                }
             },
             TypeClass::Vlen { .. } => Ok(None),
         }

@@ -30,7 +30,8 @@ pub enum Values {
     UInt64(Vec<u64>),
     /// Strings.
     String(Vec<NcString>),
-    /// Elements of a user-defined type of fixed size, in its memory form, native byte order, one after another.
+    /// Elements of a user-defined type of fixed size, in its memory form, native byte order, one after
+    /// another.
     User(TypeId, Vec<u8>),
     /// Elements of a user-defined type that contains a string or a vlen, each in its packed form
     /// ([`Packer`](crate::Packer)).
@@ -174,7 +175,8 @@ impl Values {
         })
     }
 
-    /// The inverse of [`Values::to_native_bytes`]; `None` for strings or if the length is not a whole number of elements.
+    /// The inverse of [`Values::to_native_bytes`]; `None` for strings or if the length is not a whole number
+    /// of elements.
     pub fn from_native_bytes(ty: NcType, bytes: &[u8]) -> Option<Self> {
         macro_rules! values {
             ($t:ty, $variant:ident) => {{
@@ -211,8 +213,12 @@ impl PartialEq for Values {
             (Self::Char(a), Self::Char(b)) | (Self::UByte(a), Self::UByte(b)) => a == b,
             (Self::Short(a), Self::Short(b)) => a == b,
             (Self::Int(a), Self::Int(b)) => a == b,
-            (Self::Float(a), Self::Float(b)) => a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits())),
-            (Self::Double(a), Self::Double(b)) => a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits())),
+            (Self::Float(a), Self::Float(b)) => {
+                a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
+            }
+            (Self::Double(a), Self::Double(b)) => {
+                a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
+            }
             (Self::UShort(a), Self::UShort(b)) => a == b,
             (Self::UInt(a), Self::UInt(b)) => a == b,
             (Self::Int64(a), Self::Int64(b)) => a == b,

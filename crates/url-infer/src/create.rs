@@ -95,7 +95,8 @@ fn find<'t>(target: &'t Target, table: &[(&str, &'static str)]) -> Option<(&'t s
 /// `NC_EINVAL` if mode, scheme and ending do not decide; the message lists the possibilities.
 pub fn infer_create(target: &Target) -> Result<CreatePlan> {
     if target.has_mode("bytes") {
-        return Err(ErrorKind::Inval.context(format!("{target}: mode `bytes` only reads; it cannot create a dataset")));
+        return Err(ErrorKind::Inval
+            .context(format!("{target}: mode `bytes` only reads; it cannot create a dataset")));
     }
     let map_word = find(target, MAPS);
     if let Some((mode, driver)) = find(target, DRIVERS) {

@@ -82,8 +82,9 @@ pub(crate) struct Fragment {
 impl Fragment {
     /// Adds the contents of `text`, without `#` or brackets.
     pub(crate) fn add(&mut self, text: &str) -> Result<()> {
-        let is_mode =
-            |piece: &str| piece.split_once('=').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("mode"));
+        let is_mode = |piece: &str| {
+            piece.split_once('=').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("mode"))
+        };
         let beside = || text.split('&').any(is_mode);
         for piece in text.split('&').map(str::trim).filter(|piece| !piece.is_empty()) {
             match piece.split_once('=') {
@@ -104,7 +105,8 @@ impl Fragment {
         if key == "mode" {
             let values = value.split(',').map(str::trim).filter(|value| !value.is_empty());
             // A fast path for ASCII words.
-            let lower = |word: &str| if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
+            let lower =
+                |word: &str| if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
             self.modes.extend(values.map(lower));
         } else {
             self.pairs.push((key.into_owned(), value.to_owned()));

@@ -189,7 +189,9 @@ fn remote(scheme: Scheme, rest: &str) -> Result<Target> {
 
 /// Rejects impossible hosts. Errors do not repeat the text, because it may be part of a password.
 fn check_host(scheme: &Scheme, host: &str, path: &str) -> Result<()> {
-    let bad = |what: &str| Err(ErrorKind::Url.context(format!("{}: URL: {what}", scheme.name().unwrap_or_default())));
+    let bad = |what: &str| {
+        Err(ErrorKind::Url.context(format!("{}: URL: {what}", scheme.name().unwrap_or_default())))
+    };
     let (name, port) = match host.strip_prefix('[') {
         Some(six) => match six.split_once(']') {
             Some((name, "")) => (name, None),

@@ -7,8 +7,13 @@
 const INFERENCES: &[(&str, &str)] = &[("xarray", "zarr"), ("zarr", "nczarr"), ("noxarray", "nczarr")];
 
 /// The first value removes the second.
-const NEGATIONS: &[(&str, &str)] =
-    &[("noxarray", "xarray"), ("bytes", "nczarr"), ("bytes", "zarr"), ("bytes", "xarray"), ("bytes", "noxarray")];
+const NEGATIONS: &[(&str, &str)] = &[
+    ("noxarray", "xarray"),
+    ("bytes", "nczarr"),
+    ("bytes", "zarr"),
+    ("bytes", "xarray"),
+    ("bytes", "noxarray"),
+];
 
 /// Applies the rules to `modes` and removes repeats.
 pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<String>) {

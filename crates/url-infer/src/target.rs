@@ -104,7 +104,9 @@ impl fmt::Debug for Target {
         let fragment: Vec<(&str, &str)> = self
             .fragment
             .iter()
-            .map(|(key, value)| (key.as_str(), if PRINTED.contains(&key.as_str()) { value.as_str() } else { HIDDEN }))
+            .map(|(key, value)| {
+                (key.as_str(), if PRINTED.contains(&key.as_str()) { value.as_str() } else { HIDDEN })
+            })
             .collect();
         f.debug_struct("Target")
             .field("scheme", &self.scheme)

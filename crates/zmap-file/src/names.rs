@@ -31,7 +31,8 @@ pub(crate) fn has_reserved(key: &Key) -> bool {
 
 /// Whether a network file system made this name for a file that was replaced while open.
 fn is_leftover(name: &str) -> bool {
-    name.strip_prefix(".nfs").is_some_and(|rest| rest.len() >= 16 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
+    name.strip_prefix(".nfs")
+        .is_some_and(|rest| rest.len() >= 16 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Whether a name in a directory can be a segment of a key.

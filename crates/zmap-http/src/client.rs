@@ -91,16 +91,24 @@ impl SharedClient {
     ///
     /// # Errors
     /// Errors of the task; `NC_EINTERNAL` if it ends without a result.
-    pub(crate) fn wait<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
         self.runtime.spawn(async move {
             // The receiver waits for the result.
             let _ = send.send(work.await);
         });
-        receive.recv().unwrap_or_else(|_| Err(ErrorKind::Internal.context("a request ended without an outcome")))
+        receive
+            .recv()
+            .unwrap_or_else(|_| Err(ErrorKind::Internal.context("a request ended without an outcome")))
     }
 
-    pub(crate) async fn ask(&self, request: Request<Empty<Bytes>>) -> Result<Response<Incoming>, legacy::Error> {
+    pub(crate) async fn ask(
+        &self,
+        request: Request<Empty<Bytes>>,
+    ) -> Result<Response<Incoming>, legacy::Error> {
         self.inner.request(request).await
     }
 }
@@ -144,7 +152,9 @@ fn tls(secure: Option<&TlsSettings>) -> Result<ClientConfig> {
         Some(identity) => {
             let (chain, key) = identity.read()?;
             let bad = "HTTP.SSL.CERTIFICATE and HTTP.SSL.KEY: certificate and key do not match";
-            builder.with_client_auth_cert(chain, key).map_err(|error| ErrorKind::RcFile.context(bad).caused_by(error))
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|error| ErrorKind::RcFile.context(bad).caused_by(error))
         }
     }
 }

@@ -24,9 +24,10 @@ impl ClientCertificate {
     /// `NC_ERCFILE` if a file has none, or if the password is wrong.
     pub(crate) fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
         let bad = |path: &Path, what: &str| ErrorKind::RcFile.context(format!("{}: {what}", path.display()));
-        let found = CertificateDer::pem_file_iter(&self.certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let chain =
-            found.map_err(|error| bad(&self.certificate, "the certificate file is unreadable").caused_by(error))?;
+        let found =
+            CertificateDer::pem_file_iter(&self.certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let chain = found
+            .map_err(|error| bad(&self.certificate, "the certificate file is unreadable").caused_by(error))?;
         if chain.is_empty() {
             return Err(bad(&self.certificate, "the file has no certificate"));
         }
@@ -36,13 +37,16 @@ impl ClientCertificate {
         let text = std::fs::read_to_string(&self.key);
         let text = text.map_err(|error| bad(&self.key, "the key file is unreadable").caused_by(error))?;
         let begin = text.find("-----BEGIN ENCRYPTED PRIVATE KEY-----");
-        let begin =
-            begin.ok_or_else(|| bad(&self.key, "the file has no key (expected PEM; encrypted keys as PKCS #8)"))?;
-        let password =
-            self.password.as_deref().ok_or_else(|| bad(&self.key, "the key is encrypted; set HTTP.SSL.KEYPASSWORD"))?;
+        let begin = begin
+            .ok_or_else(|| bad(&self.key, "the file has no key (expected PEM; encrypted keys as PKCS #8)"))?;
+        let password = self
+            .password
+            .as_deref()
+            .ok_or_else(|| bad(&self.key, "the key is encrypted; set HTTP.SSL.KEYPASSWORD"))?;
         let end = "-----END ENCRYPTED PRIVATE KEY-----";
         let end = text[begin..].find(end).map_or(text.len(), |at| begin + at + end.len());
-        let (_, document) = SecretDocument::from_pem(&text[begin..end]).map_err(|_| bad(&self.key, "damaged"))?;
+        let (_, document) =
+            SecretDocument::from_pem(&text[begin..end]).map_err(|_| bad(&self.key, "damaged"))?;
         let encrypted = EncryptedPrivateKeyInfo::try_from(document.as_bytes());
         let encrypted = encrypted.map_err(|_| bad(&self.key, "the key is encrypted in an unknown way"))?;
         let plain = encrypted.decrypt(password);

@@ -68,7 +68,8 @@ impl CookieJar {
             kept.iter().filter(|cookie| cookie.fits(place, SystemTime::now())).collect();
         // Longer paths come first.
         fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        let text: Vec<String> = fitting.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
+        let text: Vec<String> =
+            fitting.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
         let mut value = HeaderValue::from_str(&text.join("; ")).ok().filter(|_| !text.is_empty())?;
         value.set_sensitive(true);
         Some(value)
@@ -76,7 +77,8 @@ impl CookieJar {
 
     /// Keeps the cookies of a response.
     pub(crate) fn keep(&self, place: &ServerUrl, headers: &HeaderMap) {
-        let mut set = headers.get_all(SET_COOKIE).iter().filter_map(|value| CookieEntry::of(place, value)).peekable();
+        let mut set =
+            headers.get_all(SET_COOKIE).iter().filter_map(|value| CookieEntry::of(place, value)).peekable();
         if set.peek().is_none() {
             return;
         }
@@ -188,7 +190,8 @@ fn write(path: &Path, kept: &[CookieEntry]) -> std::io::Result<()> {
     let mut text = String::from("# Netscape HTTP Cookie File\n");
     let flag = |yes: bool| if yes { "TRUE" } else { "FALSE" };
     for cookie in kept {
-        let end = cookie.expires.and_then(|end| end.duration_since(UNIX_EPOCH).ok()).map_or(0, |end| end.as_secs());
+        let end =
+            cookie.expires.and_then(|end| end.duration_since(UNIX_EPOCH).ok()).map_or(0, |end| end.as_secs());
         let CookieEntry { host, path, name, value, .. } = cookie;
         let (below, secure) = (flag(cookie.below), flag(cookie.secure));
         let _ = writeln!(text, "{host}\t{below}\t{path}\t{secure}\t{end}\t{name}\t{value}");
@@ -261,6 +264,9 @@ mod tests {
         assert_eq!([sent(&jar, "http://h:8080/d/x"), sent(&jar, "http://x.h/d/x")], ["two=2", ""]);
         set(&jar, "http://h:8080/d/x", "two=4; Path=/d");
         let again = CookieJar(Arc::new(Mutex::new(read(&path).unwrap())), None);
-        assert_eq!([sent(&again, "http://h:8080/d/x"), sent(&again, "https://a.b.example/")], ["two=4", "one=1"]);
+        assert_eq!(
+            [sent(&again, "http://h:8080/d/x"), sent(&again, "https://a.b.example/")],
+            ["two=4", "one=1"]
+        );
     }
 }

@@ -42,7 +42,8 @@ impl Requester {
     pub(crate) fn new(place: &ServerUrl, config: &Config, settings: &Settings) -> Result<Self> {
         let config = &settings.over(config);
         let secure = TlsSettings { trust: settings.trust.clone(), identity: settings.identity.clone() };
-        let client = SharedClient::shared(config, (place.scheme == "https").then_some(&secure), &settings.proxies)?;
+        let client =
+            SharedClient::shared(config, (place.scheme == "https").then_some(&secure), &settings.proxies)?;
         let own = HeaderValue::from_static(concat!("nczarr/", env!("CARGO_PKG_VERSION")));
         let agent = settings.agent.clone().unwrap_or(own);
         let turns = Arc::new(Semaphore::new(config.requests.max(1)));
@@ -110,7 +111,9 @@ pub(crate) async fn fetch(asker: Requester, question: FileRequest) -> Result<Opt
         let is_late = pause >= clock.left();
         if tries >= config.tries || is_late {
             let why = if is_late { "timed out" } else { "no attempts are left" };
-            return Err(at(ErrorKind::Curl.context(format!("{why} after {tries} attempts")).caused_by(error)));
+            return Err(at(ErrorKind::Curl
+                .context(format!("{why} after {tries} attempts"))
+                .caused_by(error)));
         }
         tracing::debug!(place = %question.place, tries, %error, "asking again");
         tokio::time::sleep(pause).await;
@@ -132,17 +135,26 @@ async fn attempt(
     let config = &asker.config;
     let mut place = question.place.clone();
     for _ in 0..=config.redirects {
-        let answer =
-            timeout(clock.left().min(config.idle.saturating_add(config.connect)), head(asker, question, &place)).await;
+        let answer = timeout(
+            clock.left().min(config.idle.saturating_add(config.connect)),
+            head(asker, question, &place),
+        )
+        .await;
         let (answer, sent) = match answer {
             Ok(answer) => answer?,
-            Err(_) => return Err(FetchFailure::Again(ErrorKind::Curl.context("no response from the server"), None)),
+            Err(_) => {
+                return Err(FetchFailure::Again(
+                    ErrorKind::Curl.context("no response from the server"),
+                    None,
+                ));
+            }
         };
         let most = question.limit.saturating_add(1);
         match judge(&answer, question.want, most, question.whole.is_some()) {
             ResponseVerdict::Take { skip, take, offset, length, state } => {
                 check(question.state.as_ref(), &state).map_err(FetchFailure::Failed)?;
-                if question.want == RequestedPart::All && length.is_some_and(|length| length > question.limit) {
+                if question.want == RequestedPart::All && length.is_some_and(|length| length > question.limit)
+                {
                     return Err(FetchFailure::Failed(too_long(question.limit)));
                 }
                 let (bytes, whole) = body(answer, config.idle, clock, (skip, take.min(most)), length).await?;
@@ -158,7 +170,8 @@ async fn attempt(
                 if length.is_some_and(|length| length > limit) {
                     return Err(FetchFailure::Failed(no_parts(limit)));
                 }
-                let (bytes, whole) = body(answer, config.idle, clock, (0, limit.saturating_add(1)), length).await?;
+                let (bytes, whole) =
+                    body(answer, config.idle, clock, (0, limit.saturating_add(1)), length).await?;
                 let Some(total) = whole.filter(|&total| total <= limit) else {
                     return Err(FetchFailure::Failed(no_parts(limit)));
                 };
@@ -178,17 +191,25 @@ async fn attempt(
                 return Ok(Some(FileBytes { bytes: Vec::new(), offset, state }));
             }
             // The file existed before and was removed.
-            ResponseVerdict::Absent if question.state.is_some() => return Err(FetchFailure::Failed(changed())),
+            ResponseVerdict::Absent if question.state.is_some() => {
+                return Err(FetchFailure::Failed(changed()));
+            }
             ResponseVerdict::Absent => return Ok(None),
             ResponseVerdict::Again(error, after) => {
                 return Err(FetchFailure::Again(error, after.map(Duration::from_secs)));
             }
             ResponseVerdict::Failed(error) => {
                 let is_refused = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-                return Err(FetchFailure::Failed(if is_refused { refused(&place, sent, &error) } else { error }));
+                return Err(FetchFailure::Failed(if is_refused {
+                    refused(&place, sent, &error)
+                } else {
+                    error
+                }));
             }
             ResponseVerdict::Elsewhere(location) => {
-                place = place.follow(&location).map_err(|why| FetchFailure::Failed(ErrorKind::Curl.context(why)))?;
+                place = place
+                    .follow(&location)
+                    .map_err(|why| FetchFailure::Failed(ErrorKind::Curl.context(why)))?;
                 // A login redirects back to the dataset's own server.
                 if place.is_beside(&question.place) {
                     place.credentials = question.place.credentials.clone();
@@ -249,7 +270,8 @@ async fn head(
         Some(value) if value.as_bytes().starts_with(b"Bearer ") => "a token",
         Some(_) => "a password",
     };
-    let named = [(AUTHORIZATION, credentials), (COOKIE, settings.jar.of(place)), (PROXY_AUTHORIZATION, proxy)];
+    let named =
+        [(AUTHORIZATION, credentials), (COOKIE, settings.jar.of(place)), (PROXY_AUTHORIZATION, proxy)];
     for (name, value) in named.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         request = request.header(name, value);
     }
@@ -279,9 +301,10 @@ async fn head(
         request = request.header(IF_RANGE, etag);
     }
     let request = request.body(Empty::<Bytes>::new());
-    let request =
-        request.map_err(|error| FetchFailure::Failed(ErrorKind::Url.context("no request").caused_by(error)))?;
-    let client = if is_own { asker.client.clone() } else { asker.client_for(place).map_err(FetchFailure::Failed)? };
+    let request = request
+        .map_err(|error| FetchFailure::Failed(ErrorKind::Url.context("no request").caused_by(error)))?;
+    let client =
+        if is_own { asker.client.clone() } else { asker.client_for(place).map_err(FetchFailure::Failed)? };
     let answer = client.ask(request).await.map_err(|error| {
         if let Some(reason) = permanent_reason(&error) {
             return FetchFailure::Failed(ErrorKind::Curl.context(reason).caused_by(error));
@@ -312,7 +335,9 @@ async fn body(
     let expected = take.min(length.unwrap_or(0).saturating_sub(skip)).min(LIKELY);
     let mut bytes = Vec::new();
     let room = usize::try_from(expected).ok().filter(|&room| bytes.try_reserve_exact(room).is_ok());
-    room.ok_or_else(|| FetchFailure::Failed(ErrorKind::NoMem.context(format!("no memory for {expected} bytes"))))?;
+    room.ok_or_else(|| {
+        FetchFailure::Failed(ErrorKind::NoMem.context(format!("no memory for {expected} bytes")))
+    })?;
     let (mut body, mut seen) = (answer.into_body(), 0u64);
     loop {
         let frame = match timeout(clock.left().min(idle), body.frame()).await {

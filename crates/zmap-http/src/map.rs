@@ -1,8 +1,8 @@
 //! [`HttpMap`]: the files below a URL as a map.
 
 use nczarr_dispatch::{
-    ByteRange, FetchRequest, FetchResult, Forbidden, InFlightLimits, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce,
-    gather, read_overlapped,
+    ByteRange, FetchRequest, FetchResult, Forbidden, InFlightLimits, Key, MapCaps, Ranges, ReadJob, ZMap,
+    coalesce, gather, read_overlapped,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
@@ -81,8 +81,11 @@ impl HttpMap {
             _ => Some(RequestedPart::All),
         };
         let is_there = want.is_none();
-        let question =
-            self.question(&wanted.key, want.unwrap_or(RequestedPart::Range(0, 1)), limit.max(u64::from(is_there)));
+        let question = self.question(
+            &wanted.key,
+            want.unwrap_or(RequestedPart::Range(0, 1)),
+            limit.max(u64::from(is_there)),
+        );
         let got = fetch(self.asker.clone(), question).await?;
         Ok(got.map(|got| (if is_there { Vec::new() } else { got.bytes }, None)))
     }
@@ -102,8 +105,9 @@ impl HttpMap {
             let mut found: Vec<Option<FileBytes>> = stretches.iter().map(|_| None).collect();
             let mut absent = 0;
             while let Some(one) = asked.join_next().await {
-                let (number, got) =
-                    one.map_err(|error| ErrorKind::Internal.context("a request was abandoned").caused_by(error))?;
+                let (number, got) = one.map_err(|error| {
+                    ErrorKind::Internal.context("a request was abandoned").caused_by(error)
+                })?;
                 match got? {
                     Some(got) => found[number] = Some(got),
                     None => absent += 1,
@@ -115,7 +119,8 @@ impl HttpMap {
             let found: Vec<FileBytes> = found.into_iter().flatten().collect();
             let first = found.first().map(|got| &got.state);
             if absent == 0 && found.iter().all(|got| first.is_none_or(|first| first.is_same(&got.state))) {
-                let pieces: Vec<(u64, Vec<u8>)> = found.into_iter().map(|got| (got.offset, got.bytes)).collect();
+                let pieces: Vec<(u64, Vec<u8>)> =
+                    found.into_iter().map(|got| (got.offset, got.bytes)).collect();
                 return gather(&wanted.key, parts, &pieces).map(|bytes| Some((bytes, None)));
             }
             if clock.left().is_zero() {
@@ -144,7 +149,8 @@ impl ZMap for HttpMap {
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         let Some(got) = self.ask(key, RequestedPart::Range(0, 1), 1)? else { return Ok(None) };
         let what = || {
-            ErrorKind::Curl.context(format!("{}: the server does not state the length", self.root.below(key.as_str())))
+            ErrorKind::Curl
+                .context(format!("{}: the server does not state the length", self.root.below(key.as_str())))
         };
         got.state.total.map(Some).ok_or_else(what)
     }
@@ -156,7 +162,9 @@ impl ZMap for HttpMap {
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let want = want_of(range, u64::MAX);
-        let Some(got) = self.ask(key, want.unwrap_or(RequestedPart::Range(0, 1)), u64::MAX)? else { return Ok(false) };
+        let Some(got) = self.ask(key, want.unwrap_or(RequestedPart::Range(0, 1)), u64::MAX)? else {
+            return Ok(false);
+        };
         if want.is_some() {
             *out = got.bytes;
         }
@@ -172,7 +180,9 @@ impl ZMap for HttpMap {
         let most = InFlightLimits { requests: self.asker.config.requests, bytes: self.asker.config.bytes };
         read_overlapped(job, most, &mut |wanted, reply| {
             let map = self.clone();
-            self.asker.client.spawn(async move { reply.send(map.get(wanted).await.map_err(Forbidden::with_advice)) });
+            self.asker
+                .client
+                .spawn(async move { reply.send(map.get(wanted).await.map_err(Forbidden::with_advice)) });
         });
     }
 }

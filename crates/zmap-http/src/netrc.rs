@@ -55,7 +55,9 @@ impl Netrc {
             }
             for word in words(line) {
                 match key.take().as_deref() {
-                    Some("machine") => machines.push(NetrcEntry { host: Some(word), ..NetrcEntry::default() }),
+                    Some("machine") => {
+                        machines.push(NetrcEntry { host: Some(word), ..NetrcEntry::default() })
+                    }
                     Some("login") => machines.last_mut().ok_or(number)?.login = word,
                     Some("password") => machines.last_mut().ok_or(number)?.password = word,
                     Some("account") => {}
@@ -76,7 +78,8 @@ impl Netrc {
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
         let named = |machine: &&NetrcEntry| {
             let listed = machine.host.as_deref();
-            listed.is_some_and(|listed| listed.eq_ignore_ascii_case(host) || listed.eq_ignore_ascii_case(name))
+            listed
+                .is_some_and(|listed| listed.eq_ignore_ascii_case(host) || listed.eq_ignore_ascii_case(name))
         };
         self.0.iter().find(named).map(|machine| (machine.login.as_str(), machine.password.as_str()))
     }

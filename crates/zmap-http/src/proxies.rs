@@ -152,7 +152,11 @@ impl Read for ProxiedStream {
 }
 
 impl Write for ProxiedStream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(context, bytes)
     }
 
@@ -191,7 +195,11 @@ mod tests {
 
     #[test]
     fn which_requests_go_through_a_proxy() {
-        let all = [("all_proxy", "all:1"), ("http_proxy", "http://u:p@plain:2"), ("HTTPS_PROXY", "http://secret:3")];
+        let all = [
+            ("all_proxy", "all:1"),
+            ("http_proxy", "http://u:p@plain:2"),
+            ("HTTPS_PROXY", "http://secret:3"),
+        ];
         let no = [all[0], ("NO_PROXY", "a.example,127.0.0.0/8")];
         let rc = [("HTTP.PROXY.SERVER", "http://u:p@rc:4")];
         for (said, variables, uri, proxy) in [

@@ -1,7 +1,8 @@
 //! Judges responses: [`judge`] by the head; [`FileState`] identifies the state of a file.
 
 use hyper::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
+    LAST_MODIFIED, LOCATION,
 };
 use hyper::{Response, StatusCode};
 use nczarr_dispatch::Forbidden;
@@ -38,7 +39,9 @@ impl FileState {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let same = |ours: &Option<String>, theirs: &Option<String>| ours == theirs;
         let length = self.total.is_none() || other.total.is_none() || self.total == other.total;
-        length && same(&self.etag, &other.etag) && (self.etag.is_some() || same(&self.modified, &other.modified))
+        length
+            && same(&self.etag, &other.etag)
+            && (self.etag.is_some() || same(&self.modified, &other.modified))
     }
 }
 
@@ -70,7 +73,12 @@ pub(crate) enum ResponseVerdict {
 
 /// Judges the head of a response. `most`: the most bytes to take. `or_whole`: the whole file is acceptable
 /// for a part.
-pub(crate) fn judge<B>(answer: &Response<B>, want: RequestedPart, most: u64, or_whole: bool) -> ResponseVerdict {
+pub(crate) fn judge<B>(
+    answer: &Response<B>,
+    want: RequestedPart,
+    most: u64,
+    or_whole: bool,
+) -> ResponseVerdict {
     let (status, headers) = (answer.status(), answer.headers());
     let told = || {
         let reason = status.canonical_reason().unwrap_or("not an HTTP status");
@@ -87,10 +95,14 @@ pub(crate) fn judge<B>(answer: &Response<B>, want: RequestedPart, most: u64, or_
         | StatusCode::PERMANENT_REDIRECT => {
             return match text(headers, &LOCATION) {
                 Some(location) => ResponseVerdict::Elsewhere(location.to_owned()),
-                None => ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{}, and not where", told()))),
+                None => {
+                    ResponseVerdict::Failed(ErrorKind::Curl.context(format!("{}, and not where", told())))
+                }
             };
         }
-        StatusCode::FORBIDDEN => return ResponseVerdict::Failed(ErrorKind::Auth.context(told()).caused_by(Forbidden)),
+        StatusCode::FORBIDDEN => {
+            return ResponseVerdict::Failed(ErrorKind::Auth.context(told()).caused_by(Forbidden));
+        }
         StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
             return ResponseVerdict::Failed(ErrorKind::Auth.context(told()));
         }
@@ -118,9 +130,9 @@ pub(crate) fn judge<B>(answer: &Response<B>, want: RequestedPart, most: u64, or_
         return ResponseVerdict::Failed(ErrorKind::Curl.context(what));
     }
     match (status == StatusCode::PARTIAL_CONTENT, want) {
-        (true, RequestedPart::All) => {
-            ResponseVerdict::Failed(ErrorKind::Curl.context("the server sent a part, but the whole file was requested"))
-        }
+        (true, RequestedPart::All) => ResponseVerdict::Failed(
+            ErrorKind::Curl.context("the server sent a part, but the whole file was requested"),
+        ),
         (true, _) => part(headers, want, length),
         (false, _) => {
             // A server may answer a range request with the whole file.
@@ -169,18 +181,28 @@ fn part(headers: &HeaderMap, want: RequestedPart, length: Option<u64>) -> Respon
         None => from.saturating_add(len),
     };
     if first != from || last.checked_add(1) != Some(end) {
-        return again(format!("wrong range (expected bytes {from} to {}, found {told})", end.saturating_sub(1)));
+        return again(format!(
+            "wrong range (expected bytes {from} to {}, found {told})",
+            end.saturating_sub(1)
+        ));
     }
     let take = end - first;
     if length.is_some_and(|length| length != take) {
         return again(format!("the server sent {told} in a body of another length"));
     }
-    ResponseVerdict::Take { skip: 0, take, offset: first, length: Some(take), state: FileState::of(headers, total) }
+    ResponseVerdict::Take {
+        skip: 0,
+        take,
+        offset: first,
+        length: Some(take),
+        state: FileState::of(headers, total),
+    }
 }
 
 /// Judges the response that a range cannot be satisfied: the range must be beyond the end.
 fn beyond(headers: &HeaderMap, want: RequestedPart) -> ResponseVerdict {
-    let total = text(headers, &CONTENT_RANGE).and_then(|text| text.strip_prefix("bytes */")?.parse::<u64>().ok());
+    let total =
+        text(headers, &CONTENT_RANGE).and_then(|text| text.strip_prefix("bytes */")?.parse::<u64>().ok());
     match (total, want) {
         (Some(total), RequestedPart::Range(from, _)) if from >= total => {
             ResponseVerdict::Nothing(FileState::of(headers, Some(total)))

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use hyper::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, HeaderValue, IF_RANGE, PROXY_AUTHORIZATION,
-    RANGE, TRANSFER_ENCODING,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, HeaderValue, IF_RANGE,
+    PROXY_AUTHORIZATION, RANGE, TRANSFER_ENCODING,
 };
 use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
@@ -59,8 +59,10 @@ impl ServerCredentials {
                     (Some(rest), Some(home)) => home.join(rest),
                     _ => PathBuf::from(path),
                 };
-                let missing =
-                    || ErrorKind::RcFile.context(format!("HTTP.NETRC: {}: the file does not exist", path.display()));
+                let missing = || {
+                    ErrorKind::RcFile
+                        .context(format!("HTTP.NETRC: {}: the file does not exist", path.display()))
+                };
                 Netrc::read(&path)?.ok_or_else(missing)?
             }
             (None, Some(path), _) => Netrc::read(&PathBuf::from(path))?.unwrap_or_default(),
@@ -105,7 +107,8 @@ impl ServerCredentials {
 
     fn lines(&self, place: &ServerUrl) -> RcLines {
         let url = place.to_string();
-        let said = |key: &str| self.rc.get_strictly(key, &url).filter(|value| !value.is_empty()).map(str::to_owned);
+        let said =
+            |key: &str| self.rc.get_strictly(key, &url).filter(|value| !value.is_empty()).map(str::to_owned);
         RcLines::new(&said, self.rc.keys("HTTP.HEADER."))
     }
 
@@ -166,11 +169,14 @@ impl RcLines {
             return bearer(token).map(Some).ok_or_else(|| bad("HTTP.CREDENTIALS.BEARER", "invalid token"));
         }
         let both = "HTTP.CREDENTIALS.USERPASSWORD";
-        let [user, password] = ["HTTP.CREDENTIALS.USER", "HTTP.CREDENTIALS.PASSWORD"].map(|key| self.get(key));
+        let [user, password] =
+            ["HTTP.CREDENTIALS.USER", "HTTP.CREDENTIALS.PASSWORD"].map(|key| self.get(key));
         let pair = match (self.get(both), user, password) {
             (Some(pair), ..) => pair.to_owned(),
             (None, Some(user), password) => format!("{user}:{}", password.unwrap_or_default()),
-            (None, None, Some(_)) => return Err(bad("HTTP.CREDENTIALS.USER", "a password is set without a name")),
+            (None, None, Some(_)) => {
+                return Err(bad("HTTP.CREDENTIALS.USER", "a password is set without a name"));
+            }
             (None, None, None) => return Ok(None),
         };
         basic(&pair).map(Some).map_err(|_| bad(both, "the value is not valid in a header"))
@@ -188,7 +194,8 @@ impl RcLines {
             if OWN.contains(&name) {
                 return Err(bad(key, "only the program sets this header field"));
             }
-            let mut value = HeaderValue::try_from(value).map_err(|_| bad(key, "the value is not valid in a header"))?;
+            let mut value =
+                HeaderValue::try_from(value).map_err(|_| bad(key, "the value is not valid in a header"))?;
             value.set_sensitive(true);
             headers.push((name, value));
         }
@@ -211,7 +218,8 @@ impl RcLines {
                 None => Ok(None),
             };
         };
-        let password = self.get("HTTP.SSL.KEYPASSWORD").or_else(|| self.get("SSL.KEYPASSWORD")).map(str::to_owned);
+        let password =
+            self.get("HTTP.SSL.KEYPASSWORD").or_else(|| self.get("SSL.KEYPASSWORD")).map(str::to_owned);
         Ok(Some(ClientCertificate { key: key.unwrap_or_else(|| certificate.clone()), certificate, password }))
     }
 }

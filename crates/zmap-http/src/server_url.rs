@@ -29,8 +29,10 @@ impl ServerUrl {
             Scheme::Https => "https",
             _ => return Err(ErrorKind::Url.context(format!("{target}: not the URL of a web server"))),
         };
-        let host =
-            target.host.clone().ok_or_else(|| ErrorKind::Url.context(format!("{target}: the URL has no host")))?;
+        let host = target
+            .host
+            .clone()
+            .ok_or_else(|| ErrorKind::Url.context(format!("{target}: the URL has no host")))?;
         let credentials = target.user_info.as_deref().map(basic).transpose()?;
         let path = match escape(&target.path, true).as_str() {
             "" => "/".to_owned(),
@@ -82,7 +84,8 @@ impl ServerUrl {
         if host.is_empty() {
             return Err(BAD);
         }
-        let mut place = Self { scheme, host: host.to_owned(), path: "/".to_owned(), query: None, credentials: None };
+        let mut place =
+            Self { scheme, host: host.to_owned(), path: "/".to_owned(), query: None, credentials: None };
         if place.is_beside(self) {
             place.credentials = self.credentials.clone();
         }
@@ -253,7 +256,8 @@ mod tests {
 
     #[test]
     fn digits_of_64() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
+        {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
     }

@@ -67,8 +67,13 @@ impl Settings {
         // Values may be secret, so messages have only the key.
         let bad = |key: &str, what: &str| ErrorKind::RcFile.context(format!("{target}: {key}: {what}"));
         for key in CHECKED {
-            if said(key).is_some_and(|value| matches!(&*value.to_ascii_lowercase(), "0" | "false" | "no" | "off")) {
-                return Err(bad(key, "certificates are always checked; set HTTP.SSL.CAINFO to trust another"));
+            if said(key)
+                .is_some_and(|value| matches!(&*value.to_ascii_lowercase(), "0" | "false" | "no" | "off"))
+            {
+                return Err(bad(
+                    key,
+                    "certificates are always checked; set HTTP.SSL.CAINFO to trust another",
+                ));
             }
         }
         let seconds = |key: &str| match said(key).map(|value| value.parse::<u32>()) {
@@ -78,21 +83,27 @@ impl Settings {
             Some(Err(_)) => Err(bad(key, "not a number of seconds")),
         };
         let header = |key: &str| {
-            said(key).map(HeaderValue::try_from).transpose().map_err(|_| bad(key, "the value is not valid in a header"))
+            said(key)
+                .map(HeaderValue::try_from)
+                .transpose()
+                .map_err(|_| bad(key, "the value is not valid in a header"))
         };
         let path = |key: &str| match said(key).map(PathBuf::from) {
             Some(path) if !path.exists() => Err(bad(key, "the file does not exist")),
             path => Ok(path),
         };
-        let proxies =
-            Proxies::of(&said, variables).map_err(|key| bad(&key, "unsupported proxy (expected an HTTP proxy)"))?;
+        let proxies = Proxies::of(&said, variables)
+            .map_err(|key| bad(&key, "unsupported proxy (expected an HTTP proxy)"))?;
         let jar = CookieJar::shared(said("HTTP.COOKIEJAR").map(PathBuf::from).as_deref())?;
-        let wallet = ServerCredentials::new(rc.clone(), &said, variables).map_err(|error| error.at(target))?;
+        let wallet =
+            ServerCredentials::new(rc.clone(), &said, variables).map_err(|error| error.at(target))?;
         let context = |error: Error| error.at(target);
         let own = RcLines::new(&said, rc.keys("HTTP.HEADER."));
         let credentials = match own.authorization().map_err(context)? {
             Some(value) => Some(value),
-            None => ServerUrl::of(target).ok().map_or(Ok(None), |place| wallet.of_own(&place)).map_err(context)?,
+            None => {
+                ServerUrl::of(target).ok().map_or(Ok(None), |place| wallet.of_own(&place)).map_err(context)?
+            }
         };
         Ok(Self {
             timeout: seconds("HTTP.TIMEOUT")?,

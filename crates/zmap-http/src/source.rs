@@ -33,7 +33,10 @@ pub struct HttpSource {
 
 impl fmt::Debug for HttpSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpSource").field("place", &self.place).field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("HttpSource")
+            .field("place", &self.place)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 
@@ -51,7 +54,12 @@ impl HttpSource {
     ///
     /// # Errors
     /// As [`HttpSource::open`]; `NC_ERCFILE` if certificates are unreadable.
-    pub fn with_settings(target: &Target, part: InitialRead, config: &Config, settings: &Settings) -> Result<Self> {
+    pub fn with_settings(
+        target: &Target,
+        part: InitialRead,
+        config: &Config,
+        settings: &Settings,
+    ) -> Result<Self> {
         let place = ServerUrl::of(target)?.or_credentials(settings);
         let asker = Requester::new(&place, config, settings)?;
         let (want, limit) = match part {
@@ -61,10 +69,9 @@ impl HttpSource {
         let question = FileRequest { place: place.clone(), want, limit, state: None, whole: Some(WHOLE) };
         let got = asker.client.wait(fetch(asker.clone(), question))?;
         let got = got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: no dataset found")))?;
-        let len = got
-            .state
-            .total
-            .ok_or_else(|| ErrorKind::Curl.context(format!("{place}: the server does not state the length")))?;
+        let len = got.state.total.ok_or_else(|| {
+            ErrorKind::Curl.context(format!("{place}: the server does not state the length"))
+        })?;
         let kept = Arc::new((got.offset, got.bytes));
         Ok(Self { place, asker, state: got.state, len, kept })
     }
@@ -84,7 +91,8 @@ impl HttpSource {
         while at < to {
             let len = PIECE.min(to - at);
             let (place, state) = (self.place.clone(), Some(self.state.clone()));
-            let question = FileRequest { place, want: RequestedPart::Range(at, len), limit: len, state, whole: None };
+            let question =
+                FileRequest { place, want: RequestedPart::Range(at, len), limit: len, state, whole: None };
             let asker = self.asker.clone();
             asked.spawn(async move { (question.want, fetch(asker, question).await) });
             at += len;
@@ -96,7 +104,11 @@ impl HttpSource {
             // With an earlier state, absence is already an error.
             let got = got?.ok_or_else(|| ErrorKind::Internal.context("a response without bytes"))?;
             if want != RequestedPart::Range(got.offset, got.bytes.len() as u64) {
-                let what = format!("{}: wrong length (expected {want:?}, found {} bytes)", self.place, got.bytes.len());
+                let what = format!(
+                    "{}: wrong length (expected {want:?}, found {} bytes)",
+                    self.place,
+                    got.bytes.len()
+                );
                 return Err(ErrorKind::Io.context(what));
             }
             pieces.push((got.offset, got.bytes));

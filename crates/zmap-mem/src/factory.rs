@@ -43,7 +43,9 @@ impl MapFactory for MemMaps {
         let name = name_of(request.target)?;
         match stores().get(&name) {
             Some(store) => Ok(Arc::new(MemMap::over(Arc::clone(store), name, request.writable))),
-            None => Err(ErrorKind::NotFound.context(format!("memory://{name}: no such dataset in this process"))),
+            None => {
+                Err(ErrorKind::NotFound.context(format!("memory://{name}: no such dataset in this process")))
+            }
         }
     }
 
@@ -73,7 +75,9 @@ impl MapFactory for MemMaps {
                 store.clear();
                 Ok(())
             }
-            None => Err(ErrorKind::NotFound.context(format!("memory://{name}: no such dataset in this process"))),
+            None => {
+                Err(ErrorKind::NotFound.context(format!("memory://{name}: no such dataset in this process")))
+            }
         }
     }
 }

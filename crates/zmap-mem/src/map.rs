@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, Version, WriteOutcome,
-    ZMap, run_on_pool,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, Version,
+    WriteOutcome, ZMap, run_on_pool,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -91,9 +91,10 @@ impl MemMap {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         match self.store.put(key.as_str(), value, intent) {
-            PutOutcome::Done(version) => {
-                Ok(WriteOutcome::Done(Some(Version::comparable(MemVersion { store: self.store.id(), version }))))
-            }
+            PutOutcome::Done(version) => Ok(WriteOutcome::Done(Some(Version::comparable(MemVersion {
+                store: self.store.id(),
+                version,
+            })))),
             PutOutcome::Lost => Ok(WriteOutcome::Conflict),
             PutOutcome::Collision => {
                 Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one"))
@@ -116,7 +117,10 @@ impl Default for MemMap {
 
 impl fmt::Debug for MemMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemMap").field("name", &self.name).field("writable", &self.writable).finish_non_exhaustive()
+        f.debug_struct("MemMap")
+            .field("name", &self.name)
+            .field("writable", &self.writable)
+            .finish_non_exhaustive()
     }
 }
 

@@ -136,7 +136,8 @@ impl ObjectTable {
     /// Moves the objects at or below `from` to `to`; `false` if an object exists there.
     pub(crate) fn rename(&self, from: &str, to: &str) -> bool {
         let mut index = write(&self.index);
-        let moving: Vec<Arc<str>> = index.get(from).into_iter().chain(below(&index, from)).map(Arc::clone).collect();
+        let moving: Vec<Arc<str>> =
+            index.get(from).into_iter().chain(below(&index, from)).map(Arc::clone).collect();
         let taken = index.contains(to) || below(&index, to).next().is_some();
         if taken || !moving.is_empty() && lies_below(&index, to) {
             return false;

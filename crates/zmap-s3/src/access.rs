@@ -108,7 +108,8 @@ impl Access {
         let said = |key: &str| rc.get(key, &at).map(str::to_owned).filter(|value| !value.is_empty());
         let fragment = |key: &str| target.get(key).map(str::to_owned).filter(|value| !value.is_empty());
 
-        let named = fragment("aws.profile").or_else(|| said("AWS.PROFILE")).or_else(|| variables("AWS_PROFILE"));
+        let named =
+            fragment("aws.profile").or_else(|| said("AWS.PROFILE")).or_else(|| variables("AWS_PROFILE"));
         let must_be = |name: &&str| !matches!(*name, "no" | "default") && !profiles.has(name);
         if let Some(name) = named.as_deref().filter(must_be) {
             return Err(profiles.missing(name).at(target));
@@ -127,7 +128,9 @@ impl Access {
         let endpoint = match (&place.host, configured) {
             (_, Some(endpoint)) if of_fragment.is_some() => Some(endpoint),
             // The same host. Only the configuration has its protocol.
-            (EndpointHost::Endpoint(own), Some(endpoint)) if host_of(own) == host_of(&endpoint) => Some(endpoint),
+            (EndpointHost::Endpoint(own), Some(endpoint)) if host_of(own) == host_of(&endpoint) => {
+                Some(endpoint)
+            }
             (EndpointHost::Endpoint(own), _) => Some(own.clone()),
             (EndpointHost::Google, _) => Some("https://storage.googleapis.com".to_owned()),
             (EndpointHost::Amazon, configured) => configured.filter(|_| !names_amazon(target)),
@@ -155,13 +158,18 @@ impl Access {
             None => false,
             Some("requester") => true,
             Some(_) => {
-                return Err(ErrorKind::Url.context(format!("{target}: the request payer can only be \"requester\"")));
+                return Err(
+                    ErrorKind::Url.context(format!("{target}: the request payer can only be \"requester\""))
+                );
             }
         };
         let style = fragment("aws.addressing_style").or_else(|| said("AWS.ADDRESSING_STYLE"));
         let style = style.or_else(|| profiles.get(&profile, "s3.addressing_style").map(str::to_owned));
         let virtual_host = match style.as_deref() {
-            None => switch(target, "AWS_VIRTUAL_HOSTING", variables("AWS_VIRTUAL_HOSTING").as_deref())? == Some(true),
+            None => {
+                switch(target, "AWS_VIRTUAL_HOSTING", variables("AWS_VIRTUAL_HOSTING").as_deref())?
+                    == Some(true)
+            }
             Some("auto" | "path") => false,
             Some("virtual") => true,
             Some(_) => {
@@ -230,8 +238,10 @@ impl fmt::Debug for Access {
 /// Parses a configured endpoint: scheme and host, perhaps with a path. The default scheme is https.
 fn endpoint(target: &Target, text: &str) -> Result<String> {
     // The text is not repeated, because it may contain a secret.
-    let bad =
-        || ErrorKind::Url.context(format!("{target}: invalid endpoint (expected an http: or https: URL with a host)"));
+    let bad = || {
+        ErrorKind::Url
+            .context(format!("{target}: invalid endpoint (expected an http: or https: URL with a host)"))
+    };
     let text = text.trim().trim_end_matches('/');
     let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
     let scheme = scheme.to_ascii_lowercase();
@@ -298,20 +308,34 @@ mod tests {
              [profile bare]\n",
         );
         let none = file("none", "");
-        let rc =
-            file("rc", "AWS.PROFILE=p\nAWS.REGION=r-rc\n[h.example]AWS.REGION=r-h\nAWS.ENDPOINT=http://rc.example\n");
+        let rc = file(
+            "rc",
+            "AWS.PROFILE=p\nAWS.REGION=r-rc\n[h.example]AWS.REGION=r-h\nAWS.ENDPOINT=http://rc.example\n",
+        );
         let base = [("AWS_CONFIG_FILE", config.as_str()), ("AWS_SHARED_CREDENTIALS_FILE", none.as_str())];
         let with = |more: &[(&'static str, &'static str)]| [&base[..], more].concat();
         let env = [("AWS_ACCESS_KEY_ID", "e"), ("AWS_SECRET_ACCESS_KEY", "es"), ("AWS_SESSION_TOKEN", "et")];
         let http = |host: &str| Some(format!("http://{host}"));
         type Row<'r> = (&'r str, Vec<(&'r str, &'r str)>, &'r str, Option<String>, Credentials);
         let table: Vec<Row<'_>> = vec![
-            ("s3://b/k", vec![("AWS_CONFIG_FILE", &none), base[1]], "us-east-1", None, Credentials::Anonymous),
+            (
+                "s3://b/k",
+                vec![("AWS_CONFIG_FILE", &none), base[1]],
+                "us-east-1",
+                None,
+                Credentials::Anonymous,
+            ),
             ("s3://b/k", with(&[]), "r-default", None, keys("d", "ds", None)),
             ("s3://b/k", with(&env), "r-default", None, keys("e", "es", Some("et"))),
             ("s3://b/k", with(&[("AWS_REGION", "r-e")]), "r-default", None, keys("d", "ds", None)),
             ("s3://b/k#aws.profile=bare", with(&[("AWS_REGION", "r-e")]), "r-e", None, keys("d", "ds", None)),
-            ("s3://b/k#aws.profile=bare", with(&[("AWS_DEFAULT_REGION", "r-f")]), "r-f", None, keys("d", "ds", None)),
+            (
+                "s3://b/k#aws.profile=bare",
+                with(&[("AWS_DEFAULT_REGION", "r-f")]),
+                "r-f",
+                None,
+                keys("d", "ds", None),
+            ),
             ("s3://b/k#aws.profile=no", with(&env), "us-east-1", None, Credentials::Unsigned),
             ("s3://b/k", with(&[("AWS_NO_SIGN_REQUEST", "YES")]), "r-default", None, Credentials::Unsigned),
             ("s3://b/k#aws.no_sign_request=true", with(&env), "r-default", None, Credentials::Unsigned),
@@ -324,7 +348,13 @@ mod tests {
             ),
             ("s3://u:s@b/k", with(&[("AWS_NO_SIGN_REQUEST", "1")]), "r-default", None, keys("u", "s", None)),
             ("s3://b/k#aws.profile=p", with(&env), "r-p", http("p.example:1"), keys("p", "ps", Some("pt"))),
-            ("s3://b/k", with(&[("AWS_PROFILE", "p")]), "r-p", http("p.example:1"), keys("p", "ps", Some("pt"))),
+            (
+                "s3://b/k",
+                with(&[("AWS_PROFILE", "p")]),
+                "r-p",
+                http("p.example:1"),
+                keys("p", "ps", Some("pt")),
+            ),
             ("s3://b/k", with(&[("AWS_PROFILE", "default")]), "r-default", None, keys("d", "ds", None)),
             (
                 "s3://b/k#aws.region=r-u&endpoint=http://u.example",
@@ -364,7 +394,8 @@ mod tests {
         // The rc file, where it is not ignored.
         let target = nczarr_url_infer::parse("s3://b/k").unwrap();
         let variables = [&base[..], &[("NCRCENV_RC", rc.as_str())]].concat();
-        let lookup = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let lookup =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         let found = Access::with_variables(&target, &lookup).unwrap();
         assert_eq!((found.region.as_str(), found.endpoint), ("r-rc", http("rc.example")));
         let target = nczarr_url_infer::parse("https://h.example/b/k#mode=s3").unwrap();
@@ -381,9 +412,13 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Auth, "{error}");
             assert!(!error.to_string().contains("hush"), "{error}");
         }
-        let files = [("AWS_CONFIG_FILE", "/none/config"), ("AWS_SHARED_CREDENTIALS_FILE", "/none/credentials")];
-        for (url, more) in [("s3://b/k", Some(("AWS_PROFILE", "absent"))), ("s3://b/k#aws.profile=absent", None)] {
-            let error = access(url, &files.into_iter().chain(more).collect::<Vec<_>>()).unwrap_err().to_string();
+        let files =
+            [("AWS_CONFIG_FILE", "/none/config"), ("AWS_SHARED_CREDENTIALS_FILE", "/none/credentials")];
+        for (url, more) in
+            [("s3://b/k", Some(("AWS_PROFILE", "absent"))), ("s3://b/k#aws.profile=absent", None)]
+        {
+            let error =
+                access(url, &files.into_iter().chain(more).collect::<Vec<_>>()).unwrap_err().to_string();
             for part in ["\"absent\"", "/none/config", "/none/credentials"] {
                 assert!(error.contains(part), "{error}");
             }
@@ -407,24 +442,42 @@ mod tests {
     fn who_pays_and_how_a_bucket_is_addressed() {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("config");
-        std::fs::write(&config, "[default]\ns3 =\n  addressing_style = virtual\nca_bundle=/by/profile.pem\n").unwrap();
-        let rc = folder.path().join("rc");
-        std::fs::write(&rc, "AWS.REQUEST_PAYER=requester\nAWS.ADDRESSING_STYLE=path\nHTTP.SSL.CAINFO=/by/rc.pem\n")
+        std::fs::write(&config, "[default]\ns3 =\n  addressing_style = virtual\nca_bundle=/by/profile.pem\n")
             .unwrap();
+        let rc = folder.path().join("rc");
+        std::fs::write(
+            &rc,
+            "AWS.REQUEST_PAYER=requester\nAWS.ADDRESSING_STYLE=path\nHTTP.SSL.CAINFO=/by/rc.pem\n",
+        )
+        .unwrap();
         let (config, rc) = (config.to_str().unwrap(), rc.to_str().unwrap());
         let bundle = ("AWS_CA_BUNDLE", "/by/variable.pem");
         for (url, variables, pays, virtual_host, trusted) in [
             ("s3://b/k", vec![], false, false, None),
-            ("s3://b/k", vec![bundle, ("AWS_VIRTUAL_HOSTING", "TRUE")], false, true, Some("/by/variable.pem")),
+            (
+                "s3://b/k",
+                vec![bundle, ("AWS_VIRTUAL_HOSTING", "TRUE")],
+                false,
+                true,
+                Some("/by/variable.pem"),
+            ),
             ("s3://b/k", vec![("AWS_REQUEST_PAYER", "requester")], true, false, None),
             ("s3://b/k", vec![bundle, ("AWS_CONFIG_FILE", config)], false, true, Some("/by/profile.pem")),
-            ("s3://b/k", vec![("NCRCENV_RC", rc), ("AWS_CONFIG_FILE", config)], true, false, Some("/by/rc.pem")),
+            (
+                "s3://b/k",
+                vec![("NCRCENV_RC", rc), ("AWS_CONFIG_FILE", config)],
+                true,
+                false,
+                Some("/by/rc.pem"),
+            ),
             ("s3://b/k#aws.request_payer=requester&aws.addressing_style=virtual", vec![], true, true, None),
         ] {
             let target = nczarr_url_infer::parse(url).unwrap();
             let lookup = |name: &str| {
-                let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-                let ignores = name == "NCRCENV_IGNORE" && !variables.iter().any(|(key, _)| *key == "NCRCENV_RC");
+                let found =
+                    variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+                let ignores =
+                    name == "NCRCENV_IGNORE" && !variables.iter().any(|(key, _)| *key == "NCRCENV_RC");
                 found.or_else(|| ignores.then(|| "1".to_owned()))
             };
             let found = Access::with_variables(&target, &lookup).unwrap();
@@ -437,7 +490,11 @@ mod tests {
     fn nothing_shows_what_is_secret() {
         let found = access(
             "s3://hush1:hush2@b/k#endpoint=http://e.example",
-            &[("AWS_ACCESS_KEY_ID", "hush3"), ("AWS_SECRET_ACCESS_KEY", "hush4"), ("AWS_SESSION_TOKEN", "hush5")],
+            &[
+                ("AWS_ACCESS_KEY_ID", "hush3"),
+                ("AWS_SECRET_ACCESS_KEY", "hush4"),
+                ("AWS_SESSION_TOKEN", "hush5"),
+            ],
         );
         let text = format!("{found:?}{:#?}{:?}", found, found.as_ref().unwrap().credentials);
         assert!(!text.contains("hush") && text.contains("e.example"), "{text}");

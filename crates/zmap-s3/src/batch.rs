@@ -1,9 +1,9 @@
 //! Batches: requests run on the runtime, decoding and encoding on the pool; the calling thread coordinates.
 //!
 //! Number and bytes of objects in flight or waiting to be decoded are limited. Network threads only move
-//! bytes. Each response is handed to the pool (`nczarr_dispatch::with_executor`). A finished body starts the next
-//! request. A short body stays in the system until a pool thread takes it, so it is decoded while still in
-//! the processor's cache.
+//! bytes. Each response is handed to the pool (`nczarr_dispatch::with_executor`). A finished body starts the
+//! next request. A short body stays in the system until a pool thread takes it, so it is decoded while still
+//! in the processor's cache.
 
 use std::sync::Arc;
 
@@ -140,10 +140,18 @@ fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<ReadPl
     }
     map.check_key(key)?;
     let versioned = ticket.versioned;
-    let plain = |want, limit| Ok(Some(ReadPlan { wants: vec![want], limit, parts: None, nothing: false, versioned }));
+    let plain =
+        |want, limit| Ok(Some(ReadPlan { wants: vec![want], limit, parts: None, nothing: false, versioned }));
     let most = ticket.limit as u64;
-    let presence =
-        || Ok(Some(ReadPlan { wants: vec![GetRange::PRESENCE], limit: 2, parts: None, nothing: true, versioned }));
+    let presence = || {
+        Ok(Some(ReadPlan {
+            wants: vec![GetRange::PRESENCE],
+            limit: 2,
+            parts: None,
+            nothing: true,
+            versioned,
+        }))
+    };
     match &ticket.ranges {
         Ranges::All => plain(GetRange::All, most),
         Ranges::One(ByteRange { offset: 0, len: None }) => plain(GetRange::All, most),
@@ -192,7 +200,8 @@ fn spawn(
 async fn fetch(remote: &RemoteBucket, object: &str, plan: &ReadPlan, may_hold: bool) -> FetchResult {
     let limit = plan.limit;
     let what = || remote.what("read", object);
-    let failed = |(failure, tries): (RequestFailure, u32)| Forbidden::with_advice(failure.into_error(&what(), tries));
+    let failed =
+        |(failure, tries): (RequestFailure, u32)| Forbidden::with_advice(failure.into_error(&what(), tries));
     let mut deadline = remote.deadline(0);
     for _ in 0..remote.access.retries.tries.max(1) {
         let mut found: Vec<FetchedObject> = Vec::with_capacity(plan.wants.len());
@@ -206,7 +215,8 @@ async fn fetch(remote: &RemoteBucket, object: &str, plan: &ReadPlan, may_hold: b
                 Ok(piece) => found.push(piece),
                 Err(ReadMiss::Absent) if found.is_empty() => return Ok(None),
                 Err(ReadMiss::Absent | ReadMiss::Changed) => {
-                    return Err(ErrorKind::Io.context(format!("{}: the object was removed while it was read", what())));
+                    return Err(ErrorKind::Io
+                        .context(format!("{}: the object was removed while it was read", what())));
                 }
                 Err(ReadMiss::TooLong(len)) => return Err(too_long(&what(), len, limit)),
                 Err(ReadMiss::Failed(failure)) => return Err(failed((failure, 1))),
@@ -237,7 +247,10 @@ fn taken(remote: &Arc<RemoteBucket>, key: &Key, plan: &ReadPlan, came: FetchResu
             Some(Some(bytes)) => piece.bytes = bytes,
             Some(None) => {
                 let (again, object, plan) = (Arc::clone(remote), remote.object(key), plan.clone());
-                return runtime::wait(&remote.handle, async move { fetch(&again, &object, &plan, false).await })?;
+                return runtime::wait(
+                    &remote.handle,
+                    async move { fetch(&again, &object, &plan, false).await },
+                )?;
             }
         }
     }
@@ -245,7 +258,14 @@ fn taken(remote: &Arc<RemoteBucket>, key: &Key, plan: &ReadPlan, came: FetchResu
 }
 
 /// Returns a ticket with its result.
-fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key, plan: &ReadPlan, came: FetchResult) {
+fn deliver(
+    map: &S3Map,
+    job: &dyn ReadJob,
+    mut ticket: ReadTicket<'_>,
+    key: &Key,
+    plan: &ReadPlan,
+    came: FetchResult,
+) {
     let found = match came {
         Ok(Some(found)) => found,
         Ok(None) => return job.done(ticket, Ok(None)),
@@ -282,7 +302,8 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
     if let Some(into) = ticket.into.as_mut().filter(|_| placed && version.is_none()) {
         into.clear();
         if len > into.capacity() as u64 {
-            let error = too_long(&map.remote.what("read", &map.remote.object(key)), len, into.capacity() as u64);
+            let error =
+                too_long(&map.remote.what("read", &map.remote.object(key)), len, into.capacity() as u64);
             return job.done(ticket, Err(error));
         }
         let filled = into.put(&whole.bytes);
@@ -406,8 +427,9 @@ fn send(
     spawn(&handle, events, async move {
         let deadline = remote.deadline(bytes.len() as u64);
         let stored = remote.put(&object, bytes, &only, deadline).await;
-        let failed =
-            |(failure, tries): (RequestFailure, u32)| failure.into_error(&remote.what("write", &object), tries);
+        let failed = |(failure, tries): (RequestFailure, u32)| {
+            failure.into_error(&remote.what("write", &object), tries)
+        };
         BatchEvent::Stored(place, stored.map_err(failed))
     });
 }
@@ -436,7 +458,9 @@ fn each<T: Send + 'static, W: Future<Output = Result<(), Error>> + Send + 'stati
         match queue.pop() {
             Some(Ok(())) => {}
             Some(Err(error)) => drop(failure.get_or_insert(error)),
-            None => drop(failure.get_or_insert(ErrorKind::S3.context("the runtime ended before its requests did"))),
+            None => drop(
+                failure.get_or_insert(ErrorKind::S3.context("the runtime ended before its requests did")),
+            ),
         }
     }
 }
@@ -458,7 +482,9 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
     }
     map.check_shared(from, map.deadline())?;
     if from.is_root() || to.is_root() {
-        return Err(ErrorKind::Inval.context(format!("{shown}: key {from}: it cannot be moved to {:?}", to.as_str())));
+        return Err(
+            ErrorKind::Inval.context(format!("{shown}: key {from}: it cannot be moved to {:?}", to.as_str()))
+        );
     }
     let taken = || ErrorKind::Object.context(format!("{shown}: key {to}: it exists already"));
     if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
@@ -479,7 +505,8 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
         above = key.parent();
     }
     let moved = |key: &Key| Key::new(&format!("{to}{}", &key.as_str()[from.as_str().len()..]));
-    let pairs: Vec<(Key, Key)> = old.iter().map(|key| Ok((key.clone(), moved(key)?))).collect::<Result<_>>()?;
+    let pairs: Vec<(Key, Key)> =
+        old.iter().map(|key| Ok((key.clone(), moved(key)?))).collect::<Result<_>>()?;
     for (_, new) in &pairs {
         map.check_key(new)?;
     }

@@ -53,7 +53,12 @@ impl RemoteBucket {
         if way == BodyMemory::Held && HELD.contains(&length) {
             match line.gather(length as usize, stall, deadline).await {
                 GatherOutcome::All => {
-                    return Ok(Body::Held(PendingBody { line, length, spare: Arc::clone(&self.spare), wire }));
+                    return Ok(Body::Held(PendingBody {
+                        line,
+                        length,
+                        spare: Arc::clone(&self.spare),
+                        wire,
+                    }));
                 }
                 GatherOutcome::Some => {}
                 GatherOutcome::Stalled(there) => return Err(stalled(there, length, stall)),
@@ -96,7 +101,10 @@ fn stalled(sum: usize, length: u64, stall: Duration) -> RequestFailure {
 }
 
 fn late(sum: usize, length: u64, deadline: &Deadline) -> RequestFailure {
-    RequestFailure::stalled(format!("timed out after {} s ({sum} of {length} bytes arrived)", deadline.seconds()))
+    RequestFailure::stalled(format!(
+        "timed out after {} s ({sum} of {length} bytes arrived)",
+        deadline.seconds()
+    ))
 }
 
 /// Keeps a connection whose body was read, unless it has unexpected bytes.

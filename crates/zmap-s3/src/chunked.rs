@@ -44,8 +44,9 @@ impl ChunkedDecoder {
                 }
                 break;
             };
-            let line =
-                rest[..end].strip_suffix(b"\r").ok_or("chunked response: a chunk header has an invalid line end")?;
+            let line = rest[..end]
+                .strip_suffix(b"\r")
+                .ok_or("chunked response: a chunk header has an invalid line end")?;
             from += end + 1;
             match (self.ends, self.last) {
                 (_, true) => self.done = line.is_empty(),
@@ -53,7 +54,8 @@ impl ChunkedDecoder {
                 (true, _) => return Err("chunked response: a chunk exceeds its length"),
                 (false, _) => {
                     let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii_end();
-                    let text = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_hexdigit));
+                    let text =
+                        std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_hexdigit));
                     let length = text.and_then(|text| u64::from_str_radix(text, 16).ok());
                     self.left = length.ok_or("chunked response: invalid chunk length")?;
                     (self.ends, self.last) = (self.left > 0, self.left == 0);

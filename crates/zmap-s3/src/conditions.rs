@@ -95,7 +95,8 @@ impl RemoteBucket {
                 // The stored bytes name their writer.
                 let mut bytes = vec![b'.'; LENGTH];
                 bytes[..3].copy_from_slice(&[b'0' + round, b'0' + number as u8, b'0' + writer as u8]);
-                let put = async move { (number, remote.put(&name, Bytes::from(bytes), &only, deadline).await) };
+                let put =
+                    async move { (number, remote.put(&name, Bytes::from(bytes), &only, deadline).await) };
                 writers.spawn_on(put.with_subscriber(Dispatch::none()), &self.handle);
             }
         }
@@ -118,7 +119,8 @@ impl RemoteBucket {
         for name in names {
             let remote = Arc::clone(&self);
             removals.spawn_on(
-                async move { remote.delete(&name, remote.deadline(0)).await }.with_subscriber(Dispatch::none()),
+                async move { remote.delete(&name, remote.deadline(0)).await }
+                    .with_subscriber(Dispatch::none()),
                 &self.handle,
             );
         }

@@ -143,7 +143,12 @@ impl Connection {
 
     /// Waits until the system has the next `bytes` bytes. Some must arrive in every `stall`, and all before
     /// the deadline.
-    pub(crate) async fn gather(&mut self, bytes: usize, stall: Duration, deadline: &Deadline) -> GatherOutcome {
+    pub(crate) async fn gather(
+        &mut self,
+        bytes: usize,
+        stall: Duration,
+        deadline: &Deadline,
+    ) -> GatherOutcome {
         let rest = bytes.saturating_sub(self.ahead.len());
         let gathered = self.wait_for(rest, stall, deadline).await;
         if !matches!(gathered, GatherOutcome::All) {

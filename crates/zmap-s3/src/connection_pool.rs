@@ -58,7 +58,12 @@ pub(crate) struct ConnectionPool(Arc<PoolState>);
 ///
 /// # Errors
 /// `NC_ES3` if there is no encryption, or if the system provides no threads.
-pub(crate) fn wire(of: Option<&Handle>, trust: &Trust, connect: Duration, proxies: &Proxies) -> Result<ConnectionPool> {
+pub(crate) fn wire(
+    of: Option<&Handle>,
+    trust: &Trust,
+    connect: Duration,
+    proxies: &Proxies,
+) -> Result<ConnectionPool> {
     static OWN: Mutex<Vec<(PoolKey, ConnectionPool)>> = Mutex::new(Vec::new());
     if of.is_some() {
         // Connections end with their runtime.
@@ -95,7 +100,11 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// The failure, and whether a retry may help.
-    pub(crate) async fn get(&self, uri: &Uri, request: &[u8]) -> Result<(ResponseHead, Connection), RequestFailure> {
+    pub(crate) async fn get(
+        &self,
+        uri: &Uri,
+        request: &[u8],
+    ) -> Result<(ResponseHead, Connection), RequestFailure> {
         let host = uri.authority().map_or("", |authority| authority.as_str());
         let to: Arc<str> = format!("{}://{host}", uri.scheme_str().unwrap_or_default()).into();
         if let Some(mut line) = self.take(&to) {
@@ -109,7 +118,8 @@ impl ConnectionPool {
         let mut connector = self.0.connector.clone();
         let ready = poll_fn(|context| connector.poll_ready(context)).await;
         ready.map_err(|error| RequestFailure::unconnected(&*error))?;
-        let stream = connector.call(uri.clone()).await.map_err(|error| RequestFailure::unconnected(&*error))?;
+        let stream =
+            connector.call(uri.clone()).await.map_err(|error| RequestFailure::unconnected(&*error))?;
         let mut line = Connection::new(stream, to);
         match line.ask(request).await {
             Ok(head) => Ok((head, line)),

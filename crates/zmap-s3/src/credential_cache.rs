@@ -46,7 +46,10 @@ struct CachedCredentials {
 }
 
 impl CredentialCache {
-    pub(crate) fn new(what: String, make: impl Fn() -> SharedCredentialsProvider + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        what: String,
+        make: impl Fn() -> SharedCredentialsProvider + Send + Sync + 'static,
+    ) -> Self {
         Self { what, make: Box::new(make), known: Mutex::default(), secrets: std::sync::Mutex::default() }
     }
 
@@ -75,7 +78,8 @@ impl CredentialCache {
         let provider = known.provider.get_or_insert_with(|| (self.make)()).clone();
         match provider.provide_credentials().await {
             Ok(keys) => {
-                let secrets = [Some(keys.access_key_id()), Some(keys.secret_access_key()), keys.session_token()];
+                let secrets =
+                    [Some(keys.access_key_id()), Some(keys.secret_access_key()), keys.session_token()];
                 *self.secrets.lock().unwrap_or_else(PoisonError::into_inner) =
                     secrets.into_iter().flatten().map(Secret::new).collect();
                 (known.keys, known.failure) = (Some((keys.clone(), Instant::now())), None);

@@ -54,7 +54,11 @@ impl CredentialSources<'_> {
         }
         for (names, from, place) in [
             (["AWS.ACCESS_KEY_ID", "AWS.SECRET_ACCESS_KEY", "AWS.SESSION_TOKEN"], self.said, "the rc files"),
-            (["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"], self.variables, "the environment"),
+            (
+                ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
+                self.variables,
+                "the environment",
+            ),
         ] {
             let [id, secret, token] = names.map(|name| from(name).map(Secret::new));
             match (id, secret) {
@@ -89,8 +93,9 @@ impl CredentialSources<'_> {
         let what = "the user information is not a pair of key id and secret key";
         let bad = || ErrorKind::Url.context(format!("{}: {what}", self.target));
         let (id, secret) = text.split_once(':').ok_or_else(bad)?;
-        let decoded =
-            |text: &str| percent_decoded(text).filter(|text| !text.is_empty()).map(Secret::new).ok_or_else(bad);
+        let decoded = |text: &str| {
+            percent_decoded(text).filter(|text| !text.is_empty()).map(Secret::new).ok_or_else(bad)
+        };
         Ok(Some(Credentials::Keys { id: decoded(id)?, secret: decoded(secret)?, token: None }))
     }
 }

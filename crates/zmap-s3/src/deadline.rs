@@ -49,7 +49,8 @@ impl Deadline {
     }
 
     fn time_with(&self, bytes: u64) -> Duration {
-        let more = if self.grows { Duration::from_secs_f64(bytes as f64 / SLOW as f64) } else { Duration::ZERO };
+        let more =
+            if self.grows { Duration::from_secs_f64(bytes as f64 / SLOW as f64) } else { Duration::ZERO };
         self.time.saturating_add(more)
     }
 }
@@ -62,13 +63,20 @@ mod tests {
     fn bytes_extend_only_a_time_that_nobody_configured() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {
-            for (stretch, sends, came, seconds) in
-                [(true, 0, 0, 120), (true, 10 * SLOW, SLOW, 131), (false, 0, 0, 120), (false, u64::MAX, SLOW, 120)]
-            {
+            for (stretch, sends, came, seconds) in [
+                (true, 0, 0, 120),
+                (true, 10 * SLOW, SLOW, 131),
+                (false, 0, 0, 120),
+                (false, u64::MAX, SLOW, 120),
+            ] {
                 let mut deadline = Deadline::new(&RetryPolicy { stretch, ..RetryPolicy::default() }, sends);
                 let more = deadline.left_with(came);
                 deadline.moves(came);
-                assert_eq!((more, deadline.left().as_secs()), (deadline.left(), seconds), "{stretch} {sends} {came}");
+                assert_eq!(
+                    (more, deadline.left().as_secs()),
+                    (deadline.left(), seconds),
+                    "{stretch} {sends} {came}"
+                );
                 tokio::time::advance(Duration::from_secs(seconds + 1)).await;
                 assert_eq!(deadline.left(), Duration::ZERO);
             }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, Clobber, CreateRequest, InitialRead, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Options, ZMap,
+    ByteSource, Clobber, CreateRequest, InitialRead, Key, MapFactory, MapInfo, MapPlugin, OpenRequest,
+    Options, ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
@@ -11,8 +12,12 @@ use nczarr_url_infer::Target;
 use crate::{Access, S3Map, S3Source};
 
 /// The name and schemes of the factory.
-pub static INFO: MapInfo =
-    MapInfo { name: "s3", schemes: &["s3", "gs3"], magic: &[], about: "objects in S3 and compatible servers" };
+pub static INFO: MapInfo = MapInfo {
+    name: "s3",
+    schemes: &["s3", "gs3"],
+    magic: &[],
+    about: "objects in S3 and compatible servers",
+};
 
 /// The factory of [`S3Map`]s and [`S3Source`]s: `s3:` and `gs3:`, hosts of Amazon and Google, and any other
 /// with `mode=s3`.
@@ -45,7 +50,9 @@ impl MapFactory for S3Maps {
         let (target, map) = (request.target, open(request.target, true, request.options)?);
         if !map.is_empty()? {
             if request.clobber == Clobber::Refuse {
-                return Err(ErrorKind::Object.context(format!("{target}: the dataset exists and is not empty")));
+                return Err(
+                    ErrorKind::Object.context(format!("{target}: the dataset exists and is not empty"))
+                );
             }
             let mut is_dataset = false;
             for marker in request.markers {

@@ -77,7 +77,15 @@ impl RequestFailure {
 
     /// Makes the failure for a timeout.
     pub(crate) fn stalled(text: impl Into<String>) -> Self {
-        Self { status: 0, code: String::new(), text: text.into(), transient: true, unsure: true, total: None, note: "" }
+        Self {
+            status: 0,
+            code: String::new(),
+            text: text.into(),
+            transient: true,
+            unsure: true,
+            total: None,
+            note: "",
+        }
     }
 
     /// Makes the failure for a broken connection, or for unreachable credentials.
@@ -111,7 +119,9 @@ impl RequestFailure {
         // For another region the error states it. There is no redirect, because the signature is for this
         // region.
         let region = region.filter(|_| matches!(status, 300..=400));
-        if let Some(region) = region.filter(|name| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')) {
+        if let Some(region) =
+            region.filter(|name| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-'))
+        {
             text.push_str(&format!(" (the bucket is in region {region}: #aws.region={region})"));
         }
         let later = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling"];
@@ -119,7 +129,15 @@ impl RequestFailure {
         let transient =
             matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
         let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
-        Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total, note: "" }
+        Self {
+            status,
+            code,
+            text,
+            transient,
+            unsure: !(300..500).contains(&status) || status == 408,
+            total,
+            note: "",
+        }
     }
 
     /// Makes the failure for an error of the SDK.
@@ -136,7 +154,9 @@ impl RequestFailure {
                 let (region, range) = (field("x-amz-bucket-region"), field("content-range"));
                 Self::from_response(ErrorResponse { status, code, text, region, range })
             }
-            SdkError::ResponseError(answer) => Self::unreadable(answer.raw().status().as_u16(), chain(&error)),
+            SdkError::ResponseError(answer) => {
+                Self::unreadable(answer.raw().status().as_u16(), chain(&error))
+            }
             SdkError::ConstructionFailure(_) => Self {
                 status: 0,
                 code: String::new(),
@@ -180,7 +200,8 @@ impl RequestFailure {
     /// Makes the project's error. `what` is an operation and a location.
     pub(crate) fn into_error(self, what: &str, tries: u32) -> Error {
         let kind = match (self.status, self.code.as_str()) {
-            (401 | 403, _) | (_, NO_KEYS | "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
+            (401 | 403, _)
+            | (_, NO_KEYS | "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
                 ErrorKind::Auth
             }
             _ => ErrorKind::S3,

@@ -91,7 +91,8 @@ impl RemoteBucket {
         limit: ReadLimit,
         deadline: &mut Deadline,
     ) -> Result<Result<FetchedObject, ReadMiss>, (RequestFailure, u32)> {
-        self.get_with_retries(object, GetRequest { want, limit, state: None }, BodyMemory::Lent, deadline).await
+        self.get_with_retries(object, GetRequest { want, limit, state: None }, BodyMemory::Lent, deadline)
+            .await
     }
 
     /// As [`RemoteBucket::get`]. The body may be left for another thread: [`FetchedObject::held`].
@@ -102,7 +103,8 @@ impl RemoteBucket {
         limit: ReadLimit,
         deadline: &mut Deadline,
     ) -> Result<Result<FetchedObject, ReadMiss>, (RequestFailure, u32)> {
-        self.get_with_retries(object, GetRequest { want, limit, state: None }, BodyMemory::Held, deadline).await
+        self.get_with_retries(object, GetRequest { want, limit, state: None }, BodyMemory::Held, deadline)
+            .await
     }
 
     /// As [`RemoteBucket::get`], for the state with this ETag, into memory for the caller to keep.
@@ -132,7 +134,9 @@ impl RemoteBucket {
                     let body = self.body(answer, length, way, deadline).await;
                     Ok(body.map(|body| match body {
                         Body::Here(bytes) => Ok(FetchedObject { bytes, held: None, etag, total }),
-                        Body::Held(held) => Ok(FetchedObject { bytes: Bytes::new(), held: Some(held), etag, total }),
+                        Body::Held(held) => {
+                            Ok(FetchedObject { bytes: Bytes::new(), held: Some(held), etag, total })
+                        }
                     }))
                 }
                 Ok(Ok(ResponseBegin::Nothing(total))) => {
@@ -186,7 +190,11 @@ impl RemoteBucket {
         };
         let etag: Arc<str> = match answer.field(ETAG)? {
             Some(etag) if !etag.is_empty() => etag.into(),
-            _ => return Err(RequestFailure::damaged("the response has no ETag, so it is not the object").into()),
+            _ => {
+                return Err(
+                    RequestFailure::damaged("the response has no ETag, so it is not the object").into()
+                );
+            }
         };
         // Some servers ignore the condition.
         if state.is_some_and(|state| *state != *etag) {
@@ -196,9 +204,10 @@ impl RemoteBucket {
             && !encoding.eq_ignore_ascii_case("identity")
             && !encoding.eq_ignore_ascii_case("aws-chunked")
         {
-            return Err(
-                RequestFailure::refused(format!("the body is encoded ({encoding}), so it is not the object")).into()
-            );
+            return Err(RequestFailure::refused(format!(
+                "the body is encoded ({encoding}), so it is not the object"
+            ))
+            .into());
         }
         let Some(length) = answer.field(CONTENT_LENGTH)?.and_then(|length| length.parse::<u64>().ok()) else {
             return Err(RequestFailure::damaged("the response has no length, so its end is unknown").into());
@@ -206,14 +215,16 @@ impl RemoteBucket {
         let total = match (want, answer.field(CONTENT_RANGE)?) {
             (GetRange::All, None) => length,
             (GetRange::All, Some(_)) => {
-                return Err(
-                    RequestFailure::damaged("the response is a range, but the whole object was requested").into()
-                );
+                return Err(RequestFailure::damaged(
+                    "the response is a range, but the whole object was requested",
+                )
+                .into());
             }
             (_, None) => {
-                return Err(
-                    RequestFailure::damaged("the response has no Content-Range, but a range was requested").into()
-                );
+                return Err(RequestFailure::damaged(
+                    "the response has no Content-Range, but a range was requested",
+                )
+                .into());
             }
             (want, Some(range)) => fits(want, range, length)?,
         };
@@ -238,7 +249,9 @@ impl RemoteBucket {
 /// Checks `Content-Range` and length against the request. Returns the length of the whole object.
 fn fits(want: GetRange, range: &str, length: u64) -> Result<u64, RequestFailure> {
     let bad = |what: &str| {
-        RequestFailure::damaged(format!("wrong range (expected {want:?}, found Content-Range {range:?}): {what}"))
+        RequestFailure::damaged(format!(
+            "wrong range (expected {want:?}, found Content-Range {range:?}): {what}"
+        ))
     };
     let parse = || {
         let (span, total) = range.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;

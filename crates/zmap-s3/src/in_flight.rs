@@ -35,7 +35,14 @@ impl InFlightLoad {
 
     /// Makes the load of a write batch. An object counts with its encoded size.
     pub(crate) fn of_writes(access: &Access) -> Self {
-        Self { number: 0, bytes: 0, in_flight: access.in_flight, memory: access.memory, window: usize::MAX, waiting: 0 }
+        Self {
+            number: 0,
+            bytes: 0,
+            in_flight: access.in_flight,
+            memory: access.memory,
+            window: usize::MAX,
+            waiting: 0,
+        }
     }
 
     /// Whether another request may be sent. It always may if nothing is in flight.
@@ -89,8 +96,14 @@ mod tests {
 
     #[test]
     fn more_is_asked_for_only_when_nobody_has_anything_to_decode() {
-        let mut load =
-            InFlightLoad { number: 0, bytes: 0, in_flight: 256, memory: 1 << 30, window: 2 * AHEAD, waiting: 0 };
+        let mut load = InFlightLoad {
+            number: 0,
+            bytes: 0,
+            in_flight: 256,
+            memory: 1 << 30,
+            window: 2 * AHEAD,
+            waiting: 0,
+        };
         let mut sent = 0;
         while load.has_room() {
             load.add(1 << 20);
@@ -115,9 +128,15 @@ mod tests {
 
     #[test]
     fn rounds_are_as_few_as_can_be_and_alike() {
-        for (most, left, at_once) in
-            [(256, 400, 200), (256, 256, 256), (256, 257, 129), (256, 1000, 250), (256, 12, 256), (1, 9, 1), (0, 9, 0)]
-        {
+        for (most, left, at_once) in [
+            (256, 400, 200),
+            (256, 256, 256),
+            (256, 257, 129),
+            (256, 1000, 250),
+            (256, 12, 256),
+            (1, 9, 1),
+            (0, 9, 0),
+        ] {
             assert_eq!(even(most, Some(left)), at_once, "{left} by {most}");
         }
         assert_eq!(even(256, None), 256);

@@ -50,7 +50,11 @@ impl RemoteBucket {
         with_retries!(self, deadline, |_| self.first_page(prefix, deadline).await)
     }
 
-    async fn first_page(&self, prefix: &str, deadline: Deadline) -> Result<Option<BTreeSet<String>>, RequestFailure> {
+    async fn first_page(
+        &self,
+        prefix: &str,
+        deadline: Deadline,
+    ) -> Result<Option<BTreeSet<String>>, RequestFailure> {
         let mut names = BTreeSet::new();
         let page = self.page(prefix, ListDepth::Deep, None, deadline).await?;
         take(prefix, &page, ListDepth::Deep, &mut names)?;
@@ -81,7 +85,9 @@ impl RemoteBucket {
             idle = if names.len() > before { 0 } else { idle + 1 };
             let next = page.next_continuation_token().filter(|token| !token.is_empty());
             let next = next.ok_or_else(|| {
-                RequestFailure::damaged("a listing page states that there are more, but has no continuation token")
+                RequestFailure::damaged(
+                    "a listing page states that there are more, but has no continuation token",
+                )
             })?;
             if !tokens.insert(next.to_owned()) || idle > IDLE {
                 return Err(RequestFailure::damaged("the listing makes no progress"));

@@ -82,8 +82,9 @@ impl BucketLocation {
         if !place.bucket.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')) {
             return Err(bad("invalid bucket name (expected letters, digits, '-', '.' and '_')"));
         }
-        place.key =
-            nczarr_dispatch::Key::new(&place.key).map_err(|error| bad("its path").caused_by(error))?.to_string();
+        place.key = nczarr_dispatch::Key::new(&place.key)
+            .map_err(|error| bad("its path").caused_by(error))?
+            .to_string();
         Ok(place)
     }
 }
@@ -100,16 +101,20 @@ fn by_host(host: &str, http: bool) -> (EndpointHost, Option<String>, Option<Stri
     if let Some(bucket) = host.strip_suffix(GOOGLE).filter(|rest| rest.is_empty() || rest.ends_with('.')) {
         return (EndpointHost::Google, name(bucket.strip_suffix('.').unwrap_or(bucket)), None);
     }
-    if let Some(rest) = host.strip_suffix(".amazonaws.com").or_else(|| host.strip_suffix(".amazonaws.com.cn")) {
+    if let Some(rest) = host.strip_suffix(".amazonaws.com").or_else(|| host.strip_suffix(".amazonaws.com.cn"))
+    {
         let labels: Vec<&str> = rest.split('.').collect();
         if let Some(at) = labels.iter().rposition(|label| *label == "s3" || label.starts_with("s3-")) {
             let bucket = labels[..at].join(".");
-            let dashed = labels[at].strip_prefix("s3-").filter(|rest| !matches!(*rest, "accelerate" | "fips"));
-            let region = labels[at + 1..].iter().copied().find(|label| !matches!(*label, "dualstack" | "fips"));
+            let dashed =
+                labels[at].strip_prefix("s3-").filter(|rest| !matches!(*rest, "accelerate" | "fips"));
+            let region =
+                labels[at + 1..].iter().copied().find(|label| !matches!(*label, "dualstack" | "fips"));
             return (EndpointHost::Amazon, name(&bucket), region.or(dashed).and_then(name));
         }
     }
-    let endpoint = |host: &str| EndpointHost::Endpoint(format!("{}://{host}", if http { "http" } else { "https" }));
+    let endpoint =
+        |host: &str| EndpointHost::Endpoint(format!("{}://{host}", if http { "http" } else { "https" }));
     let labels: Vec<&str> = host.split('.').collect();
     // With fewer labels behind it, `s3` is an ordinary name.
     match labels.iter().position(|label| *label == "s3").filter(|at| labels.len() - at >= 4) {
@@ -158,11 +163,29 @@ mod tests {
             ("s3://bucket/a/key/", EndpointHost::Amazon, "bucket", "a/key", None),
             ("s3://bucket", EndpointHost::Amazon, "bucket", "", None),
             ("s3://bucket/a%20b", EndpointHost::Amazon, "bucket", "a%20b", None),
-            ("https://bucket.s3.us-west-2.amazonaws.com/key", EndpointHost::Amazon, "bucket", "key", Some("us-west-2")),
+            (
+                "https://bucket.s3.us-west-2.amazonaws.com/key",
+                EndpointHost::Amazon,
+                "bucket",
+                "key",
+                Some("us-west-2"),
+            ),
             ("https://bucket.s3.amazonaws.com/key", EndpointHost::Amazon, "bucket", "key", None),
             ("https://a.b.s3.amazonaws.com/key", EndpointHost::Amazon, "a.b", "key", None),
-            ("https://a.b.s3.eu-north-1.amazonaws.com/k/l", EndpointHost::Amazon, "a.b", "k/l", Some("eu-north-1")),
-            ("http://s3.us-west-2.amazonaws.com/bucket/key", EndpointHost::Amazon, "bucket", "key", Some("us-west-2")),
+            (
+                "https://a.b.s3.eu-north-1.amazonaws.com/k/l",
+                EndpointHost::Amazon,
+                "a.b",
+                "k/l",
+                Some("eu-north-1"),
+            ),
+            (
+                "http://s3.us-west-2.amazonaws.com/bucket/key",
+                EndpointHost::Amazon,
+                "bucket",
+                "key",
+                Some("us-west-2"),
+            ),
             ("https://s3.amazonaws.com/bucket/key", EndpointHost::Amazon, "bucket", "key", None),
             (
                 "https://s3-us-west-2.amazonaws.com/bucket/a%20b",
@@ -172,15 +195,51 @@ mod tests {
                 Some("us-west-2"),
             ),
             ("https://b.s3-us-west-2.amazonaws.com/key", EndpointHost::Amazon, "b", "key", Some("us-west-2")),
-            ("https://b.s3.dualstack.us-west-2.amazonaws.com/k", EndpointHost::Amazon, "b", "k", Some("us-west-2")),
-            ("https://b.s3.cn-north-1.amazonaws.com.cn/k#mode=s3", EndpointHost::Amazon, "b", "k", Some("cn-north-1")),
-            ("s3://s3.us-east-2.amazonaws.com/bucket/key", EndpointHost::Amazon, "bucket", "key", Some("us-east-2")),
+            (
+                "https://b.s3.dualstack.us-west-2.amazonaws.com/k",
+                EndpointHost::Amazon,
+                "b",
+                "k",
+                Some("us-west-2"),
+            ),
+            (
+                "https://b.s3.cn-north-1.amazonaws.com.cn/k#mode=s3",
+                EndpointHost::Amazon,
+                "b",
+                "k",
+                Some("cn-north-1"),
+            ),
+            (
+                "s3://s3.us-east-2.amazonaws.com/bucket/key",
+                EndpointHost::Amazon,
+                "bucket",
+                "key",
+                Some("us-east-2"),
+            ),
             ("https://storage.googleapis.com/bucket/key", EndpointHost::Google, "bucket", "key", None),
-            ("https://bucket.storage.googleapis.com/key#mode=gs3", EndpointHost::Google, "bucket", "key", None),
+            (
+                "https://bucket.storage.googleapis.com/key#mode=gs3",
+                EndpointHost::Google,
+                "bucket",
+                "key",
+                None,
+            ),
             ("gs3://bucket/key", EndpointHost::Google, "bucket", "key", None),
             ("gs3://storage.googleapis.com/bucket/key", EndpointHost::Google, "bucket", "key", None),
-            ("https://any.host:9000/bucket/key#mode=s3", endpoint("https://any.host:9000"), "bucket", "key", None),
-            ("http://any.host:9000/bucket/key#mode=s3", endpoint("http://any.host:9000"), "bucket", "key", None),
+            (
+                "https://any.host:9000/bucket/key#mode=s3",
+                endpoint("https://any.host:9000"),
+                "bucket",
+                "key",
+                None,
+            ),
+            (
+                "http://any.host:9000/bucket/key#mode=s3",
+                endpoint("http://any.host:9000"),
+                "bucket",
+                "key",
+                None,
+            ),
             (
                 "https://s3.region1.example.com/bucket/key#mode=s3",
                 endpoint("https://s3.region1.example.com"),
@@ -202,7 +261,13 @@ mod tests {
                 "key",
                 Some("region1"),
             ),
-            ("https://s3.example.com/bucket/key#mode=s3", endpoint("https://s3.example.com"), "bucket", "key", None),
+            (
+                "https://s3.example.com/bucket/key#mode=s3",
+                endpoint("https://s3.example.com"),
+                "bucket",
+                "key",
+                None,
+            ),
             ("s3://h.example/bucket/key", endpoint("https://h.example"), "bucket", "key", None),
             ("s3://localhost:9000/bucket/key", endpoint("https://localhost:9000"), "bucket", "key", None),
             ("s3://127.0.0.1/bucket/key", endpoint("https://127.0.0.1"), "bucket", "key", None),

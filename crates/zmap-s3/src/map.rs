@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nczarr_dispatch::{
-    ByteRange, Forbidden, Key, MapCaps, OutBuf, OwnedPrecondition, Precondition, ReadJob, UpdateFn, Version, WriteJob,
-    WriteOutcome, ZMap,
+    ByteRange, Forbidden, Key, MapCaps, OutBuf, OwnedPrecondition, Precondition, ReadJob, UpdateFn, Version,
+    WriteJob, WriteOutcome, ZMap,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
@@ -111,14 +111,21 @@ impl S3Map {
         self.remote.deadline(0)
     }
 
-    fn get(&self, key: &Key, want: GetRange, limit: u64, mut deadline: Deadline) -> Result<Option<FetchedObject>> {
+    fn get(
+        &self,
+        key: &Key,
+        want: GetRange,
+        limit: u64,
+        mut deadline: Deadline,
+    ) -> Result<Option<FetchedObject>> {
         if key.is_root() {
             return Ok(None);
         }
         self.check_key(key)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        let got = self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await });
+        let got =
+            self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await });
         match got.map_err(Forbidden::with_advice)? {
             Ok(found) => Ok(Some(found)),
             Err(ReadMiss::Absent) => Ok(None),
@@ -130,7 +137,13 @@ impl S3Map {
         }
     }
 
-    fn put(&self, key: &Key, value: Bytes, condition: WriteCondition, deadline: Deadline) -> Result<PutOutcome> {
+    fn put(
+        &self,
+        key: &Key,
+        value: Bytes,
+        condition: WriteCondition,
+        deadline: Deadline,
+    ) -> Result<PutOutcome> {
         self.check_put(key, value.len() as u64, deadline)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
@@ -140,21 +153,18 @@ impl S3Map {
     /// Checks the size of an object to be written.
     pub(crate) fn check_put(&self, key: &Key, size: u64, deadline: Deadline) -> Result<()> {
         if !self.writable {
-            return Err(
-                ErrorKind::Perm.context(format!("{}: key {key}: the map is read-only", self.remote.access.shown))
-            );
+            return Err(ErrorKind::Perm
+                .context(format!("{}: key {key}: the map is read-only", self.remote.access.shown)));
         }
         if key.is_root() {
-            return Err(
-                ErrorKind::Object.context(format!("{}: the root key cannot have an object", self.remote.access.shown))
-            );
+            return Err(ErrorKind::Object
+                .context(format!("{}: the root key cannot have an object", self.remote.access.shown)));
         }
         self.check_key(key)?;
         if size > MOST {
             let what = self.remote.what("write", &self.remote.object(key));
-            return Err(
-                ErrorKind::VarSize.context(format!("{what}: too large (expected at most {MOST} bytes, found {size})"))
-            );
+            return Err(ErrorKind::VarSize
+                .context(format!("{what}: too large (expected at most {MOST} bytes, found {size})")));
         }
         self.check_shared(key, deadline)
     }
@@ -184,14 +194,23 @@ impl S3Map {
     }
 
     /// Converts an expected version to the condition of a write.
-    pub(crate) fn only(&self, key: &Key, expect: Precondition<'_>, deadline: Deadline) -> Result<WriteCondition> {
+    pub(crate) fn only(
+        &self,
+        key: &Key,
+        expect: Precondition<'_>,
+        deadline: Deadline,
+    ) -> Result<WriteCondition> {
         self.want_conditions(key, deadline)?;
         match expect {
             Precondition::Absent => Ok(WriteCondition::Absent),
             Precondition::Unchanged(version) => match version.get::<ObjectVersion>() {
-                Some(mark) if mark.object == self.named(key) => Ok(WriteCondition::Is(Arc::clone(&mark.etag))),
-                _ => Err(ErrorKind::Inval
-                    .context(format!("{}: key {key}: the version is of another object", self.remote.access.shown))),
+                Some(mark) if mark.object == self.named(key) => {
+                    Ok(WriteCondition::Is(Arc::clone(&mark.etag)))
+                }
+                _ => Err(ErrorKind::Inval.context(format!(
+                    "{}: key {key}: the version is of another object",
+                    self.remote.access.shown
+                ))),
             },
         }
     }
@@ -256,7 +275,13 @@ impl S3Map {
     }
 
     /// Reads an object up to a limit, and its version.
-    fn read_until(&self, key: &Key, limit: usize, out: &mut Vec<u8>, deadline: Deadline) -> Result<Option<Version>> {
+    fn read_until(
+        &self,
+        key: &Key,
+        limit: usize,
+        out: &mut Vec<u8>,
+        deadline: Deadline,
+    ) -> Result<Option<Version>> {
         out.clear();
         self.want_conditions(key, deadline)?;
         let limit = limit as u64;
@@ -322,7 +347,10 @@ pub(crate) fn changed(what: &str) -> Error {
 /// Shows the location, without credentials.
 impl fmt::Debug for S3Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("S3Map").field("access", &self.remote.access).field("writable", &self.writable).finish()
+        f.debug_struct("S3Map")
+            .field("access", &self.remote.access)
+            .field("writable", &self.writable)
+            .finish()
     }
 }
 
@@ -334,7 +362,9 @@ impl ZMap for S3Map {
             delete: self.writable,
             list: true,
             range_read: true,
-            conditional_write: self.writable && !self.exclusive && self.probe_verdict.get().is_none_or(Option::is_none),
+            conditional_write: self.writable
+                && !self.exclusive
+                && self.probe_verdict.get().is_none_or(Option::is_none),
             versioned_parts: true,
             remote: true,
         }
@@ -439,9 +469,8 @@ impl ZMap for S3Map {
 
     fn delete(&self, key: &Key) -> Result<bool> {
         if !self.writable {
-            return Err(
-                ErrorKind::Perm.context(format!("{}: key {key}: the map is read-only", self.remote.access.shown))
-            );
+            return Err(ErrorKind::Perm
+                .context(format!("{}: key {key}: the map is read-only", self.remote.access.shown)));
         }
         // S3 does not report whether the object existed.
         let deadline = self.deadline();
@@ -474,8 +503,13 @@ impl ZMap for S3Map {
 }
 
 /// Converts the expectation of a ticket to a condition.
-pub(crate) fn condition_of(map: &S3Map, key: &Key, expect: Option<&OwnedPrecondition>) -> Result<WriteCondition> {
-    expect.map_or(Ok(WriteCondition::Always), |expect| map.only(key, expect.as_precondition(), map.deadline()))
+pub(crate) fn condition_of(
+    map: &S3Map,
+    key: &Key,
+    expect: Option<&OwnedPrecondition>,
+) -> Result<WriteCondition> {
+    expect
+        .map_or(Ok(WriteCondition::Always), |expect| map.only(key, expect.as_precondition(), map.deadline()))
 }
 
 #[cfg(test)]
@@ -486,7 +520,8 @@ mod tests {
     fn what_no_object_may_be_is_refused_before_it_is_sent() {
         let target = nczarr_url_infer::parse("http://127.0.0.1:1/bucket/set#mode=s3").unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
-        let map = S3Map::open(Access::with_variables(&target, &ignored).unwrap(), true).unwrap().exclusive(true);
+        let map =
+            S3Map::open(Access::with_variables(&target, &ignored).unwrap(), true).unwrap().exclusive(true);
         let key = Key::new("a").unwrap();
         map.check_put(&key, MOST, map.deadline()).unwrap();
         let error = map.check_put(&key, MOST + 1, map.deadline()).unwrap_err();

@@ -90,7 +90,8 @@ impl RemoteBucket {
             while under.len() < AT_ONCE && next < count {
                 let start = next * step;
                 let bytes = value.slice(start..value.len().min(start.saturating_add(step)));
-                let (remote, object, upload, index) = (Arc::clone(self), object.to_owned(), upload.to_owned(), next);
+                let (remote, object, upload, index) =
+                    (Arc::clone(self), object.to_owned(), upload.to_owned(), next);
                 let sent = async move {
                     remote.send_part(&object, &upload, index, bytes, deadline).await.map(|part| (index, part))
                 };
@@ -129,7 +130,8 @@ impl RemoteBucket {
                 .upload_id(upload)
                 .part_number(number)
                 .body(ByteStream::from(bytes.clone()));
-            let answer = self.answer(size, async { request.send().await.map_err(RequestFailure::of) }).await?;
+            let answer =
+                self.answer(size, async { request.send().await.map_err(RequestFailure::of) }).await?;
             stored(answer.e_tag())
         })?;
         Ok(CompletedPart::builder().part_number(number).e_tag(&*etag).build())
@@ -156,7 +158,8 @@ impl RemoteBucket {
                 .set_if_match(only.is_match())
                 .set_if_none_match(only.none_match())
                 .multipart_upload(all.clone());
-            let answer = self.answer(size / FASTER, async { request.send().await.map_err(RequestFailure::of) }).await;
+            let answer =
+                self.answer(size / FASTER, async { request.send().await.map_err(RequestFailure::of) }).await;
             match answer {
                 Ok(answer) => stored(answer.e_tag()).map(PutOutcome::Done),
                 // After a lost response a missing upload was completed by it.
@@ -180,8 +183,12 @@ impl RemoteBucket {
 
     async fn abort(&self, object: &str, upload: &str) {
         for tries in 1..=TAKING_BACK {
-            let request =
-                self.client.abort_multipart_upload().bucket(&self.access.bucket).key(object).upload_id(upload);
+            let request = self
+                .client
+                .abort_multipart_upload()
+                .bucket(&self.access.bucket)
+                .key(object)
+                .upload_id(upload);
             match self.answer(0, async { request.send().await.map_err(RequestFailure::of) }).await {
                 Err(failure) if failure.transient => sleep(pause(self.access.retries.pause, tries)).await,
                 _ => return,
@@ -193,7 +200,8 @@ impl RemoteBucket {
     async fn parts_conditional(self: &Arc<Self>, deadline: Deadline) -> Result<bool, (RequestFailure, u32)> {
         let heed = self.parts_conditional.get_or_try_init(|| async {
             let name = format!("{OWN}{:016x}", random());
-            let object = if self.access.key.is_empty() { name } else { format!("{}/{name}", self.access.key) };
+            let object =
+                if self.access.key.is_empty() { name } else { format!("{}/{name}", self.access.key) };
             let (first, second) = (Bytes::from_static(b"1"), Bytes::from_static(b"2"));
             with_retries!(self, deadline, |_| {
                 let body = ByteStream::from(first.clone());

@@ -32,7 +32,9 @@ fn reason(error: &rustls::Error) -> Option<&'static str> {
         rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
             Some("the server's certificate is not trusted")
         }
-        rustls::Error::PeerIncompatible(_) => Some("the server supports none of this program's encryption methods"),
+        rustls::Error::PeerIncompatible(_) => {
+            Some("the server supports none of this program's encryption methods")
+        }
         _ => None,
     }
 }
@@ -45,7 +47,8 @@ mod tests {
 
     #[test]
     fn reasons_that_stay_are_found_inside_other_errors() {
-        let wrapped = |error: rustls::Error| io::Error::other(io::Error::new(io::ErrorKind::InvalidData, error));
+        let wrapped =
+            |error: rustls::Error| io::Error::other(io::Error::new(io::ErrorKind::InvalidData, error));
         for (error, expected) in [
             (rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType), Some("plain HTTP")),
             (rustls::Error::InvalidCertificate(CertificateError::Expired), Some("not trusted")),

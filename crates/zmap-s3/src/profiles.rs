@@ -20,8 +20,14 @@ use crate::secret::{Credentials, Secret};
 const MOST: u64 = 4 << 20;
 
 /// Members that refer to a credential provider.
-const INDIRECT: &[&str] =
-    &["role_arn", "credential_process", "sso_session", "sso_start_url", "web_identity_token_file", "credential_source"];
+const INDIRECT: &[&str] = &[
+    "role_arn",
+    "credential_process",
+    "sso_session",
+    "sso_start_url",
+    "web_identity_token_file",
+    "credential_source",
+];
 
 /// Members by section name.
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
@@ -75,13 +81,16 @@ impl Profiles {
                 current = match section.split_once([' ', '\t']) {
                     Some(("profile", name)) => Some((&mut self.profiles, unquoted(name))),
                     Some(("services", name)) if prefixed => Some((&mut self.services, unquoted(name))),
-                    None if !prefixed || section == "default" => Some((&mut self.profiles, section.to_owned())),
+                    None if !prefixed || section == "default" => {
+                        Some((&mut self.profiles, section.to_owned()))
+                    }
                     _ => None,
                 };
                 if let Some((sections, name)) = &mut current {
                     sections.entry(name.clone()).or_default();
                 }
-            } else if let (Some((sections, name)), Some((key, value))) = (&mut current, line.split_once('=')) {
+            } else if let (Some((sections, name)), Some((key, value))) = (&mut current, line.split_once('='))
+            {
                 let value = value.split([' ', '\t']).collect::<Vec<_>>();
                 // A comment begins after a blank.
                 let end = value.iter().position(|word| word.starts_with(['#', ';'])).unwrap_or(value.len());
@@ -108,7 +117,8 @@ impl Profiles {
     /// Makes the error for a missing profile.
     pub(crate) fn missing(&self, name: &str) -> Error {
         let files: Vec<String> = self.files.iter().flatten().map(|path| path.display().to_string()).collect();
-        let files = if files.is_empty() { "there is no home directory".to_owned() } else { files.join(" and ") };
+        let files =
+            if files.is_empty() { "there is no home directory".to_owned() } else { files.join(" and ") };
         ErrorKind::Auth.context(format!("profile {name:?} does not exist in {files}"))
     }
 
@@ -120,9 +130,15 @@ impl Profiles {
         let of_services = match self.get(name, "services") {
             None => None,
             Some(section) => {
-                let missing =
-                    || ErrorKind::S3.context(format!("profile {name:?}: section [services {section}] does not exist"));
-                self.services.get(section).ok_or_else(missing)?.get("s3.endpoint_url").filter(|url| !url.is_empty())
+                let missing = || {
+                    ErrorKind::S3
+                        .context(format!("profile {name:?}: section [services {section}] does not exist"))
+                };
+                self.services
+                    .get(section)
+                    .ok_or_else(missing)?
+                    .get("s3.endpoint_url")
+                    .filter(|url| !url.is_empty())
             }
         };
         Ok(of_services.map(String::as_str).or_else(|| self.get(name, "endpoint_url")))
@@ -143,10 +159,13 @@ impl Profiles {
             return Ok(Some(Credentials::Profile(name.to_owned())));
         }
         match (get("aws_access_key_id"), get("aws_secret_access_key")) {
-            (Some(id), Some(secret)) => Ok(Some(Credentials::Keys { id, secret, token: get("aws_session_token") })),
+            (Some(id), Some(secret)) => {
+                Ok(Some(Credentials::Keys { id, secret, token: get("aws_session_token") }))
+            }
             (None, None) => Ok(None),
-            _ => Err(ErrorKind::Auth
-                .context(format!("profile {name:?} has only one of aws_access_key_id and aws_secret_access_key"))),
+            _ => Err(ErrorKind::Auth.context(format!(
+                "profile {name:?} has only one of aws_access_key_id and aws_secret_access_key"
+            ))),
         }
     }
 }
@@ -181,13 +200,22 @@ mod tests {
              [other]\nregion=no\n[profile \"a b\"]\nrole_arn=arn:x\n",
             true,
         );
-        profiles.add("[work]\naws_access_key_id = B\naws_secret_access_key = hush=1\naws_session_token=t\n", false);
+        profiles.add(
+            "[work]\naws_access_key_id = B\naws_secret_access_key = hush=1\naws_session_token=t\n",
+            false,
+        );
         assert_eq!(profiles.get("default", "region"), Some("eu-1"));
         assert_eq!(profiles.get("work", "region"), Some("us-2"));
-        assert_eq!((profiles.get("work", "endpoint_url"), profiles.get("work", "s3.endpoint_url")), (None, Some("x")));
+        assert_eq!(
+            (profiles.get("work", "endpoint_url"), profiles.get("work", "s3.endpoint_url")),
+            (None, Some("x"))
+        );
         assert!(!profiles.has("other") && profiles.has("a b"));
-        let keys =
-            Credentials::Keys { id: Secret::new("B"), secret: Secret::new("hush=1"), token: Some(Secret::new("t")) };
+        let keys = Credentials::Keys {
+            id: Secret::new("B"),
+            secret: Secret::new("hush=1"),
+            token: Some(Secret::new("t")),
+        };
         assert_eq!(profiles.credentials("work").unwrap(), Some(keys));
         assert_eq!(profiles.credentials("a b").unwrap(), Some(Credentials::Profile("a b".to_owned())));
         assert_eq!(profiles.credentials("default").unwrap(), None);
@@ -197,7 +225,10 @@ mod tests {
              [services two]\ndynamodb=\n endpoint_url = other\nendpoint_url = no\n",
             true,
         );
-        assert_eq!([profiles.endpoint("a").unwrap(), profiles.endpoint("b").unwrap()], [Some("own"), Some("all")]);
+        assert_eq!(
+            [profiles.endpoint("a").unwrap(), profiles.endpoint("b").unwrap()],
+            [Some("own"), Some("all")]
+        );
         assert!(profiles.endpoint("c").unwrap_err().to_string().contains("[services none]"));
         profiles.add("[half]\naws_secret_access_key = hush\n", false);
         let error = profiles.credentials("half").unwrap_err();

@@ -42,9 +42,11 @@ impl Proxies {
             names.iter().find_map(|name| Some((*name, from(name)?)))
         };
         let server = first(&["HTTP.PROXY.SERVER", "HTTP.PROXY_SERVER"], said);
-        let found =
-            [&["http_proxy", "all_proxy", "ALL_PROXY"][..], &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]]
-                .map(|names| server.clone().or_else(|| first(names, variables)));
+        let found = [
+            &["http_proxy", "all_proxy", "ALL_PROXY"][..],
+            &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
+        ]
+        .map(|names| server.clone().or_else(|| first(names, variables)));
         let no = first(&["no_proxy", "NO_PROXY"], variables).map_or_else(String::new, |(_, value)| value);
         // One star means every host. The crate would not accept it for addresses.
         if no.trim() == "*" || found.iter().all(Option::is_none) {
@@ -54,7 +56,9 @@ impl Proxies {
             let only = Matcher::builder().all(value.as_str()).build();
             let proxy = only.intercept(&Uri::from_static("http://host.invalid/"));
             if proxy.is_none_or(|proxy| proxy.uri().scheme_str() != Some("http")) {
-                return Err(ErrorKind::RcFile.context(format!("{name}: unsupported proxy (expected an HTTP proxy)")));
+                return Err(
+                    ErrorKind::RcFile.context(format!("{name}: unsupported proxy (expected an HTTP proxy)"))
+                );
             }
         }
         let [http, https] = found.map(|found| found.map_or_else(String::new, |(_, value)| value));
@@ -84,10 +88,11 @@ impl Proxies {
             return Ok(ProxyConfig::disabled());
         }
         let url = if value.contains("://") { value.clone() } else { format!("http://{value}") };
-        let config = if encrypted { ProxyConfig::https(url.as_str()) } else { ProxyConfig::http(url.as_str()) };
-        // The SDK's error may contain a password.
         let config =
-            config.map_err(|_| ErrorKind::RcFile.context("the proxy setting is not the URL of an HTTP proxy"))?;
+            if encrypted { ProxyConfig::https(url.as_str()) } else { ProxyConfig::http(url.as_str()) };
+        // The SDK's error may contain a password.
+        let config = config
+            .map_err(|_| ErrorKind::RcFile.context("the proxy setting is not the URL of an HTTP proxy"))?;
         Ok(config.no_proxy(no))
     }
 }

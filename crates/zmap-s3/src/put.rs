@@ -120,7 +120,9 @@ impl RemoteBucket {
     ) -> Result<PutOutcome, RequestFailure> {
         let found = self.get(object, GetRange::All, value.len() as u64, &mut deadline).await;
         match found.map_err(|(failure, _)| failure)? {
-            Ok(found) => Ok(if found.bytes == *value { PutOutcome::Done(found.etag) } else { PutOutcome::Lost }),
+            Ok(found) => {
+                Ok(if found.bytes == *value { PutOutcome::Done(found.etag) } else { PutOutcome::Lost })
+            }
             Err(crate::get::ReadMiss::Failed(failure)) => Err(failure),
             Err(_) => Ok(PutOutcome::Lost),
         }
@@ -149,7 +151,9 @@ impl RemoteBucket {
 pub(crate) fn stored(etag: Option<&str>) -> Result<Arc<str>, RequestFailure> {
     match etag {
         Some(etag) if !etag.is_empty() => Ok(etag.into()),
-        _ => Err(RequestFailure::damaged("the response has no ETag, so the write may or may not have succeeded")),
+        _ => Err(RequestFailure::damaged(
+            "the response has no ETag, so the write may or may not have succeeded",
+        )),
     }
 }
 

@@ -59,9 +59,12 @@ impl RemoteBucket {
     pub(crate) fn new(access: Access) -> Result<Arc<Self>> {
         let handle = runtime::handle(access.runtime.as_ref())?;
         // Credential services use https.
-        let known =
-            matches!(access.credentials, Credentials::Anonymous | Credentials::Unsigned | Credentials::Keys { .. });
-        let plain = known && access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"));
+        let known = matches!(
+            access.credentials,
+            Credentials::Anonymous | Credentials::Unsigned | Credentials::Keys { .. }
+        );
+        let plain =
+            known && access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"));
         let trust = Trust::of(&access, !plain)?;
         let http = runtime::http(access.runtime.as_ref(), &trust, &access.proxies)?;
         let connect = access.connect.unwrap_or(access.retries.stall);
@@ -174,7 +177,8 @@ impl RetryState<'_> {
             Ok(Err(failure)) => self.remote.explained(failure),
             Err(_) => {
                 // The earlier failure explains more than the timeout.
-                let before = self.last.take().map_or_else(String::new, |last| format!("; the attempt before: {last}"));
+                let before =
+                    self.last.take().map_or_else(String::new, |last| format!("; the attempt before: {last}"));
                 let text = format!("timed out after {} s{before}", deadline.seconds());
                 return Err((RequestFailure::stalled(text), self.tries));
             }

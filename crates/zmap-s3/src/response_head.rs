@@ -44,7 +44,8 @@ impl ResponseHead {
             Ok(_) => return Err(format!("the response head is too long (expected at most {LONGEST} bytes)")),
             Err(error) => return Err(format!("the response head is invalid: {error}")),
         };
-        let fields = answer.headers.iter().map(|field| (field.name.to_owned(), field.value.to_vec())).collect();
+        let fields =
+            answer.headers.iter().map(|field| (field.name.to_owned(), field.value.to_vec())).collect();
         let (status, old) = (answer.code.unwrap_or(0), answer.version != Some(1));
         Ok(Some((Self { status, old, fields }, len)))
     }
@@ -72,7 +73,8 @@ impl ResponseHead {
             }
             (None, Some(first)) if lengths.all(|other| other == first) => {
                 let digits = first.trim_ascii();
-                let number = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_digit));
+                let number =
+                    std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_digit));
                 let number = number.and_then(|text| text.parse().ok());
                 number.map(BodyFraming::Length).ok_or_else(|| "the response has an invalid length".to_owned())
             }
@@ -82,7 +84,9 @@ impl ResponseHead {
 
     /// Whether the connection can be reused once the body is read.
     pub(crate) fn is_reusable(&self) -> bool {
-        let says = |word: &str| self.all(&CONNECTION).any(|value| value.split(|&c| c == b',').any(|one| is(one, word)));
+        let says = |word: &str| {
+            self.all(&CONNECTION).any(|value| value.split(|&c| c == b',').any(|one| is(one, word)))
+        };
         self.status != 101 && !says("close") && (!self.old || says("keep-alive"))
     }
 }
@@ -138,9 +142,12 @@ mod tests {
         let (found, _) = head(whole).unwrap().unwrap();
         let name = HeaderName::from_static("a");
         assert_eq!((found.status, found.all(&name).collect::<Vec<_>>()), (404, vec![&b"b"[..], b"c"]));
-        for text in
-            ["\0\u{1} this", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 200 OK\r\na b\r\n\r\n"]
-        {
+        for text in [
+            "\0\u{1} this",
+            "HTTP/2 200 OK\r\n\r\n",
+            "HTTP/1.1 2000 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\na b\r\n\r\n",
+        ] {
             assert!(head(text).is_err(), "{text}");
         }
         assert!(head(&format!("HTTP/1.1 200 OK\r\nA: {}", "b".repeat(LONGEST))).is_err());

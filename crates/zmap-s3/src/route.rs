@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use aws_sdk_s3::config::Credentials;
 use aws_sdk_s3::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
 use aws_sigv4::http_request::{
-    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
-    sign,
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
+    UriPathNormalizationMode, sign,
 };
 use aws_sigv4::sign::v4::SigningParams;
 use hyper::Request;
@@ -64,7 +64,9 @@ impl BucketRoute {
         url.push('/');
         for &byte in object.as_bytes() {
             match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => url.push(byte.into()),
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                    url.push(byte.into())
+                }
                 _ => write!(url, "%{byte:02X}").unwrap_or_default(),
             }
         }
@@ -72,7 +74,12 @@ impl BucketRoute {
     }
 
     /// Signs a request for `url`.
-    pub(crate) fn sign(&self, request: &mut Request<()>, url: &str, keys: Credentials) -> Result<(), RequestFailure> {
+    pub(crate) fn sign(
+        &self,
+        request: &mut Request<()>,
+        url: &str,
+        keys: Credentials,
+    ) -> Result<(), RequestFailure> {
         // The signer's error may contain secret input.
         let bad = || RequestFailure::refused("the request cannot be signed");
         let mut settings = SigningSettings::default();
@@ -105,7 +112,11 @@ mod tests {
         let target = nczarr_url_infer::parse(url).unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
         let access = Access::with_variables(&target, &ignored).unwrap();
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(BucketRoute::of(&access)).unwrap()
+        tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(BucketRoute::of(&access))
+            .unwrap()
     }
 
     #[test]

@@ -83,8 +83,12 @@ pub(crate) fn http(of: Option<&Handle>, trust: &Trust, proxies: &Proxies) -> Res
 ///
 /// # Errors
 /// `NC_ES3` if the runtime ends before the work.
-pub(crate) fn wait<T: Send + 'static>(handle: &Handle, work: impl Future<Output = T> + Send + 'static) -> Result<T> {
-    let answer = nczarr_dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
+pub(crate) fn wait<T: Send + 'static>(
+    handle: &Handle,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T> {
+    let answer =
+        nczarr_dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
     answer.map_err(|_| ErrorKind::S3.context("the runtime ended before the request did"))
 }
 

@@ -6,7 +6,9 @@
 
 use aws_credential_types::provider::ProvideCredentials as _;
 use aws_smithy_xml::decode::{Document, try_data};
-use hyper::header::{CONTENT_RANGE, HOST, HeaderName, HeaderValue, IF_MATCH, PROXY_AUTHORIZATION, RANGE, USER_AGENT};
+use hyper::header::{
+    CONTENT_RANGE, HOST, HeaderName, HeaderValue, IF_MATCH, PROXY_AUTHORIZATION, RANGE, USER_AGENT,
+};
 use hyper::{Method, Request, Uri};
 
 use crate::chunked::ChunkedDecoder;
@@ -37,7 +39,9 @@ impl Response {
             (None, _) => Ok(None),
             (Some(Ok(value)), None) => Ok(Some(value.trim())),
             (Some(Err(_)), _) => Err(RequestFailure::damaged(format!("the response's {name} is unreadable"))),
-            (Some(Ok(_)), Some(_)) => Err(RequestFailure::damaged(format!("the response has more than one {name}"))),
+            (Some(Ok(_)), Some(_)) => {
+                Err(RequestFailure::damaged(format!("the response has more than one {name}")))
+            }
         }
     }
 }
@@ -99,7 +103,9 @@ impl RemoteBucket {
             Err(text) => return RequestFailure::unreadable(status, text),
         };
         let region = HeaderName::from_static("x-amz-bucket-region");
-        let field = |name: &HeaderName| answer.head.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
+        let field = |name: &HeaderName| {
+            answer.head.all(name).next().and_then(|value| std::str::from_utf8(value).ok())
+        };
         let (code, text) = error_in(&bytes).unwrap_or_default();
         RequestFailure::from_response(ErrorResponse {
             status,

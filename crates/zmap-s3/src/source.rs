@@ -44,7 +44,9 @@ impl S3Source {
     /// `NC_ENOTFOUND` if it does not exist; `NC_EURL` if the URL names only the bucket; errors of the server.
     pub fn open(access: Access, part: InitialRead) -> Result<Self> {
         if access.key.is_empty() {
-            return Err(ErrorKind::Url.context(format!("{}: the URL has a bucket but no object", access.shown)));
+            return Err(
+                ErrorKind::Url.context(format!("{}: the URL has a bucket but no object", access.shown))
+            );
         }
         let (want, limit) = match part {
             InitialRead::Head(len) => (GetRange::Span(0, len.max(1)), len.max(1)),
@@ -57,7 +59,9 @@ impl S3Source {
         let asked = async move { read(&asking.0, &asking.1, want, limit, None).await };
         let found = runtime::wait(&remote.handle, asked)??;
         let Some(FetchedObject { bytes, total, etag, .. }) = found else {
-            return Err(ErrorKind::NotFound.context(format!("{}: no dataset found", remote.what("read", &object))));
+            return Err(
+                ErrorKind::NotFound.context(format!("{}: no dataset found", remote.what("read", &object)))
+            );
         };
         let start = if let GetRange::Last(_) = want { total - bytes.len() as u64 } else { 0 };
         Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, bytes)), turns })
@@ -87,8 +91,8 @@ impl S3Source {
         }
         out.resize((to - from) as usize, 0);
         while let Some(one) = asked.join_next().await {
-            let (at, piece) =
-                one.map_err(|error| ErrorKind::Internal.context("a request was abandoned").caused_by(error))??;
+            let (at, piece) = one
+                .map_err(|error| ErrorKind::Internal.context("a request was abandoned").caused_by(error))??;
             let at = (at - from) as usize;
             out[at..at + piece.len()].copy_from_slice(&piece);
         }
@@ -99,9 +103,12 @@ impl S3Source {
     async fn piece(&self, from: u64, to: u64) -> Result<Bytes> {
         let _turn = self.turns.acquire().await;
         let found =
-            read(&self.remote, &self.object, GetRange::Span(from, to - from), to - from, Some(&self.etag)).await?;
+            read(&self.remote, &self.object, GetRange::Span(from, to - from), to - from, Some(&self.etag))
+                .await?;
         match found {
-            Some(found) if found.bytes.len() as u64 == to - from && found.total == self.len => Ok(found.bytes),
+            Some(found) if found.bytes.len() as u64 == to - from && found.total == self.len => {
+                Ok(found.bytes)
+            }
             // In the same state there would be as many bytes.
             _ => Err(changed(&self.remote.what("read", &self.object))),
         }
@@ -130,7 +137,10 @@ async fn read(
 /// Shows the location, without credentials.
 impl fmt::Debug for S3Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("S3Source").field("access", &self.remote.access).field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("S3Source")
+            .field("access", &self.remote.access)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 

@@ -41,7 +41,9 @@ impl Trust {
         // A connection to a server with another certificate fails with a clear error.
         match self {
             Self::Plain => {}
-            Self::System => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+            Self::System => {
+                let _ = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
             Self::These(certificates) => drop(roots.add_parsable_certificates(certificates.iter().cloned())),
         }
         roots

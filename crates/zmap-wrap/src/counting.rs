@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, ObjectSink, OutBuf, Payload, Precondition, PutPart, ReadJob, ReadOutcome, ReadTicket,
-    UpdateFn, Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
+    ByteRange, Key, MapCaps, ObjectSink, OutBuf, Payload, Precondition, PutPart, ReadJob, ReadOutcome,
+    ReadTicket, UpdateFn, Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
 };
 use nczarr_model::Result;
 

@@ -30,7 +30,13 @@ fn refused(what: &str, key: &Key) -> Error {
 #[deny(clippy::missing_trait_methods)]
 impl ZMap for ReadOnly {
     fn caps(&self) -> MapCaps {
-        MapCaps { write: false, overwrite: false, delete: false, conditional_write: false, ..self.inner.caps() }
+        MapCaps {
+            write: false,
+            overwrite: false,
+            delete: false,
+            conditional_write: false,
+            ..self.inner.caps()
+        }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

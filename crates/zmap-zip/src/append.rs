@@ -69,8 +69,10 @@ impl Appender {
         options: &Options,
     ) -> Result<Self> {
         if directory.offset != 0 {
-            return Err(ErrorKind::Perm
-                .context(format!("{} bytes precede the archive, so it cannot be written", directory.offset)));
+            return Err(ErrorKind::Perm.context(format!(
+                "{} bytes precede the archive, so it cannot be written",
+                directory.offset
+            )));
         }
         let fail = |error| Error::io("cutting off bytes behind the directory", error);
         if file.metadata().map_err(fail)?.len() > directory.end {
@@ -110,7 +112,8 @@ impl Appender {
         }
         let mut head = Vec::with_capacity(head_len as usize);
         records::local(&MemberRecord { name, at, len, crc }, &mut head);
-        write_both(&self.file, &head, value, at).map_err(|error| Error::io(format!("writing at byte {at}"), error))?;
+        write_both(&self.file, &head, value, at)
+            .map_err(|error| Error::io(format!("writing at byte {at}"), error))?;
         Ok(at)
     }
 
@@ -150,7 +153,8 @@ impl Appender {
             return Ok(());
         }
         let fail = |error| Error::io("writing the directory", error);
-        let mut records = DirectoryBuilder { bytes: Vec::new(), count: 0, old: &self.old.0, start: self.old.1 };
+        let mut records =
+            DirectoryBuilder { bytes: Vec::new(), count: 0, old: &self.old.0, start: self.old.1 };
         for other in self.others.iter().filter_map(|other| other.central) {
             records.keep(other)?;
         }
@@ -158,7 +162,8 @@ impl Appender {
         let DirectoryBuilder { mut bytes, count, .. } = records;
         let len = bytes.len() as u64;
         // The end record contains the directory's position, and its own length depends on that.
-        const MAX_END_RECORDS: u64 = (records::END_LEN + records::END_64_LEN + records::LOCATOR_64_LEN) as u64;
+        const MAX_END_RECORDS: u64 =
+            (records::END_LEN + records::END_64_LEN + records::LOCATOR_64_LEN) as u64;
         let at = self.reserve(len.saturating_add(MAX_END_RECORDS))?;
         records::end(count, at, len, &mut bytes);
         // The members must be durable before the directory is.
@@ -166,7 +171,8 @@ impl Appender {
         write_file(&self.file, &bytes, at).map_err(fail)?;
         let end = at + bytes.len() as u64;
         // Returns unused reserved space, if no member follows it.
-        let _ = self.tail.compare_exchange(at + len + MAX_END_RECORDS, end, Ordering::Relaxed, Ordering::Relaxed);
+        let _ =
+            self.tail.compare_exchange(at + len + MAX_END_RECORDS, end, Ordering::Relaxed, Ordering::Relaxed);
         self.sync_data().map_err(fail)?;
         *saved = SavedDirectory { changes, end };
         Ok(())
@@ -262,14 +268,18 @@ mod tests {
         let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
         map.write(&key("near"), b"1").unwrap();
         map.sync().unwrap();
-        for (round, tail) in [u64::from(u32::MAX) - 40, u64::from(u32::MAX), 5 << 30].into_iter().enumerate() {
+        for (round, tail) in [u64::from(u32::MAX) - 40, u64::from(u32::MAX), 5 << 30].into_iter().enumerate()
+        {
             map.appender().tail.store(tail, Ordering::Relaxed);
             map.write(&key(&format!("far/{round}")), b"2").unwrap();
             map.sync().unwrap();
             let other = ZipMap::open(&path, None, &[], false, &Options::default()).unwrap();
             let mut out = Vec::new();
             for key in map.list(&Key::root()).unwrap() {
-                assert!(other.read(&key, ByteRange::ALL, &mut out).unwrap() && out.len() == 1, "{key} in {round}");
+                assert!(
+                    other.read(&key, ByteRange::ALL, &mut out).unwrap() && out.len() == 1,
+                    "{key} in {round}"
+                );
             }
             assert_eq!(other.list(&Key::root()).unwrap().len(), round + 2);
         }
@@ -297,7 +307,11 @@ mod tests {
             map.appender().tail.store(full, Ordering::Relaxed);
             map.sync().unwrap();
             assert_eq!(
-                ZipMap::open(&path, None, &[], false, &Options::default()).unwrap().list(&Key::root()).unwrap().len(),
+                ZipMap::open(&path, None, &[], false, &Options::default())
+                    .unwrap()
+                    .list(&Key::root())
+                    .unwrap()
+                    .len(),
                 synced + 1
             );
             map.write(&key("v/2"), &[7; 100]).unwrap();

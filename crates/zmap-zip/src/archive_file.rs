@@ -62,7 +62,8 @@ pub(crate) fn claim(path: &Path) -> Result<LockedArchive> {
             return Ok(LockedArchive { file: Arc::new(file), path });
         }
     }
-    Err(ErrorKind::Perm.context(format!("{}: other processes replaced the file {MAX_ATTEMPTS} times", path.display())))
+    Err(ErrorKind::Perm
+        .context(format!("{}: other processes replaced the file {MAX_ATTEMPTS} times", path.display())))
 }
 
 /// As [`claim`]; `None` if the file does not exist.
@@ -112,15 +113,17 @@ pub(crate) fn put_new(made: NamedTempFile, path: &Path, options: &Options) -> Re
 pub(crate) fn beside(path: &Path, old: Option<&File>) -> io::Result<NamedTempFile> {
     clear_leftovers(path);
     for _ in 0..MAX_ATTEMPTS {
-        let made = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .suffix(SUFFIX)
-            .make_in(folder_of(path), |path| File::options().read(true).write(true).create_new(true).open(path))?;
+        let made =
+            tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(path), |path| {
+                File::options().read(true).write(true).create_new(true).open(path)
+            })?;
         match made.as_file().try_lock() {
             // Another process removed it as a leftover before it was locked.
             Err(TryLockError::WouldBlock) => continue,
             Ok(()) if !is_at(made.as_file(), made.path()) => continue,
-            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
+                return Err(error);
+            }
             _ => {}
         }
         if let Some(old) = old {
@@ -141,10 +144,10 @@ fn clear_leftovers(path: &Path) {
     let Ok(entries) = std::fs::read_dir(folder_of(path)) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_ours = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX))
-            .is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let is_ours =
+            name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)).is_some_and(
+                |middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            );
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             clear(&entry.path());
         }
@@ -164,7 +167,12 @@ fn clear(path: &Path) {
 
 /// Replaces an old file by a new one. The old lock is held until then, and stays after an error, so that the
 /// caller can try again.
-pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: &mut Option<H>, options: &Options) -> io::Result<File> {
+pub(crate) fn put<H>(
+    made: NamedTempFile,
+    path: &Path,
+    old: &mut Option<H>,
+    options: &Options,
+) -> io::Result<File> {
     sync(&made, options)?;
     if cfg!(not(unix)) {
         // On such systems an open file cannot be replaced.
@@ -195,7 +203,8 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Perm.context(format!("{}: another process is writing this archive", path.display())))
+            Err(ErrorKind::Perm
+                .context(format!("{}: another process is writing this archive", path.display())))
         }
         // Without lock support other writers are not excluded.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
@@ -233,7 +242,11 @@ fn sync(made: &NamedTempFile, options: &Options) -> io::Result<()> {
 
 /// Makes the directory entry of a file durable.
 fn sync_folder(path: &Path, options: &Options) -> io::Result<()> {
-    if cfg!(unix) && options.durability == Durability::Fsync { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
+    if cfg!(unix) && options.durability == Durability::Fsync {
+        File::open(folder_of(path))?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -244,9 +257,13 @@ mod tests {
     fn what_stopped_writers_left_is_cleared_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        for name in
-            [".nczarr-Ab3dEf.tmp", ".nczarr-123456.tmp", ".nczarr-short.tmp", "nczarr-Ab3dEf.tmp", ".nczarr-Ab.dEf.tmp"]
-        {
+        for name in [
+            ".nczarr-Ab3dEf.tmp",
+            ".nczarr-123456.tmp",
+            ".nczarr-short.tmp",
+            "nczarr-Ab3dEf.tmp",
+            ".nczarr-Ab.dEf.tmp",
+        ] {
             std::fs::write(path(name), b"x").unwrap();
         }
         std::fs::create_dir(path(".nczarr-folder.tmp")).unwrap();

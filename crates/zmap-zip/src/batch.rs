@@ -82,7 +82,9 @@ fn in_place(key: &Key, ranges: &Ranges, entry: &MemberEntry, room: usize) -> Res
     };
     // The object is longer than the caller declared.
     if open_end && entry.len.saturating_sub(offset) > room as u64 {
-        return Err(ErrorKind::Io.context(format!("{key}: the object is too long (expected at most {room} bytes)")));
+        return Err(
+            ErrorKind::Io.context(format!("{key}: the object is too long (expected at most {room} bytes)"))
+        );
     }
     Ok(Some(offset))
 }
@@ -111,14 +113,17 @@ fn many(
 ) -> Result<()> {
     bytes.clear();
     let mut take = |offset: u64, len: Option<u64>| {
-        let len =
-            len.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: one of several ranges has no length")))?;
+        let len = len.ok_or_else(|| {
+            ErrorKind::Internal.context(format!("{key}: one of several ranges has no length"))
+        })?;
         if len == 0 {
             return Ok(());
         }
         if offset.checked_add(len).is_none_or(|end| end > entry.len) {
-            let what =
-                format!("{key}: the range of {len} bytes at offset {offset} exceeds the object of {} bytes", entry.len);
+            let what = format!(
+                "{key}: the range of {len} bytes at offset {offset} exceeds the object of {} bytes",
+                entry.len
+            );
             return Err(ErrorKind::Io.context(what));
         }
         ticket.check_len(key, len.saturating_add(bytes.len() as u64))?;

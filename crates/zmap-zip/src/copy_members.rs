@@ -70,7 +70,8 @@ fn descriptor(members: &MemberReader, entry: &MemberEntry, end: u64) -> Result<u
 /// # Errors
 /// `NC_EIO` if the record cannot hold the position.
 pub(crate) fn central(record: &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
-    let (from, len) = place(record).ok_or_else(|| ErrorKind::Io.context("the directory record has no position"))?;
+    let (from, len) =
+        place(record).ok_or_else(|| ErrorKind::Io.context("the directory record has no position"))?;
     let bytes = at.to_le_bytes();
     if bytes[len..].iter().any(|&byte| byte != 0) || len == 4 && at == u64::from(FULL_32) {
         return Err(ErrorKind::Io.context(format!("the directory record cannot hold position {at}")));

@@ -12,7 +12,9 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::central;
 use crate::listing::{Flaw, Listing, MemberEntry, MemberStorage};
-use crate::records::{CENTRAL, END, END_64, END_64_LEN, END_LEN, LOCAL, LOCAL_LEN, LOCATOR_64, LOCATOR_64_LEN};
+use crate::records::{
+    CENTRAL, END, END_64, END_64_LEN, END_LEN, LOCAL, LOCAL_LEN, LOCATOR_64, LOCATOR_64_LEN,
+};
 use crate::records::{u16_at, u32_at, u64_at};
 use crate::source::{ArchiveSource, SourceCursor};
 
@@ -108,7 +110,8 @@ impl Directory {
                 _ => MemberStorage::Packed,
             };
             let (at, central) = (found.header_start(), Some(found.central_header_start()));
-            let entry = MemberEntry::new(at, found.compressed_size(), found.size(), found.crc32(), form, central);
+            let entry =
+                MemberEntry::new(at, found.compressed_size(), found.size(), found.crc32(), form, central);
             // A name that is not UTF-8 is not a key either.
             let name = found.name().unwrap_or_else(|_| {
                 unnamable.push(found.name_raw().to_vec());
@@ -130,7 +133,8 @@ fn read_at_once(source: &ArchiveSource, len: u64, limits: &Limits) -> Result<Opt
     if !record.starts_with(&END) || u16_at(&record, 20) != 0 {
         return Ok(None);
     }
-    let Some(place) = complete(source, at, &record).map_err(fail)?.filter(|place| place.len <= AT_ONCE) else {
+    let Some(place) = complete(source, at, &record).map_err(fail)?.filter(|place| place.len <= AT_ONCE)
+    else {
         return Ok(None);
     };
     check_count(place.count, limits)?;
@@ -159,8 +163,11 @@ fn folder_with(members: &Listing, markers: &[&str]) -> String {
             return folder;
         }
         // The folder of the first member, if all others are in it too.
-        let mut rests = names().filter_map(|name| name.strip_prefix(&*folder)).filter(|rest| !rest.is_empty());
-        let Some(inner) = rests.next().and_then(|rest| rest.split_inclusive('/').next()) else { return String::new() };
+        let mut rests =
+            names().filter_map(|name| name.strip_prefix(&*folder)).filter(|rest| !rest.is_empty());
+        let Some(inner) = rests.next().and_then(|rest| rest.split_inclusive('/').next()) else {
+            return String::new();
+        };
         let deeper = format!("{folder}{inner}");
         let is_around = |name: &str| name.starts_with(&*deeper) || deeper.starts_with(name);
         if !inner.ends_with('/') || !names().all(is_around) {
@@ -293,13 +300,14 @@ mod tests {
     fn agree(bytes: &[u8]) -> std::result::Result<bool, TestCaseError> {
         let (source, len) = (ArchiveSource::Memory(bytes.into()), bytes.len() as u64);
         let Ok(Some(mut ours)) = read_at_once(&source, len, &Limits::default()) else { return Ok(false) };
-        let archive =
-            ZipArchive::new(SourceCursor::new(source, len)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let archive = ZipArchive::new(SourceCursor::new(source, len))
+            .map_err(|error| TestCaseError::fail(error.to_string()))?;
         let mut theirs = Directory::by_library(archive, len).unwrap();
         for directory in [&mut ours, &mut theirs] {
             directory.entries.sort();
         }
-        // The library knows no place twice, so that only names and members are told, not where names lie in the buffer.
+        // The library knows no place twice, so that only names and members are told, not where names lie in
+        // the buffer.
         let members = |directory: &Directory| -> Vec<String> {
             directory.entries.from("").map(|(name, entry)| format!("{name:?} {entry:?}")).collect()
         };
@@ -312,7 +320,8 @@ mod tests {
         let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));
         for (name, len, how) in members {
             let method = if how & 1 == 0 { CompressionMethod::Stored } else { CompressionMethod::Deflated };
-            let mut options = SimpleFileOptions::default().compression_method(method).large_file(how & 2 != 0);
+            let mut options =
+                SimpleFileOptions::default().compression_method(method).large_file(how & 2 != 0);
             if how & 4 != 0 {
                 options = options.with_alignment(64);
             }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, Clobber, CreateRequest, InitialRead, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap,
+    ByteSource, Clobber, CreateRequest, InitialRead, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest,
+    ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
@@ -42,14 +43,23 @@ impl MapFactory for ZipMaps {
             return open_remote(request, request.registry.open_source(request, InitialRead::Tail(TAIL))?);
         }
         let path = path_of(request.target)?;
-        let map = ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
+        let map =
+            ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
         Ok(Arc::new(map))
     }
 
-    fn open_from_source(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+    fn open_from_source(
+        &self,
+        request: &OpenRequest<'_>,
+        source: Arc<dyn ByteSource>,
+    ) -> Result<Arc<dyn ZMap>> {
         check_read_only(request)?;
         // An archive is read from its end.
-        if source.prefetched_range() == (0..source.len()) { open_remote(request, source) } else { self.open(request) }
+        if source.prefetched_range() == (0..source.len()) {
+            open_remote(request, source)
+        } else {
+            self.open(request)
+        }
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
@@ -67,7 +77,14 @@ impl MapFactory for ZipMaps {
     fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
         let (path, folder) = (path_of(request.target)?, folder_of(request.target)?);
         let markers = request.registry.markers();
-        Ok(Arc::new(ZipMap::open_in_memory(path, folder, &markers, request.writable, persist, request.options)?))
+        Ok(Arc::new(ZipMap::open_in_memory(
+            path,
+            folder,
+            &markers,
+            request.writable,
+            persist,
+            request.options,
+        )?))
     }
 
     fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {

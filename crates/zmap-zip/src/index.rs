@@ -62,14 +62,18 @@ impl MemberIndex {
         if !writable {
             return Self::Fixed(listing);
         }
-        Self::Growing(RwLock::new(listing.into_members().map(|(key, entry)| (key, Arc::new(entry))).collect()))
+        Self::Growing(RwLock::new(
+            listing.into_members().map(|(key, entry)| (key, Arc::new(entry))).collect(),
+        ))
     }
 
     /// Calls `look` with the keys, and returns its result.
     fn keys<T>(&self, look: impl FnOnce(IndexKeys<'_>) -> T) -> T {
         match self {
             Self::Fixed(listing) => look(IndexKeys::Fixed(listing)),
-            Self::Growing(entries) => look(IndexKeys::Growing(&entries.read().unwrap_or_else(PoisonError::into_inner))),
+            Self::Growing(entries) => {
+                look(IndexKeys::Growing(&entries.read().unwrap_or_else(PoisonError::into_inner)))
+            }
         }
     }
 
@@ -105,7 +109,9 @@ impl MemberIndex {
     pub(crate) fn admits(&self, key: &str, before: ExpectedMember) -> IndexChange {
         match self {
             Self::Fixed(_) => IndexChange::Lost,
-            Self::Growing(entries) => admits(&entries.read().unwrap_or_else(PoisonError::into_inner), key, before),
+            Self::Growing(entries) => {
+                admits(&entries.read().unwrap_or_else(PoisonError::into_inner), key, before)
+            }
         }
     }
 

@@ -58,7 +58,14 @@ impl Flaw {
 }
 
 impl MemberEntry {
-    pub(crate) fn new(at: u64, stored: u64, len: u64, crc: u32, form: MemberStorage, central: Option<u64>) -> Self {
+    pub(crate) fn new(
+        at: u64,
+        stored: u64,
+        len: u64,
+        crc: u32,
+        form: MemberStorage,
+        central: Option<u64>,
+    ) -> Self {
         Self { at, stored, len, crc, form, central, data: AtomicU64::new(0) }
     }
 
@@ -133,8 +140,12 @@ impl Listing {
     /// If a member with the shortest possible header ends exactly at the next one, its data position is
     /// certain: a longer header would make it overlap.
     pub(crate) fn mark_overlaps(&mut self, directory: u64) {
-        let mut order: Vec<(u64, usize)> =
-            self.members.iter().enumerate().map(|(member, NamedMember { entry, .. })| (entry.at, member)).collect();
+        let mut order: Vec<(u64, usize)> = self
+            .members
+            .iter()
+            .enumerate()
+            .map(|(member, NamedMember { entry, .. })| (entry.at, member))
+            .collect();
         order.sort_unstable();
         for (place, &(at, member)) in order.iter().enumerate() {
             let next = order.get(place + 1).map_or(directory, |next| next.0);
@@ -187,7 +198,9 @@ impl Listing {
         let folders: Vec<usize> = (0..self.members.len()).filter(|&at| leads(at)).collect();
         if let Some(&full) = folders.iter().find(|&&at| self.members[at].entry.len > 0) {
             let key = self.name(full);
-            return Err(ErrorKind::Io.context(format!("member {key:?} is not empty, but others lie below it")));
+            return Err(
+                ErrorKind::Io.context(format!("member {key:?} is not empty, but others lie below it"))
+            );
         }
         let (mut taken, mut at, mut next) = (Vec::new(), 0, folders.into_iter().peekable());
         self.members.retain(|member| {
@@ -208,7 +221,10 @@ impl Listing {
     }
 
     /// Returns all members from a name on, in order.
-    pub(crate) fn from<'s>(&'s self, name: &str) -> impl Iterator<Item = (&'s str, &'s MemberEntry)> + use<'s> {
+    pub(crate) fn from<'s>(
+        &'s self,
+        name: &str,
+    ) -> impl Iterator<Item = (&'s str, &'s MemberEntry)> + use<'s> {
         self.members[self.place(name)..].iter().map(|member| (name_of(&self.names, member), &member.entry))
     }
 
@@ -297,8 +313,12 @@ mod tests {
         let folder = "v".repeat(MAX_PREFIX * 2);
         for at in 0..5000u64 {
             let (number, zeros) = (at * 7919 % 3001, "\0".repeat((at % 11) as usize));
-            let name =
-                format!("group{}/{}/{}{zeros}", number % 3, &folder[..MAX_PREFIX * (1 + at as usize % 2)], number / 7);
+            let name = format!(
+                "group{}/{}/{}{zeros}",
+                number % 3,
+                &folder[..MAX_PREFIX * (1 + at as usize % 2)],
+                number / 7
+            );
             listing.push(&name, 30, MemberEntry { at, ..MemberEntry::default() });
             table.insert(name, at);
         }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use nczarr_dispatch::{
-    ByteRange, ByteSource, Key, Limits, MapCaps, Options, OutBuf, Precondition, ReadJob, Version, WriteOutcome, ZMap,
+    ByteRange, ByteSource, Key, Limits, MapCaps, Options, OutBuf, Precondition, ReadJob, Version,
+    WriteOutcome, ZMap,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -152,7 +153,11 @@ impl ZipMap {
     }
 
     /// Makes an empty archive in memory.
-    pub(crate) fn create_in_memory(folder: &str, persist: Option<Persist>, options: &Options) -> Result<Self> {
+    pub(crate) fn create_in_memory(
+        folder: &str,
+        persist: Option<Persist>,
+        options: &Options,
+    ) -> Result<Self> {
         let nothing: [(Key, &[u8]); 0] = [];
         let mut map = Self::in_memory(repack::archive(nothing)?, Some(folder), &[], true, options)?;
         map.persist = Mutex::new(persist);
@@ -193,7 +198,13 @@ impl ZipMap {
         options: &Options,
     ) -> Result<Self> {
         let (file, folder) = (Arc::new(archive_file::create(path, old, options)?), KeyFolder::Named(folder));
-        Self::over(path.display().to_string(), ArchiveSource::File(Arc::clone(&file)), &folder, Some(file), options)
+        Self::over(
+            path.display().to_string(),
+            ArchiveSource::File(Arc::clone(&file)),
+            &folder,
+            Some(file),
+            options,
+        )
     }
 
     fn over(
@@ -288,12 +299,24 @@ impl ZipMap {
     }
 
     /// Appends a range of a member, up to its end.
-    pub(crate) fn append(&self, key: &Key, entry: &MemberEntry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn append(
+        &self,
+        key: &Key,
+        entry: &MemberEntry,
+        range: ByteRange,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         self.members.append(entry, range, out).map_err(|error| self.named(error, key.as_str()))
     }
 
     /// Fills `out` from `offset` on, up to the end of the member.
-    pub(crate) fn fill(&self, key: &Key, entry: &MemberEntry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+    pub(crate) fn fill(
+        &self,
+        key: &Key,
+        entry: &MemberEntry,
+        offset: u64,
+        out: &mut OutBuf<'_>,
+    ) -> Result<()> {
         self.members.read_into(entry, offset, out).map_err(|error| self.named(error, key.as_str()))
     }
 
@@ -302,9 +325,13 @@ impl ZipMap {
         match &self.appender {
             Some(appender) => match appender.enter() {
                 Some(open) => Ok((appender, open)),
-                None => Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}; the archive is closed"))),
+                None => {
+                    Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}; the archive is closed")))
+                }
             },
-            None => Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}; the archive is read-only"))),
+            None => {
+                Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}; the archive is read-only")))
+            }
         }
     }
 
@@ -315,7 +342,8 @@ impl ZipMap {
         }
         let name = format!("{}{key}", self.folder);
         if name.len() > MAX_NAME {
-            let what = format!("the name is too long (expected at most {MAX_NAME} bytes, found {})", name.len());
+            let what =
+                format!("the name is too long (expected at most {MAX_NAME} bytes, found {})", name.len());
             return Err(self.error(ErrorKind::Inval, key, &what));
         }
         let collides = || self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one");
@@ -362,7 +390,10 @@ impl ZipMap {
         let saved = appender.save(|out| {
             self.index.each(|key, entry| {
                 let name = format!("{}{key}", self.folder);
-                out.add(entry.central, &MemberRecord { name: &name, at: entry.at, len: entry.len, crc: entry.crc })
+                out.add(
+                    entry.central,
+                    &MemberRecord { name: &name, at: entry.at, len: entry.len, crc: entry.crc },
+                )
             })
         });
         saved.map_err(|error| error.at(&self.name))
@@ -432,7 +463,8 @@ impl ZMap for ZipMap {
     }
 
     fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        let mut found: Vec<String> = self.unnamable.iter().filter_map(|name| unnamable_below(name, prefix)).collect();
+        let mut found: Vec<String> =
+            self.unnamable.iter().filter_map(|name| unnamable_below(name, prefix)).collect();
         found.sort_unstable();
         found.dedup();
         Ok(found)
@@ -468,7 +500,9 @@ impl ZMap for ZipMap {
 
     fn image(&self) -> Result<Vec<u8>> {
         if !self.in_memory {
-            return Err(ErrorKind::InMemory.context(format!("{}: the archive is a file, not in memory", self.name)));
+            return Err(
+                ErrorKind::InMemory.context(format!("{}: the archive is a file, not in memory", self.name))
+            );
         }
         match &self.members.source {
             ArchiveSource::Memory(bytes) => Ok(bytes.to_vec()),

@@ -113,7 +113,9 @@ impl MemberReader {
         }
         let mut record = [0; LOCAL_LEN];
         let at = entry.at;
-        self.source.read(&mut record, at).map_err(|error| Error::io(format!("a member's head at {at}"), error))?;
+        self.source
+            .read(&mut record, at)
+            .map_err(|error| Error::io(format!("a member's head at {at}"), error))?;
         data_of(entry, &record)
     }
 
@@ -134,10 +136,12 @@ impl MemberReader {
         {
             return Ok(Arc::clone(bytes));
         }
-        let fail = |error: zip::result::ZipError| ErrorKind::Io.context("it cannot be unpacked").caused_by(error);
+        let fail =
+            |error: zip::result::ZipError| ErrorKind::Io.context("it cannot be unpacked").caused_by(error);
         let unpacker = self.unpacker().map_err(fail)?;
         let number = entry.central.and_then(|at| unpacker.numbers.get(&at)).copied();
-        let number = number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked; it is in no directory"))?;
+        let number =
+            number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked; it is in no directory"))?;
         let mut archive = unpacker.archive.clone();
         let member = archive.by_index(number).map_err(fail)?;
         // For a part of a large member, only that part is decompressed.
@@ -154,8 +158,10 @@ impl MemberReader {
         read.map_err(|error| Error::io("unpacking it", error))?;
         if bytes.len() as u64 != want {
             let found = bytes.len();
-            return Err(ErrorKind::Io
-                .context(format!("the member has the wrong length (expected {} bytes, found {found})", entry.len)));
+            return Err(ErrorKind::Io.context(format!(
+                "the member has the wrong length (expected {} bytes, found {found})",
+                entry.len
+            )));
         }
         let bytes = Arc::new(bytes);
         if whole && want <= MAX_CACHED {
@@ -169,14 +175,14 @@ impl MemberReader {
 fn data_of(entry: &MemberEntry, record: &[u8; LOCAL_LEN]) -> Result<u64> {
     let at = entry.at;
     if !record.starts_with(&LOCAL) {
-        return Err(
-            ErrorKind::Io.context(format!("no member begins at byte {at}, although the directory has one there"))
-        );
+        return Err(ErrorKind::Io
+            .context(format!("no member begins at byte {at}, although the directory has one there")));
     }
     let head = LOCAL_LEN as u64 + u64::from(u16_at(record, 26)) + u64::from(u16_at(record, 28));
     let data = at.checked_add(head).filter(|data| data.checked_add(entry.stored).is_some());
-    let data =
-        data.ok_or_else(|| ErrorKind::Io.context(format!("the end of the member at byte {at} exceeds 64 bits")))?;
+    let data = data.ok_or_else(|| {
+        ErrorKind::Io.context(format!("the end of the member at byte {at} exceeds 64 bits"))
+    })?;
     entry.set_data(data);
     Ok(data)
 }
@@ -228,8 +234,9 @@ pub(crate) fn within(entry: &MemberEntry, at: u64, mut bytes: Vec<u8>) -> Result
         }
         None if at == data => {
             let found = bytes.len();
-            Err(ErrorKind::Io
-                .context(format!("the member at byte {data} is incomplete (expected {len} bytes, found {found})")))
+            Err(ErrorKind::Io.context(format!(
+                "the member at byte {data} is incomplete (expected {len} bytes, found {found})"
+            )))
         }
         None => Ok(RemoteMember::There(ByteRange::new(data, entry.len))),
     }
@@ -248,8 +255,10 @@ fn check(entry: &MemberEntry, bytes: &[u8]) -> Result<()> {
     }
     let found = crc32fast::hash(bytes);
     if found != entry.crc {
-        return Err(ErrorKind::Io
-            .context(format!("the data are damaged (expected checksum {:08x}, found {found:08x})", entry.crc)));
+        return Err(ErrorKind::Io.context(format!(
+            "the data are damaged (expected checksum {:08x}, found {found:08x})",
+            entry.crc
+        )));
     }
     Ok(())
 }

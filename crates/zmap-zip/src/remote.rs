@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_dispatch::{
-    ByteSource, FetchReply, FetchRequest, FetchResult, InFlightLimits, Key, Ranges, ReadJob, ReadOutcome, ReadTicket,
-    Version,
+    ByteSource, FetchReply, FetchRequest, FetchResult, InFlightLimits, Key, Ranges, ReadJob, ReadOutcome,
+    ReadTicket, Version,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 
@@ -66,7 +66,14 @@ impl ReadJob for SingleRead<'_> {
         }
         key.set(&self.wanted.key);
         let FetchRequest { ranges, limit, versioned, .. } = self.wanted;
-        Some(ReadTicket { index: 0, ranges: ranges.clone(), hint: 0, limit: *limit, versioned: *versioned, into: None })
+        Some(ReadTicket {
+            index: 0,
+            ranges: ranges.clone(),
+            hint: 0,
+            limit: *limit,
+            versioned: *versioned,
+            into: None,
+        })
     }
 
     fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

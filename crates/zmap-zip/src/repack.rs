@@ -96,10 +96,13 @@ impl<W: Write> ArchiveWriter<W> {
     fn add(&mut self, key: &str, value: &[u8]) -> Result<()> {
         let name = format!("{}{key}", self.folder);
         if name.len() > MAX_NAME {
-            return Err(ErrorKind::Inval
-                .context(format!("the name is too long (expected at most {MAX_NAME} bytes, found {})", name.len())));
+            return Err(ErrorKind::Inval.context(format!(
+                "the name is too long (expected at most {MAX_NAME} bytes, found {})",
+                name.len()
+            )));
         }
-        let member = MemberRecord { name: &name, at: self.at, len: value.len() as u64, crc: crc32fast::hash(value) };
+        let member =
+            MemberRecord { name: &name, at: self.at, len: value.len() as u64, crc: crc32fast::hash(value) };
         let mut head = Vec::new();
         records::local(&member, &mut head);
         records::central(&member, &mut self.directory);

@@ -76,8 +76,9 @@ impl ArchiveSource {
             // Reads into the whole capacity, which is not much larger.
             while out.len() < len {
                 let from = at + out.len() as u64;
-                let read =
-                    rustix::io::retry_on_intr(|| rustix::io::pread(file, rustix::buffer::spare_capacity(out), from))?;
+                let read = rustix::io::retry_on_intr(|| {
+                    rustix::io::pread(file, rustix::buffer::spare_capacity(out), from)
+                })?;
                 if read == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }

@@ -6,8 +6,12 @@ use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBu
 use nczarr_model::{ErrorKind, Result};
 
 // HDF5 ids from 32768 on are for private use; a filter that only Zarr knows has none.
-static INFO: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_010), name: "mirror", aliases: &[], about: "bytes of a chunk, last one first" };
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: Some(40_010),
+    name: "mirror",
+    aliases: &[],
+    about: "bytes of a chunk, last one first",
+};
 
 /// Makes mirrors.
 pub struct MirrorClass;
@@ -24,8 +28,8 @@ impl FilterClass for MirrorClass {
         }
     }
 
-    // Parameters come from `codec` in Zarr V2, from its member "configuration" in V3. Anything may stand there: refuse it,
-    // never panic.
+    // Parameters come from `codec` in Zarr V2, from its member "configuration" in V3. Anything may stand
+    // there: refuse it, never panic.
     fn parse_json(&self, _codec: &Json, _format: ZarrFormat) -> Result<Box<dyn Filter>> {
         self.parse_params(&[])
     }
@@ -53,7 +57,8 @@ impl Filter for Mirror {
         Some(decoded)
     }
 
-    // `dst` has room for what was declared and never grows: what does not fit is an error, which its methods make.
+    // `dst` has room for what was declared and never grows: what does not fit is an error, which its methods
+    // make.
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         dst.extend(src.iter().rev().copied())
     }

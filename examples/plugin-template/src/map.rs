@@ -1,18 +1,20 @@
 //! A map: objects in memory, by key; the factory keeps datasets by name, `shelf://name`.
 //!
-//! Your storage takes the place of [`Objects`]. The rules are those of [`ZMap`]: a write replaces the whole object, only the
-//! storage's own "not there" is absence, and a key is never a prefix of another object's.
+//! Your storage takes the place of [`Objects`]. The rules are those of [`ZMap`]: a write replaces the whole
+//! object, only the storage's own "not there" is absence, and a key is never a prefix of another object's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use nczarr_dispatch::{
-    ByteRange, Clobber, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap, inventory,
+    ByteRange, Clobber, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-static INFO: MapInfo = MapInfo { name: "shelf", schemes: &["shelf"], magic: &[], about: "memory of this process" };
+static INFO: MapInfo =
+    MapInfo { name: "shelf", schemes: &["shelf"], magic: &[], about: "memory of this process" };
 
 type Objects = RwLock<BTreeMap<String, Arc<[u8]>>>;
 
@@ -87,13 +89,19 @@ impl Shelf {
     fn get(&self, key: &Key) -> Result<Option<Arc<[u8]>>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
         match objects.get(key.as_str()) {
-            None if below(&objects, key).next().is_some() => Err(ErrorKind::Empty.context(format!("key {key}"))),
+            None if below(&objects, key).next().is_some() => {
+                Err(ErrorKind::Empty.context(format!("key {key}")))
+            }
             found => Ok(found.cloned()),
         }
     }
 
     fn check_writable(&self, key: &Key) -> Result<()> {
-        if self.writable { Ok(()) } else { Err(ErrorKind::Perm.context(format!("opened for reading: key {key}"))) }
+        if self.writable {
+            Ok(())
+        } else {
+            Err(ErrorKind::Perm.context(format!("opened for reading: key {key}")))
+        }
     }
 }
 
@@ -113,7 +121,8 @@ impl ZMap for Shelf {
         // The range comes from outside: what lies beyond the end is left out, whatever the numbers are.
         let from = usize::try_from(range.offset).unwrap_or(usize::MAX).min(bytes.len());
         let rest = &bytes[from..];
-        let len = range.len.map_or(rest.len(), |len| usize::try_from(len).unwrap_or(usize::MAX).min(rest.len()));
+        let len =
+            range.len.map_or(rest.len(), |len| usize::try_from(len).unwrap_or(usize::MAX).min(rest.len()));
         out.clear();
         out.extend_from_slice(&rest[..len]);
         Ok(true)

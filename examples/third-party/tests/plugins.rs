@@ -13,7 +13,8 @@ fn each_is_short() {
         ("filter.rs", include_str!("../src/filter.rs")),
         ("map.rs", include_str!("../src/map.rs")),
     ] {
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+        let lines =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
         assert!(lines < 40, "{name}: {lines} lines");
     }
 }

@@ -162,7 +162,10 @@ pub fn extra(id: u16, values: &[u64]) -> Vec<u8> {
 impl Archive {
     /// A valid archive of these objects.
     pub fn of(objects: &[(String, Vec<u8>)]) -> Self {
-        Self { members: objects.iter().map(|(name, data)| Member::new(name, data)).collect(), ..Self::default() }
+        Self {
+            members: objects.iter().map(|(name, data)| Member::new(name, data)).collect(),
+            ..Self::default()
+        }
     }
 
     /// The member of this name.

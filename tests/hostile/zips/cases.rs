@@ -117,12 +117,14 @@ pub fn all(objects: &[(String, Vec<u8>)]) -> Vec<Case> {
         *packed = packed.clone().deflated();
         archive
     };
-    let mut cases = vec![Case { what: "nothing wrong".to_owned(), expect: Read, bytes: base().bytes(), declared: 0 }];
+    let mut cases =
+        vec![Case { what: "nothing wrong".to_owned(), expect: Read, bytes: base().bytes(), declared: 0 }];
     let mut add = |what: String, expect: Expect, change: &dyn Fn(&mut Archive)| {
         let mut archive = base();
         change(&mut archive);
         let sound = |member: &&Member| member.central.size.is_none() && member.method != 0;
-        let declared = archive.members.iter().filter(sound).map(|member| member.size as usize).max().unwrap_or(0);
+        let declared =
+            archive.members.iter().filter(sound).map(|member| member.size as usize).max().unwrap_or(0);
         cases.push(Case { what, expect, bytes: archive.bytes(), declared: declared.min(DOCUMENT) });
     };
     for name in names() {
@@ -311,11 +313,15 @@ fn zip64(add: &mut Add<'_>) {
     ];
     for (what, field) in fields {
         for (size, at) in [(Some(u32::MAX), None), (None, Some(u32::MAX)), (Some(u32::MAX), Some(u32::MAX))] {
-            add(format!("zip64 field of a member: {what}, size {size:?}, place {at:?}"), Either, &|archive| {
-                let member = archive.member(CHUNK);
-                member.central.extra = field.clone();
-                (member.central.size, member.central.packed, member.central.at) = (size, size, at);
-            });
+            add(
+                format!("zip64 field of a member: {what}, size {size:?}, place {at:?}"),
+                Either,
+                &|archive| {
+                    let member = archive.member(CHUNK);
+                    member.central.extra = field.clone();
+                    (member.central.size, member.central.packed, member.central.at) = (size, size, at);
+                },
+            );
         }
     }
 }
@@ -372,18 +378,25 @@ fn members(add: &mut Add<'_>) {
     for (what, first) in [("before", true), ("behind", false)] {
         for name in [CHUNK, "v/.zarray", ".zgroup"] {
             for data in [&b""[..], b"another"] {
-                add(format!("{name}: {} bytes {what} it under the same name", data.len()), Either, &|archive| {
-                    let place = if first { 0 } else { archive.members.len() };
-                    archive.members.insert(place, Member::new(name, data));
-                });
+                add(
+                    format!("{name}: {} bytes {what} it under the same name", data.len()),
+                    Either,
+                    &|archive| {
+                        let place = if first { 0 } else { archive.members.len() };
+                        archive.members.insert(place, Member::new(name, data));
+                    },
+                );
             }
         }
     }
     // Overlaps.
     for name in [CHUNK, PACKED] {
-        for (what, at) in [("the first member", 0), ("one byte into the first member", 1), ("thirty bytes into it", 30)]
+        for (what, at) in
+            [("the first member", 0), ("one byte into the first member", 1), ("thirty bytes into it", 30)]
         {
-            add(format!("{name} lies at {what}"), Either, &|archive| archive.member(name).central.at = Some(at));
+            add(format!("{name} lies at {what}"), Either, &|archive| {
+                archive.member(name).central.at = Some(at)
+            });
         }
         add(format!("{name} has no bytes of its own"), Either, &|archive| archive.member(name).there = false);
         add(format!("{name} is not listed"), Either, &|archive| archive.member(name).listed = false);
@@ -424,8 +437,13 @@ fn members(add: &mut Add<'_>) {
         for name in [CHUNK, PACKED] {
             add(format!("{name}: {what} descriptor"), expect, &|archive| {
                 let member = archive.member(name);
-                member.local =
-                    Header { flags: Some(8), crc: Some(0), packed: Some(0), size: Some(0), ..Header::default() };
+                member.local = Header {
+                    flags: Some(8),
+                    crc: Some(0),
+                    packed: Some(0),
+                    size: Some(0),
+                    ..Header::default()
+                };
                 member.central.flags = Some(8);
                 member.descriptor.clone_from(&descriptor);
             });
@@ -482,6 +500,8 @@ fn surroundings(add: &mut Add<'_>, whole: &[u8]) {
         add(format!("the first {len} bytes"), Refused, &|archive| archive.cut = Some(len));
     }
     for less in [1, 2, 3, 21, 22, 23, 40] {
-        add(format!("all but the last {less} bytes"), Refused, &|archive| archive.cut = Some(whole.len() - less));
+        add(format!("all but the last {less} bytes"), Refused, &|archive| {
+            archive.cut = Some(whole.len() - less)
+        });
     }
 }

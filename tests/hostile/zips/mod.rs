@@ -1,4 +1,5 @@
-//! Hostile archives: each is read right or refused by name, nothing outside it is touched, and memory is bounded.
+//! Hostile archives: each is read right or refused by name, nothing outside it is touched, and memory is
+//! bounded.
 
 mod build;
 mod cases;
@@ -71,16 +72,20 @@ impl Sandbox {
     pub fn escapes(&self, store: &str) -> Vec<PathBuf> {
         let after = self.outside();
         let changed = |path: &&PathBuf| self.before.get(*path) != after.get(*path);
-        let mut escapes: Vec<PathBuf> = after.keys().chain(self.before.keys()).filter(changed).cloned().collect();
+        let mut escapes: Vec<PathBuf> =
+            after.keys().chain(self.before.keys()).filter(changed).cloned().collect();
         let beside = fs::read_dir(self.folder.path().join("inside")).expect("a folder");
-        escapes.extend(beside.map(|entry| entry.expect("an entry").path()).filter(|path| !path.ends_with(store)));
+        escapes.extend(
+            beside.map(|entry| entry.expect("an entry").path()).filter(|path| !path.ends_with(store)),
+        );
         escapes
     }
 }
 
 /// Whether bytes hold what must not be seen.
 pub fn is_leak(bytes: &[u8]) -> bool {
-    bytes.windows(SECRET.len()).any(|window| window == SECRET) || bytes.windows(7).any(|window| window == b"root:x:")
+    bytes.windows(SECRET.len()).any(|window| window == SECRET)
+        || bytes.windows(7).any(|window| window == b"root:x:")
 }
 
 const VALUES: [i32; 4] = [1, 2, 3, 4];
@@ -163,7 +168,9 @@ fn run(case: &Case) -> Result<bool, String> {
             if case.expect == Expect::Read {
                 return Err(format!("it was refused: {text}"));
             }
-            if error.kind() == ErrorKind::Internal || !["x.zip", "v", "w"].iter().any(|name| text.contains(name)) {
+            if error.kind() == ErrorKind::Internal
+                || !["x.zip", "v", "w"].iter().any(|name| text.contains(name))
+            {
                 return Err(format!("not told what is wrong with what: {:?} {text}", error.kind()));
             }
             false

@@ -1,5 +1,5 @@
-//! Stores of Zarr V3 by other writers are edited: one element and one attribute of each variable are others afterwards, and
-//! nothing else is, in values and in documents.
+//! Stores of Zarr V3 by other writers are edited: one element and one attribute of each variable are others
+//! afterwards, and nothing else is, in values and in documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,7 +22,8 @@ fn stores_of_other_writers_are_edited_and_else_unchanged() {
         let rows = corpus::manifest(folder).into_iter();
         of_stores(
             folder,
-            rows.filter(|row| row[0].split('/').next() != Some("fork-consolidated")).map(|row| row[0].clone()),
+            rows.filter(|row| row[0].split('/').next() != Some("fork-consolidated"))
+                .map(|row| row[0].clone()),
         )
     });
     for root in corpus::roots() {
@@ -63,7 +64,8 @@ fn copy(from: &Path, to: &Path) {
 
 /// The documents below a folder, those that are strict JSON.
 fn documents(folder: &Path) -> BTreeMap<String, Value> {
-    let strict = |key: String| Some((serde_json::from_slice(&fs::read(folder.join(&key)).unwrap()).ok()?, key));
+    let strict =
+        |key: String| Some((serde_json::from_slice(&fs::read(folder.join(&key)).unwrap()).ok()?, key));
     keys(folder).into_iter().filter_map(strict).map(|(document, key)| (key, document)).collect()
 }
 
@@ -89,7 +91,8 @@ fn variables(group: &Group) -> Vec<Variable> {
 
 /// The values of every variable that can be read and has a type of fixed size.
 fn content(file: &File) -> BTreeMap<String, Values> {
-    let fixed = |variable: &Variable| variable.nc_type() == NcType::String || variable.nc_type().size().is_some();
+    let fixed =
+        |variable: &Variable| variable.nc_type() == NcType::String || variable.nc_type().size().is_some();
     let all = variables(&file.root()).into_iter().filter(fixed);
     all.filter_map(|variable| Some((variable.full_name(), get(&variable).ok()?))).collect()
 }
@@ -102,7 +105,9 @@ fn changed(values: &Values) -> Option<Values> {
     let one = match values.nc_type() {
         // A number that every type there is holds exactly, halves too.
         NcType::Float => (if bytes[at..] == 2f32.to_ne_bytes() { 1f32 } else { 2f32 }).to_ne_bytes().to_vec(),
-        NcType::Double => (if bytes[at..] == 2f64.to_ne_bytes() { 1f64 } else { 2f64 }).to_ne_bytes().to_vec(),
+        NcType::Double => {
+            (if bytes[at..] == 2f64.to_ne_bytes() { 1f64 } else { 2f64 }).to_ne_bytes().to_vec()
+        }
         // 0 or 1, as truth values have it.
         _ => {
             let mut one = vec![0; size];
@@ -160,7 +165,8 @@ fn edit(place: &Path) -> Result<(), String> {
             return Err(format!("{name}: values {:?}, expected {values:?}", found.get(name)));
         }
     }
-    for variable in variables(&file.root()).iter().filter(|variable| touched.contains(&variable.full_name())) {
+    for variable in variables(&file.root()).iter().filter(|variable| touched.contains(&variable.full_name()))
+    {
         if variable.attribute(ADDED).map(nczarr::Attribute::into_values) != Some(Values::Int(vec![7])) {
             return Err(format!("{}: the attribute is not there", variable.full_name()));
         }
@@ -176,7 +182,8 @@ fn edit(place: &Path) -> Result<(), String> {
         for document in [&mut was, &mut now] {
             document.as_object_mut().map(|document| document.remove(CONSOLIDATED));
         }
-        if now.get("attributes").is_some_and(|attrs| *attrs == serde_json::json!({})) && was.get("attributes").is_none()
+        if now.get("attributes").is_some_and(|attrs| *attrs == serde_json::json!({}))
+            && was.get("attributes").is_none()
         {
             now.as_object_mut().map(|now| now.remove("attributes"));
         }

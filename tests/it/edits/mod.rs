@@ -119,7 +119,9 @@ fn apply(file: &File, edit: &Edit) -> Result<()> {
                 NcType::Short => variable.set_fill(i16::from(value)),
                 NcType::Int => variable.set_fill(i32::from(value)),
                 NcType::Float => variable.set_fill(f32::from(value) / 2.0),
-                NcType::Double => variable.set_fill(if value == 0 { f64::NAN } else { f64::from(value) / 4.0 }),
+                NcType::Double => {
+                    variable.set_fill(if value == 0 { f64::NAN } else { f64::from(value) / 4.0 })
+                }
                 NcType::UInt64 => variable.set_fill(u64::from(value.unsigned_abs())),
                 NcType::Char => variable.set_fill(Values::Char(vec![b'a' + value.unsigned_abs() % 20])),
                 _ => Ok(()),
@@ -141,7 +143,9 @@ fn apply(file: &File, edit: &Edit) -> Result<()> {
             let all: Vec<Dimension> = groups(file).iter().flat_map(Group::dimensions).collect();
             pick(&all, dim)?.rename(&name('d', number))
         }
-        Edit::RenameVariable(variable, number) => pick(&variables(file), variable)?.rename(&name('v', number)),
+        Edit::RenameVariable(variable, number) => {
+            pick(&variables(file), variable)?.rename(&name('v', number))
+        }
         Edit::RenameGroup(group, number) => {
             let all = groups(file);
             pick(&all[1..], group)?.rename(&name('g', number))
@@ -159,7 +163,8 @@ fn apply(file: &File, edit: &Edit) -> Result<()> {
             let numbers = (0..slab.len()).map(|at| at as f64 + f64::from(count[0] % 90));
             match variable.nc_type() {
                 NcType::String => {
-                    let texts: Vec<NcString> = numbers.map(|number| NcString::from(format!("n{number}"))).collect();
+                    let texts: Vec<NcString> =
+                        numbers.map(|number| NcString::from(format!("n{number}"))).collect();
                     variable.write(&slab, MemRef::Strings(&texts))
                 }
                 NcType::Char => {
@@ -224,7 +229,9 @@ fn same(edits: &[Edit], urls: [String; 2]) {
             files.into_iter().for_each(|file| file.close().unwrap());
             let [two, three] = match urls.each_ref().map(content) {
                 [Ok(two), Ok(three)] => [two, three],
-                [two, three] => panic!("before edit {at}: version 3: {:?}, version 2: {:?}", three.err(), two.err()),
+                [two, three] => {
+                    panic!("before edit {at}: version 3: {:?}, version 2: {:?}", three.err(), two.err())
+                }
             };
             let differs = two.lines().zip(three.lines()).position(|(two, three)| two != three);
             if differs.is_some() || two.len() != three.len() {
@@ -271,9 +278,11 @@ fn a_new_dimension_with_an_old_name_has_a_length_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         same(
             &edits,
-            ["nczarr", "nczarr,v3"].map(|mode| format!("file://{}/{mode}.zarr#mode={mode}", folder.path().display())),
+            ["nczarr", "nczarr,v3"]
+                .map(|mode| format!("file://{}/{mode}.zarr#mode={mode}", folder.path().display())),
         );
-        let file = nczarr::open(&format!("file://{}/nczarr.zarr#mode=nczarr", folder.path().display())).unwrap();
+        let file =
+            nczarr::open(&format!("file://{}/nczarr.zarr#mode=nczarr", folder.path().display())).unwrap();
         assert_eq!(file.dimension("d0").unwrap().len(), 0);
         assert_ne!(file.dimension("d4").unwrap().len(), 0);
     }

@@ -77,8 +77,10 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
         .env(FROM, from.to_string());
     let ended = run(&mut command, folder.path(), fault, at);
     let number = |word: &str| {
-        let lines =
-            ended.lines.iter().filter_map(|line| line.strip_prefix('@')?.strip_prefix(word)?.trim().parse().ok());
+        let lines = ended
+            .lines
+            .iter()
+            .filter_map(|line| line.strip_prefix('@')?.strip_prefix(word)?.trim().parse().ok());
         lines.max()
     };
     let (done, begun) = (number("done").unwrap_or(from - 1), number("begun").unwrap_or(from - 1));
@@ -138,7 +140,8 @@ fn everywhere(test: &str, name: &str, expected: &[&str]) {
             *calls.entry(operation.call).or_default() += 1;
         }
         for (fault, tried) in faults.into_iter().zip(&mut tried) {
-            let counted = |operation: &&trace::Operation| operation.changes || matches!(fault, Fault::Fail(_));
+            let counted =
+                |operation: &&trace::Operation| operation.changes || matches!(fault, Fault::Fail(_));
             let count = whole.operations.iter().filter(counted).count();
             // Evenly spread, beginning and end included; a little more than there are, lest others come up.
             let some = rounds().min(count + 2);
@@ -167,20 +170,32 @@ fn everywhere(test: &str, name: &str, expected: &[&str]) {
 
 #[test]
 fn of_a_directory_nothing_is_lost() {
-    let calls = ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
+    let calls =
+        ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
     everywhere("of_a_directory_nothing_is_lost", "x.zarr", &calls);
 }
 
 #[test]
 fn of_a_directory_of_version_3_nothing_is_lost() {
-    let calls = ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
+    let calls =
+        ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
     everywhere("of_a_directory_of_version_3_nothing_is_lost", "x.v3.zarr", &calls);
 }
 
 #[test]
 fn of_an_archive_nothing_is_lost() {
-    let calls =
-        ["openat", "pwrite", "fdatasync", "fsync", "flock", "renameat", "renameat2", "unlink", "pread", "statx"];
+    let calls = [
+        "openat",
+        "pwrite",
+        "fdatasync",
+        "fsync",
+        "flock",
+        "renameat",
+        "renameat2",
+        "unlink",
+        "pread",
+        "statx",
+    ];
     everywhere("of_an_archive_nothing_is_lost", "x.zip", &calls);
 }
 

@@ -1,7 +1,9 @@
-//! Records are never counted before they are stored: a writer that appends, and is killed before each single operation.
+//! Records are never counted before they are stored: a writer that appends, and is killed before each single
+//! operation.
 //!
-//! A round puts a record into two variables and an attribute, so that `sync` ends define mode; in some rounds the next write
-//! ends it, or `close`. Records hold no fill values, so one that was counted too early is seen.
+//! A round puts a record into two variables and an attribute, so that `sync` ends define mode; in some rounds
+//! the next write ends it, or `close`. Records hold no fill values, so one that was counted too early is
+//! seen.
 
 use std::path::Path;
 use std::process::Command;
@@ -154,6 +156,7 @@ fn of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored() {
     }
     let whole = everywhere("of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored", "x.nc4");
     let synced = whole.operations.iter().filter(|operation| operation.call == "fdatasync").count();
-    // Three rounds sync, one closes, and two writes end define mode; the last `close` only says where the file ends.
+    // Three rounds sync, one closes, and two writes end define mode; the last `close` only says where the
+    // file ends.
     assert_eq!(synced, 2 * 6 + 1);
 }

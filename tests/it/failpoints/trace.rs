@@ -188,8 +188,8 @@ enum Then {
     Answer(i32),
 }
 
-/// Starts `command`, waits for its line `@ready`, and lets it go on by a line to its standard input; `fault` befalls
-/// operation `at` (from 0) below the folder.
+/// Starts `command`, waits for its line `@ready`, and lets it go on by a line to its standard input; `fault`
+/// befalls operation `at` (from 0) below the folder.
 pub fn run(command: &mut Command, folder: &Path, fault: Fault, at: usize) -> Ended {
     let mut child = command
         .process_group(0)
@@ -259,8 +259,12 @@ impl Tracer {
                 }
                 Ok(WaitStatus::PtraceEvent(thread, ..)) => go_on(thread, None),
                 Ok(WaitStatus::Stopped(thread, signal)) => go_on(thread, Some(signal)),
-                Ok(WaitStatus::Exited(thread, code)) if thread == self.leader => return (operations, hit, code == 0),
-                Ok(WaitStatus::Signaled(thread, ..)) if thread == self.leader => return (operations, hit, false),
+                Ok(WaitStatus::Exited(thread, code)) if thread == self.leader => {
+                    return (operations, hit, code == 0);
+                }
+                Ok(WaitStatus::Signaled(thread, ..)) if thread == self.leader => {
+                    return (operations, hit, false);
+                }
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => panic!("waiting for {}: {errno}", self.leader),
             }
@@ -312,7 +316,8 @@ impl Tracer {
     fn operation(&self, thread: Pid, regs: &user_regs_struct) -> Option<Operation> {
         let number = regs.orig_rax.cast_signed();
         let arguments = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
-        let named = |table: &[(c_long, &'static str, Names)]| table.iter().find(|call| call.0 == number).copied();
+        let named =
+            |table: &[(c_long, &'static str, Names)]| table.iter().find(|call| call.0 == number).copied();
         let (changes, (_, call, names)) = match named(CHANGES) {
             Some(found) => (true, found),
             None => (false, named(QUESTIONS)?),
@@ -322,26 +327,29 @@ impl Tracer {
             return None;
         }
         let making = (libc::O_CREAT | libc::O_TRUNC) as u64;
-        let makes = |flags: u64| flags & making != 0 || flags & libc::O_TMPFILE as u64 == libc::O_TMPFILE as u64;
+        let makes =
+            |flags: u64| flags & making != 0 || flags & libc::O_TMPFILE as u64 == libc::O_TMPFILE as u64;
         let changes = changes
             || match call {
                 "open" => makes(regs.rsi),
                 "openat" => makes(regs.rdx),
-                "openat2" => {
-                    makes(memory(thread, regs.rdx, 8).first_chunk().map_or(0, |flags| u64::from_le_bytes(*flags)))
-                }
+                "openat2" => makes(
+                    memory(thread, regs.rdx, 8).first_chunk().map_or(0, |flags| u64::from_le_bytes(*flags)),
+                ),
                 _ => false,
             };
         let found = match names {
             Fd(fd) => vec![of_fd(thread, arguments[fd])?],
             PathAt(path) => vec![of_path(thread, libc::AT_FDCWD as u64, arguments[path])?],
             At(dir) => vec![of_path(thread, arguments[dir], arguments[dir + 1])?],
-            Two(old, new) => {
-                [old, new].iter().filter_map(|&path| of_path(thread, libc::AT_FDCWD as u64, arguments[path])).collect()
-            }
-            TwoAt(old, new) => {
-                [old, new].iter().filter_map(|&dir| of_path(thread, arguments[dir], arguments[dir + 1])).collect()
-            }
+            Two(old, new) => [old, new]
+                .iter()
+                .filter_map(|&path| of_path(thread, libc::AT_FDCWD as u64, arguments[path]))
+                .collect(),
+            TwoAt(old, new) => [old, new]
+                .iter()
+                .filter_map(|&dir| of_path(thread, arguments[dir], arguments[dir + 1]))
+                .collect(),
         };
         let inside = found.iter().rev().find_map(|path| path.strip_prefix(&self.folder).ok())?;
         Some(Operation { call, path: inside.display().to_string(), changes })
@@ -366,7 +374,8 @@ fn refuse(thread: Pid, regs: &mut user_regs_struct, errno: i32) -> Then {
 
 fn of_fd(thread: Pid, fd: u64) -> Option<PathBuf> {
     let fd = fd as i32;
-    let link = if fd == libc::AT_FDCWD { format!("/proc/{thread}/cwd") } else { format!("/proc/{thread}/fd/{fd}") };
+    let link =
+        if fd == libc::AT_FDCWD { format!("/proc/{thread}/cwd") } else { format!("/proc/{thread}/fd/{fd}") };
     fs::read_link(link).ok()
 }
 
@@ -383,7 +392,8 @@ fn of_path(thread: Pid, dir: u64, path: u64) -> Option<PathBuf> {
 /// Bytes of a thread's memory, as far as there are any.
 fn memory(thread: Pid, at: u64, most: usize) -> Vec<u8> {
     let mut bytes = vec![0; most];
-    let read = fs::File::open(format!("/proc/{thread}/mem")).and_then(|memory| memory.read_at(&mut bytes, at));
+    let read =
+        fs::File::open(format!("/proc/{thread}/mem")).and_then(|memory| memory.read_at(&mut bytes, at));
     bytes.truncate(read.unwrap_or(0));
     bytes
 }

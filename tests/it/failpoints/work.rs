@@ -55,7 +55,8 @@ fn open(path: &str) -> Result<File> {
 }
 
 fn create(path: &str, clobber: bool) -> Result<File> {
-    let url = if path.ends_with("v3.zarr") { format!("file://{path}#mode=nczarr,v3") } else { path.to_owned() };
+    let url =
+        if path.ends_with("v3.zarr") { format!("file://{path}#mode=nczarr,v3") } else { path.to_owned() };
     CreateOptions::new().clobber(clobber).threads(1).durability(Durability::Fsync).create(&url)
 }
 
@@ -197,10 +198,12 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
         Err(_) if lasting < SYNCED_FIRST || begun >= 14 && lasting != REPLACED => again(path),
         Err(error) if begun == REMOVED && error.kind() == ErrorKind::NotFound => again(path),
         // A removal that was stopped half way is taken up again.
-        Err(_) if begun == REMOVED => match nczarr::delete(path).and_then(|()| create(path, false)?.close()) {
-            Ok(()) => Ok(()),
-            Err(error) => again_in_empty(path).map_err(|why| format!("{error}; {why}")),
-        },
+        Err(_) if begun == REMOVED => {
+            match nczarr::delete(path).and_then(|()| create(path, false)?.close()) {
+                Ok(()) => Ok(()),
+                Err(error) => again_in_empty(path).map_err(|why| format!("{error}; {why}")),
+            }
+        }
         Err(error) => Err(format!("it does not open: {error}")),
         Ok(_) if lasting >= REMOVED => Err("it is still there".to_owned()),
         Ok(file) if lasting == REPLACED && begun == REPLACED => found.replaced(&file),
@@ -245,12 +248,17 @@ fn again(path: &str) -> std::result::Result<(), String> {
         }
         create(path, false)?.close()
     };
-    anew().and_then(|()| nczarr::delete(path)).map_err(|error| format!("nothing can be made in its place: {error}"))
+    anew()
+        .and_then(|()| nczarr::delete(path))
+        .map_err(|error| format!("nothing can be made in its place: {error}"))
 }
 
 /// A dataset can be created where only an empty directory is left.
 fn again_in_empty(path: &str) -> std::result::Result<(), String> {
-    create(path, false).and_then(File::close).and_then(|()| nczarr::delete(path)).map_err(|error| error.to_string())
+    create(path, false)
+        .and_then(File::close)
+        .and_then(|()| nczarr::delete(path))
+        .map_err(|error| error.to_string())
 }
 
 /// A store that was opened.
@@ -263,7 +271,8 @@ impl Found {
     /// The steps whose values may be there; whether there may be none.
     fn allowed<'s>(&self, puts: &'s [usize]) -> (Vec<&'s usize>, bool) {
         let last = puts.iter().filter(|&&step| step <= self.lasting).max();
-        let steps = puts.iter().filter(|&step| *step <= self.begun && last.is_none_or(|last| step >= last)).collect();
+        let steps =
+            puts.iter().filter(|&step| *step <= self.begun && last.is_none_or(|last| step >= last)).collect();
         (steps, last.is_none())
     }
 
@@ -296,7 +305,8 @@ impl Found {
         };
         if self.lasting >= SYNCED_FIRST {
             let deep = group.group("deep").map_err(text)?;
-            if deep.attribute("text").and_then(|it| it.text().map(str::to_owned)).as_deref() != Some("below") {
+            if deep.attribute("text").and_then(|it| it.text().map(str::to_owned)).as_deref() != Some("below")
+            {
                 return Err("an attribute of a group is lost".to_owned());
             }
             self.records(&group.variable("b").map_err(text)?)?;
@@ -309,7 +319,13 @@ impl Found {
     }
 
     /// Elements that are put together are all of one step.
-    fn whole(&self, variable: &Variable, puts: &[usize], from: u64, to: u64) -> std::result::Result<(), String> {
+    fn whole(
+        &self,
+        variable: &Variable,
+        puts: &[usize],
+        from: u64,
+        to: u64,
+    ) -> std::result::Result<(), String> {
         let there = variable.get_values::<i32>(from..to).map_err(|error| error.to_string())?;
         let (steps, none) = self.allowed(puts);
         let is_fill = there.iter().all(|&value| value == nczarr::model::fill::INT);
@@ -321,9 +337,18 @@ impl Found {
 
     fn records(&self, b: &Variable) -> std::result::Result<(), String> {
         let text = |error: nczarr::Error| error.to_string();
-        let least =
-            RECORDS.iter().filter(|(step, _)| *step <= self.lasting).map(|&(_, count)| count).max().unwrap_or(0);
-        let most = RECORDS.iter().filter(|(step, _)| *step <= self.begun).map(|&(_, count)| count).max().unwrap_or(0);
+        let least = RECORDS
+            .iter()
+            .filter(|(step, _)| *step <= self.lasting)
+            .map(|&(_, count)| count)
+            .max()
+            .unwrap_or(0);
+        let most = RECORDS
+            .iter()
+            .filter(|(step, _)| *step <= self.begun)
+            .map(|&(_, count)| count)
+            .max()
+            .unwrap_or(0);
         let count = b.shape().map_err(text)?.first().copied().unwrap_or(0);
         if !(least..=most).contains(&count) {
             return Err(format!("{count} records, between {least} and {most} expected"));

@@ -21,8 +21,11 @@ impl Ask {
         let host = request.header("host").unwrap_or_default();
         let path = request.path.strip_prefix('/').unwrap_or(&request.path);
         // A name may have dots too: the longest bucket that the host begins with.
-        let by_host =
-            store.buckets.keys().filter(|name| host.starts_with(&format!("{name}."))).max_by_key(|name| name.len());
+        let by_host = store
+            .buckets
+            .keys()
+            .filter(|name| host.starts_with(&format!("{name}.")))
+            .max_by_key(|name| name.len());
         let (bucket, key) = match by_host {
             Some(bucket) => (bucket.as_str(), path),
             None => path.split_once('/').unwrap_or((path, "")),
@@ -50,7 +53,13 @@ impl Ask {
 }
 
 /// Does what is asked. `most`: entries of a page.
-pub(crate) fn answer(store: &mut Store, ask: &Ask, request: &Request, most: usize, fault: Option<&Fault>) -> Answer {
+pub(crate) fn answer(
+    store: &mut Store,
+    ask: &Ask,
+    request: &Request,
+    most: usize,
+    fault: Option<&Fault>,
+) -> Answer {
     let Some(bucket) = store.buckets.get_mut(&ask.bucket) else { return Answer::error(404, "NoSuchBucket") };
     if bucket.web && !matches!(ask.op, Op::Get | Op::Head) {
         return Answer::error(if ask.op == Op::List { 404 } else { 405 }, "MethodNotAllowed");
@@ -81,7 +90,8 @@ pub(crate) fn answer(store: &mut Store, ask: &Ask, request: &Request, most: usiz
         Op::Copy => {
             let source = crate::message::decode(request.header("x-amz-copy-source").unwrap_or_default());
             let source = source.strip_prefix('/').unwrap_or(&source);
-            let found = source.split_once('/').and_then(|(bucket, key)| store.buckets.get(bucket)?.objects.get(key));
+            let found =
+                source.split_once('/').and_then(|(bucket, key)| store.buckets.get(bucket)?.objects.get(key));
             let Some(object) = found.cloned() else { return Answer::error(404, "NoSuchKey") };
             let etag = escape(&object.etag);
             if let Some(bucket) = store.buckets.get_mut(&ask.bucket) {
@@ -106,7 +116,8 @@ pub(crate) fn answer(store: &mut Store, ask: &Ask, request: &Request, most: usiz
         Op::UploadBegin => {
             store.begun += 1;
             let id = format!("upload-{}", store.begun);
-            let upload = Upload { bucket: ask.bucket.clone(), key: ask.key.clone(), parts: Default::default() };
+            let upload =
+                Upload { bucket: ask.bucket.clone(), key: ask.key.clone(), parts: Default::default() };
             store.uploads.insert(id.clone(), upload);
             let (bucket, key) = (escape(&ask.bucket), escape(&ask.key));
             let what = format!("<Bucket>{bucket}</Bucket><Key>{key}</Key><UploadId>{id}</UploadId>");
@@ -134,7 +145,8 @@ fn conditions<'r>(request: &'r Request, fault: Option<&Fault>) -> (Option<&'r st
 
 fn upload(store: &mut Store, ask: &Ask, request: &Request, fault: Option<&Fault>) -> Answer {
     let id = request.param("uploadId").unwrap_or_default();
-    let Some(upload) = store.uploads.get_mut(id).filter(|upload| upload.bucket == ask.bucket && upload.key == ask.key)
+    let Some(upload) =
+        store.uploads.get_mut(id).filter(|upload| upload.bucket == ask.bucket && upload.key == ask.key)
     else {
         return Answer::error(404, "NoSuchUpload");
     };
@@ -154,20 +166,29 @@ fn upload(store: &mut Store, ask: &Ask, request: &Request, fault: Option<&Fault>
     let body = String::from_utf8_lossy(&request.body);
     let (mut bytes, mut last) = (Vec::new(), 0);
     for part in elements(&body, "Part") {
-        let number = elements(part, "PartNumber").first().and_then(|number| number.trim().parse().ok()).unwrap_or(0);
+        let number =
+            elements(part, "PartNumber").first().and_then(|number| number.trim().parse().ok()).unwrap_or(0);
         let etag = elements(part, "ETag").first().map(|etag| unescape(etag)).unwrap_or_default();
         if number <= last {
             return Answer::error(400, "InvalidPartOrder");
         }
         last = number;
         match upload.parts.get(&number) {
-            Some(part) if part.etag.trim_matches('"') == etag.trim_matches('"') => bytes.extend_from_slice(&part.bytes),
+            Some(part) if part.etag.trim_matches('"') == etag.trim_matches('"') => {
+                bytes.extend_from_slice(&part.bytes)
+            }
             _ => return Answer::error(400, "InvalidPart"),
         }
     }
-    let there = store.buckets.get(&ask.bucket).and_then(|bucket| bucket.objects.get(&ask.key)).map(|there| &there.etag);
+    let there = store
+        .buckets
+        .get(&ask.bucket)
+        .and_then(|bucket| bucket.objects.get(&ask.key))
+        .map(|there| &there.etag);
     match conditions(request, fault) {
-        (Some(want), _) if there.map(String::as_str) != Some(want) => return Answer::error(412, "PreconditionFailed"),
+        (Some(want), _) if there.map(String::as_str) != Some(want) => {
+            return Answer::error(412, "PreconditionFailed");
+        }
         (_, Some("*")) if there.is_some() => return Answer::error(412, "PreconditionFailed"),
         _ => {}
     }
@@ -189,7 +210,8 @@ fn get(object: &Object, request: &Request, fault: Option<&Fault>) -> Answer {
     if request.header("if-none-match").is_some_and(|have| have == etag) {
         return Answer::new(304).with("ETag", etag);
     }
-    let whole = fault == Some(&Fault::RangeIgnored) || request.header("if-range").is_some_and(|want| want != etag);
+    let whole =
+        fault == Some(&Fault::RangeIgnored) || request.header("if-range").is_some_and(|want| want != etag);
     let asked = request.header("range").filter(|_| !whole && request.method == "GET");
     let mut answer = match asked.and_then(|text| range(text, len)) {
         None => {
@@ -197,7 +219,9 @@ fn get(object: &Object, request: &Request, fault: Option<&Fault>) -> Answer {
             answer.body = object.bytes.clone();
             answer
         }
-        Some(Err(())) => return Answer::error(416, "InvalidRange").with("Content-Range", format!("bytes */{len}")),
+        Some(Err(())) => {
+            return Answer::error(416, "InvalidRange").with("Content-Range", format!("bytes */{len}"));
+        }
         Some(Ok(range)) => part(object, range, fault),
     };
     answer.set("ETag", etag);

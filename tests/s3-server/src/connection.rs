@@ -33,7 +33,8 @@ pub(crate) fn serve(stream: &TcpStream, shared: &Shared) {
         }
         let (answer, fault) = look(&request, shared);
         match send(stream, &mut reader, &request, answer, fault.as_ref(), shared.config.pause) {
-            Ok(true) if !request.header("connection").is_some_and(|ask| ask.eq_ignore_ascii_case("close")) => {}
+            Ok(true)
+                if !request.header("connection").is_some_and(|ask| ask.eq_ignore_ascii_case("close")) => {}
             _ => return,
         }
     }
@@ -97,8 +98,9 @@ fn look(request: &Request, shared: &Shared) -> (Option<Answer>, Option<Fault>) {
 fn meddle(store: &mut Store, ask: &Ask, fault: Option<&Fault>) {
     let Some(bucket) = store.buckets.get_mut(&ask.bucket).filter(|_| ask.op != Op::List) else { return };
     let Some(object) = bucket.objects.get(&ask.key) else { return };
-    let other =
-        |more: &[u8]| Object::new(object.bytes.iter().map(|byte| byte ^ 0x55).chain(more.iter().copied()).collect());
+    let other = |more: &[u8]| {
+        Object::new(object.bytes.iter().map(|byte| byte ^ 0x55).chain(more.iter().copied()).collect())
+    };
     match fault {
         Some(Fault::Replaced) => drop(bucket.objects.insert(ask.key.clone(), other(b""))),
         Some(Fault::Grown) => drop(bucket.objects.insert(ask.key.clone(), other(b"and more"))),

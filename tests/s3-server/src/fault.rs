@@ -31,7 +31,8 @@ pub enum Fault {
     StallBody,
     /// It is done, and the body comes in small pieces, with the server's pause between them.
     Drip,
-    /// The body of a range is shorter than what was asked for; its length and `Content-Range` agree with one another.
+    /// The body of a range is shorter than what was asked for; its length and `Content-Range` agree with one
+    /// another.
     ShortRange,
     /// The body of a range is shorter than what its `Content-Range` says; its length agrees with the body.
     LyingRange,
@@ -97,7 +98,16 @@ pub struct Rule {
 impl Rule {
     /// At every request.
     pub fn new(fault: Fault) -> Self {
-        Self { fault, ops: Vec::new(), key: None, ranged: None, skip: 0, times: u64::MAX, chance: None, matched: 0 }
+        Self {
+            fault,
+            ops: Vec::new(),
+            key: None,
+            ranged: None,
+            skip: 0,
+            times: u64::MAX,
+            chance: None,
+            matched: 0,
+        }
     }
 
     /// At requests of this kind, or another that was named.

@@ -58,7 +58,9 @@ impl Request {
         let mut words = first.split(' ');
         let (method, target) = (words.next().ok_or_else(bad)?, words.next().ok_or_else(bad)?);
         // A proxy's form names the host too.
-        let target = target.strip_prefix("http://").map_or(target, |rest| rest.find('/').map_or("/", |at| &rest[at..]));
+        let target = target
+            .strip_prefix("http://")
+            .map_or(target, |rest| rest.find('/').map_or("/", |at| &rest[at..]));
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let query = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -191,5 +193,9 @@ pub(crate) fn elements<'d>(document: &'d str, name: &str) -> Vec<&'d str> {
 
 /// Undoes [`escape`].
 pub(crate) fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#34;", "\"").replace("&amp;", "&")
+    text.replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#34;", "\"")
+        .replace("&amp;", "&")
 }

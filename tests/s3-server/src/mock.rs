@@ -140,8 +140,8 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy on a free port of this machine. `to`: where all requests and tunnels lead, whatever they name; else
-    /// where they name.
+    /// Starts a proxy on a free port of this machine. `to`: where all requests and tunnels lead, whatever
+    /// they name; else where they name.
     ///
     /// # Panics
     /// If the system gives no port.

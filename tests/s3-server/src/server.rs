@@ -75,7 +75,8 @@ impl Config {
     /// Who may do everything; a token is asked for if there is one.
     #[must_use]
     pub fn keys(mut self, access: &str, secret: &str, token: Option<&str>) -> Self {
-        self.keys = Keys { access: access.to_owned(), secret: secret.to_owned(), token: token.map(str::to_owned) };
+        self.keys =
+            Keys { access: access.to_owned(), secret: secret.to_owned(), token: token.map(str::to_owned) };
         self
     }
 

@@ -45,7 +45,8 @@ pub(crate) fn check(request: &Request, keys: &Keys) -> Result<(), &'static str> 
     if payload != "UNSIGNED-PAYLOAD" && payload != hex(&Sha256::digest(&request.body)) {
         return Err("XAmzContentSHA256Mismatch");
     }
-    let mut query: Vec<_> = request.query.iter().map(|(key, value)| (encode(key, true), encode(value, true))).collect();
+    let mut query: Vec<_> =
+        request.query.iter().map(|(key, value)| (encode(key, true), encode(value, true))).collect();
     query.sort();
     let query: Vec<String> = query.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mut headers = String::new();

@@ -44,12 +44,19 @@ fn a_signature_that_is_known() {
         token: token.map(str::to_owned),
     };
     let right = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
-    let check = |head: &str, keys| sign::check(&Request::read_head(&mut head.as_bytes()).unwrap().unwrap(), &keys);
+    let check =
+        |head: &str, keys| sign::check(&Request::read_head(&mut head.as_bytes()).unwrap().unwrap(), &keys);
     assert_eq!(check(head, keys(right, None)), Ok(()));
     assert_eq!(check(head, keys("another", None)), Err("SignatureDoesNotMatch"));
     assert_eq!(check(head, keys(right, Some("token"))), Err("InvalidToken"));
-    assert_eq!(check(&head.replace("bytes=0-9", "bytes=0-8"), keys(right, None)), Err("SignatureDoesNotMatch"));
-    assert_eq!(check(&head.replace("/test.txt", "/text.txt"), keys(right, None)), Err("SignatureDoesNotMatch"));
+    assert_eq!(
+        check(&head.replace("bytes=0-9", "bytes=0-8"), keys(right, None)),
+        Err("SignatureDoesNotMatch")
+    );
+    assert_eq!(
+        check(&head.replace("/test.txt", "/text.txt"), keys(right, None)),
+        Err("SignatureDoesNotMatch")
+    );
 }
 
 #[test]
@@ -105,7 +112,12 @@ fn uploads_in_parts() {
     let id = crate::message::elements(&begun, "UploadId")[0].to_owned();
     let mut parts = String::new();
     for (number, bytes) in [(1, "one,"), (2, "two")] {
-        let part = ask(&server, &format!("PUT /open/k?partNumber={number}&uploadId={id} HTTP/1.1"), bytes.as_bytes()).0;
+        let part = ask(
+            &server,
+            &format!("PUT /open/k?partNumber={number}&uploadId={id} HTTP/1.1"),
+            bytes.as_bytes(),
+        )
+        .0;
         let etag = part.split("ETag: ").nth(1).unwrap().lines().next().unwrap();
         parts.push_str(&format!("<Part><ETag>{etag}</ETag><PartNumber>{number}</PartNumber></Part>"));
     }
@@ -125,7 +137,9 @@ fn listed(server: &Server, query: &str) -> (Vec<String>, usize) {
         pages += 1;
         found.extend(crate::message::elements(&page, "Key").into_iter().map(str::to_owned));
         let common = crate::message::elements(&page, "CommonPrefixes");
-        found.extend(common.iter().flat_map(|common| crate::message::elements(common, "Prefix")).map(str::to_owned));
+        found.extend(
+            common.iter().flat_map(|common| crate::message::elements(common, "Prefix")).map(str::to_owned),
+        );
         match crate::message::elements(&page, "NextContinuationToken").first() {
             Some(next) if pages < 20 => {
                 token = format!("&continuation-token={}", crate::message::encode(next, true));
@@ -172,15 +186,23 @@ fn faults_are_seen_by_the_client() {
         (Fault::LostReply, true, str::is_empty),
         (Fault::Close, false, str::is_empty),
         (Fault::Garbage, false, |answer| !answer.starts_with("HTTP")),
-        (Fault::Redirect(307, "http://x/".to_owned()), false, |answer| answer.contains("Location: http://x/")),
+        (Fault::Redirect(307, "http://x/".to_owned()), false, |answer| {
+            answer.contains("Location: http://x/")
+        }),
         (Fault::CutBody, false, |answer| answer.contains("Length: 3\r\n") && answer.ends_with("\r\n2")),
         (Fault::Drip, false, |answer| answer.ends_with("\r\n234")),
         (Fault::ShortRange, false, |answer| answer.contains(" 2-2/10") && answer.ends_with("\r\n2")),
         (Fault::LyingRange, false, |answer| answer.contains(" 2-4/10") && answer.ends_with("\r\n2")),
-        (Fault::OverlongRange, false, |answer| answer.contains(" 2-4/10") && answer.contains("\r\n234and more")),
+        (Fault::OverlongRange, false, |answer| {
+            answer.contains(" 2-4/10") && answer.contains("\r\n234and more")
+        }),
         (Fault::OtherRange, false, |answer| answer.contains(" 1-3/10") && answer.ends_with("\r\n123")),
-        (Fault::NoContentRange, false, |answer| !answer.contains("Content-Range") && answer.ends_with("\r\n234")),
-        (Fault::RangeIgnored, false, |answer| answer.starts_with("HTTP/1.1 200") && answer.ends_with("56789")),
+        (Fault::NoContentRange, false, |answer| {
+            !answer.contains("Content-Range") && answer.ends_with("\r\n234")
+        }),
+        (Fault::RangeIgnored, false, |answer| {
+            answer.starts_with("HTTP/1.1 200") && answer.ends_with("56789")
+        }),
         (Fault::Replaced, false, |answer| answer.ends_with("\r\ngfa")),
         (Fault::Removed, false, |answer| answer.starts_with("HTTP/1.1 404")),
         (Fault::NoETag, false, |answer| !answer.contains("ETag") && answer.ends_with("\r\n234")),

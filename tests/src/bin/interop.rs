@@ -1,7 +1,7 @@
 //! Our side of the interoperability test.
 //!
-//! `interop write DIR` writes datasets and, as `DIR/expected.json`, what is in them, for other programs to check.
-//! `interop edit` edits the stores that standard input names, for other programs to read again.
+//! `interop write DIR` writes datasets and, as `DIR/expected.json`, what is in them, for other programs to
+//! check. `interop edit` edits the stores that standard input names, for other programs to read again.
 //! `interop read DIR` checks datasets that other programs wrote against their `DIR/expected.json`.
 #![forbid(unsafe_code)]
 
@@ -83,7 +83,8 @@ fn write(folder: &Path) -> Result<(), String> {
         }
     }
     println!("{} datasets written", list.len());
-    std::fs::write(folder.join("expected.json"), Value::Array(list).to_string()).map_err(|error| error.to_string())
+    std::fs::write(folder.join("expected.json"), Value::Array(list).to_string())
+        .map_err(|error| error.to_string())
 }
 
 /// Puts all values of a dataset once more, and attributes; answers what it is then.
@@ -109,8 +110,8 @@ fn written_again(plan: &Plan, path: &str) -> nczarr::Result<Plan> {
     Ok(all)
 }
 
-/// Puts another last element into each variable of numbers of the stores that standard input names, and an attribute;
-/// prints of each store what was put, by variable.
+/// Puts another last element into each variable of numbers of the stores that standard input names, and an
+/// attribute; prints of each store what was put, by variable.
 fn edit() -> Result<(), String> {
     let mut all = serde_json::Map::new();
     for path in std::io::stdin().lines() {
@@ -142,7 +143,8 @@ fn edit_one(path: &str, put: &mut serde_json::Map<String, Value>) -> nczarr::Res
                 let one = if variable.get_values::<f64>(..)?.last() == Some(&1.0) { 0.0 } else { 1.0 };
                 let ones = vec![1; last.len()];
                 let bytes = f64::to_ne_bytes(one);
-                variable.write(&Slab::new(&last, &ones), MemRef::Fixed { ty: NcType::Double, bytes: &bytes })?;
+                variable
+                    .write(&Slab::new(&last, &ones), MemRef::Fixed { ty: NcType::Double, bytes: &bytes })?;
                 put.insert(path, json!(one));
             } else {
                 put.insert(path, Value::Null);

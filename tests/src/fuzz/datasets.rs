@@ -70,7 +70,8 @@ struct Documents {
 
 impl Documents {
     fn new(name: &'static str, stores: Vec<Store>) -> Self {
-        let stores: Vec<_> = stores.into_iter().filter(|store| store.iter().any(|(key, _)| is(key, name))).collect();
+        let stores: Vec<_> =
+            stores.into_iter().filter(|store| store.iter().any(|(key, _)| is(key, name))).collect();
         assert!(!stores.is_empty(), "no dataset with {name}");
         Self { name, stores }
     }
@@ -92,8 +93,12 @@ impl Target for Documents {
         if rng.one_in(16) {
             store.remove(rng.below(store.len()));
         }
-        let path =
-            *rng.of_these(&["memory://fuzz", "memory://fuzz", "memory://fuzz#mode=zarr", "memory://fuzz#mode=nczarr"]);
+        let path = *rng.of_these(&[
+            "memory://fuzz",
+            "memory://fuzz",
+            "memory://fuzz#mode=zarr",
+            "memory://fuzz#mode=nczarr",
+        ]);
         let writable = rng.one_in(8);
         let note = format!("{path}{}", if writable { ", for writing" } else { "" });
         Case::new(note, store, move |store| {
@@ -164,8 +169,11 @@ impl Target for Archives {
                 let len = map.len(&key);
                 judged(len.as_ref().map_err(Clone::clone))?;
                 // Not more than a reader would: the length is what the directory says.
-                let range =
-                    if matches!(len, Ok(Some(len)) if len <= CHUNK) { ByteRange::ALL } else { ByteRange::first(CHUNK) };
+                let range = if matches!(len, Ok(Some(len)) if len <= CHUNK) {
+                    ByteRange::ALL
+                } else {
+                    ByteRange::first(CHUNK)
+                };
                 all &= judged(map.read(&key, range, &mut out))?;
             }
             Ok(all)

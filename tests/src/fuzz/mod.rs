@@ -1,7 +1,8 @@
 //! Fuzz targets: what a decoder or a reader of metadata is given, made anew from a seed and a number.
 //!
-//! A [`Target`] makes a [`Case`] of random numbers: the input, as files that can be kept, and what is done with it.
-//! The same numbers make the same case, so that a case that went wrong is named by target, seed and number.
+//! A [`Target`] makes a [`Case`] of random numbers: the input, as files that can be kept, and what is done
+//! with it. The same numbers make the same case, so that a case that went wrong is named by target, seed and
+//! number.
 //!
 //! This knows neither processes nor memory: the program `fuzz` runs cases and watches over them.
 
@@ -53,7 +54,8 @@ impl<'t> Case<'t> {
     pub fn run(self) -> Outcome {
         let (files, run) = (self.files, self.run);
         catch_unwind(AssertUnwindSafe(|| run(files))).unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let text =
+                panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             Err(format!("panic: {}", text.unwrap_or("of no text")))
         })
     }
@@ -91,7 +93,8 @@ impl Entry {
     }
 }
 
-/// All targets: filters, element codecs, documents, headers, archives, URLs, texts of filters; and those that fail.
+/// All targets: filters, element codecs, documents, headers, archives, URLs, texts of filters; and those that
+/// fail.
 pub fn entries() -> Vec<Entry> {
     let registry = nczarr::registry().expect("the registry of this build");
     let mut all = streams::entries(&registry);

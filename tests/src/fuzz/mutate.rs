@@ -1,6 +1,7 @@
 //! Mutations: of bytes, and of JSON documents as trees.
 //!
-//! Knows nothing of what the bytes mean, but for the numbers and words that readers of sizes and types stumble over.
+//! Knows nothing of what the bytes mean, but for the numbers and words that readers of sizes and types
+//! stumble over.
 
 use serde_json::{Map, Value, json};
 
@@ -132,7 +133,11 @@ fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
             let number = rng.of_these(EXTREMES).wrapping_sub(u64::from(rng.one_in(3)));
             let width = 1usize << rng.below(4);
             let big = number.to_be_bytes();
-            let number = if rng.one_in(2) { big[8 - width..].to_vec() } else { number.to_le_bytes()[..width].to_vec() };
+            let number = if rng.one_in(2) {
+                big[8 - width..].to_vec()
+            } else {
+                number.to_le_bytes()[..width].to_vec()
+            };
             for (place, byte) in bytes.iter_mut().skip(at).zip(number) {
                 *place = byte;
             }
@@ -305,7 +310,8 @@ mod tests {
     #[test]
     fn a_document_is_changed_in_most_cases() {
         let text = br#"{"zarr_format":2,"shape":[4,3],"filters":null,"x":{"y":"z"}}"#;
-        let changed = (0..1000).filter(|&number| document(&mut Rng::of("document", 1, number), text) != text).count();
+        let changed =
+            (0..1000).filter(|&number| document(&mut Rng::of("document", 1, number), text) != text).count();
         assert!(changed > 900, "{changed}");
     }
 }

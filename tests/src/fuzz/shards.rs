@@ -1,4 +1,5 @@
-//! Targets for shards of Zarr V3: indexes that lie about where chunks are, with checksums that are right, and codec chains.
+//! Targets for shards of Zarr V3: indexes that lie about where chunks are, with checksums that are right, and
+//! codec chains.
 //!
 //! The shard is made here, byte by byte; it is read whole and in part, and sometimes written.
 
@@ -80,8 +81,21 @@ impl Form {
         let mut lie = |entries: &mut [u64], len: usize| {
             for _ in 0..rng.below(4) {
                 let len = len as u64;
-                let values =
-                    [0, 1, 4, 8, 16, len - 1, len, len + 1, 1 << 32, 1 << 62, 1 << 63, u64::MAX - 16, u64::MAX];
+                let values = [
+                    0,
+                    1,
+                    4,
+                    8,
+                    16,
+                    len - 1,
+                    len,
+                    len + 1,
+                    1 << 32,
+                    1 << 62,
+                    1 << 63,
+                    u64::MAX - 16,
+                    u64::MAX,
+                ];
                 let value = *rng.of_these(&values);
                 let at = rng.below(entries.len());
                 entries[at] = value;
@@ -110,7 +124,12 @@ fn use_it(store: Vec<(String, Vec<u8>)>, writes: bool) -> Outcome {
     let map = Arc::new(MemMap::from_objects(store).map_err(|error| error.to_string())?);
     let mut limits = Limits::default();
     limits.chunk = 1 << 20;
-    let opened = OpenOptions::new().limits(limits).threads(1).writable(writes).map(map).open("memory://fuzz#mode=zarr");
+    let opened = OpenOptions::new()
+        .limits(limits)
+        .threads(1)
+        .writable(writes)
+        .map(map)
+        .open("memory://fuzz#mode=zarr");
     if !judged(opened.as_ref().map_err(Clone::clone))? {
         return Ok(false);
     }
@@ -144,7 +163,9 @@ impl Target for Indexes {
         }
         let writes = rng.one_in(4);
         let files = vec![("zarr.json".to_owned(), form.document().into_bytes()), ("c/0".to_owned(), shard)];
-        Case::new(if writes { "for writing" } else { "" }.to_owned(), files, move |store| use_it(store, writes))
+        Case::new(if writes { "for writing" } else { "" }.to_owned(), files, move |store| {
+            use_it(store, writes)
+        })
     }
 }
 
@@ -153,7 +174,8 @@ struct Chains;
 
 impl Target for Chains {
     fn case(&self, rng: &mut Rng) -> Case<'_> {
-        let names = ["bytes", "gzip", "zstd", "blosc", "crc32c", "transpose", "numcodecs.shuffle", "numcodecs.zlib"];
+        let names =
+            ["bytes", "gzip", "zstd", "blosc", "crc32c", "transpose", "numcodecs.shuffle", "numcodecs.zlib"];
         let configurations = [
             json!({}),
             json!({"level": 1}),
@@ -166,11 +188,13 @@ impl Target for Chains {
         let mut document: Value = serde_json::from_str(&Form::of(rng).document()).unwrap_or_default();
         if let Some(codecs) = document["codecs"].as_array_mut() {
             for _ in 0..=rng.below(3) {
-                let codec = json!({"name": rng.of_these(&names), "configuration": rng.of_these(&configurations)});
+                let codec =
+                    json!({"name": rng.of_these(&names), "configuration": rng.of_these(&configurations)});
                 match rng.below(3) {
                     0 => codecs.insert(rng.below(codecs.len() + 1), codec),
                     1 => {
-                        let chain = &mut codecs[0]["configuration"][*rng.of_these(&["codecs", "index_codecs"])];
+                        let chain =
+                            &mut codecs[0]["configuration"][*rng.of_these(&["codecs", "index_codecs"])];
                         if let Some(chain) = chain.as_array_mut() {
                             chain.insert(rng.below(chain.len() + 1), codec);
                         }
@@ -217,11 +241,16 @@ mod tests {
                     let bytes = |range: std::ops::Range<u32>| -> Vec<u8> {
                         range.flat_map(|element| (chunk * 4 + element).to_le_bytes()).collect()
                     };
-                    if form.nested { form.shard(&[bytes(0..2), bytes(2..4)], &mut |_, _| {}) } else { bytes(0..4) }
+                    if form.nested {
+                        form.shard(&[bytes(0..2), bytes(2..4)], &mut |_, _| {})
+                    } else {
+                        bytes(0..4)
+                    }
                 })
                 .collect();
             let shard = form.shard(&chunks, &mut |_, _| {});
-            let store = vec![("zarr.json".to_owned(), form.document().into_bytes()), ("c/0".to_owned(), shard)];
+            let store =
+                vec![("zarr.json".to_owned(), form.document().into_bytes()), ("c/0".to_owned(), shard)];
             let map = Arc::new(MemMap::from_objects(store.clone()).unwrap());
             let file = OpenOptions::new().map(map).open("memory://fuzz#mode=zarr").unwrap();
             let found = file.variables()[0].get::<u32>(..).unwrap();

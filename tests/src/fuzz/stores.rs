@@ -23,8 +23,10 @@ fn corpus() -> PathBuf {
 
 /// The paths of the files below a folder, in order of their names.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut paths: Vec<_> =
-        fs::read_dir(folder).expect("a folder of the corpus").map(|entry| entry.expect("an entry").path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("a folder of the corpus")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
@@ -72,10 +74,14 @@ pub fn today() -> Vec<Store> {
 pub fn v3() -> Vec<Store> {
     let mut all = folders(&corpus().join("nczarr-v3"));
     let plans = samples::all().into_iter();
-    for (_, plan) in plans.filter(|(name, _)| ["groups", "unlimited", "scalars", "chars", "strings"].contains(name)) {
+    for (_, plan) in
+        plans.filter(|(name, _)| ["groups", "unlimited", "scalars", "chars", "strings"].contains(name))
+    {
         for modes in ["nczarr,v3", "zarr,v3,annotate", "nczarr,v3,consolidated"] {
             let map = MemMap::new();
-            let file = CreateOptions::new().map(Arc::new(map.clone())).create(&format!("memory://fuzz#mode={modes}"));
+            let file = CreateOptions::new()
+                .map(Arc::new(map.clone()))
+                .create(&format!("memory://fuzz#mode={modes}"));
             let file = file.expect("a dataset in memory");
             let plan = if modes.contains("consolidated") { plan.sharded() } else { plan.clone() };
             plan.write(&file.root()).and_then(|()| file.close()).expect("its content");
@@ -133,7 +139,10 @@ pub fn keys() -> Vec<Store> {
             };
             let folder = key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
             if members.shift_remove("_nczarr_superblock").is_some() {
-                all.push((".nczarr".to_owned(), br#"{"zarr_format": 2, "nczarr_version": "1.0.0"}"#.to_vec()));
+                all.push((
+                    ".nczarr".to_owned(),
+                    br#"{"zarr_format": 2, "nczarr_version": "1.0.0"}"#.to_vec(),
+                ));
             }
             for (member, key) in
                 [("_nczarr_group", ".nczgroup"), ("_nczarr_array", ".nczvar"), ("_nczarr_attr", ".nczattr")]
@@ -186,7 +195,10 @@ fn unpacked(archive: &[u8]) -> Store {
         .map(|(key, _)| key.rsplit_once('/').map_or("", |(folder, _)| folder))
         .min_by_key(|folder| folder.len());
     let root = root.filter(|root| !root.is_empty()).map_or(String::new(), |root| format!("{root}/"));
-    members.into_iter().filter_map(|(key, bytes)| Some((key.strip_prefix(&root)?.to_owned(), bytes))).collect()
+    members
+        .into_iter()
+        .filter_map(|(key, bytes)| Some((key.strip_prefix(&root)?.to_owned(), bytes)))
+        .collect()
 }
 
 #[cfg(test)]

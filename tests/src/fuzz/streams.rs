@@ -1,7 +1,7 @@
 //! Targets for decoders: every filter and every element codec of the registry.
 //!
-//! Seeds are streams that our own encoders made. A filter or codec for which there are none is a mistake here, told when
-//! its target is made: so a new one cannot be forgotten.
+//! Seeds are streams that our own encoders made. A filter or codec for which there are none is a mistake
+//! here, told when its target is made: so a new one cannot be forgotten.
 
 use std::sync::Arc;
 
@@ -13,8 +13,16 @@ use super::rng::Rng;
 use super::{Case, Entry, Outcome, Target, judged, mutate};
 
 /// Filters that may give back something else than what they were given.
-const LOSSY: &[&str] =
-    &["fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize", "cast_value", "scale_offset"];
+const LOSSY: &[&str] = &[
+    "fixedscaleoffset",
+    "quantize",
+    "bitround",
+    "packbits",
+    "astype",
+    "categorize",
+    "cast_value",
+    "scale_offset",
+];
 
 /// Bytes behind an output that must stay as they are.
 const GUARD: usize = 64;
@@ -42,7 +50,9 @@ fn descriptions(name: &str) -> Vec<Json> {
         "shuffle" => all.extend([1, 2, 4, 7].map(|size| json!({"id": name, "elementsize": size}))),
         "szip" => {
             for mask in [4, 32, 4 | 8, 32 | 16] {
-                all.extend([4, 8, 32].map(|pixels| json!({"id": name, "mask": mask, "pixels-per-block": pixels})));
+                all.extend(
+                    [4, 8, 32].map(|pixels| json!({"id": name, "mask": mask, "pixels-per-block": pixels})),
+                );
             }
         }
         "blosc" => {
@@ -67,7 +77,9 @@ fn descriptions(name: &str) -> Vec<Json> {
                 all.push(json!({"id": name, "scale": 10, "offset": 1, "dtype": dtype, "astype": astype}));
             }
         }
-        "quantize" => all.extend(["<f4", "<f8"].map(|dtype| json!({"id": name, "digits": 2, "dtype": dtype}))),
+        "quantize" => {
+            all.extend(["<f4", "<f8"].map(|dtype| json!({"id": name, "digits": 2, "dtype": dtype})))
+        }
         "bitround" => all.extend([1, 10, 23].map(|bits| json!({"id": name, "keepbits": bits}))),
         "astype" => {
             for (encode, decode) in [("<i2", "<i4"), (">f4", "<f8"), ("|u1", "<f4")] {
@@ -76,7 +88,9 @@ fn descriptions(name: &str) -> Vec<Json> {
         }
         "categorize" => all.push(json!({"id": name, "labels": ["ab", "é"], "dtype": "<U3", "astype": "|u1"})),
         "cast_value" => {
-            for (ty, range) in [("uint8", "clamp"), ("int16", "wrap"), ("float32", "error"), ("uint64", "wrap")] {
+            for (ty, range) in
+                [("uint8", "clamp"), ("int16", "wrap"), ("float32", "error"), ("uint64", "wrap")]
+            {
                 all.push(json!({"id": name, "data_type": ty, "out_of_range": range}));
             }
         }
@@ -102,7 +116,15 @@ fn chunks() -> Vec<ChunkInfo> {
         for elements in [1, 16, 300] {
             let (item, chunk_bytes) = (ItemType { kind, size, big_endian }, size * elements);
             let row = if elements == 300 { 20 } else { elements };
-            all.push(ChunkInfo { item_size: size, chunk_bytes, elements, row, array_row: Some(row), big_endian, item });
+            all.push(ChunkInfo {
+                item_size: size,
+                chunk_bytes,
+                elements,
+                row,
+                array_row: Some(row),
+                big_endian,
+                item,
+            });
         }
     }
     all
@@ -155,7 +177,8 @@ impl Filters {
         let name = class.info().name;
         let mut rng = Rng::of(name, 0, 0);
         let mut streams = Vec::new();
-        let parsed = descriptions(name).into_iter().filter_map(|json| class.parse_json(&json, ZarrFormat::V2).ok());
+        let parsed =
+            descriptions(name).into_iter().filter_map(|json| class.parse_json(&json, ZarrFormat::V2).ok());
         for filter in parsed.chain(class.parse_params(&[])) {
             for chunk in chunks() {
                 let mut filter = filter.clone();
@@ -167,7 +190,12 @@ impl Filters {
                     // Sums of differences of floats are rounded.
                     let rounded = name == "delta" && chunk.item.kind == ItemKind::Float;
                     let exact = !rounded && !LOSSY.contains(&name);
-                    let about = format!("{}, {:?} of {} bytes", filter.to_json(ZarrFormat::V2), chunk.item, data.len());
+                    let about = format!(
+                        "{}, {:?} of {} bytes",
+                        filter.to_json(ZarrFormat::V2),
+                        chunk.item,
+                        data.len()
+                    );
                     streams.push(Stream { filter, exact, about, data, encoded });
                 }
             }
@@ -182,7 +210,9 @@ impl Target for Filters {
         let stream = rng.of_these(&self.streams);
         if rng.one_in(8) {
             let note = format!("to encode: {}", stream.about);
-            return Case::of_bytes(note, rng.bytes(stream.data.len()), move |data| there_and_back(stream, data));
+            return Case::of_bytes(note, rng.bytes(stream.data.len()), move |data| {
+                there_and_back(stream, data)
+            });
         }
         let len = stream.data.len();
         let source = match rng.below(8) {
@@ -248,7 +278,9 @@ fn there_and_back(stream: &Stream, data: &[u8]) -> Outcome {
     match into_guarded(data.len(), |out| stream.filter.decode(&encoded, out))? {
         Ok(decoded) if decoded.len() == data.len() && (!exact || decoded == data) => Ok(true),
         Err(_) if !exact => Ok(false),
-        Ok(decoded) => Err(format!("{} bytes, of them other ones, come back for {}", decoded.len(), data.len())),
+        Ok(decoded) => {
+            Err(format!("{} bytes, of them other ones, come back for {}", decoded.len(), data.len()))
+        }
         Err(error) => Err(format!("what was encoded cannot be decoded: {error}")),
     }
 }
@@ -278,7 +310,8 @@ impl Elements {
         let mut streams = Vec::new();
         for description in descriptions {
             let Ok(codec) = class.parse(&description) else { continue };
-            for texts in [&[][..], &[""], &["ab", "é", "", "ab"], &["\"\\\u{1}\u{10ffff}12345678901234"], &["ab"; 40]]
+            for texts in
+                [&[][..], &[""], &["ab", "é", "", "ab"], &["\"\\\u{1}\u{10ffff}12345678901234"], &["ab"; 40]]
             {
                 let size = codec.item().map_or(1, |item| item.size);
                 let padded = |text: &&str| {
@@ -311,7 +344,15 @@ impl Target for Elements {
             _ => mutate::bytes(rng, &mut source),
         }
         let sound = stream.elements.len();
-        let count = *rng.of_these(&[sound, sound, sound, sound + 1, sound.saturating_sub(1), 1 << 20, usize::MAX >> 8]);
+        let count = *rng.of_these(&[
+            sound,
+            sound,
+            sound,
+            sound + 1,
+            sound.saturating_sub(1),
+            1 << 20,
+            usize::MAX >> 8,
+        ]);
         let limit = *rng.of_these(&[1 << 20, 1 << 20, 1 << 12, 100, 0]);
         let note = format!("{count} elements in {limit} bytes: {}", stream.codec.to_json());
         Case::of_bytes(note, source, move |source| {
@@ -325,7 +366,9 @@ impl Target for Elements {
                 return Err(format!("a sound stream is decoded as {decoded:?}"));
             }
             match decoded {
-                Ok(elements) if elements.len() != count => Err(format!("{} elements for {count}", elements.len())),
+                Ok(elements) if elements.len() != count => {
+                    Err(format!("{} elements for {count}", elements.len()))
+                }
                 decoded => Ok(decoded.is_ok()),
             }
         })
@@ -334,7 +377,8 @@ impl Target for Elements {
 
 pub(super) fn entries(registry: &Arc<Registry>) -> Vec<Entry> {
     let mut all = Vec::new();
-    // Of one that is only read there is nothing sound to begin with: files that others wrote with it are damaged elsewhere.
+    // Of one that is only read there is nothing sound to begin with: files that others wrote with it are
+    // damaged elsewhere.
     for class in registry.filters().filter(|class| class.can_encode()) {
         let class = Arc::clone(class);
         all.push(Entry::new(format!("filter/{}", class.info().name), move || Filters::of(&*class)));

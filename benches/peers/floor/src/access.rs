@@ -1,8 +1,8 @@
 //! Parts of the cube: elements, boxes and every n-th element, of V2 files.
 //!
-//! What an access opens, it may keep, as long as it asks each time whether the name still leads to the same file: a
-//! library that is never wrong cannot ask less. Nothing is parsed, and nothing is kept of what was decoded but in
-//! `--mode warm`, where all chunks lie decoded in huge pages before the clock starts.
+//! What an access opens, it may keep, as long as it asks each time whether the name still leads to the same
+//! file: a library that is never wrong cannot ask less. Nothing is parsed, and nothing is kept of what was
+//! decoded but in `--mode warm`, where all chunks lie decoded in huge pages before the clock starts.
 
 use std::collections::HashMap;
 use std::ffi::CString;

@@ -1,7 +1,7 @@
 //! Objects made one by one in V2 files: records appended, variables created.
 //!
-//! Each object is a nameless file that gets its name once it is whole, so that nobody sees a half of it: what every
-//! library that promises that has to ask of the system, in a directory that is opened once.
+//! Each object is a nameless file that gets its name once it is whole, so that nobody sees a half of it: what
+//! every library that promises that has to ask of the system, in a directory that is opened once.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

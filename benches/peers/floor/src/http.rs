@@ -1,5 +1,5 @@
-//! Many GETs over a few kept connections, HTTP/1.1 by hand: threads share one set of connections, and whoever finds an
-//! answer complete sends that connection's next request before it turns to the body.
+//! Many GETs over a few kept connections, HTTP/1.1 by hand: threads share one set of connections, and whoever
+//! finds an answer complete sends that connection's next request before it turns to the body.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -16,7 +16,8 @@ const HEAD: usize = 4096;
 /// The event that tells that nothing more will come.
 const END: u64 = u64::MAX;
 
-/// Memory for an answer. There are as many as answers that are on their way in parts, and one for each thread.
+/// Memory for an answer. There are as many as answers that are on their way in parts, and one for each
+/// thread.
 type Buffer = &'static mut [u8];
 
 fn buffer(len: usize) -> Buffer {
@@ -62,8 +63,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Runs `each` for every body, on all threads; `scratch` makes what a thread keeps, after the first requests were
-    /// sent. Bodies of up to `usual` bytes need no new memory.
+    /// Runs `each` for every body, on all threads; `scratch` makes what a thread keeps, after the first
+    /// requests were sent. Bodies of up to `usual` bytes need no new memory.
     pub fn all<S>(
         &self,
         connections: Vec<Connection>,
@@ -123,8 +124,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Takes what is there: an answer and where its body is, once it is complete. Until then the system keeps what
-    /// comes if it has room, so that one buffer, which stays in the cache, serves all.
+    /// Takes what is there: an answer and where its body is, once it is complete. Until then the system keeps
+    /// what comes if it has room, so that one buffer, which stays in the cache, serves all.
     fn receive(&mut self, path: &str, spare: &mut Vec<Buffer>) -> Option<(Buffer, Range<usize>)> {
         if self.total == 0 {
             let mut head = [0; HEAD];

@@ -1,11 +1,12 @@
-//! A floor, not a peer: the least work that moves the cube between memory and chunk files, with everything known in
-//! advance: float32, three dimensions, whole chunks, no metadata read. Kept codec contexts, one scratch per thread,
-//! decoding fused with scattering into huge pages. What a library takes beyond this is its own.
+//! A floor, not a peer: the least work that moves the cube between memory and chunk files, with everything
+//! known in advance: float32, three dimensions, whole chunks, no metadata read. Kept codec contexts, one
+//! scratch per thread, decoding fused with scattering into huge pages. What a library takes beyond this is
+//! its own.
 //!
-//! The command line is that of the runners (`../../README.md`), of which it does `--op read|write` in V2 and V3 files with
-//! the codecs none, zlib5, deflate5s, zstd3 and zstd3s; and of V2 `elem`, `box`, `vars` (`access`), `append` and `meta_write`
-//! (`create`), each with no more than the calls of the system that the guarantees of a library cost; and `--op read` from
-//! an S3 server, with no more than the requests (`s3`).
+//! The command line is that of the runners (`../../README.md`), of which it does `--op read|write` in V2 and
+//! V3 files with the codecs none, zlib5, deflate5s, zstd3 and zstd3s; and of V2 `elem`, `box`, `vars`
+//! (`access`), `append` and `meta_write` (`create`), each with no more than the calls of the system that the
+//! guarantees of a library cost; and `--op read` from an S3 server, with no more than the requests (`s3`).
 
 mod access;
 mod codec;

@@ -26,7 +26,8 @@ impl Shared {
     /// Has the system give the memory of a part now rather than when it is used.
     pub fn take(&self, at: usize, len: usize) {
         assert!(at <= self.len && len <= self.len - at, "inside");
-        // SAFETY: inside the mapping; contents stay. Where the system cannot do it, memory comes with its use.
+        // SAFETY: inside the mapping; contents stay. Where the system cannot do it, memory comes with its
+        // use.
         unsafe { libc::madvise(self.start.add(at).cast(), len, libc::MADV_POPULATE_WRITE) };
     }
 
@@ -42,8 +43,8 @@ impl Shared {
     }
 }
 
-/// Zero bytes that begin with a line of the cache, as files are best read to: see how an allocator's large pieces begin in
-/// docs/design/004-fast-paths.md.
+/// Zero bytes that begin with a line of the cache, as files are best read to: see how an allocator's large
+/// pieces begin in docs/design/004-fast-paths.md.
 pub struct Scratch {
     memory: Vec<u8>,
     start: usize,

@@ -1,6 +1,7 @@
-//! `--op read --store s3`: one GET for the metadata, since who reads must know the shape, then one for each chunk (of
-//! `v3s` for each shard) over 64 connections. A body is decoded and put in place by the thread that received it.
-//! Connections are made while the metadata are awaited, and the result's memory is taken while the first chunks are.
+//! `--op read --store s3`: one GET for the metadata, since who reads must know the shape, then one for each
+//! chunk (of `v3s` for each shard) over 64 connections. A body is decoded and put in place by the thread that
+//! received it. Connections are made while the metadata are awaited, and the result's memory is taken while
+//! the first chunks are.
 
 use std::iter;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,8 @@
-//! Byte shuffle of 4-byte elements, a row at a time, so that it is one with gathering and scattering. AVX2 if there is.
+//! Byte shuffle of 4-byte elements, a row at a time, so that it is one with gathering and scattering. AVX2 if
+//! there is.
 
-/// A row of elements from the same stretch of four byte planes, each at least as long as the row has elements.
+/// A row of elements from the same stretch of four byte planes, each at least as long as the row has
+/// elements.
 pub fn decode(planes: [&[u8]; 4], row: &mut [u8]) {
     let planes = planes.map(|plane| &plane[..row.len() / 4]);
     let mut done = 0;
@@ -14,7 +16,8 @@ pub fn decode(planes: [&[u8]; 4], row: &mut [u8]) {
     }
 }
 
-/// A row of elements to four byte planes that lie one after another, `stride` bytes each, from element `at` on.
+/// A row of elements to four byte planes that lie one after another, `stride` bytes each, from element `at`
+/// on.
 pub fn encode(row: &[u8], out: &mut [u8], stride: usize, at: usize) {
     let len = row.len() / 4;
     let (a, rest) = out.split_at_mut(stride);

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId};
+use nczarr_model::{
+    Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId,
+};
 
 use super::layout::{SpecialLayout, is_special_of_dataset};
 use super::tree::{AttDef, ClassDef, GroupDef, TypeDef, TypeRef};
@@ -64,7 +66,12 @@ impl DatasetBuilder<'_, '_> {
     }
 
     /// Makes a group, its types and dimensions, and its inner groups.
-    fn group<'d>(&mut self, def: &'d GroupDef, id: GroupId, made: &mut Vec<(GroupId, &'d GroupDef)>) -> Located<()> {
+    fn group<'d>(
+        &mut self,
+        def: &'d GroupDef,
+        id: GroupId,
+        made: &mut Vec<(GroupId, &'d GroupDef)>,
+    ) -> Located<()> {
         for ty in &def.types {
             self.user_type(ty, id)?;
         }
@@ -136,7 +143,9 @@ impl DatasetBuilder<'_, '_> {
         let ty = match (&ty, var) {
             (Some(ty), _) => self.type_of(&model, group, ty)?,
             // A fill value has its variable's type.
-            (None, Some(var)) if att.name == "_FillValue" => model.var(var).map_err(|error| (att.at, error))?.xtype,
+            (None, Some(var)) if att.name == "_FillValue" => {
+                model.var(var).map_err(|error| (att.at, error))?.xtype
+            }
             (None, _) => values::common_type(&att.values),
         };
         let mut values = values::attribute(&model, self.text, &att.values, ty)?;
@@ -159,7 +168,9 @@ impl DatasetBuilder<'_, '_> {
         let model = self.model();
         let (name, at) = (def.name.as_str(), def.at);
         match &def.class {
-            ClassDef::Opaque { size } => self.edit(at, &Edit::DefOpaque { group, name, size: *size }).map(drop),
+            ClassDef::Opaque { size } => {
+                self.edit(at, &Edit::DefOpaque { group, name, size: *size }).map(drop)
+            }
             ClassDef::Vlen { base } => {
                 let base = self.type_of(&model, group, base)?;
                 self.edit(at, &Edit::DefVlen { group, name, base }).map(drop)
@@ -181,17 +192,24 @@ impl DatasetBuilder<'_, '_> {
                     let (size, align) = model.extent(ty).map_err(here)?;
                     let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
                     let offset = end.checked_next_multiple_of(align);
-                    let next = count.and_then(|count| count.checked_mul(size)).and_then(|n| offset?.checked_add(n));
+                    let next =
+                        count.and_then(|count| count.checked_mul(size)).and_then(|n| offset?.checked_add(n));
                     let too_large = || here(ErrorKind::BadType.context("a type too large for memory"));
                     (end, widest) = (next.ok_or_else(too_large)?, widest.max(align));
                     placed.push((field, ty, offset.unwrap_or(0)));
                 }
-                let too_large = || (at, ErrorKind::BadType.context(format!("{name}: a type too large for memory")));
+                let too_large =
+                    || (at, ErrorKind::BadType.context(format!("{name}: a type too large for memory")));
                 let size = end.checked_next_multiple_of(widest).ok_or_else(too_large)?;
                 let compound = self.define(at, &Edit::DefCompound { group, name, size })?;
                 for (field, ty, offset) in placed {
-                    let edit =
-                        Edit::InsertField { ty: compound, name: &field.name, offset, field: ty, shape: &field.shape };
+                    let edit = Edit::InsertField {
+                        ty: compound,
+                        name: &field.name,
+                        offset,
+                        field: ty,
+                        shape: &field.shape,
+                    };
                     self.edit(field.ty.at, &edit)?;
                 }
                 Ok(())

@@ -107,8 +107,9 @@ pub(crate) fn number_token<'t>(cursor: &mut CdlCursor<'t>) -> &'t [u8] {
 
 fn number(cursor: &mut CdlCursor<'_>) -> Result<Constant> {
     let token = number_token(cursor);
-    parse_number(token)
-        .ok_or_else(|| ErrorKind::Inval.context(format!("{:?} is not a number", String::from_utf8_lossy(token))))?
+    parse_number(token).ok_or_else(|| {
+        ErrorKind::Inval.context(format!("{:?} is not a number", String::from_utf8_lossy(token)))
+    })?
 }
 
 fn strip_sign(token: &[u8]) -> &[u8] {
@@ -123,7 +124,8 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
     let negative = token.first() == Some(&b'-');
     let digits = strip_sign(token);
     let hexadecimal = matches!(digits, [b'0', b'x' | b'X', ..]);
-    let range = || ErrorKind::Range.context(format!("{} does not fit 64 bits", String::from_utf8_lossy(token)));
+    let range =
+        || ErrorKind::Range.context(format!("{} does not fit 64 bits", String::from_utf8_lossy(token)));
     if hexadecimal {
         let end = digits[2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count() + 2;
         let (body, suffix) = digits.split_at(end);
@@ -141,7 +143,8 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
         && let Some(ty) = suffix_type(suffix)
     {
         let text = std::str::from_utf8(body).ok()?;
-        let octal = body.len() > 1 && body[0] == b'0' && body.iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let octal =
+            body.len() > 1 && body[0] == b'0' && body.iter().all(|digit| (b'0'..=b'7').contains(digit));
         let value = if octal { i128::from_str_radix(text, 8) } else { text.parse() };
         let value = value.ok().and_then(|value| int(if negative { -value } else { value }, ty));
         // Floats with enough digits are printed like this, too. Integer types refuse it.
@@ -160,7 +163,8 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
 
 /// Parses a float without its sign and suffix.
 fn float(text: &[u8], negative: bool, ty: NcType) -> Option<Constant> {
-    let known = text.eq_ignore_ascii_case(b"nan") || text.eq_ignore_ascii_case(b"infinity") || is_decimal(text);
+    let known =
+        text.eq_ignore_ascii_case(b"nan") || text.eq_ignore_ascii_case(b"infinity") || is_decimal(text);
     let text = std::str::from_utf8(text).ok().filter(|_| known)?;
     Some(Constant::Float { text: format!("{}{text}", if negative { "-" } else { "" }), ty })
 }

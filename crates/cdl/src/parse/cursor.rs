@@ -100,7 +100,11 @@ impl<'t> CdlCursor<'t> {
     /// # Errors
     /// `NC_EINVAL` with the text found instead. `context` describes the construct being read.
     pub(crate) fn expect(&mut self, byte: u8, context: &str) -> Result<()> {
-        if self.take(byte) { Ok(()) } else { Err(self.unexpected(&format!("'{}' {context}", char::from(byte)))) }
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{}' {context}", char::from(byte))))
+        }
     }
 
     /// Makes the error for finding something other than `expected`.
@@ -108,7 +112,8 @@ impl<'t> CdlCursor<'t> {
         let found = match self.peek() {
             None => "the end of the text".to_owned(),
             Some(_) => {
-                let word: Vec<u8> = self.rest().iter().copied().take_while(|&byte| !is_blank(byte)).take(24).collect();
+                let word: Vec<u8> =
+                    self.rest().iter().copied().take_while(|&byte| !is_blank(byte)).take(24).collect();
                 format!("{:?}", String::from_utf8_lossy(&word))
             }
         };
@@ -219,7 +224,8 @@ impl<'t> CdlCursor<'t> {
 
     /// Reads an escape in text; nothing before the end of a line.
     fn escape(&mut self, what: &str) -> Result<Option<u8>> {
-        let wrong = |found: &str| ErrorKind::Inval.context(format!("a {what}: \"\\{found}\" is not an escape"));
+        let wrong =
+            |found: &str| ErrorKind::Inval.context(format!("a {what}: \"\\{found}\" is not an escape"));
         let byte = self.byte().ok_or_else(|| wrong(""))?;
         self.at += 1;
         Ok(Some(match byte {
@@ -238,7 +244,8 @@ impl<'t> CdlCursor<'t> {
                 value
             }
             b'0'..=b'7' => {
-                let digits = self.rest().iter().take(2).take_while(|&byte| (b'0'..=b'7').contains(byte)).count();
+                let digits =
+                    self.rest().iter().take(2).take_while(|&byte| (b'0'..=b'7').contains(byte)).count();
                 let mut value = u32::from(byte - b'0');
                 for &digit in &self.rest()[..digits] {
                     value = value * 8 + u32::from(digit - b'0');
@@ -268,7 +275,9 @@ fn starts_name(byte: u8) -> bool {
 
 /// Whether a name may contain the byte without a backslash.
 pub(crate) fn in_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'@' | b'+' | b'-' | b'%') || !byte.is_ascii()
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'@' | b'+' | b'-' | b'%')
+        || !byte.is_ascii()
 }
 
 fn text_of(bytes: Vec<u8>) -> Result<String> {

@@ -116,8 +116,18 @@ fn variable<'t>(
     let ty = described.xtype;
     let pads = matches!(ty, NcType::User(_)) && described.fill == VarFill::Default;
     let padding = &mut told.padding;
-    let mut run =
-        VarWriter { model, text, var, ty, target, lens: &lens, now: &now, filled: filled.is_some(), pads, padding };
+    let mut run = VarWriter {
+        model,
+        text,
+        var,
+        ty,
+        target,
+        lens: &lens,
+        now: &now,
+        filled: filled.is_some(),
+        pads,
+        padding,
+    };
     macro_rules! numbers {
         ($t:ty) => {{
             let fill = fill.as_ref().and_then(<$t>::only).unwrap_or_else(<$t>::fill);
@@ -225,7 +235,8 @@ impl LeafBlock<'_> {
     }
 }
 
-type Leaf<'l, 'r, 't> = &'l mut dyn FnMut(&mut VarWriter<'r, 't>, &mut CdlCursor<'t>, &LeafBlock<'_>) -> Located<()>;
+type Leaf<'l, 'r, 't> =
+    &'l mut dyn FnMut(&mut VarWriter<'r, 't>, &mut CdlCursor<'t>, &LeafBlock<'_>) -> Located<()>;
 
 impl<'r, 't> VarWriter<'r, 't> {
     fn all(&mut self, cursor: &mut CdlCursor<'t>, leaf: Leaf<'_, 'r, 't>) -> Located<()> {
@@ -240,7 +251,9 @@ impl<'r, 't> VarWriter<'r, 't> {
         let mut index = vec![0; next];
         loop {
             let at = cursor.at();
-            cursor.expect(b'{', "around the values along an unlimited dimension").map_err(|error| (at, error))?;
+            cursor
+                .expect(b'{', "around the values along an unlimited dimension")
+                .map_err(|error| (at, error))?;
             let more = index.first().zip(lens[0]).is_some_and(|(&first, len)| first >= len);
             if more {
                 return Err((at, ErrorKind::Edge.context("more values than the variable has")));
@@ -267,7 +280,12 @@ impl<'r, 't> VarWriter<'r, 't> {
 
     /// Parses numbers up to the end of the list. Outer braces around all numbers are ignored. Inner braces
     /// are errors, because only the order gives a number its position.
-    fn numbers<T: CdlNumber>(&mut self, cursor: &mut CdlCursor<'t>, place: &LeafBlock<'_>, fill: T) -> Located<()> {
+    fn numbers<T: CdlNumber>(
+        &mut self,
+        cursor: &mut CdlCursor<'t>,
+        place: &LeafBlock<'_>,
+        fill: T,
+    ) -> Located<()> {
         let most = block_of(BLOCK / size_of::<T>().max(1), place.inner());
         let mut block: Vec<T> = Vec::new();
         let mut done = 0u64;
@@ -326,7 +344,9 @@ impl<'r, 't> VarWriter<'r, 't> {
             _ => None,
         };
         let list = match (row, &self.now[place.before.len()..]) {
-            (Some(row), [rows @ .., _]) => joined(self.text, list, usize::try_from(row).unwrap_or(usize::MAX), rows),
+            (Some(row), [rows @ .., _]) => {
+                joined(self.text, list, usize::try_from(row).unwrap_or(usize::MAX), rows)
+            }
             _ => list,
         };
         let mut bytes = Vec::new();
@@ -338,8 +358,8 @@ impl<'r, 't> VarWriter<'r, 't> {
             let all = done.saturating_add(bytes.len() as u64);
             if let Some(row) = row.filter(|row| !all.is_multiple_of(*row) || empty_row) {
                 let wanted = all.saturating_add(empty_row.into()).checked_next_multiple_of(row);
-                let wanted =
-                    wanted.ok_or_else(|| (value.at, ErrorKind::NoMem.context("a row of characters too long")))?;
+                let wanted = wanted
+                    .ok_or_else(|| (value.at, ErrorKind::NoMem.context("a row of characters too long")))?;
                 self.pad_row(place, &mut bytes, &mut done, wanted - all, fill, value.at)?;
             }
             if bytes.len() >= BLOCK && !place.lens.is_empty() {
@@ -359,7 +379,13 @@ impl<'r, 't> VarWriter<'r, 't> {
         self.put(place, done, Values::Char(bytes), start)
     }
 
-    fn put_chars(&mut self, place: &LeafBlock<'_>, bytes: &mut Vec<u8>, done: &mut u64, at: usize) -> Located<()> {
+    fn put_chars(
+        &mut self,
+        place: &LeafBlock<'_>,
+        bytes: &mut Vec<u8>,
+        done: &mut u64,
+        at: usize,
+    ) -> Located<()> {
         let count = bytes.len() as u64;
         self.put(place, *done, Values::Char(std::mem::take(bytes)), at)?;
         *done += count;
@@ -455,7 +481,9 @@ impl<'r, 't> VarWriter<'r, 't> {
             return Ok(());
         }
         let size = match &one {
-            Values::Packed(_, list) => list.iter().map(|one| size_of::<NcString>() + one.as_bytes().len()).sum(),
+            Values::Packed(_, list) => {
+                list.iter().map(|one| size_of::<NcString>() + one.as_bytes().len()).sum()
+            }
             one => one.len(),
         };
         let left = (end - done).checked_mul(size as u64).and_then(|bytes| self.padding.checked_sub(bytes));
@@ -553,7 +581,13 @@ struct ValueBuffer {
 }
 
 impl ValueBuffer {
-    fn write(&mut self, run: &mut VarWriter<'_, '_>, start: &[u64], count: &[u64], elements: u64) -> Located<()> {
+    fn write(
+        &mut self,
+        run: &mut VarWriter<'_, '_>,
+        start: &[u64],
+        count: &[u64],
+        elements: u64,
+    ) -> Located<()> {
         let end = self.used + elements as usize * self.size;
         let piece = match (self.used, &mut self.values) {
             // Most are written in one piece.
@@ -632,7 +666,10 @@ fn joined(text: &[u8], list: Vec<Placed>, row: usize, lens: &[Option<u64>]) -> V
         parts.push(part);
         before = Some(more);
     }
-    if rows != Some(found) || found == list.len() as u64 || list.first().and_then(|first| blanks(first.at)) != Some(2) {
+    if rows != Some(found)
+        || found == list.len() as u64
+        || list.first().and_then(|first| blanks(first.at)) != Some(2)
+    {
         return list;
     }
     let mut all: Vec<Placed> = Vec::with_capacity(found as usize);
@@ -662,7 +699,8 @@ fn quick<T: CdlNumber>(cursor: &mut CdlCursor<'_>) -> Option<T> {
         value = value * 10 + i64::from(digit - b'0');
         at += 1;
     }
-    let ends = |at: usize| rest.get(at).is_none_or(|&byte| matches!(byte, b',' | b';' | b'}') || is_blank(byte));
+    let ends =
+        |at: usize| rest.get(at).is_none_or(|&byte| matches!(byte, b',' | b';' | b'}') || is_blank(byte));
     if at == start || (rest[start] == b'0' && at > start + 1 && ends(at)) {
         // No digits, or an octal number.
         return None;
@@ -699,7 +737,10 @@ fn quick<T: CdlNumber>(cursor: &mut CdlCursor<'_>) -> Option<T> {
         return None;
     }
     let end = at
-        + rest[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+')).count();
+        + rest[at..]
+            .iter()
+            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+'))
+            .count();
     if !ends(end) {
         return None;
     }

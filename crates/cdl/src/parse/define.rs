@@ -80,7 +80,8 @@ fn body(cursor: &mut CdlCursor<'_>, group: &mut GroupDef, depth: usize) -> Resul
                 Section::Group => {
                     cursor.skip();
                     let at = cursor.at();
-                    let mut child = GroupDef { name: cursor.name("the name of a group")?, at, ..GroupDef::default() };
+                    let mut child =
+                        GroupDef { name: cursor.name("the name of a group")?, at, ..GroupDef::default() };
                     body(cursor, &mut child, depth + 1)?;
                     group.groups.push(child);
                     section = None;
@@ -107,7 +108,8 @@ fn next_section(cursor: &mut CdlCursor<'_>, group: &GroupDef) -> Option<Section>
     cursor.skip();
     let mut ahead = cursor.clone();
     let word: Vec<u8> = ahead.rest().iter().copied().take_while(u8::is_ascii_alphabetic).collect();
-    let (name, section) = SECTIONS.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(&word)).copied()?;
+    let (name, section) =
+        SECTIONS.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(&word)).copied()?;
     ahead.seek(ahead.at() + word.len());
     if !ahead.take(b':') {
         return None;
@@ -167,7 +169,8 @@ fn type_def(cursor: &mut CdlCursor<'_>) -> Result<TypeDef> {
             cursor.expect(b'(', "after \"opaque\"")?;
             let size = count(cursor, "the size of an opaque type, in bytes")?;
             cursor.expect(b')', "after the size of an opaque type")?;
-            let size = usize::try_from(size).map_err(|_| ErrorKind::BadType.context(format!("{size} bytes")))?;
+            let size =
+                usize::try_from(size).map_err(|_| ErrorKind::BadType.context(format!("{size} bytes")))?;
             (cursor.name("the name of a type")?, ClassDef::Opaque { size })
         }
         "enum" => members(cursor, TypeRef { path: vec!["int".to_owned()], at })?,
@@ -223,7 +226,9 @@ fn compound(cursor: &mut CdlCursor<'_>) -> Result<(String, ClassDef)> {
             if cursor.take(b'(') {
                 loop {
                     let len = count(cursor, "the length of a field")?;
-                    shape.push(u32::try_from(len).map_err(|_| ErrorKind::Inval.context(format!("{len} values")))?);
+                    shape.push(
+                        u32::try_from(len).map_err(|_| ErrorKind::Inval.context(format!("{len} values")))?,
+                    );
                     if !cursor.take(b',') {
                         break;
                     }
@@ -253,7 +258,9 @@ fn dimensions(cursor: &mut CdlCursor<'_>, group: &mut GroupDef) -> Result<()> {
         let len = if unlimited {
             let word = cursor.name("a length")?;
             if !word.eq_ignore_ascii_case("unlimited") {
-                return Err(ErrorKind::Inval.context(format!("expected a length or \"unlimited\", found {word:?}")));
+                return Err(
+                    ErrorKind::Inval.context(format!("expected a length or \"unlimited\", found {word:?}"))
+                );
             }
             None
         } else {
@@ -292,7 +299,9 @@ fn statement(cursor: &mut CdlCursor<'_>, group: &mut GroupDef, variables: bool) 
     }
     if !variables {
         cursor.seek(at);
-        return Err(cursor.unexpected("a section (types:, dimensions:, variables:, data:, group:) or an attribute"));
+        return Err(
+            cursor.unexpected("a section (types:, dimensions:, variables:, data:, group:) or an attribute")
+        );
     }
     loop {
         cursor.skip();
@@ -338,7 +347,9 @@ fn pass_data(cursor: &mut CdlCursor<'_>, group: &GroupDef) -> Result<()> {
         }
         loop {
             let rest = cursor.rest();
-            let Some(stop) = stop(rest) else { return Err(ErrorKind::Inval.context("data without a ';' at its end")) };
+            let Some(stop) = stop(rest) else {
+                return Err(ErrorKind::Inval.context("data without a ';' at its end"));
+            };
             cursor.seek(cursor.at() + stop);
             match rest[stop] {
                 b';' => {
@@ -360,6 +371,7 @@ fn stop(text: &[u8]) -> Option<usize> {
     let is_stop = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\' | b'/' | b';');
     // Whole blocks at once: a block has no such byte, or is examined byte by byte.
     let blocks = text.as_chunks::<64>().0.iter();
-    let clean = 64 * blocks.take_while(|block| !block.iter().fold(false, |any, &byte| any | is_stop(byte))).count();
+    let clean =
+        64 * blocks.take_while(|block| !block.iter().fold(false, |any, &byte| any | is_stop(byte))).count();
     text[clean..].iter().position(|&byte| is_stop(byte)).map(|at| clean + at)
 }

@@ -91,7 +91,9 @@ impl SpecialLayout {
                 Some(text) => self.codecs = Some(text),
                 None => return Err(wrong("codecs")),
             },
-            "_QuantizeBitGroomNumberOfSignificantDigits" => self.quantize = Some(Quantize::BitGroom(small()?)),
+            "_QuantizeBitGroomNumberOfSignificantDigits" => {
+                self.quantize = Some(Quantize::BitGroom(small()?))
+            }
             "_QuantizeGranularBitRoundNumberOfSignificantDigits" => {
                 self.quantize = Some(Quantize::GranularBitRound(small()?));
             }

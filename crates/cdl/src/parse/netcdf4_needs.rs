@@ -15,7 +15,10 @@ pub(super) fn netcdf4(root: &GroupDef) -> bool {
     !root.groups.is_empty()
         || !root.types.is_empty()
         || root.dims.iter().filter(|dim| dim.len.is_none()).count() > 1
-        || root.vars.iter().any(|var| !is_classic(&var.ty) || var.dims.iter().skip(1).any(|dim| is_unlimited(dim)))
+        || root
+            .vars
+            .iter()
+            .any(|var| !is_classic(&var.ty) || var.dims.iter().skip(1).any(|dim| is_unlimited(dim)))
         || root.atts.iter().any(attribute)
 }
 

@@ -92,8 +92,8 @@ num! {
 const TENS_F32: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
 /// Powers of ten that a double holds exactly.
 const TENS_F64: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
 ];
 
 /// Divides digits by a power of ten. Both are exact, so the quotient is correctly rounded.
@@ -116,7 +116,11 @@ fn finite_f32(text: &str) -> Option<f32> {
 
 fn finite_f64(text: &str) -> Option<f64> {
     let value: f64 = text.parse().ok()?;
-    if value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) { largest(text) } else { Some(value) }
+    if value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) {
+        largest(text)
+    } else {
+        Some(value)
+    }
 }
 
 /// Returns the largest double with its sign, if the text is that number rounded up to the 15 printed digits.
@@ -132,8 +136,9 @@ fn largest(text: &str) -> Option<f64> {
 /// # Errors
 /// `NC_ERANGE` if the type cannot hold it; `NC_ECHAR` for text; `NC_EBADTYPE` for other constants.
 pub(crate) fn number<T: CdlNumber>(constant: &Constant, fill: T, ty: NcType) -> Result<T> {
-    let out_of_range =
-        |text: &dyn std::fmt::Display| ErrorKind::Range.context(format!("{text} is no value of type {}", ty.name()));
+    let out_of_range = |text: &dyn std::fmt::Display| {
+        ErrorKind::Range.context(format!("{text} is no value of type {}", ty.name()))
+    };
     match constant {
         Constant::Int { value, .. } => T::from_int(*value).ok_or_else(|| out_of_range(value)),
         Constant::Float { text, .. } => T::from_float(text).ok_or_else(|| out_of_range(text)),
@@ -225,9 +230,12 @@ pub(crate) fn attribute(
     ) -> Result<Values, (usize, nczarr_model::Error)> {
         let each = |value: &Placed| {
             // A float keeps the sign of a zero. An integer has none.
-            let zero = matches!(value.constant, Constant::Int { value: 0, .. }) && text.get(value.at) == Some(&b'-');
+            let zero =
+                matches!(value.constant, Constant::Int { value: 0, .. }) && text.get(value.at) == Some(&b'-');
             let negative = T::from_float("-0").filter(|_| zero);
-            negative.map_or_else(|| number(&value.constant, T::fill(), ty), Ok).map_err(|error| (value.at, error))
+            negative
+                .map_or_else(|| number(&value.constant, T::fill(), ty), Ok)
+                .map_err(|error| (value.at, error))
         };
         Ok(T::values(values.iter().map(each).collect::<Result<_, _>>()?))
     }
@@ -332,7 +340,8 @@ pub(super) fn item(
                     let bare = || of(name.strip_prefix(&user.name)?.strip_prefix('.')?);
                     let value = of(name).or_else(bare).map(|member| member.value);
                     // The printer writes this for a value without a member, which was never written.
-                    let none = (name == UNDEFINED && members.iter().all(|member| member.value != 0)).then_some(0);
+                    let none =
+                        (name == UNDEFINED && members.iter().all(|member| member.value != 0)).then_some(0);
                     value.or(none).ok_or_else(wrong_here)?
                 }
                 Constant::Int { value, .. } => *value,
@@ -368,14 +377,17 @@ pub(super) fn item(
                 while part.len() < count {
                     let Some(next) = items.next() else {
                         let more = count - part.len();
-                        budget.take(leaves(model, field.ty).map_err(here)?.saturating_mul(more)).map_err(here)?;
+                        budget
+                            .take(leaves(model, field.ty).map_err(here)?.saturating_mul(more))
+                            .map_err(here)?;
                         part.extend(vec![unwritten(model, field.ty).map_err(here)?; more]);
                         continue;
                     };
                     match (row, &next.constant) {
                         (Some(row), Constant::Text(text)) => {
                             // All remaining rows, if the text is longer than one.
-                            let room = if text.len() > row as usize { count - part.len() } else { row as usize };
+                            let room =
+                                if text.len() > row as usize { count - part.len() } else { row as usize };
                             budget.take(room.saturating_sub(text.len())).map_err(here)?;
                             let text = padded(text.clone(), room).map_err(|error| (next.at, error))?;
                             part.extend(text.into_iter().map(Item::Char));
@@ -385,15 +397,19 @@ pub(super) fn item(
                 }
                 part.truncate(count);
                 if let Some(more) = items.left() {
-                    return Err((more.at, ErrorKind::BadType.context(format!("more than {count} values for a field"))));
+                    return Err((
+                        more.at,
+                        ErrorKind::BadType.context(format!("more than {count} values for a field")),
+                    ));
                 }
                 parts.push(part);
             }
             match items.next() {
                 None => Ok(Item::Compound(parts)),
-                Some(more) => {
-                    Err((more.at, ErrorKind::BadType.context(format!("{}: more values than fields", user.name))))
-                }
+                Some(more) => Err((
+                    more.at,
+                    ErrorKind::BadType.context(format!("{}: more values than fields", user.name)),
+                )),
             }
         }
         TypeClass::Vlen { base: NcType::Char } => {
@@ -409,7 +425,10 @@ pub(super) fn item(
         }
         TypeClass::Vlen { base } => {
             let Constant::List(list) = &value.constant else { return Err(wrong_here()) };
-            list.iter().map(|value| item(model, text, budget, *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
+            list.iter()
+                .map(|value| item(model, text, budget, *base, value))
+                .collect::<Result<_, _>>()
+                .map(Item::Vlen)
         }
     }
 }
@@ -481,7 +500,8 @@ impl ValueBudget {
     /// `NC_ENOMEM` if there are too many.
     fn take(&self, count: usize) -> Result<()> {
         let left = self.left.get().checked_sub(count);
-        let left = left.ok_or_else(|| ErrorKind::NoMem.context("a text that leaves out too many values of a field"))?;
+        let left = left
+            .ok_or_else(|| ErrorKind::NoMem.context("a text that leaves out too many values of a field"))?;
         self.left.set(left);
         self.left_out.set(self.left_out.get() + count);
         Ok(())

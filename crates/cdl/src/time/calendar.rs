@@ -155,7 +155,8 @@ mod tests {
         if calendar == Calendar::Standard && (year, month, day) == (1582, 10, 4) {
             return (1582, 10, 15);
         }
-        let gregorian = calendar == Calendar::ProlepticGregorian || (calendar == Calendar::Standard && year > 1582);
+        let gregorian =
+            calendar == Calendar::ProlepticGregorian || (calendar == Calendar::Standard && year > 1582);
         let fourth = year.rem_euclid(4) == 0;
         let leap = match calendar {
             Calendar::AllLeap => true,

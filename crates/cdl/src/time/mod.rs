@@ -79,7 +79,9 @@ impl TimeAxis {
                     return None;
                 }
                 let day_of = |months: f64| {
-                    self.calendar.number(self.calendar.months_later(self.origin, months as i64)?).map(i128::from)
+                    self.calendar
+                        .number(self.calendar.months_later(self.origin, months as i64)?)
+                        .map(i128::from)
                 };
                 let (start, end) = (day_of(months.floor())?, day_of(months.floor() + 1.0)?);
                 let part = (months - months.floor()) * ((end - start) * DAY_MICROS) as f64;
@@ -155,11 +157,14 @@ mod tests {
     use super::*;
 
     fn at(units: &str, calendar: &str, value: f64) -> String {
-        TimeAxis::parse(units, Some(calendar)).and_then(|axis| axis.moment(value)).map_or("none".to_owned(), |moment| {
-            let mut out = Vec::new();
-            moment.push(&mut out, ' ');
-            String::from_utf8(out).expect("it is ASCII")
-        })
+        TimeAxis::parse(units, Some(calendar)).and_then(|axis| axis.moment(value)).map_or(
+            "none".to_owned(),
+            |moment| {
+                let mut out = Vec::new();
+                moment.push(&mut out, ' ');
+                String::from_utf8(out).expect("it is ASCII")
+            },
+        )
     }
 
     #[test]

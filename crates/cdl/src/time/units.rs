@@ -68,7 +68,11 @@ fn clock(text: &str) -> Option<i128> {
     let hour: u8 = number(parts.next()?)?;
     let minute: u8 = parts.next().map_or(Some(0), number)?;
     let seconds = parts.next().unwrap_or("0");
-    if parts.next().is_some() || hour > 24 || minute > 59 || !seconds.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+    if parts.next().is_some()
+        || hour > 24
+        || minute > 59
+        || !seconds.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    {
         return None;
     }
     let seconds: f64 = seconds.parse().ok().filter(|seconds| *seconds < 61.0)?;

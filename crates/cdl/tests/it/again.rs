@@ -66,8 +66,9 @@ impl DataSource for Kept {
             None => self.model.blank(var.xtype)?,
         };
         let unwritten = self.model.items(&unwritten)?.remove(0);
-        let items: Vec<Item> =
-            each(start, count).map(|index| self.data.get(&(id.0, index)).unwrap_or(&unwritten).clone()).collect();
+        let items: Vec<Item> = each(start, count)
+            .map(|index| self.data.get(&(id.0, index)).unwrap_or(&unwritten).clone())
+            .collect();
         self.model.values(var.xtype, &items)
     }
 }
@@ -95,7 +96,13 @@ fn compare(path: &Path, text: &[u8], want: &[u8]) -> Option<String> {
     };
     let line = got.lines().zip(want.lines()).take_while(|(got, want)| got == want).count();
     let at = |text: &str| text.lines().nth(line).unwrap_or_default().to_owned();
-    Some(format!("{} line {}:\n  printed  {:?}\n  expected {:?}", path.display(), line + 1, at(&got), at(&want)))
+    Some(format!(
+        "{} line {}:\n  printed  {:?}\n  expected {:?}",
+        path.display(),
+        line + 1,
+        at(&got),
+        at(&want)
+    ))
 }
 
 fn texts(folder: &Path) -> Vec<PathBuf> {
@@ -108,8 +115,8 @@ fn texts(folder: &Path) -> Vec<PathBuf> {
                 open.push(path)
             } else {
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                let plain =
-                    name.ends_with(".cdl") && ![".s.", ".h.", ".p17.", ".right."].iter().any(|end| name.contains(end));
+                let plain = name.ends_with(".cdl")
+                    && ![".s.", ".h.", ".p17.", ".right."].iter().any(|end| name.contains(end));
                 if plain && std::fs::read_to_string(&path).is_ok_and(|text| text.contains("types:\n")) {
                     found.push(path);
                 }

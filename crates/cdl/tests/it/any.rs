@@ -32,8 +32,9 @@ impl Dice {
 
     /// A name that nothing else has.
     fn name(&mut self, number: usize) -> String {
-        let word =
-            self.one(&["a", "data", "group", "Zeit", "日本", "a b", "1st", "x-y.z@+", "q?[{(", "_p", "NaN", "types"]);
+        let word = self.one(&[
+            "a", "data", "group", "Zeit", "日本", "a b", "1st", "x-y.z@+", "q?[{(", "_p", "NaN", "types",
+        ]);
         format!("{word}{number}")
     }
 
@@ -77,7 +78,9 @@ fn item(model: &Model, dice: &mut Dice, ty: NcType) -> Item {
         NcType::UInt => Item::Int((bits as u32).into()),
         NcType::UInt64 => Item::Int(bits.into()),
         // What is next to a fill value is printed as one.
-        NcType::Float => Item::Float(dice.one(&[0.0, -0.0, 1.5, f32::NAN, f32::INFINITY, -0.1, 1e-40, 3.4e38])),
+        NcType::Float => {
+            Item::Float(dice.one(&[0.0, -0.0, 1.5, f32::NAN, f32::INFINITY, -0.1, 1e-40, 3.4e38]))
+        }
         NcType::Double => {
             Item::Double(dice.one(&[0.0, -0.0, 1e300, f64::NAN, -f64::INFINITY, 0.1, 5e-324, 12345678.9]))
         }
@@ -160,7 +163,8 @@ fn values(model: &Model, dice: &mut Dice, ty: NcType, count: usize) -> Values {
 /// A dataset.
 fn any(seed: u64) -> Kept {
     let (mut kept, mut dice) = (Kept::default(), Dice(seed));
-    let (mut groups, mut dims, mut types) = (vec![GroupId::ROOT], Vec::<(GroupId, DimId)>::new(), ATOMIC.to_vec());
+    let (mut groups, mut dims, mut types) =
+        (vec![GroupId::ROOT], Vec::<(GroupId, DimId)>::new(), ATOMIC.to_vec());
     for number in 0..dice.below(4) {
         let parent = groups[dice.below(groups.len())];
         let name = dice.name(number);
@@ -168,7 +172,8 @@ fn any(seed: u64) -> Kept {
             groups.push(id);
         }
     }
-    // In the order in which a text has them: the groups as they are printed, and in each types before variables.
+    // In the order in which a text has them: the groups as they are printed, and in each types before
+    // variables.
     let mut order = Vec::new();
     walk(&kept.model, GroupId::ROOT, &mut order);
     for (at, &group) in order.iter().enumerate() {
@@ -179,7 +184,9 @@ fn any(seed: u64) -> Kept {
         for number in 0..dice.below(4) {
             let len = (dice.below(3) > 0).then(|| 1 + dice.below(4) as u64);
             let name = format!("d{at}{}", dice.name(number));
-            if let nczarr_model::Defined::Dim(id) = define(&mut kept, &Edit::DefDim { group, name: &name, len }) {
+            if let nczarr_model::Defined::Dim(id) =
+                define(&mut kept, &Edit::DefDim { group, name: &name, len })
+            {
                 dims.push((group, id));
             }
         }
@@ -200,7 +207,8 @@ fn any(seed: u64) -> Kept {
         }
         attributes(&mut kept, &mut dice, (group, None), &types);
     }
-    // An unlimited dimension is as long as the variables that have it, and each of these is written to its end.
+    // An unlimited dimension is as long as the variables that have it, and each of these is written to its
+    // end.
     for (_, dim) in dims {
         let len = 1 + dice.below(3) as u64;
         let used = kept.model.vars().any(|(_, var)| var.dims.contains(&dim) && !var.dims.is_empty());
@@ -225,7 +233,8 @@ fn fill(kept: &mut Kept, dice: &mut Dice) {
             {
                 item = Item::String(NcString::nil());
             }
-            // Zeros at the end of text are not printed: along an unlimited dimension nothing else tells that they are there.
+            // Zeros at the end of text are not printed: along an unlimited dimension nothing else tells that
+            // they are there.
             let dims = &kept.model.var(var).unwrap().dims;
             if item == Item::Char(0) && dims.iter().any(|&dim| kept.model.dim(dim).unwrap().unlimited) {
                 item = Item::Char(b'z');
@@ -357,8 +366,12 @@ fn statements(kept: &Kept) -> Vec<String> {
 fn comes_back(seed: u64) {
     let mut kept = any(seed);
     let (model, before) = (kept.model.clone(), statements(&kept));
-    let options =
-        Options { name: "any".to_owned(), float_digits: Some(9), double_digits: Some(17), ..Options::default() };
+    let options = Options {
+        name: "any".to_owned(),
+        float_digits: Some(9),
+        double_digits: Some(17),
+        ..Options::default()
+    };
     let facts = Facts { format: "netCDF-4".to_owned(), ..Facts::default() };
     let mut text = Vec::new();
     nczarr_cdl::print(&model, &facts, &options, &mut kept, &mut text).unwrap();

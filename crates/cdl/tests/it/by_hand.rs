@@ -1,8 +1,10 @@
-//! What the reference texts do not show: formats of a variable's own, bytes of any kind, parts of a dataset, and sources that
-//! fail or lie.
+//! What the reference texts do not show: formats of a variable's own, bytes of any kind, parts of a dataset,
+//! and sources that fail or lie.
 
 use nczarr_cdl::{DataSource, Facts, NoData, Options, PrintedPart};
-use nczarr_model::{ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId};
+use nczarr_model::{
+    ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId,
+};
 
 /// The same answer for each variable, whatever is asked.
 struct Answers(Vec<Result<Values>>);
@@ -79,9 +81,21 @@ fn fill_values_are_compared_as_numbers() {
     let fill = |values: Values| ("_FillValue", values);
     let vars: [Given<'_>; 5] = [
         ("z", NcType::Float, &[2], &[fill(Values::Float(vec![0.0]))], Values::Float(vec![-0.0, 1.0])),
-        ("n", NcType::Double, &[2], &[fill(Values::Double(vec![f64::NAN]))], Values::Double(vec![-f64::NAN, 1.0])),
+        (
+            "n",
+            NcType::Double,
+            &[2],
+            &[fill(Values::Double(vec![f64::NAN]))],
+            Values::Double(vec![-f64::NAN, 1.0]),
+        ),
         // Of another type: the default counts.
-        ("t", NcType::Short, &[2], &[fill(Values::Int(vec![5]))], Values::Short(vec![5, nczarr_model::fill::SHORT])),
+        (
+            "t",
+            NcType::Short,
+            &[2],
+            &[fill(Values::Int(vec![5]))],
+            Values::Short(vec![5, nczarr_model::fill::SHORT]),
+        ),
         // Every byte may be meant.
         ("b", NcType::UByte, &[1], &[], Values::UByte(vec![255])),
         (
@@ -102,7 +116,9 @@ fn two() -> Model {
     let mut model = Model::new();
     let x = model.add_dim(GroupId::ROOT, "x", 2, false).unwrap();
     for name in ["x", "y"] {
-        model.add_var(Var { name: name.into(), xtype: NcType::Int, dims: vec![x], ..Var::default() }).unwrap();
+        model
+            .add_var(Var { name: name.into(), xtype: NcType::Int, dims: vec![x], ..Var::default() })
+            .unwrap();
     }
     model
 }

@@ -84,10 +84,19 @@ fn a_few_words_do_not_become_gigabytes() {
     for (ty, data) in [("string s; int a(1000);", "{\"x\"}"), ("int b; int a(1000);", "{1}")] {
         let found = written(&text(ty, 3000, data)).unwrap();
         assert_eq!(found.elements, 3000, "{ty}");
-        assert!(found.bytes > 12_000_000 && found.largest <= 4 << 20, "{ty}: {} {}", found.bytes, found.largest);
+        assert!(
+            found.bytes > 12_000_000 && found.largest <= 4 << 20,
+            "{ty}: {} {}",
+            found.bytes,
+            found.largest
+        );
         let items = found.model.items(&found.last.unwrap()).unwrap();
         let Some(Item::Compound(parts)) = items.last() else { panic!("{items:?}") };
-        assert_eq!((parts[1].len(), &parts[1][999]), (1000, &Item::Int(nczarr_model::fill::INT.into())), "{ty}");
+        assert_eq!(
+            (parts[1].len(), &parts[1][999]),
+            (1000, &Item::Int(nczarr_model::fill::INT.into())),
+            "{ty}"
+        );
     }
 }
 
@@ -156,9 +165,12 @@ fn lines_are_one_row_only_where_the_dimensions_say_so() {
 #[test]
 fn nuls_at_the_end_of_an_unlimited_dimension_are_as_many_as_a_comment_tells() {
     let text = |dim: &str, data: &str| {
-        format!("netcdf x {{\ndimensions:\n\tu = {dim}\nvariables:\n\tchar v(u) ;\ndata:\n v = {data} ;\n}}\n")
+        format!(
+            "netcdf x {{\ndimensions:\n\tu = {dim}\nvariables:\n\tchar v(u) ;\ndata:\n v = {data} ;\n}}\n"
+        )
     };
-    let chars = |dim: &str, data: &str| written(&text(dim, data)).unwrap().chars.pop().map(|(_, bytes)| bytes);
+    let chars =
+        |dim: &str, data: &str| written(&text(dim, data)).unwrap().chars.pop().map(|(_, bytes)| bytes);
     assert_eq!(chars("UNLIMITED ; // (3 currently)", "\"a\"").unwrap(), b"a\0\0");
     assert_eq!(chars("UNLIMITED ; // (1 currently)", "\"\"").unwrap(), b"\0");
     assert_eq!(chars("UNLIMITED ; // (1 currently)", "\"abc\"").unwrap(), b"abc");
@@ -175,13 +187,19 @@ fn rows_of_characters_are_written_as_they_come() {
     let found = written(&text("n = 1000000000; m = 1000000000;", "\"a\", \"bc\", \"\"")).unwrap();
     assert_eq!((found.elements, found.largest), (6, 2));
     let last = 999_999_999;
-    let places: Vec<_> = found.chars.iter().map(|(start, bytes)| (start[0], start[1], bytes.as_slice())).collect();
+    let places: Vec<_> =
+        found.chars.iter().map(|(start, bytes)| (start[0], start[1], bytes.as_slice())).collect();
     let expected: [(u64, u64, &[u8]); 5] =
         [(0, 0, b"a"), (0, last, b"\0"), (1, 0, b"bc"), (1, last, b"\0"), (2, last, b"\0")];
     assert_eq!(places, expected);
     // Less is written, in blocks.
     let found = written(&text("n = 9; m = 3000001;", "\"a\", \"b\", \"\"")).unwrap();
-    assert!(found.elements == 3 * 3_000_001 && found.largest <= (8 << 20), "{} {}", found.elements, found.largest);
+    assert!(
+        found.elements == 3 * 3_000_001 && found.largest <= (8 << 20),
+        "{} {}",
+        found.elements,
+        found.largest
+    );
     let all: Vec<u8> = found.chars.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     assert_eq!((all[0], all[3_000_001], all.iter().filter(|&&byte| byte != 0).count()), (b'a', b'b', 2));
     // Short rows always are, however many.

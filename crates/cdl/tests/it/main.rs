@@ -27,8 +27,8 @@ const CASES: [Case; 4] = [
     Case { suffix: ".p17.cdl", part: PrintedPart::All, special: true, digits: Some((9, 17)) },
 ];
 
-/// The text the reference should have printed: it forgets the sizes and the line end of a scalar's `_ChunkSizes`, and the path
-/// of a type that another of its name hides.
+/// The text the reference should have printed: it forgets the sizes and the line end of a scalar's
+/// `_ChunkSizes`, and the path of a type that another of its name hides.
 fn corrected(text: &[u8]) -> Vec<u8> {
     const HOLE: &[u8] = b":_ChunkSizes = ";
     const HIDDEN: &[u8] = b"\tcc rootc(y) ;";
@@ -58,7 +58,8 @@ fn check(stem: &Path) -> Result<usize, String> {
         path.push(suffix);
         std::fs::read(path).ok().map(|text| corrected(&text))
     };
-    let source = read(".p17.cdl").or_else(|| read(".s.cdl")).or_else(|| read(".cdl")).ok_or("nothing to read")?;
+    let source =
+        read(".p17.cdl").or_else(|| read(".s.cdl")).or_else(|| read(".cdl")).ok_or("nothing to read")?;
     let mut parsed = catch_unwind(|| parse::parse(&source)).map_err(|panic| {
         panic
             .downcast_ref::<String>()
@@ -101,7 +102,9 @@ fn stems(folder: &Path) -> Vec<PathBuf> {
     let mut stems = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        for entry in
+            std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {

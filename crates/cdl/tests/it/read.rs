@@ -1,5 +1,5 @@
-//! Texts read back: whatever the printer's own examples become when they are damaged, reading ends with a dataset or a
-//! mistake, never otherwise.
+//! Texts read back: whatever the printer's own examples become when they are damaged, reading ends with a
+//! dataset or a mistake, never otherwise.
 
 use std::fs;
 use std::path::Path;

@@ -39,7 +39,9 @@ impl<'a> ReadAnnouncer<'a> {
             let piece = self.cut.piece(number);
             let len = piece.run() as u64;
             runs.extend(
-                (0..piece.runs()).map(|run| piece.run_start(run)).map(|start| start..start.saturating_add(len)),
+                (0..piece.runs())
+                    .map(|run| piece.run_start(run))
+                    .map(|start| start..start.saturating_add(len)),
             );
         }
         *next = until;

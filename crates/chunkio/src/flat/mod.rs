@@ -137,20 +137,37 @@ impl FlatArray {
     }
 
     fn checked(spec: FlatSpec) -> Result<Self> {
-        let FlatSpec { name, dims, ty, big_endian, begin, record, store, options, writable, beyond_end: short } = spec;
-        let item = ty.size().ok_or_else(|| ErrorKind::BadType.context(format!("elements of type {}", ty.name())))?;
+        let FlatSpec {
+            name,
+            dims,
+            ty,
+            big_endian,
+            begin,
+            record,
+            store,
+            options,
+            writable,
+            beyond_end: short,
+        } = spec;
+        let item =
+            ty.size().ok_or_else(|| ErrorKind::BadType.context(format!("elements of type {}", ty.name())))?;
         let rank = dims.len();
         if rank > options.limits.rank {
-            return Err(ErrorKind::MaxDims
-                .context(format!("too many dimensions (expected at most {}, found {rank})", options.limits.rank)));
+            return Err(ErrorKind::MaxDims.context(format!(
+                "too many dimensions (expected at most {}, found {rank})",
+                options.limits.rank
+            )));
         }
-        if let Some(dim) = dims.iter().enumerate().position(|(at, dim)| dim.unlimited && (at > 0 || record.is_none())) {
+        if let Some(dim) =
+            dims.iter().enumerate().position(|(at, dim)| dim.unlimited && (at > 0 || record.is_none()))
+        {
             return Err(ErrorKind::Inval.context(format!("dimension {dim}: unlimited without records")));
         }
         let lens: Vec<u64> = dims.iter().map(|dim| dim.len.load(Ordering::Acquire)).collect();
         let too_large = || {
             let record = record.map_or(String::new(), |record| format!(", a record every {record} bytes"));
-            ErrorKind::VarSize.context(format!("{lens:?} elements of {item} bytes from offset {begin}{record}"))
+            ErrorKind::VarSize
+                .context(format!("{lens:?} elements of {item} bytes from offset {begin}{record}"))
         };
         // An empty array may have any other lengths.
         let inner = if record.is_some() { lens.get(1..).unwrap_or(&[]) } else { &*lens };
@@ -173,7 +190,11 @@ impl FlatArray {
                     return Err(ErrorKind::Inval.context(format!("{step} bytes in a record of {record}")));
                 }
                 *step = record;
-                if dims[0].unlimited { None } else { Some(begin.saturating_add(record.saturating_mul(lens[0]))) }
+                if dims[0].unlimited {
+                    None
+                } else {
+                    Some(begin.saturating_add(record.saturating_mul(lens[0])))
+                }
             }
         };
         if begin > LONGEST || end.is_some_and(|end| end > LONGEST) {
@@ -199,7 +220,8 @@ impl FlatArray {
         for (dim, len) in shape.iter_mut().enumerate() {
             *len = self.len(dim);
         }
-        slab.check(&shape, |dim| writing && self.dims[dim].unlimited).map_err(|error| error.at(&self.name))?;
+        slab.check(&shape, |dim| writing && self.dims[dim].unlimited)
+            .map_err(|error| error.at(&self.name))?;
         if slab.is_empty() {
             return Ok(None);
         }
@@ -207,7 +229,8 @@ impl FlatArray {
         let lie = lie.filter(|lie| lie.end() <= self.end.unwrap_or(LONGEST));
         let beyond = || {
             let (start, count) = (slab.start, slab.count);
-            ErrorKind::VarSize.context(format!("{}: {count:?} elements from {start:?} exceed the variable", self.name))
+            ErrorKind::VarSize
+                .context(format!("{}: {count:?} elements from {start:?} exceed the variable", self.name))
         };
         lie.ok_or_else(beyond).map(Some)
     }
@@ -225,11 +248,15 @@ impl FlatArray {
     }
 
     fn check_memory(&self, slab: &Slab<'_>, memory: NcType, found: usize) -> Result<()> {
-        let size = memory.size().ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", memory.name())));
+        let size = memory
+            .size()
+            .ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", memory.name())));
         let expected = byte_len(slab.len(), size?)?;
         if expected != found {
-            return Err(ErrorKind::Inval
-                .context(format!("{}: wrong size of memory (expected {expected} bytes, found {found})", self.name)));
+            return Err(ErrorKind::Inval.context(format!(
+                "{}: wrong size of memory (expected {expected} bytes, found {found})",
+                self.name
+            )));
         }
         Ok(())
     }

@@ -29,7 +29,12 @@ struct FlatRead<'a> {
 }
 
 /// Reads the elements of a slab to all of `out`.
-pub(super) fn get(array: &FlatArray, lie: &SlabLayout, convert: Option<Convert>, out: &mut OutBuf<'_>) -> Result<()> {
+pub(super) fn get(
+    array: &FlatArray,
+    lie: &SlabLayout,
+    convert: Option<Convert>,
+    out: &mut OutBuf<'_>,
+) -> Result<()> {
     let plain = convert.is_none() && array.is_native();
     let get = FlatRead { array, convert };
     let total = out.capacity();
@@ -105,7 +110,9 @@ impl FlatRead<'_> {
 
     fn run(&self, offset: u64, len: usize, out: &mut OutBuf<'_>) -> Result<()> {
         let array = self.array;
-        let at = |error: nczarr_model::Error| error.at(format_args!("{}: {len} bytes at offset {offset}", array.name));
+        let at = |error: nczarr_model::Error| {
+            error.at(format_args!("{}: {len} bytes at offset {offset}", array.name))
+        };
         let got = out.fill_limited(len, |out| array.store.read_at(offset, out)).map_err(at)?;
         if got == len {
             return Ok(());
@@ -113,9 +120,8 @@ impl FlatRead<'_> {
         // Only the end of the store explains a short read.
         let end = array.store.size().map_err(at)?;
         if offset.saturating_add(got as u64) < end {
-            return Err(at(
-                ErrorKind::Io.context(format!("short read before the end of the file at {end} (found {got})"))
-            ));
+            return Err(at(ErrorKind::Io
+                .context(format!("short read before the end of the file at {end} (found {got})"))));
         }
         match array.short {
             BeyondEnd::Zeros => out.put_zeros(len - got).map(drop),

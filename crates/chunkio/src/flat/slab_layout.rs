@@ -116,7 +116,10 @@ impl<'a> PieceSplit<'a> {
         for (at, level) in levels.iter().enumerate() {
             let n = level.n as u64;
             let (next, most) = if at < solid {
-                (level.step.saturating_mul(n - 1).saturating_add(bytes), target.saturating_sub(bytes) / level.step + 1)
+                (
+                    level.step.saturating_mul(n - 1).saturating_add(bytes),
+                    target.saturating_sub(bytes) / level.step + 1,
+                )
             } else {
                 (bytes.saturating_mul(n), (target / bytes).max(1))
             };
@@ -145,8 +148,15 @@ impl<'a> PieceSplit<'a> {
         let (outer, part) = (number / self.in_run, number % self.in_run);
         let first = part * self.most;
         let n = self.most.min(level.n - first);
-        let start = self.lie.start + first as u64 * level.step + offset(&self.lie.levels[self.level + 1..], outer);
-        SlabPiece { cut: self, start, n, first: (outer * level.n + first) * self.inner, elems: n * self.inner }
+        let start =
+            self.lie.start + first as u64 * level.step + offset(&self.lie.levels[self.level + 1..], outer);
+        SlabPiece {
+            cut: self,
+            start,
+            n,
+            first: (outer * level.n + first) * self.inner,
+            elems: n * self.inner,
+        }
     }
 }
 
@@ -195,7 +205,9 @@ impl SlabPiece<'_> {
     pub(super) fn run(&self) -> usize {
         let item = self.cut.lie.item;
         // At most the size of a piece.
-        self.levels().take(self.cut.solid).fold(item, |span, level| span + level.step as usize * (level.n - 1))
+        self.levels()
+            .take(self.cut.solid)
+            .fold(item, |span, level| span + level.step as usize * (level.n - 1))
     }
 
     /// Returns the number of runs.
@@ -219,7 +231,9 @@ impl SlabPiece<'_> {
 
     /// Returns the bytes from the first to the last element; `None` on overflow.
     pub(super) fn span(&self) -> Option<usize> {
-        let span = self.levels().fold(self.cut.lie.item as u64, |span, level| span + level.step * (level.n as u64 - 1));
+        let span = self
+            .levels()
+            .fold(self.cut.lie.item as u64, |span, level| span + level.step * (level.n as u64 - 1));
         usize::try_from(span).ok()
     }
 
@@ -254,7 +268,8 @@ mod tests {
         let mut offsets = vec![begin];
         for (dim, step) in steps.iter().enumerate() {
             let place = |i| (slab.start[dim] + i * slab.step(dim)) * step;
-            offsets = offsets.iter().flat_map(|&at| (0..slab.count[dim]).map(move |i| at + place(i))).collect();
+            offsets =
+                offsets.iter().flat_map(|&at| (0..slab.count[dim]).map(move |i| at + place(i))).collect();
         }
         offsets
     }
@@ -262,7 +277,9 @@ mod tests {
     /// What a part says of places: where each element of memory is.
     fn places(part: &ChunkPart, base: u64) -> Vec<u64> {
         let mut offsets = vec![u64::MAX; part.elems];
-        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |chunk, mem| offsets[mem] = base + chunk as u64);
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |chunk, mem| {
+            offsets[mem] = base + chunk as u64
+        });
         offsets
     }
 
@@ -318,7 +335,8 @@ mod tests {
 
     #[test]
     fn adjacent_runs_are_joined() {
-        let lie = |slab: &Slab<'_>, steps: &[u64]| SlabLayout::new(slab, 0, steps, 4).unwrap().levels.to_vec();
+        let lie =
+            |slab: &Slab<'_>, steps: &[u64]| SlabLayout::new(slab, 0, steps, 4).unwrap().levels.to_vec();
         let level = |n, step| StrideLevel { n, step };
         assert_eq!(lie(&Slab::new(&[0; 3], &[2, 3, 4]), &[48, 16, 4]), [level(24, 4)]);
         assert_eq!(lie(&Slab::new(&[0; 3], &[2, 3, 4]), &[52, 16, 4]), [level(12, 4), level(2, 52)]);
@@ -328,6 +346,9 @@ mod tests {
         assert_eq!(lie(&Slab::new(&[], &[]), &[]), [level(1, 4)]);
         assert!(SlabLayout::new(&Slab::new(&[u64::MAX], &[1]), 0, &[4], 4).is_none());
         assert!(SlabLayout::new(&Slab::new(&[0], &[1]), u64::MAX - 3, &[4], 4).is_none());
-        assert!(SlabLayout::new(&Slab { start: &[0], count: &[3], stride: Some(&[1 << 62]) }, 0, &[4], 4).is_none());
+        assert!(
+            SlabLayout::new(&Slab { start: &[0], count: &[3], stride: Some(&[1 << 62]) }, 0, &[4], 4)
+                .is_none()
+        );
     }
 }

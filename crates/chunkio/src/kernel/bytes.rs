@@ -25,7 +25,10 @@ pub(crate) fn load_bytes(
     let (last, mem) = part.extent();
     // The extent ends after the first byte of the last element.
     assert!(last + item - 1 <= bytes.len(), "a part inside {} bytes: {part:?}", bytes.len());
-    assert!(!layout.planes && part.mem_start == 0 && mem == part.elems, "elements one after another: {part:?}");
+    assert!(
+        !layout.planes && part.mem_start == 0 && mem == part.elems,
+        "elements one after another: {part:?}"
+    );
     let unit = part.dims[0].n == 1 || (part.dims[0].chunk == item && part.dims[0].mem == 1);
     let kernel = if convert.is_some() { None } else { Some(choose(layout, unit, true, false)) };
     let mut out_of_range = false;

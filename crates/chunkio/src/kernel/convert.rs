@@ -86,9 +86,10 @@ impl Convert {
     ) -> Result<Option<Self>> {
         convert::check(from, to)?;
         match memory.size() {
-            Some(mem_item) if from != to => {
-                Ok(Some(Self { how: Conversion::Plain([row(from, to, false)?, row(from, to, true)?]), mem_item }))
-            }
+            Some(mem_item) if from != to => Ok(Some(Self {
+                how: Conversion::Plain([row(from, to, false)?, row(from, to, true)?]),
+                mem_item,
+            })),
             _ => Ok(None),
         }
     }
@@ -124,12 +125,16 @@ impl Convert {
     ) -> bool {
         let (row, item) = match &self.how {
             Conversion::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
-            // SAFETY: the same contract.
-            Conversion::Linear(transform) => return unsafe { transform.load(layout, src, dst, rows, stream) },
+            Conversion::Linear(transform) => {
+                // SAFETY: the same contract.
+                return unsafe { transform.load(layout, src, dst, rows, stream) };
+            }
         };
         // The row function swaps bytes, so the kernel before it must not.
-        let gather = RowSide::new(&ChunkLayout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true, false);
-        let scatter = RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, stream);
+        let gather =
+            RowSide::new(&ChunkLayout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true, false);
+        let scatter =
+            RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, stream);
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(PIECE) {
@@ -148,14 +153,27 @@ impl Convert {
     ///
     /// # Safety
     /// See [`Kernel`].
-    pub(super) unsafe fn save(&self, layout: &ChunkLayout, src: *const u8, dst: *mut u8, rows: &KernelRows) -> bool {
+    pub(super) unsafe fn save(
+        &self,
+        layout: &ChunkLayout,
+        src: *const u8,
+        dst: *mut u8,
+        rows: &KernelRows,
+    ) -> bool {
         let (row, item) = match &self.how {
             Conversion::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
             Conversion::Linear(_) => unreachable!("made for reading"),
         };
-        let gather = RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.src[0], 0, true, false);
-        let scatter =
-            RowSide::new(&ChunkLayout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false, false);
+        let gather =
+            RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.src[0], 0, true, false);
+        let scatter = RowSide::new(
+            &ChunkLayout { swap: false, ..*layout },
+            item,
+            rows.dst[0],
+            rows.pitch,
+            false,
+            false,
+        );
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(PIECE) {
@@ -230,8 +248,10 @@ pub(super) unsafe fn run_through_stack(
     dst: *mut u8,
     row: impl FnOnce(*const u8, *mut u8) -> bool,
 ) -> bool {
-    let (mut input, mut output) = ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);
-    // SAFETY: the stack has room for the elements, and what is read of it was written: by a kernel, or by `row`.
+    let (mut input, mut output) =
+        ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);
+    // SAFETY: the stack has room for the elements, and what is read of it was written: by a kernel, or by
+    // `row`.
     unsafe {
         let src = match from.kernel {
             None => src,

@@ -92,15 +92,16 @@ impl LinearTransform {
         stream: bool,
     ) -> bool {
         let gather = RowSide::new(layout, layout.item, rows.src[0], rows.pitch, true, false);
-        let scatter = RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, false);
+        let scatter =
+            RowSide::new(&ChunkLayout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, false);
         // Without a buffer on the stack, the row need not be divided.
         let most = if gather.kernel.is_none() && scatter.kernel.is_none() { rows.n[0].max(1) } else { PIECE };
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(most) {
                 let n = most.min(rows.n[0] - start);
-                // SAFETY: the piece lies inside the row, hence inside both sides; it fits the stack if that is used; the
-                // row function reads and writes all of it.
+                // SAFETY: the piece lies inside the row, hence inside both sides; it fits the stack if that
+                // is used; the row function reads and writes all of it.
                 unsafe {
                     let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
                     out_of_range |= run_through_stack(n, &gather, s, &scatter, d, |src, dst| {
@@ -199,7 +200,9 @@ fn choose<T: ResultNumber, const L: usize>(stored: NcType) -> Row {
         NcType::UInt64 => compiled::<u64, T, L>(),
         NcType::Float => compiled::<f32, T, L>(),
         NcType::Double => compiled::<f64, T, L>(),
-        NcType::Char | NcType::String | NcType::User(_) => unreachable!("`Linear::check` lets numbers pass only"),
+        NcType::Char | NcType::String | NcType::User(_) => {
+            unreachable!("`Linear::check` lets numbers pass only")
+        }
     }
 }
 
@@ -307,7 +310,10 @@ unsafe fn singly<S: StoredNumber, T: ResultNumber>(
 /// # Safety
 /// They are there.
 #[inline(always)]
-unsafe fn line<S: StoredNumber, T: ResultNumber, const L: usize>(src: *const S, terms: &LinearTerms) -> ([T; L], bool) {
+unsafe fn line<S: StoredNumber, T: ResultNumber, const L: usize>(
+    src: *const S,
+    terms: &LinearTerms,
+) -> ([T; L], bool) {
     // SAFETY: the caller's promise; numbers may be any bytes.
     let items = unsafe { src.cast::<[S; L]>().read_unaligned() };
     let mut values = [0.0; L];

@@ -133,7 +133,10 @@ fn each_block(
 /// Panics unless the part is inside a chunk and a memory of these sizes, in elements.
 fn check(part: &ChunkPart, chunk_elems: usize, mem_elems: usize) {
     let (chunk, mem) = part.extent();
-    assert!(chunk <= chunk_elems && mem <= mem_elems, "a part inside {chunk_elems} and {mem_elems} elements: {part:?}");
+    assert!(
+        chunk <= chunk_elems && mem <= mem_elems,
+        "a part inside {chunk_elems} and {mem_elems} elements: {part:?}"
+    );
 }
 
 /// Copies a part of a chunk to memory. Returns whether a value was out of the memory type's range.
@@ -270,7 +273,9 @@ pub(crate) fn load_part(chunk: &[u8], layout: &ChunkLayout, part: &ChunkPart, ou
     if part.elems == 1 && layout.is_native() {
         check(part, chunk.len() / layout.item, 1);
         // SAFETY: checked; the element is all of the output.
-        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr().add(part.chunk_start * layout.item), mem, len) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(chunk.as_ptr().add(part.chunk_start * layout.item), mem, len)
+        };
     } else {
         // SAFETY: the output is borrowed exclusively.
         unsafe { load(chunk, layout, part, None, mem, len, false) };
@@ -283,7 +288,12 @@ pub(crate) fn load_part(chunk: &[u8], layout: &ChunkLayout, part: &ChunkPart, ou
 ///
 /// # Errors
 /// If `out` is too small.
-pub(crate) fn load_out(chunk: &[u8], layout: &ChunkLayout, whole: &ChunkPart, out: &mut OutBuf<'_>) -> Result<()> {
+pub(crate) fn load_out(
+    chunk: &[u8],
+    layout: &ChunkLayout,
+    whole: &ChunkPart,
+    out: &mut OutBuf<'_>,
+) -> Result<()> {
     assert!(whole.is_contiguous() && whole.elems * layout.item == chunk.len());
     write_all(out, chunk.len(), |mem| {
         // SAFETY: the memory is borrowed exclusively.

@@ -225,7 +225,9 @@ pub(super) unsafe fn step_any(src: *const u8, dst: *mut u8, rows: &KernelRows) {
     each_row!(src, dst, rows, |s, d| {
         for i in 0..rows.n[0] {
             // SAFETY: the element lies inside both sides, which do not overlap.
-            unsafe { std::ptr::copy_nonoverlapping(s.add(i * rows.src[0]), d.add(i * rows.dst[0]), rows.item) }
+            unsafe {
+                std::ptr::copy_nonoverlapping(s.add(i * rows.src[0]), d.add(i * rows.dst[0]), rows.item)
+            }
         }
     });
 }
@@ -275,12 +277,14 @@ mod tests {
             };
             let mut slow = vec![255; 3000];
             for (plane, row) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                let (from, to) = (plane * rows.src[2] + row * rows.src[1], 5 + plane * rows.dst[2] + row * rows.dst[1]);
+                let (from, to) =
+                    (plane * rows.src[2] + row * rows.src[1], 5 + plane * rows.dst[2] + row * rows.dst[1]);
                 slow[to..to + 2 * n].copy_from_slice(&src[from..from + 2 * n]);
             }
             for (name, kernel) in &kernels {
                 let mut out = vec![255; 3000];
-                // SAFETY: the last row ends before 4000 and 3000 bytes; the machine has what the kernel needs.
+                // SAFETY: the last row ends before 4000 and 3000 bytes; the machine has what the kernel
+                // needs.
                 unsafe { kernel(src.as_ptr(), out.as_mut_ptr().add(5), &rows) };
                 assert_eq!(out, slow, "{name}: rows of {n}");
             }

@@ -60,7 +60,8 @@ unsafe fn from_planes<const I: usize, const SWAP: bool>(src: *const u8, dst: *mu
         for i in 0..rows.n[0] {
             // SAFETY: the element lies inside both sides.
             unsafe {
-                let bytes: [u8; I] = std::array::from_fn(|byte| *s.add(i * from + plane::<I, SWAP>(byte) * rows.pitch));
+                let bytes: [u8; I] =
+                    std::array::from_fn(|byte| *s.add(i * from + plane::<I, SWAP>(byte) * rows.pitch));
                 d.add(i * to).cast::<[u8; I]>().write(bytes);
             }
         }
@@ -107,7 +108,8 @@ unsafe fn gather_rows<V: simd::Vector, const I: usize, const SWAP: bool, const S
         // SAFETY: every plane has `n` bytes for the row, and the destination has the row's elements; vectors
         // are used only while enough elements are left.
         unsafe {
-            let planes: [*const u8; I] = std::array::from_fn(|byte| s.add(plane::<I, SWAP>(byte) * rows.pitch));
+            let planes: [*const u8; I] =
+                std::array::from_fn(|byte| s.add(plane::<I, SWAP>(byte) * rows.pitch));
             let mut i = 0;
             if STREAM && let Some(head) = stream::head::<I>(d) {
                 i = head.min(n);

@@ -154,7 +154,10 @@ unsafe fn riffle<V: Vector, const I: usize>(group: [V; I]) -> [V; I] {
 /// The processor has the vector's instructions. Each pointer has enough bytes, and `to` has room for the
 /// elements. To stream, `to` is aligned to 64 bytes.
 #[inline(always)]
-pub(super) unsafe fn gather_planes<V: Vector, const I: usize, const STREAM: bool>(planes: [*const u8; I], to: *mut u8) {
+pub(super) unsafe fn gather_planes<V: Vector, const I: usize, const STREAM: bool>(
+    planes: [*const u8; I],
+    to: *mut u8,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         let mut group = planes.map(|plane| V::load(plane));

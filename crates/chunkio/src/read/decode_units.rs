@@ -30,12 +30,14 @@ impl ChunkRead<'_> {
         while let Some(next) = course.next() {
             let (start, len) = (course.came * form.item(), next.elems * form.item());
             with_scratch(|pair| {
-                let bytes =
-                    pair.one.fill(len, |out| form.plan.decode_range(stored, form.bytes(), start..start + len, out))?;
+                let bytes = pair
+                    .one
+                    .fill(len, |out| form.plan.decode_range(stored, form.bytes(), start..start + len, out))?;
                 if bytes.len() != len {
                     let found = bytes.len();
-                    return Err(ErrorKind::Filter
-                        .context(format!("wrong size of the decoded units (expected {len} bytes, found {found})")));
+                    return Err(ErrorKind::Filter.context(format!(
+                        "wrong size of the decoded units (expected {len} bytes, found {found})"
+                    )));
                 }
                 let slice = RunSlice { run: course.along, some: next.some.clone() };
                 out_of_range |= slot.load_some(bytes, course.came, layout, &course.part, slice, convert);

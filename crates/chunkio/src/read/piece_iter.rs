@@ -116,7 +116,8 @@ mod tests {
     use crate::{ArrayDim, DimOrder};
 
     proptest! {
-        /// Whatever the slab and the order: the pieces are all of the chunk, and hold the whole part, each element once.
+        /// Whatever the slab and the order: the pieces are all of the chunk, and hold the whole part, each
+        /// element once.
         #[test]
         fn the_pieces_hold_the_part(
             axes in prop::collection::vec((1u64..9, 1u64..7, 0u64..30, 1u64..9, 1u64..5), 1..4),

@@ -40,7 +40,11 @@ impl Prefault {
 
     /// Creates it for any result, whose pages may exist.
     pub(super) fn of_any(out: &OutBuf<'_>) -> Self {
-        Self { pages: PageRange::huge_pages_of(out), taken: AtomicUsize::new(0), unable: AtomicBool::new(false) }
+        Self {
+            pages: PageRange::huge_pages_of(out),
+            taken: AtomicUsize::new(0),
+            unable: AtomicBool::new(false),
+        }
     }
 
     /// Runs `work`, while up to `threads` other threads populate pages until `came` is set.
@@ -51,8 +55,8 @@ impl Prefault {
                 while !came.load(Ordering::Relaxed) && self.step(self.pages.bytes()) {}
             };
             // If a thread cannot start, the others do its work.
-            let preparing =
-                (0..threads.min(ZEROING)).map_while(|_| thread::Builder::new().spawn_scoped(scope, prepare).ok());
+            let preparing = (0..threads.min(ZEROING))
+                .map_while(|_| thread::Builder::new().spawn_scoped(scope, prepare).ok());
             let preparing: Vec<_> = preparing.collect();
             let done = work();
             came.store(true, Ordering::Relaxed);
@@ -130,6 +134,9 @@ mod tests {
     #[test]
     fn memory_in_use_and_small_results_have_none() {
         assert!(Prefault::of(&OutBuf::from_slice(&mut vec![0; LEAST])).is_none());
-        assert!(Buffer::<u8>::fill(100, |out| out.put(&[u8::from(Prefault::of(out).is_some()); 100])).unwrap()[0] == 0);
+        assert!(
+            Buffer::<u8>::fill(100, |out| out.put(&[u8::from(Prefault::of(out).is_some()); 100])).unwrap()[0]
+                == 0
+        );
     }
 }

@@ -33,7 +33,11 @@ pub(super) enum SingleRangeRead {
 }
 
 /// Reads a checked, non-empty slab into memory of the array's type.
-pub(super) fn read(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, out: &mut OutBuf<'_>) -> SingleRangeRead {
+pub(super) fn read(
+    engine: &ArrayEngine<FixedSize>,
+    slab: &Slab<'_>,
+    out: &mut OutBuf<'_>,
+) -> SingleRangeRead {
     const OTHER: SingleRangeRead = SingleRangeRead::Other { keep: false };
     let form = &engine.form;
     if out.capacity() > MOST || !engine.gives_ranges() {
@@ -79,11 +83,21 @@ fn fetch(
 
 /// Reads one element of the array's type from storage, if its chunk is neither cached nor worth caching.
 /// `false`: not applicable or failed; `out` is undefined.
-pub(crate) fn get_stored_element(engine: &ArrayEngine<FixedSize>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+pub(crate) fn get_stored_element(
+    engine: &ArrayEngine<FixedSize>,
+    at: &[u64],
+    ty: NcType,
+    out: &mut [u8],
+) -> bool {
     let (form, grid) = (&engine.form, &engine.grid);
     let item = form.item();
     // Cached chunks, and chunks worth caching, take the other path.
-    if !engine.cache.is_empty() || ty != form.ty || out.len() != item || engine.may_keep(1) || !engine.gives_ranges() {
+    if !engine.cache.is_empty()
+        || ty != form.ty
+        || out.len() != item
+        || engine.may_keep(1)
+        || !engine.gives_ranges()
+    {
         return false;
     }
     let mut index = [0; PEEKED];

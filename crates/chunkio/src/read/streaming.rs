@@ -58,7 +58,8 @@ impl ObjectSink for StreamingRead<'_> {
         };
         let slice = RunSlice { run: course.along, some: next.some.clone() };
         let convert = get.convert.as_ref();
-        self.out_of_range |= slot.load_some(piece, course.came, &form.plan.layout, &course.part, slice, convert);
+        self.out_of_range |=
+            slot.load_some(piece, course.came, &form.plan.layout, &course.part, slice, convert);
         if next.last {
             slot.complete();
             get.moved(&course.part, self.out_of_range);

@@ -54,7 +54,8 @@ impl ReadJob for ShardRequests<'_, '_, '_> {
         let (round, level) = (self.round, &self.round.map.level);
         key.set(&round.shards[request.shard].key);
         let versioned = round.caps.versioned_parts;
-        let ticket = |ranges, bytes| ReadTicket { index, ranges, hint: bytes, limit: bytes, versioned, into: None };
+        let ticket =
+            |ranges, bytes| ReadTicket { index, ranges, hint: bytes, limit: bytes, versioned, into: None };
         Some(match &request.what {
             RequestKind::Index if level.at_start => {
                 ticket(Ranges::One(ByteRange::first(level.index_bytes as u64)), level.index_bytes)
@@ -73,7 +74,10 @@ impl ReadJob for ShardRequests<'_, '_, '_> {
                 let item = &round.items[*number];
                 let into = lock(&item.ticket).as_mut().and_then(|ticket| ticket.into.take());
                 // The length equals the capacity of the memory.
-                ReadTicket { into, ..ticket(Ranges::One(ByteRange::new(item.from, item.len)), item.len as usize) }
+                ReadTicket {
+                    into,
+                    ..ticket(Ranges::One(ByteRange::new(item.from, item.len)), item.len as usize)
+                }
             }
         })
     }
@@ -177,7 +181,9 @@ impl ShardRequests<'_, '_, '_> {
         let (bytes, version) = match found {
             Ok(Some((ReadOutcome::Bytes(bytes), version))) => (bytes, version),
             Ok(_) => return items.iter().for_each(|&number| round.finish_with(number, || Err(not_lent()))),
-            Err(error) => return items.iter().for_each(|&number| round.finish_with(number, || Err(again(&error)))),
+            Err(error) => {
+                return items.iter().for_each(|&number| round.finish_with(number, || Err(again(&error))));
+            }
         };
         let (mut stretches, mut before) = (stretches.as_slice().iter().peekable(), 0);
         for &number in items {

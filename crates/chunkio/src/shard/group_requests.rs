@@ -45,7 +45,8 @@ pub(super) enum RequestGroup {
 impl RequestReach {
     /// Creates the limits for a read of `sum` bytes by this number of threads.
     pub(super) fn new(remote: bool, sum: u64, threads: usize) -> Self {
-        let span = if remote { REMOTE_SPAN } else { (sum / (2 * threads.max(1) as u64)).clamp(LEAST_SPAN, SPAN) };
+        let span =
+            if remote { REMOTE_SPAN } else { (sum / (2 * threads.max(1) as u64)).clamp(LEAST_SPAN, SPAN) };
         Self { remote, span }
     }
 
@@ -60,7 +61,11 @@ impl RequestReach {
 }
 
 /// Calls `request` for each request of one shard, by offset. `wanted` is sorted afterwards.
-pub(super) fn group_requests(wanted: &mut [WantedBytes], reach: RequestReach, mut request: impl FnMut(RequestGroup)) {
+pub(super) fn group_requests(
+    wanted: &mut [WantedBytes],
+    reach: RequestReach,
+    mut request: impl FnMut(RequestGroup),
+) {
     wanted.sort_unstable_by_key(|wanted| (wanted.from, wanted.to));
     let (mut items, mut stretches) = (Vec::new(), reach.stretches());
     for wanted in wanted.iter() {
@@ -106,9 +111,11 @@ mod tests {
     fn near_chunks_are_read_together_and_large_ones_into_their_place() {
         const K: u64 = 1 << 10;
         let local = RequestReach::new(false, 0, 1);
-        let near = [(8 * K, 12 * K, true), (0, 4 * K, false), (13 * K, 20 * K, false), (100 * K, 101 * K, false)];
+        let near =
+            [(8 * K, 12 * K, true), (0, 4 * K, false), (13 * K, 20 * K, false), (100 * K, 101 * K, false)];
         assert_eq!(told(&near, local), [(vec![1, 0, 2, 3], vec![(0, 20 * K), (100 * K, 101 * K)])]);
-        let large = [(0, 64 * K, true), (64 * K, 65 * K, true), (65 * K, 129 * K, true), (129 * K, 130 * K, false)];
+        let large =
+            [(0, 64 * K, true), (64 * K, 65 * K, true), (65 * K, 129 * K, true), (129 * K, 130 * K, false)];
         let alone: Vec<Vec<usize>> = told(&large, local).into_iter().map(|(items, _)| items).collect();
         assert_eq!(alone, [vec![0], vec![2], vec![1, 3]]);
         // A network moves all of them by one request, and what is far by another.

@@ -60,7 +60,10 @@ impl ShardIndex {
         let ShardEntry { offset, len } = entry;
         match offset.checked_add(len) {
             Some(_) => Ok(Some(entry)),
-            None => Err(ErrorKind::Io.context(format!("the shard's index: chunk {number} at {offset} + {len} bytes"))),
+            None => {
+                Err(ErrorKind::Io
+                    .context(format!("the shard's index: chunk {number} at {offset} + {len} bytes")))
+            }
         }
     }
 

@@ -49,7 +49,8 @@ impl IndexCache {
 
     pub(super) fn keep(&self, key: &str, known: &Arc<CachedIndex>) {
         if known.stamp.is_some() && known.index.cost() <= LARGEST {
-            *self.slot(key).write().unwrap_or_else(PoisonError::into_inner) = Some((key.into(), Arc::clone(known)));
+            *self.slot(key).write().unwrap_or_else(PoisonError::into_inner) =
+                Some((key.into(), Arc::clone(known)));
         }
     }
 }

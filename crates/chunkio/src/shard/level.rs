@@ -41,7 +41,8 @@ impl ShardLevel {
         let ShardSpec { counts, order, index, filters } = spec;
         let rank = counts.len();
         let wrong = |what: String| ErrorKind::BadChunk.context(what);
-        let total = counts.iter().try_fold(1u64, |total, &count| total.checked_mul(count)).filter(|&total| total > 0);
+        let total =
+            counts.iter().try_fold(1u64, |total, &count| total.checked_mul(count)).filter(|&total| total > 0);
         let bytes = total.and_then(|total| total.checked_mul(ENTRY as u64));
         let bytes = bytes.and_then(|bytes| bytes.checked_add(index.extra)).filter(|&bytes| bytes <= most);
         let index_bytes = bytes
@@ -68,7 +69,8 @@ impl ShardLevel {
             .min(isize::MAX as u64 / 4);
         let room = usize::try_from(limit).unwrap_or(usize::MAX);
         let limit = if filters.is_empty() { room } else { room.saturating_mul(2) };
-        let room = if filters.is_empty() { room } else { room.min(usize::try_from(most).unwrap_or(usize::MAX)) };
+        let room =
+            if filters.is_empty() { room } else { room.min(usize::try_from(most).unwrap_or(usize::MAX)) };
         let (at_start, big_endian) = (index.at_start, index.big_endian);
         Ok(Self {
             counts,
@@ -115,7 +117,8 @@ impl ShardLevel {
         let mut next = Vec::new();
         for filter in self.filters.iter().rev() {
             let room = stored.len();
-            fill_vec(&mut next, room, |out| filter.decode(stored, out)).map_err(|error| self.index_error(error))?;
+            fill_vec(&mut next, room, |out| filter.decode(stored, out))
+                .map_err(|error| self.index_error(error))?;
             std::mem::swap(&mut bytes, &mut next);
             stored = &bytes;
         }
@@ -123,8 +126,9 @@ impl ShardLevel {
         if words.len() != self.total * 2 || !rest.is_empty() {
             return Err(wrong(stored.len(), self.total * ENTRY));
         }
-        let word =
-            |at: usize| if self.big_endian { u64::from_be_bytes(words[at]) } else { u64::from_le_bytes(words[at]) };
+        let word = |at: usize| {
+            if self.big_endian { u64::from_be_bytes(words[at]) } else { u64::from_le_bytes(words[at]) }
+        };
         let place = |number: usize| self.places.as_ref().map_or(number, |places| places[number]);
         let entry = |at: usize| ShardEntry { offset: word(place(2 * at)), len: word(place(2 * at + 1)) };
         Ok(ShardIndex::new((0..self.total).map(entry).collect()))
@@ -144,7 +148,8 @@ impl ShardLevel {
         let mut next = Vec::new();
         for filter in &self.filters {
             let room = self.index_bytes;
-            fill_vec(&mut next, room, |out| filter.encode(&bytes, out)).map_err(|error| self.index_error(error))?;
+            fill_vec(&mut next, room, |out| filter.encode(&bytes, out))
+                .map_err(|error| self.index_error(error))?;
             std::mem::swap(&mut bytes, &mut next);
         }
         if bytes.len() != self.index_bytes {
@@ -223,7 +228,8 @@ fn places(shape: &[usize], order: &DimOrder) -> Result<Option<Box<[usize]>>> {
     let mut step = 1;
     for &axis in axes.iter().rev() {
         let (Some(place), Some(&len)) = (steps.get_mut(axis), shape.get(axis)) else {
-            return Err(ErrorKind::BadChunk.context(format!("invalid order of an index of shape {shape:?}: {axes:?}")));
+            return Err(ErrorKind::BadChunk
+                .context(format!("invalid order of an index of shape {shape:?}: {axes:?}")));
         };
         *place = step;
         step *= len;

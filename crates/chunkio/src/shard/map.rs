@@ -49,10 +49,13 @@ impl ShardMap {
     }
 
     fn one(&self, key: &Key, ranges: Ranges, limit: usize, out: &mut Vec<u8>) -> Result<bool> {
-        let job = SingleChunkRead { key, ranges: Mutex::new(Some(ranges)), limit, found: Mutex::new((None, out)) };
+        let job =
+            SingleChunkRead { key, ranges: Mutex::new(Some(ranges)), limit, found: Mutex::new((None, out)) };
         self.read_batch(&job);
         let (found, _) = job.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.unwrap_or_else(|| Err(ErrorKind::Internal.context(format!("{key}: the map did not return its ticket"))))
+        found.unwrap_or_else(|| {
+            Err(ErrorKind::Internal.context(format!("{key}: the map did not return its ticket")))
+        })
     }
 }
 
@@ -95,7 +98,10 @@ impl ZMap for ShardMap {
                 match split(&key) {
                     Some((shard, number)) => round.add(shard, number, ticket),
                     None => {
-                        job.done(ticket, Err(ErrorKind::Internal.context(format!("{key}: not a chunk of a shard"))));
+                        job.done(
+                            ticket,
+                            Err(ErrorKind::Internal.context(format!("{key}: not a chunk of a shard"))),
+                        );
                     }
                 }
             }

@@ -56,7 +56,8 @@ impl Shards {
         let (mut part, mut counts) = (part, vec![1u64; rank]);
         for spec in specs.into_iter().rev() {
             if spec.counts.len() != rank {
-                return Err(ErrorKind::Inval.context(format!("shards of {:?} chunks, {rank} dimensions", spec.counts)));
+                return Err(ErrorKind::Inval
+                    .context(format!("shards of {:?} chunks, {rank} dimensions", spec.counts)));
             }
             let level = ShardLevel::new(spec, part, limits.chunk)?;
             part = level.limit;

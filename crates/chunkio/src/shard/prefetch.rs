@@ -27,7 +27,8 @@ pub(super) struct IndexPrefetch {
 impl IndexPrefetch {
     /// `counts`: chunks of a shard along each dimension.
     pub(super) fn new(store: Arc<dyn ChunkStore>, grid: &ChunkGrid, counts: &[u64]) -> Self {
-        let shard = grid.chunk.iter().zip(counts).map(|(chunk, count)| chunk.saturating_mul(*count)).collect();
+        let shard =
+            grid.chunk.iter().zip(counts).map(|(chunk, count)| chunk.saturating_mul(*count)).collect();
         Self { store, dims: grid.dims.clone(), shard, done: AtomicBool::new(false) }
     }
 
@@ -38,7 +39,8 @@ impl IndexPrefetch {
         }
         let lens = self.dims.iter().map(|dim| dim.len.load(Ordering::Relaxed));
         let counts: Vec<u64> = lens.zip(&self.shard).map(|(len, shard)| len.div_ceil(*shard)).collect();
-        let Some(all) = counts.iter().try_fold(1u64, |all, &count| all.checked_mul(count)).filter(|&all| all <= FEW)
+        let Some(all) =
+            counts.iter().try_fold(1u64, |all, &count| all.checked_mul(count)).filter(|&all| all <= FEW)
         else {
             return Vec::new();
         };

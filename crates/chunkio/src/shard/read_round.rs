@@ -100,7 +100,12 @@ impl<'r, 'j> ReadRound<'r, 'j> {
             match Key::new(shard) {
                 Ok(key) => {
                     let state = Mutex::new(IndexState::New);
-                    self.shards.push(RequestedShard { key, items: Vec::new(), left: AtomicUsize::new(0), state });
+                    self.shards.push(RequestedShard {
+                        key,
+                        items: Vec::new(),
+                        left: AtomicUsize::new(0),
+                        state,
+                    });
                 }
                 Err(error) => return self.job.done(ticket, Err(error)),
             }
@@ -109,7 +114,14 @@ impl<'r, 'j> ReadRound<'r, 'j> {
         self.shards[at].items.push(self.items.len());
         *self.shards[at].left.get_mut() += 1;
         let ticket = Mutex::new(Some(ticket));
-        self.items.push(ChunkRequest { ticket, shard: at, number, from: 0, len: 0, entry: ShardEntry::MISSING });
+        self.items.push(ChunkRequest {
+            ticket,
+            shard: at,
+            number,
+            from: 0,
+            len: 0,
+            entry: ShardEntry::MISSING,
+        });
     }
 
     /// Answers all tickets.
@@ -122,7 +134,9 @@ impl<'r, 'j> ReadRound<'r, 'j> {
                 return;
             }
             if whole || attempt == TRIES {
-                self.ask(open.into_iter().map(|shard| ShardRequest { shard, what: RequestKind::Whole }).collect());
+                self.ask(
+                    open.into_iter().map(|shard| ShardRequest { shard, what: RequestKind::Whole }).collect(),
+                );
                 break;
             }
             let trust = self.fresh && attempt == 0;
@@ -152,8 +166,9 @@ impl<'r, 'j> ReadRound<'r, 'j> {
             }
             let known = if trust { self.map.indexes.find(about.key.as_str()) } else { None };
             // Absence is not confirmed by data: another writer may have added the chunk.
-            let there =
-                |item: &usize, known: &CachedIndex| matches!(known.index.find(self.items[*item].number), Ok(Some(_)));
+            let there = |item: &usize, known: &CachedIndex| {
+                matches!(known.index.find(self.items[*item].number), Ok(Some(_)))
+            };
             match known.filter(|known| about.items.iter().all(|item| there(item, known))) {
                 Some(known) => *lock(&about.state) = IndexState::Known(known, None),
                 None => {
@@ -185,7 +200,9 @@ impl<'r, 'j> ReadRound<'r, 'j> {
     /// Whether all chunks of a shard are wanted whole, so that one network request suffices.
     fn wants_all(&self, shard: &RequestedShard) -> bool {
         let all = |item: &usize| {
-            lock(&self.items[*item].ticket).as_ref().is_some_and(|ticket| matches!(ticket.ranges, Ranges::All))
+            lock(&self.items[*item].ticket)
+                .as_ref()
+                .is_some_and(|ticket| matches!(ticket.ranges, Ranges::All))
         };
         self.caps.remote && shard.items.len() >= self.map.level.total && shard.items.iter().all(all)
     }
@@ -246,8 +263,8 @@ impl<'r, 'j> ReadRound<'r, 'j> {
         if !is_several(&ticket.ranges) {
             ticket.check_len(&self.shards[item.shard].key, len)?;
         }
-        let has_place =
-            !is_several(&ticket.ranges) && ticket.into.as_ref().is_some_and(|into| into.capacity() as u64 == len);
+        let has_place = !is_several(&ticket.ranges)
+            && ticket.into.as_ref().is_some_and(|into| into.capacity() as u64 == len);
         (item.from, item.len, item.entry) = (entry.offset + skip, len, entry);
         Ok(Some(WantedBytes { item: number, from: item.from, to: item.from + len, has_place }))
     }

@@ -71,7 +71,10 @@ impl ShardRewrite<'_> {
     }
 
     fn level(&self, depth: usize) -> Result<&ShardLevel> {
-        self.levels.get(depth).map(|level| &**level).ok_or_else(|| ErrorKind::Internal.context("a shard in a chunk"))
+        self.levels
+            .get(depth)
+            .map(|level| &**level)
+            .ok_or_else(|| ErrorKind::Internal.context("a shard in a chunk"))
     }
 
     /// Builds a shard of one level, with a range of edits.
@@ -84,7 +87,13 @@ impl ShardRewrite<'_> {
         level.wrap(out)
     }
 
-    fn unwrapped(&self, depth: usize, range: Range<usize>, old: Option<&[u8]>, out: &mut Vec<u8>) -> Result<()> {
+    fn unwrapped(
+        &self,
+        depth: usize,
+        range: Range<usize>,
+        old: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let level = self.level(depth)?;
         out.clear();
         if level.at_start {

@@ -75,7 +75,8 @@ impl FixedText {
             }
             Self::Points { big_endian, .. } => {
                 let points = element.as_chunks::<4>().0;
-                let end = points.iter().rposition(|bytes| point(bytes, big_endian) != 0).map_or(0, |last| last + 1);
+                let end =
+                    points.iter().rposition(|bytes| point(bytes, big_endian) != 0).map_or(0, |last| last + 1);
                 let mut text = String::with_capacity(end);
                 for bytes in &points[..end] {
                     let value = point(bytes, big_endian);
@@ -84,7 +85,8 @@ impl FixedText {
                 Ok(NcString::from(text))
             }
             Self::Time { unit, big_endian } => {
-                let bytes = element.try_into().map_err(|_| ErrorKind::Internal.context("a count of 8 bytes"))?;
+                let bytes =
+                    element.try_into().map_err(|_| ErrorKind::Internal.context("a count of 8 bytes"))?;
                 let count = if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
                 Ok(NcString::from(unit.format(count)))
             }
@@ -131,7 +133,8 @@ fn no_character(value: u32) -> nczarr_model::Error {
 /// Accepts a text unless it ends with NUL, which is the padding and would be lost.
 fn whole(ends_with_nul: bool) -> Result<TextFit> {
     if ends_with_nul {
-        Err(ErrorKind::Char.context("text that ends with NUL cannot be stored in a fixed size, where NUL is padding"))
+        Err(ErrorKind::Char
+            .context("text that ends with NUL cannot be stored in a fixed size, where NUL is padding"))
     } else {
         Ok(TextFit::Whole)
     }

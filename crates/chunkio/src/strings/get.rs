@@ -51,9 +51,8 @@ pub(crate) fn get(engine: &ArrayEngine<TextElements>, slab: &Slab<'_>, out: &mut
     job.outcome.failure()?;
     match job.misses.len() - job.placed.load(Ordering::Acquire) {
         0 => Ok(()),
-        lost => {
-            Err(ErrorKind::Internal.context(format!("{}: the map did not deliver {lost} of its tickets", engine.name)))
-        }
+        lost => Err(ErrorKind::Internal
+            .context(format!("{}: the map did not deliver {lost} of its tickets", engine.name))),
     }
 }
 
@@ -89,14 +88,20 @@ struct TextReadJob<'a> {
 }
 
 impl TextReadJob<'_> {
-    fn place(&self, part: &ChunkPart, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) -> Result<()> {
+    fn place(
+        &self,
+        part: &ChunkPart,
+        found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>,
+    ) -> Result<()> {
         let (engine, form) = (self.engine, &self.engine.form);
         let out = || self.out.lock().unwrap_or_else(PoisonError::into_inner);
         match found? {
             None => {
                 engine.missing(&part.index)?;
                 let mut out = out();
-                Odometer::each(&part.dims, part.chunk_start, part.mem_start, |_, to| out[to].clone_from(&form.fill));
+                Odometer::each(&part.dims, part.chunk_start, part.mem_start, |_, to| {
+                    out[to].clone_from(&form.fill)
+                });
             }
             Some((ReadOutcome::Bytes(stored), _)) => {
                 let data = form.decode(stored)?;
@@ -130,7 +135,14 @@ impl ReadJob for TextReadJob<'_> {
         self.engine.locate(&part.index, key);
         let plan = &self.engine.form.plan;
         let hint = plan.bytes.unwrap_or(self.engine.form.elems).min(plan.limit);
-        Some(ReadTicket { index: number, ranges: Ranges::All, hint, limit: plan.limit, versioned: false, into: None })
+        Some(ReadTicket {
+            index: number,
+            ranges: Ranges::All,
+            hint,
+            limit: plan.limit,
+            versioned: false,
+            into: None,
+        })
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {

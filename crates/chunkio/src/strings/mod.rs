@@ -131,7 +131,9 @@ impl ElementKind for TextElements {
     fn cost(&self, data: &TextChunk) -> usize {
         match data {
             TextChunk::Cells(_, bytes) => bytes.len(),
-            TextChunk::List(list) => list.iter().map(|text| size_of::<NcString>() + text.as_bytes().len()).sum(),
+            TextChunk::List(list) => {
+                list.iter().map(|text| size_of::<NcString>() + text.as_bytes().len()).sum()
+            }
         }
     }
 
@@ -182,8 +184,10 @@ impl ElementKind for TextElements {
                 let list = codec.decode(self.plan.decode(stored, pair)?, self.elems, self.most)?;
                 match list.len() {
                     found if found == self.elems => Ok(TextChunk::List(list)),
-                    found => Err(ErrorKind::Filter
-                        .context(format!("wrong number of elements (expected {}, found {found})", self.elems))),
+                    found => Err(ErrorKind::Filter.context(format!(
+                        "wrong number of elements (expected {}, found {found})",
+                        self.elems
+                    ))),
                 }
             }
         })

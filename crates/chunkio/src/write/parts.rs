@@ -52,7 +52,8 @@ pub(super) fn put_parts(put: &ChunkWrite<'_>, part: &ChunkPart, take: &mut PutPa
 
 /// Returns the outermost run of a whole chunk, and its iterations per part; 0 for a single part.
 fn cut(part: &ChunkPart, item: usize) -> (usize, usize) {
-    let (run, outer) = part.dims.iter().enumerate().max_by_key(|(_, dim)| dim.chunk).expect("a part has runs");
+    let (run, outer) =
+        part.dims.iter().enumerate().max_by_key(|(_, dim)| dim.chunk).expect("a part has runs");
     let per = if part.cover == Coverage::All { (PART / (outer.chunk * item).max(1)).max(1) } else { 0 };
     (run, per)
 }

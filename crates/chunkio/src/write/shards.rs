@@ -47,9 +47,8 @@ pub(super) fn put(put: &ChunkWrite<'_>, chunks: usize) -> Result<()> {
     put.outcome.failure()?;
     match job.list.len() - job.stored.load(Ordering::Acquire) {
         0 => Ok(()),
-        lost => {
-            Err(ErrorKind::Internal.context(format!("{}: the map did not return {lost} of its tickets", engine.name)))
-        }
+        lost => Err(ErrorKind::Internal
+            .context(format!("{}: the map did not return {lost} of its tickets", engine.name))),
     }
 }
 
@@ -142,8 +141,9 @@ impl WriteJob for ShardWriteJob<'_> {
                 self.stored.fetch_add(1, Ordering::AcqRel);
             }
             Ok(WriteOutcome::Conflict) => {
-                put.outcome
-                    .fail(blame(ErrorKind::Internal.context("the map reported a conflict without a precondition")));
+                put.outcome.fail(blame(
+                    ErrorKind::Internal.context("the map reported a conflict without a precondition"),
+                ));
             }
             Err(error) => put.outcome.fail(blame(error)),
         }

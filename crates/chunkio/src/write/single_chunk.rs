@@ -19,11 +19,20 @@ thread_local! {
 }
 
 /// Writes a checked slab from checked memory; `None` if this path does not apply.
-pub(super) fn put(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Option<Result<()>> {
+pub(super) fn put(
+    engine: &ArrayEngine<FixedSize>,
+    slab: &Slab<'_>,
+    ty: NcType,
+    bytes: &[u8],
+) -> Option<Result<()>> {
     let (form, plan) = (&engine.form, &engine.form.plan);
     let as_it_is = ty == form.ty && plan.half.is_none() && plan.layout.is_native() && !plan.has_filters();
     // Observers see parts, and shards have several chunks.
-    if !as_it_is || engine.shards.is_some() || engine.options.progress.is_some() || bytes.len() != form.bytes() {
+    if !as_it_is
+        || engine.shards.is_some()
+        || engine.options.progress.is_some()
+        || bytes.len() != form.bytes()
+    {
         return None;
     }
     let index = chunk_of(&engine.grid, slab)?;

@@ -34,7 +34,8 @@ impl<F: ElementKind> ArrayEngine<F> {
             changed.into_iter().map(|entry| (shards.shard(&entry.index), entry.index)).collect();
         sorted.retain(|(shard, _)| list.binary_search(shard).is_ok());
         sorted.sort_unstable();
-        let groups: Vec<&[(ChunkIndex, ChunkIndex)]> = sorted.chunk_by(|one, other| one.0 == other.0).collect();
+        let groups: Vec<&[(ChunkIndex, ChunkIndex)]> =
+            sorted.chunk_by(|one, other| one.0 == other.0).collect();
         let all = threads::worth(&self.options, sorted.len(), cost);
         let several = all.min(groups.len());
         let each = all.checked_div(several).unwrap_or(1);
@@ -55,7 +56,12 @@ impl<F: ElementKind> ArrayEngine<F> {
         let departed = group.iter().filter_map(|(_, index)| {
             let snapshot = self.begin_write_back(index)?;
             let numbers = shards.split(index).1;
-            Some(ShardEdit { numbers, snapshot, merged: Mutex::new(None), landing: self.write_back_guard(index) })
+            Some(ShardEdit {
+                numbers,
+                snapshot,
+                merged: Mutex::new(None),
+                landing: self.write_back_guard(index),
+            })
         });
         let mut edits: Vec<ShardEdit<'_, F>> = departed.collect();
         if edits.is_empty() {

@@ -35,5 +35,7 @@ fn only_chunks_that_are_nowhere_are_absent() {
     text.element = ElementLayout::Text { width: 3 };
     let text = text.open();
     text.put(&Slab::new(&[0], &[1]), MemRef::Strings(&[NcString::new()])).unwrap();
-    assert!(!text.is_absent(&Slab::new(&[1], &[1])).unwrap() && text.is_absent(&Slab::new(&[2], &[2])).unwrap());
+    assert!(
+        !text.is_absent(&Slab::new(&[1], &[1])).unwrap() && text.is_absent(&Slab::new(&[2], &[2])).unwrap()
+    );
 }

@@ -34,7 +34,11 @@ fn no_write_is_lost(arrays: usize, cache_bytes: usize, exclusive: bool) {
                         array.flush().unwrap();
                     }
                     let at = random.below(LEN / THREADS) * THREADS + thread;
-                    assert_eq!(get_ints(array, &[at], &[1]).unwrap(), [last[at as usize]], "own writes are seen");
+                    assert_eq!(
+                        get_ints(array, &[at], &[1]).unwrap(),
+                        [last[at as usize]],
+                        "own writes are seen"
+                    );
                 }
                 for at in (thread..LEN).step_by(THREADS as usize) {
                     put_ints(array, &[at], &[1], &[1000 + at as i32]).unwrap();
@@ -67,8 +71,8 @@ fn processes_share_a_map() {
 
 #[test]
 fn whole_and_partial_writes_of_one_chunk_are_in_order() {
-    // Each round: the whole chunk by one thread, while others write and read parts of it. A chunk is never a mixture
-    // of old wholes: every element is of this round's whole write or of a part.
+    // Each round: the whole chunk by one thread, while others write and read parts of it. A chunk is never a
+    // mixture of old wholes: every element is of this round's whole write or of a part.
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[64], &[64], NcType::Int).filters(vec![Box::new(Sum)]);
     setup.options.exclusive = true;
@@ -86,7 +90,10 @@ fn whole_and_partial_writes_of_one_chunk_are_in_order() {
                 });
             });
             let check = |found: Vec<i32>| {
-                assert!(found[..3].iter().chain(&found[5..]).all(|&value| value == round), "{round}: {found:?}");
+                assert!(
+                    found[..3].iter().chain(&found[5..]).all(|&value| value == round),
+                    "{round}: {found:?}"
+                );
                 assert!(found[3].abs() == round && found[4] == found[3], "{round}: {found:?}");
             };
             check(get_ints(&array, &[0], &[64]).unwrap());
@@ -135,11 +142,18 @@ fn large_transfers_run_on_many_threads() {
         put_ints(&array, &[1, 1, 1], &[60, 500, 60], &vec![-1; 60 * 500 * 60]).unwrap();
         array.flush().unwrap();
         let found = get_ints(&setup.open(), &[0, 0, 0], &[64, 512, 64]).unwrap();
-        assert!(found == get_ints(&array, &[0, 0, 0], &[64, 512, 64]).unwrap(), "from the cache as from storage");
+        assert!(
+            found == get_ints(&array, &[0, 0, 0], &[64, 512, 64]).unwrap(),
+            "from the cache as from storage"
+        );
         let inside = |at: usize| {
-            (1..61).contains(&(at / 512 / 64)) && (1..501).contains(&(at / 64 % 512)) && (1..61).contains(&(at % 64))
+            (1..61).contains(&(at / 512 / 64))
+                && (1..501).contains(&(at / 64 % 512))
+                && (1..61).contains(&(at % 64))
         };
-        assert!(found.iter().enumerate().all(|(at, &value)| value == if inside(at) { -1 } else { at as i32 }));
+        assert!(
+            found.iter().enumerate().all(|(at, &value)| value == if inside(at) { -1 } else { at as i32 })
+        );
     }
 }
 

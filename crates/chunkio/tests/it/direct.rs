@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::{ChunkedArray, DimOrder, ElementLayout};
-use nczarr_dispatch::{CacheConfig, ChunkInfo, ItemType, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
+use nczarr_dispatch::{
+    CacheConfig, ChunkInfo, ItemType, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData,
+};
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
 
 use crate::filters::{CHAINS, DECODED, Pieces, Runs, Shuffle, Sum, Xor, chain};
@@ -73,7 +75,8 @@ fn layouts_are_what_the_format_says() {
     assert_eq!(map.object("0.0.0").unwrap(), ints([0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]));
     // Byte `b` of element `i` of `n` goes to `b * n + i`.
     let map = mem();
-    let setup = Setup::new(&map, &[3], &[3], NcType::Int).filters(vec![Box::new(Shuffle { item: 4, told: true })]);
+    let setup =
+        Setup::new(&map, &[3], &[3], NcType::Int).filters(vec![Box::new(Shuffle { item: 4, told: true })]);
     put_ints(&setup.open(), &[0], &[3], &[0x04030201, 0x14131211, 0x24232221]).unwrap();
     assert_eq!(map.object("0").unwrap(), [1, 0x11, 0x21, 2, 0x12, 0x22, 3, 0x13, 0x23, 4, 0x14, 0x24]);
     // A scalar is one chunk.
@@ -149,7 +152,8 @@ fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
 #[test]
 fn only_what_is_wanted_is_decoded() {
     let map = mem();
-    let mut setup = Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int).filters(vec![Box::new(Pieces)]);
+    let mut setup =
+        Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int).filters(vec![Box::new(Pieces)]);
     setup.options.cache_bytes = Some(0);
     let array = setup.open();
     put_ints(&array, &[0, 0, 0], &[64, 64, 64], &(0..64 * 64 * 64).collect::<Vec<_>>()).unwrap();
@@ -157,7 +161,10 @@ fn only_what_is_wanted_is_decoded() {
         DECODED.store(0, SeqCst);
         let found = get_ints(&array, start, count).unwrap();
         assert_eq!(found[0] as u64, start.iter().fold(0, |at, &i| at * 64 + i));
-        assert_eq!(*found.last().unwrap() as u64, start.iter().zip(count).fold(0, |at, (&i, &n)| at * 64 + i + n - 1));
+        assert_eq!(
+            *found.last().unwrap() as u64,
+            start.iter().zip(count).fold(0, |at, (&i, &n)| at * 64 + i + n - 1)
+        );
         DECODED.load(SeqCst)
     };
     assert_eq!(read(&[9, 63, 1], &[1, 1, 1]), 4);
@@ -181,7 +188,8 @@ fn memory_used_before_shows_nowhere() {
         for round in 0..20u64 {
             // Leave memory behind that is full of something else.
             let other = mem();
-            let litter = Setup::new(&other, &[10_000], &[10_000], NcType::Int).filters(vec![Box::new(Xor(3))]).open();
+            let litter =
+                Setup::new(&other, &[10_000], &[10_000], NcType::Int).filters(vec![Box::new(Xor(3))]).open();
             put_ints(&litter, &[0], &[9_999], &[0x5555_5555; 9_999]).unwrap();
             drop(litter);
             let (row, column) = (round % 4, round * 347 % 6990);
@@ -519,15 +527,20 @@ fn a_single_whole_chunk_takes_the_place_of_what_was_kept() {
     array.flush().unwrap();
     assert_eq!(map.writes.load(SeqCst), writes, "nothing of it waits any more");
     assert_eq!(get_ints(&array, &[4, 0], &[2, 4]).unwrap(), whole);
-    // As many elements as a chunk has, and not a chunk: one that begins within, steps, another type, too few bytes.
+    // As many elements as a chunk has, and not a chunk: one that begins within, steps, another type, too few
+    // bytes.
     put_ints(&array, &[7, 0], &[2, 4], &whole).unwrap();
     let steps = Slab { start: &[10, 0], count: &[2, 4], stride: Some(&[2, 1]) };
     put(&array, &steps, NcType::Int, &ints(whole.clone())).unwrap();
     let bytes: Vec<u8> = (1..9).collect();
     put(&array, &Slab::new(&[14, 0], &[2, 4]), NcType::UByte, &bytes).unwrap();
-    assert_eq!(put(&array, &Slab::new(&[16, 0], &[2, 4]), NcType::Int, &bytes).unwrap_err().kind(), ErrorKind::Inval);
+    assert_eq!(
+        put(&array, &Slab::new(&[16, 0], &[2, 4]), NcType::Int, &bytes).unwrap_err().kind(),
+        ErrorKind::Inval
+    );
     array.sync().unwrap();
-    for (record, expected) in [(7, &whole[..4]), (8, &whole[4..]), (10, &whole[..4]), (11, &[0; 4]), (12, &whole[4..])]
+    for (record, expected) in
+        [(7, &whole[..4]), (8, &whole[4..]), (10, &whole[..4]), (11, &[0; 4]), (12, &whole[4..])]
     {
         assert_eq!(get_ints(&array, &[record, 0], &[1, 4]).unwrap(), expected, "record {record}");
     }
@@ -553,7 +566,11 @@ fn an_element_of_a_kept_chunk_is_found_at_a_glance() {
     assert_eq!(peek(&[3, 4], NcType::Int, 4), None, "another chunk");
     assert_eq!(peek(&[0, 0], NcType::UInt, 4), None, "another type");
     assert_eq!(peek(&[0, 0], NcType::Int, 8), None, "other memory");
-    assert!([&[5, 0][..], &[0, 6], &[u64::MAX, 0], &[0], &[0; 9]].iter().all(|at| peek(at, NcType::Int, 4).is_none()));
+    assert!(
+        [&[5, 0][..], &[0, 6], &[u64::MAX, 0], &[0], &[0; 9]]
+            .iter()
+            .all(|at| peek(at, NcType::Int, 4).is_none())
+    );
 
     // A part that was written over what is known is known; over what is not, only a read tells.
     put_ints(&array, &[3, 2], &[1, 1], &[-20]).unwrap();

@@ -44,7 +44,10 @@ fn what_could_not_be_stored_stays() {
         array.flush().unwrap();
         let again = setup.open();
         assert_eq!(get_ints(&again, &[0, 0], &[4, 4]).unwrap()[12..], [24, 25, 26, 27]);
-        assert_eq!(get_ints(&again, &[4, 4], &[4, 4]).unwrap(), [36, 37, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(
+            get_ints(&again, &[4, 4], &[4, 4]).unwrap(),
+            [36, 37, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]
+        );
         assert_eq!(get_ints(&again, &[4, 0], &[4, 1]).unwrap(), [32, 40, 48, 56]);
         let writes = map.writes.load(SeqCst);
         array.flush().unwrap();
@@ -142,17 +145,20 @@ fn a_lost_race_merges_with_what_the_other_wrote() {
     let setup = Setup::new(&map, &[4], &[4], nczarr_model::NcType::Byte);
     map.set("0", &[1, 2, 3, 4]);
     let array = setup.open();
-    let bytes = crate::support::put(&array, &nczarr_model::Slab::new(&[1], &[1]), nczarr_model::NcType::Byte, &[50]);
+    let bytes =
+        crate::support::put(&array, &nczarr_model::Slab::new(&[1], &[1]), nczarr_model::NcType::Byte, &[50]);
     bytes.unwrap();
     // Each loss adds one to every stored element.
     map.losing.store(5, SeqCst);
     array.flush().unwrap();
     assert_eq!(map.object("0").unwrap(), [6, 50, 8, 9]);
     // What was merged is what is read.
-    let (found, _) = crate::support::get(&array, &nczarr_model::Slab::new(&[0], &[4]), nczarr_model::NcType::Byte);
+    let (found, _) =
+        crate::support::get(&array, &nczarr_model::Slab::new(&[0], &[4]), nczarr_model::NcType::Byte);
     assert_eq!(found, [6, 50, 8, 9]);
     // One that never ends is an error that names the chunk, and loses nothing.
-    crate::support::put(&array, &nczarr_model::Slab::new(&[3], &[1]), nczarr_model::NcType::Byte, &[60]).unwrap();
+    crate::support::put(&array, &nczarr_model::Slab::new(&[3], &[1]), nczarr_model::NcType::Byte, &[60])
+        .unwrap();
     map.losing.store(1000, SeqCst);
     let error = array.flush().unwrap_err();
     assert!(error.to_string().contains("/v: chunk 0"), "{error}");
@@ -216,7 +222,12 @@ impl nczarr_dispatch::ZMap for Rogue {
         self.0.len(key)
     }
 
-    fn read(&self, key: &Key, range: nczarr_dispatch::ByteRange, out: &mut Vec<u8>) -> nczarr_model::Result<bool> {
+    fn read(
+        &self,
+        key: &Key,
+        range: nczarr_dispatch::ByteRange,
+        out: &mut Vec<u8>,
+    ) -> nczarr_model::Result<bool> {
         self.0.read(key, range, out)
     }
 
@@ -312,7 +323,10 @@ fn a_map_that_cheats_is_found_out() {
         spec.store = Arc::new(RogueCells(Rogue(Mem::new(ALL), kind)));
         let array = nczarr_chunkio::ChunkedArray::new(spec).unwrap();
         let error = get_ints(&array, &[0], &[16]).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Internal | ErrorKind::Trunc | ErrorKind::Filter), "{kind}: {error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Internal | ErrorKind::Trunc | ErrorKind::Filter),
+            "{kind}: {error}"
+        );
         let error = put_ints(&array, &[0], &[16], &[1; 16]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal, "{kind}: {error}");
         // What waits to be flushed waits on.

@@ -11,7 +11,8 @@ use nczarr_model::{ErrorKind, Result};
 macro_rules! common {
     ($name:literal) => {
         fn info(&self) -> &FilterInfo {
-            static INFO: FilterInfo = FilterInfo { hdf5_id: None, name: $name, aliases: &[], about: "a test" };
+            static INFO: FilterInfo =
+                FilterInfo { hdf5_id: None, name: $name, aliases: &[], about: "a test" };
             &INFO
         }
 

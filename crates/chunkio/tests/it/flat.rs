@@ -205,7 +205,8 @@ impl Case {
         let (mut found, mut range) = (Vec::new(), false);
         for index in indices(slab) {
             let at = self.offset(&index);
-            let stored = (at..at + self.ty.size().unwrap()).map(|at| bytes.get(at).copied().unwrap_or(0)).collect();
+            let stored =
+                (at..at + self.ty.size().unwrap()).map(|at| bytes.get(at).copied().unwrap_or(0)).collect();
             let (value, out) = row(self.ty, to, &self.swapped(stored));
             found.extend(value);
             range |= out;
@@ -298,7 +299,8 @@ fn reading(seed: u64) {
     for store in stores {
         let array = FlatArray::new(case.spec(store)).unwrap();
         for _ in 0..4 {
-            let ty = if case.ty == NcType::Char || random.one_in(2) { case.ty } else { random.pick(&NUMBERS) };
+            let ty =
+                if case.ty == NcType::Char || random.one_in(2) { case.ty } else { random.pick(&NUMBERS) };
             let [start, count, stride] = slab(&mut random, &case.shape, &vec![false; case.shape.len()]);
             let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
             let (found, result) = get(&array, &slab, ty);
@@ -315,7 +317,8 @@ fn reading(seed: u64) {
 /// Scale and offset: what is read as doubles, then transformed.
 fn linear(array: &FlatArray, plain: &(Vec<u8>, bool), slab: &Slab<'_>) {
     let double = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
-    let expected: Vec<u8> = plain.0.chunks(8).flat_map(|item| (double(item) * 0.5 + 3.0).to_ne_bytes()).collect();
+    let expected: Vec<u8> =
+        plain.0.chunks(8).flat_map(|item| (double(item) * 0.5 + 3.0).to_ne_bytes()).collect();
     let mut found = vec![0; expected.len()];
     let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut found) };
     array.get_linear(slab, out, &Linear::new(0.5, 3.0)).unwrap();
@@ -387,7 +390,8 @@ fn only_the_bytes_of_the_elements_are_written() {
     let case = Case::new(&[4, 5], NcType::Short).records(16);
     let store = Bytes::new(vec![7; 16 + 64]);
     let array = case.open(&store);
-    put(&array, &Slab { start: &[1, 0], count: &[2, 2], stride: Some(&[2, 3]) }, NcType::Short, &[0; 8]).unwrap();
+    put(&array, &Slab { start: &[1, 0], count: &[2, 2], stride: Some(&[2, 3]) }, NcType::Short, &[0; 8])
+        .unwrap();
     assert_eq!(*store.writes.lock().unwrap(), [(32, 2), (38, 2), (64, 2), (70, 2)]);
     put(&array, &Slab::new(&[0, 0], &[4, 5]), NcType::Short, &[0; 40]).unwrap();
     assert_eq!(store.writes.lock().unwrap()[4..], [(16, 10), (32, 10), (48, 10), (64, 10)]);
@@ -499,7 +503,9 @@ fn calls_that_make_no_sense_are_refused() {
     let case = Case::new(&[2, 3], NcType::Int);
     let store = ints(6);
     let array = case.open(&store);
-    let kind = |start: &[u64], count: &[u64]| get(&array, &Slab::new(start, count), NcType::Int).1.unwrap_err().kind();
+    let kind = |start: &[u64], count: &[u64]| {
+        get(&array, &Slab::new(start, count), NcType::Int).1.unwrap_err().kind()
+    };
     assert_eq!(kind(&[0, 2], &[1, 2]), ErrorKind::Edge);
     assert_eq!(kind(&[3, 0], &[1, 1]), ErrorKind::InvalCoords);
     assert_eq!(kind(&[0], &[1]), ErrorKind::Inval);

@@ -40,7 +40,10 @@ fn filtered(path: &Path, order: DimOrder, big_endian: bool, filters: Vec<Box<dyn
     options.cache_bytes = Some(0);
     ChunkedArray::new(ArraySpec {
         name: "/v".to_owned(),
-        dims: SHAPE.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
+        dims: SHAPE
+            .iter()
+            .map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false })
+            .collect(),
         chunk_shape: CHUNK.to_vec(),
         element: ElementLayout::Number { ty: NcType::Int, big_endian },
         order,
@@ -80,9 +83,12 @@ fn pieces_are_put_where_they_belong() {
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
     let mixed = DimOrder::of(&[1, 0, 2]).unwrap();
-    for (name, order, big_endian) in
-        [("c", DimOrder::C, false), ("f", DimOrder::F, false), ("big", DimOrder::C, true), ("mixed", mixed, true)]
-    {
+    for (name, order, big_endian) in [
+        ("c", DimOrder::C, false),
+        ("f", DimOrder::F, false),
+        ("big", DimOrder::C, true),
+        ("mixed", mixed, true),
+    ] {
         let path = scratch.path().join(name);
         FileMap::create(&path, None, &Options::default()).unwrap();
         put(&open(&path, order.clone(), big_endian), &whole, NcType::Int, &values).unwrap();
@@ -187,7 +193,8 @@ fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
     assert!(absent(found), "a directory is no object");
 }
 
-/// Where the elements of a chunk that is whole lie in its file: the number of each in the array, in the order of the bytes.
+/// Where the elements of a chunk that is whole lie in its file: the number of each in the array, in the order
+/// of the bytes.
 fn stored_order(order: &[usize; 3]) -> Vec<u64> {
     let mut found = Vec::new();
     let mut at = [0; 3];
@@ -209,7 +216,8 @@ fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
     let elems = SHAPE.iter().product::<u64>();
     // One value that no int is, far behind the first part.
     let far = 39 * SHAPE[1] * SHAPE[2];
-    let doubles: Vec<u8> = (0..elems).flat_map(|n| if n == far { 1e10 } else { n as f64 }.to_ne_bytes()).collect();
+    let doubles: Vec<u8> =
+        (0..elems).flat_map(|n| if n == far { 1e10 } else { n as f64 }.to_ne_bytes()).collect();
     let ints: Vec<u8> = (0..elems as i32).flat_map(|value| value.to_ne_bytes()).collect();
     for (at, (order, dims)) in
         [(DimOrder::C, [0, 1, 2]), (DimOrder::F, [2, 1, 0]), (DimOrder::of(&[1, 0, 2]).unwrap(), [1, 0, 2])]
@@ -229,7 +237,8 @@ fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
             let error = put(&array, &whole, NcType::Double, &doubles).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Range);
             let stored = fs::read(path.join("0.0.0")).unwrap();
-            let differing: Vec<usize> = (0..expected.len()).filter(|&n| stored[n * 4..][..4] != expected[n]).collect();
+            let differing: Vec<usize> =
+                (0..expected.len()).filter(|&n| stored[n * 4..][..4] != expected[n]).collect();
             assert_eq!(stored.len(), expected.len() * 4);
             assert_eq!(differing.len(), 1, "{dims:?}, big-endian {big_endian}");
             assert_eq!(stored_order(&dims)[differing[0]], far);

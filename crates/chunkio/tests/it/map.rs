@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, Version, WriteOutcome, ZMap, read_parallel,
-    run_on_pool,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, Version, WriteOutcome, ZMap,
+    read_parallel, run_on_pool,
 };
 use nczarr_model::{ErrorKind, Result};
 

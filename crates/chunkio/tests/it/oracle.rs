@@ -89,7 +89,8 @@ impl Oracle {
 fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: &mut Random) {
     let wide = random.one_in(2);
     let to = if wide { NcType::Double } else { NcType::Float };
-    let mut linear = Linear::new(random.pick(&[1.0, 0.01, -3.0, 1e37]), random.pick(&[Linear::NO_OFFSET, 273.15]));
+    let mut linear =
+        Linear::new(random.pick(&[1.0, 0.01, -3.0, 1e37]), random.pick(&[Linear::NO_OFFSET, 273.15]));
     let elements: Vec<&Vec<u8>> =
         indices(slab).iter().map(|index| oracle.elements.get(index).unwrap_or(&oracle.fill)).collect();
     let missing = random.one_in(2).then(|| {
@@ -116,7 +117,8 @@ fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: 
         }
     }
     let mut bytes = vec![0; expected.len()];
-    let result = array.get_linear(slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(&mut bytes) }, &linear);
+    let result =
+        array.get_linear(slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(&mut bytes) }, &linear);
     match result {
         Ok(()) => assert!(!range, "a range error was expected"),
         Err(error) => assert!(range && error.kind() == ErrorKind::Range, "{error}"),
@@ -161,8 +163,10 @@ fn check_peek(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>) {
         let found = array.try_get_cached_element(&index, oracle.ty, &mut out);
         assert_eq!(&out, if found { expected } else { &unset }, "{index:?}");
     }
-    let beyond = |dim: usize| (0..oracle.shape.len()).map(|at| if at == dim { oracle.shape[at] } else { 0 }).collect();
-    let outside: Vec<Vec<u64>> = (0..oracle.shape.len()).map(beyond).chain([vec![0; oracle.shape.len() + 1]]).collect();
+    let beyond =
+        |dim: usize| (0..oracle.shape.len()).map(|at| if at == dim { oracle.shape[at] } else { 0 }).collect();
+    let outside: Vec<Vec<u64>> =
+        (0..oracle.shape.len()).map(beyond).chain([vec![0; oracle.shape.len() + 1]]).collect();
     assert!(outside.iter().all(|at| !array.try_get_cached_element(at, oracle.ty, &mut unset.clone())));
 }
 

@@ -128,8 +128,10 @@ fn history(seed: u64) {
                 put(&array, &slab, USER, &bytes).unwrap();
             }
             _ => {
-                let expected: Vec<u8> =
-                    indices(&slab).iter().flat_map(|place| oracle.get(place).unwrap_or(&fill).clone()).collect();
+                let expected: Vec<u8> = indices(&slab)
+                    .iter()
+                    .flat_map(|place| oracle.get(place).unwrap_or(&fill).clone())
+                    .collect();
                 assert_eq!(read(&array, &slab, size).unwrap(), expected);
             }
         }
@@ -194,7 +196,8 @@ fn half_floats_are_numbers_like_others() {
             setup.fill = Some(Values::Float(vec![0.1]));
             setup.options.cache_bytes = Some(keep);
             let array = setup.open();
-            let doubles = |values: &[f64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+            let doubles =
+                |values: &[f64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
             let all = Slab::new(&[0, 0], &[4, 3]);
             // A whole chunk, and a part of another.
             let values = [1.5, 0.1, -2.0, 1.0 + 2_f64.powi(-40), 0.0, 3.25];
@@ -215,7 +218,8 @@ fn half_floats_are_numbers_like_others() {
             let slab = Slab::new(&[3, 0], &[1, 1]);
             let big = if half == Half::Binary16 { 65505.0 } else { 3.4e38 };
             for ty in [NcType::Double, NcType::Float] {
-                let bytes = if ty == NcType::Double { doubles(&[big]) } else { (big as f32).to_ne_bytes().to_vec() };
+                let bytes =
+                    if ty == NcType::Double { doubles(&[big]) } else { (big as f32).to_ne_bytes().to_vec() };
                 assert_eq!(put(&array, &slab, ty, &bytes).unwrap_err().kind(), ErrorKind::Range);
                 assert_eq!(get(&array, &slab, NcType::Double).0, doubles(&[near(big)]));
             }

@@ -1,4 +1,5 @@
-//! Shards in real maps: what is asked of storage, faults, and several processes that write parts of one shard.
+//! Shards in real maps: what is asked of storage, faults, and several processes that write parts of one
+//! shard.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -147,14 +148,19 @@ fn faults_are_errors_and_lose_nothing() {
         let array = open(Arc::new(Slow::new(Arc::new(map.clone())).faults(faults)));
         put_ints(&array, &[3], &[3], &[-3, -4, -5]).unwrap();
         assert!(array.flush().is_err());
-        assert_eq!(get_ints(&array, &[2], &[5]).unwrap(), [2, -3, -4, -5, 6], "what could not be stored is kept");
+        assert_eq!(
+            get_ints(&array, &[2], &[5]).unwrap(),
+            [2, -3, -4, -5, 6],
+            "what could not be stored is kept"
+        );
         array.flush().unwrap();
         let again = open(Arc::new(map.clone()));
         assert_eq!(get_ints(&again, &[0], &[7]).unwrap(), [0, 1, 2, -3, -4, -5, 6]);
     }
 }
 
-/// Over a network: the indexes of all of a few shards once, together, and then what is wanted, all of it at a time.
+/// Over a network: the indexes of all of a few shards once, together, and then what is wanted, all of it at a
+/// time.
 #[test]
 fn boxes_from_shards_over_a_network_cost_few_requests() {
     // 4 shards of 4 × 8 × 8 chunks of 16 KiB.
@@ -267,7 +273,8 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
     let counting = Arc::new(Counting::new(Arc::clone(&map)));
     let mut options = Options::default();
     options.cache_bytes = Some(0);
-    // Of two threads that come at once, one does not wait to have the open file kept, and with it the version.
+    // Of two threads that come at once, one does not wait to have the open file kept, and with it the
+    // version.
     options.threads = 1;
     let array = array(counting.clone(), [&[4, ROW], &[1, ROW], &[4, 1]], vec![], options);
     let key = Key::new("0.0").unwrap();
@@ -276,7 +283,10 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
         map.write(&key, &shard_of_rows(1000 * turn as i32, junk)).unwrap();
         assert_eq!(get_ints(&array, &[0, 0], &[4, ROW]).unwrap(), rows(1000 * turn as i32), "{turn}");
         counting.take();
-        assert_eq!(get_ints(&array, &[1, 0], &[2, ROW]).unwrap(), rows(1000 * turn as i32)[ROW as usize..][..65536]);
+        assert_eq!(
+            get_ints(&array, &[1, 0], &[2, ROW]).unwrap(),
+            rows(1000 * turn as i32)[ROW as usize..][..65536]
+        );
         let read = counting.take().read();
         assert_eq!((read.requests, read.bytes), (2, 8 * ROW));
         // Part of a row has its place too.
@@ -295,7 +305,10 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
 fn a_shard_replaced_in_between_is_read_as_it_is_now() {
     for versioned_parts in [true, false] {
         for number in 1..4 {
-            let mem = Arc::new(crate::map::Mem::new(nczarr_dispatch::MapCaps { versioned_parts, ..crate::map::ALL }));
+            let mem = Arc::new(crate::map::Mem::new(nczarr_dispatch::MapCaps {
+                versioned_parts,
+                ..crate::map::ALL
+            }));
             mem.set("0.0", &shard_of_rows(0, 0));
             let mut setup = crate::support::Setup::new(&mem, &[4, ROW], &[1, ROW], NcType::Int);
             (setup.shards, setup.options.cache_bytes, setup.options.threads) =
@@ -303,7 +316,10 @@ fn a_shard_replaced_in_between_is_read_as_it_is_now() {
             let array = setup.open();
             // As many reads before it as are to come before.
             for _ in 1..number {
-                assert_eq!(get_ints(&array, &[2, 0], &[1, ROW]).unwrap(), rows(0)[2 * ROW as usize..][..ROW as usize]);
+                assert_eq!(
+                    get_ints(&array, &[2, 0], &[1, ROW]).unwrap(),
+                    rows(0)[2 * ROW as usize..][..ROW as usize]
+                );
             }
             if versioned_parts {
                 let (copy, next) = (mem.clone(), shard_of_rows(77, 3));
@@ -312,7 +328,11 @@ fn a_shard_replaced_in_between_is_read_as_it_is_now() {
             let first = if versioned_parts { 77 } else { 0 };
             let found = get_ints(&array, &[0, 0], &[4, ROW]).unwrap();
             // The first row may have been read before.
-            let same = found.chunks(ROW as usize).zip(rows(first).chunks(ROW as usize)).filter(|(a, b)| a == b).count();
+            let same = found
+                .chunks(ROW as usize)
+                .zip(rows(first).chunks(ROW as usize))
+                .filter(|(a, b)| a == b)
+                .count();
             assert!(same >= 3, "{number}: {same} rows of four");
             assert_eq!(get_ints(&array, &[0, 0], &[4, ROW]).unwrap(), rows(first));
         }
@@ -333,7 +353,8 @@ fn a_shard_is_stored_part_by_part_and_whole_or_not_at_all() {
         let filters: Vec<Box<dyn Filter>> = if summed { vec![Box::new(Sum)] } else { vec![] };
         let mut options = Options::default();
         options.threads = threads;
-        let open = |map: Arc<dyn ZMap>| array(map, [&[4, ROW], &chunk, &counts], filters.clone(), options.clone());
+        let open =
+            |map: Arc<dyn ZMap>| array(map, [&[4, ROW], &chunk, &counts], filters.clone(), options.clone());
         for first in [0, 5] {
             counting.take();
             put_ints(&open(counting.clone()), &[0, 0], &[4, ROW], &rows(first)).unwrap();

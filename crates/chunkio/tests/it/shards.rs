@@ -85,14 +85,16 @@ pub fn encode(spec: &ShardSpec, chunks: &BTreeMap<Vec<u64>, Vec<u8>>, junk: usiz
         body.extend(bytes);
         body.extend(vec![0xEE; junk]);
     }
-    let index = spec.index.filters.iter().fold(words.concat(), |bytes, filter| apply(&**filter, &bytes, true));
+    let index =
+        spec.index.filters.iter().fold(words.concat(), |bytes, filter| apply(&**filter, &bytes, true));
     let shard = if spec.index.at_start { [index, body].concat() } else { [body, index].concat() };
     spec.filters.iter().fold(shard, |bytes, filter| apply(&**filter, &bytes, true))
 }
 
 /// The chunks of a shard.
 fn decode(spec: &ShardSpec, shard: &[u8]) -> BTreeMap<Vec<u64>, Vec<u8>> {
-    let shard = spec.filters.iter().rev().fold(shard.to_vec(), |bytes, filter| apply(&**filter, &bytes, false));
+    let shard =
+        spec.filters.iter().rev().fold(shard.to_vec(), |bytes, filter| apply(&**filter, &bytes, false));
     let (shape, axes) = index_shape(spec);
     let total = spec.counts.iter().product::<u64>() as usize;
     let index_bytes = total * 16 + spec.index.extra as usize;
@@ -100,7 +102,8 @@ fn decode(spec: &ShardSpec, shard: &[u8]) -> BTreeMap<Vec<u64>, Vec<u8>> {
         true => &shard[..index_bytes],
         false => &shard[shard.len() - index_bytes..],
     };
-    let index = spec.index.filters.iter().rev().fold(index.to_vec(), |bytes, filter| apply(&**filter, &bytes, false));
+    let index =
+        spec.index.filters.iter().rev().fold(index.to_vec(), |bytes, filter| apply(&**filter, &bytes, false));
     let mut chunks = BTreeMap::new();
     for at in coordinates(&spec.counts) {
         let place: Vec<u64> = axes.iter().map(|&axis| at[axis]).collect();
@@ -143,7 +146,8 @@ fn shards_of_others_are_read() {
         let rank = random.below(4) as usize;
         let chunk: Vec<u64> = (0..rank).map(|_| 1 + random.below(4)).collect();
         let spec = shard(&mut random, rank);
-        let shape: Vec<u64> = chunk.iter().zip(&spec.counts).map(|(c, n)| c * n * 2 - random.below(*c)).collect();
+        let shape: Vec<u64> =
+            chunk.iter().zip(&spec.counts).map(|(c, n)| c * n * 2 - random.below(*c)).collect();
         let caps = MapCaps {
             range_read: !random.one_in(4),
             remote: random.one_in(3),
@@ -186,7 +190,8 @@ fn shards_of_others_are_read() {
                 .iter()
                 .flat_map(|at| {
                     let index: Vec<u64> = at.iter().zip(&chunk).map(|(at, len)| at / len).collect();
-                    let place = at.iter().zip(&chunk).fold(0, |place, (at, len)| place * len + at % len) as i32;
+                    let place =
+                        at.iter().zip(&chunk).fold(0, |place, (at, len)| place * len + at % len) as i32;
                     chunks.get(&index).map_or(-7, |first| first + place).to_ne_bytes()
                 })
                 .collect();
@@ -237,7 +242,8 @@ fn chunks_that_do_not_change_are_moved_as_they_are() {
         let mut setup = Setup::new(&map, &[16], &[4], NcType::Int).filters(vec![Box::new(Sum)]);
         setup.shards = vec![spec.clone()];
         // The last one could not be decoded, and need not be.
-        let chunks = BTreeMap::from([(vec![1], apply(&Sum, &ints(4..8), true)), (vec![3], b"no chunk".to_vec())]);
+        let chunks =
+            BTreeMap::from([(vec![1], apply(&Sum, &ints(4..8), true)), (vec![3], b"no chunk".to_vec())]);
         map.set("0", &encode(&spec, &chunks, 5));
         let array = setup.open();
         put_ints(&array, &[5], &[1], &[50]).unwrap();
@@ -278,7 +284,8 @@ fn an_index_of_another_state_is_not_used() {
         let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
         setup.shards = vec![spec.clone()];
         setup.options.cache_bytes = Some(0);
-        let all = |from: i32| (0..4).map(|at| (vec![at as u64], ints(from + at * 4..from + at * 4 + 4))).collect();
+        let all =
+            |from: i32| (0..4).map(|at| (vec![at as u64], ints(from + at * 4..from + at * 4 + 4))).collect();
         map.set("0", &encode(&spec, &all(0), 0));
         let array = setup.open();
         assert_eq!(get_ints(&array, &[4], &[8]).unwrap(), (4..12).collect::<Vec<_>>());
@@ -289,7 +296,8 @@ fn an_index_of_another_state_is_not_used() {
     let map = Arc::new(Mem::new(MapCaps { versioned_parts: true, ..ALL }));
     let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
     setup.shards = vec![spec.clone()];
-    let all = |from: i32| (0..4).map(|at| (vec![at as u64], ints(from + at * 4..from + at * 4 + 4))).collect();
+    let all =
+        |from: i32| (0..4).map(|at| (vec![at as u64], ints(from + at * 4..from + at * 4 + 4))).collect();
     map.set("0", &encode(&spec, &all(0), 0));
     let (copy, next) = (map.clone(), encode(&spec, &all(100), 9));
     *map.meanwhile.lock().unwrap() = Some(Box::new(move || copy.set("0", &next)));
@@ -299,7 +307,8 @@ fn an_index_of_another_state_is_not_used() {
 #[test]
 fn indexes_that_lie_are_errors() {
     let good = |at_start| {
-        let chunks: BTreeMap<_, _> = (0..4u64).map(|at| (vec![at], ints(at as i32 * 4..at as i32 * 4 + 4))).collect();
+        let chunks: BTreeMap<_, _> =
+            (0..4u64).map(|at| (vec![at], ints(at as i32 * 4..at as i32 * 4 + 4))).collect();
         encode(&plain(&[4], at_start), &chunks, 0)
     };
     let read = |shard: &[u8], at_start, caps: MapCaps, start: u64| {
@@ -391,7 +400,8 @@ fn text_lies_in_shards_too() {
     setup.shards = vec![plain(&[2], true)];
     let array = setup.open();
     let texts: Vec<nczarr_model::NcString> = ["a", "bcd", "", "e"].map(nczarr_model::NcString::from).into();
-    nczarr_dispatch::VarData::put(&array, &Slab::new(&[2], &[4]), nczarr_dispatch::MemRef::Strings(&texts)).unwrap();
+    nczarr_dispatch::VarData::put(&array, &Slab::new(&[2], &[4]), nczarr_dispatch::MemRef::Strings(&texts))
+        .unwrap();
     array.flush().unwrap();
     assert_eq!(map.writes.load(SeqCst), 2);
     let found = get_strings(&setup.open(), &Slab::new(&[1], &[6])).unwrap();

@@ -121,7 +121,8 @@ fn history(seed: u64) {
             }
             _ => {
                 let found = get_strings(&array, &slab).unwrap();
-                let expected: Vec<_> = places.iter().map(|place| oracle.get(place).unwrap_or(&fill).clone()).collect();
+                let expected: Vec<_> =
+                    places.iter().map(|place| oracle.get(place).unwrap_or(&fill).clone()).collect();
                 assert_eq!(found, expected);
             }
         }
@@ -186,8 +187,10 @@ fn stored_bytes_are_what_the_format_says() {
         map.object("0.0").unwrap()
     };
     assert_eq!(stored(ElementLayout::Text { width: 2 }), b"a\0\0\0bc\xC3\xA4x\0y\0");
-    let points: Vec<u8> =
-        [0x61, 0, 0, 0, 0x62, 0x63, 0xE4, 0, 0x78, 0, 0x79, 0].into_iter().flat_map(u32::to_be_bytes).collect();
+    let points: Vec<u8> = [0x61, 0, 0, 0, 0x62, 0x63, 0xE4, 0, 0x78, 0, 0x79, 0]
+        .into_iter()
+        .flat_map(u32::to_be_bytes)
+        .collect();
     assert_eq!(stored(ElementLayout::Utf32 { chars: 2, big_endian: true }), points);
     assert_eq!(stored(ElementLayout::Variable(Box::new(Counted))), b"\x01a\0\x02bc\x02\xC3\xA4\x01x\x01y");
 }
@@ -233,7 +236,8 @@ fn many_chunks_are_read_and_flushed_by_many_threads() {
     again.flush().unwrap();
     for array in [&array, &again, &setup.open()] {
         let found = get_strings(array, &Slab::new(&[0], &[40_000])).unwrap();
-        let right = |(at, text): (usize, &NcString)| if at % 2 == 0 { *text == "even" } else { *text == values[at] };
+        let right =
+            |(at, text): (usize, &NcString)| if at % 2 == 0 { *text == "even" } else { *text == values[at] };
         assert!(found.iter().enumerate().all(right));
     }
 }
@@ -248,7 +252,10 @@ fn a_fill_value_too_long_is_read_whole_and_never_stored() {
     put(&array, &Slab::new(&[0], &[3]), &["a", "b", "c"].map(NcString::from)).unwrap();
     put(&array, &Slab::new(&[4], &[1]), &["d"].map(NcString::from)).unwrap();
     let error = array.flush().unwrap_err();
-    assert!(error.to_string().contains("the fill value: text too long (expected at most 2 bytes, found 4)"), "{error}");
+    assert!(
+        error.to_string().contains("the fill value: text too long (expected at most 2 bytes, found 4)"),
+        "{error}"
+    );
     assert_eq!(map.object("0").unwrap(), b"a\0b\0c\0");
     assert_eq!(map.object("1"), None);
     assert_eq!(get_strings(&setup.open(), &Slab::new(&[4], &[1])).unwrap(), ["long"]);

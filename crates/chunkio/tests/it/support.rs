@@ -42,7 +42,10 @@ impl Setup {
     pub fn new(map: &Arc<Mem>, shape: &[u64], chunk: &[u64], ty: NcType) -> Self {
         Self {
             map: map.clone(),
-            dims: shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
+            dims: shape
+                .iter()
+                .map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false })
+                .collect(),
             chunk: chunk.to_vec(),
             element: ElementLayout::Number { ty, big_endian: false },
             order: DimOrder::C,

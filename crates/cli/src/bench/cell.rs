@@ -1,4 +1,5 @@
-//! [`Cell`]: one combination of map, filters and chunk shape, and what it takes to write and read the data with it.
+//! [`Cell`]: one combination of map, filters and chunk shape, and what it takes to write and read the data
+//! with it.
 
 use std::fmt;
 use std::time::Instant;

@@ -1,8 +1,10 @@
-//! `ncz bench`: writes and reads the same data through every combination of storage map, filters and chunk shape.
+//! `ncz bench`: writes and reads the same data through every combination of storage map, filters and chunk
+//! shape.
 //!
-//! Each combination has a temporary store. The command writes it, times it, compares the values and deletes it. One
-//! round visits all combinations, so that a busy moment of the machine affects all of them. The table shows medians
-//! over the rounds. Read [`Sample`] (the data), [`Cell`] (one combination) and [`Row`] (its figures) first.
+//! Each combination has a temporary store. The command writes it, times it, compares the values and deletes
+//! it. One round visits all combinations, so that a busy moment of the machine affects all of them. The table
+//! shows medians over the rounds. Read [`Sample`] (the data), [`Cell`] (one combination) and [`Row`] (its
+//! figures) first.
 
 mod cell;
 mod report;
@@ -75,7 +77,9 @@ pub fn run(args: &Bench) -> Result<(), Failure> {
     // Before the first thread of a transfer starts: all of them must leave signals to the one that cleans up.
     let place = ScratchDir::new(args.dir.as_deref()).map_err(&failed)?;
     let sample = match &args.url {
-        Some(url) => Sample::of(url, args.var.as_deref(), args.size.saturating_mul(1 << 20)).map_err(at(url))?,
+        Some(url) => {
+            Sample::of(url, args.var.as_deref(), args.size.saturating_mul(1 << 20)).map_err(at(url))?
+        }
         None => Sample::generated(&shape(&args.shape, "shape")?).map_err(&failed)?,
     };
     let cells = cells(args, &sample)?;
@@ -105,12 +109,14 @@ fn cells(args: &Bench, sample: &Sample) -> Result<Vec<Cell>, Failure> {
         given => given.iter().map(|text| chunk_shape(text, sample)).collect::<Result<_, _>>()?,
     };
     let maps: Vec<Map> = args.maps.iter().map(|name| Map::of(name)).collect::<Result<_, _>>()?;
-    let pipelines: Vec<_> = args.filters.iter().map(|text| pipeline(&registry, text)).collect::<Result<_, _>>()?;
+    let pipelines: Vec<_> =
+        args.filters.iter().map(|text| pipeline(&registry, text)).collect::<Result<_, _>>()?;
     let mut cells: Vec<Cell> = Vec::new();
     for &map in &maps {
         for (label, filters) in &pipelines {
             for chunks in &chunks {
-                let cell = Cell { map, label: label.clone(), filters: filters.clone(), chunks: chunks.clone() };
+                let cell =
+                    Cell { map, label: label.clone(), filters: filters.clone(), chunks: chunks.clone() };
                 if !cells.contains(&cell) {
                     cells.push(cell);
                 }
@@ -131,7 +137,8 @@ fn chunk_shape(text: &str, sample: &Sample) -> Result<Vec<u64>, Failure> {
     let lengths = shape(text, "chunks")?;
     if lengths.len() != sample.shape.len() {
         let (given, rank) = (lengths.len(), sample.shape.len());
-        let what = format!("--chunks {text}: {given} lengths (joined by x), {} has {rank} dimensions", sample.name);
+        let what =
+            format!("--chunks {text}: {given} lengths (joined by x), {} has {rank} dimensions", sample.name);
         return Err(Failure::Usage(what));
     }
     Ok(lengths.iter().zip(&sample.shape).map(|(&length, &most)| length.min(most)).collect())

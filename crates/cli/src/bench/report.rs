@@ -29,12 +29,27 @@ struct Measure {
 }
 
 const MEASURES: [Measure; 6] = [
-    Measure { name: "write", unit: "MB/s", about: "more is better", of: |taken, bytes| bytes / taken.write / 1e6 },
-    Measure { name: "read", unit: "MB/s", about: "more is better", of: |taken, bytes| bytes / taken.read / 1e6 },
+    Measure {
+        name: "write",
+        unit: "MB/s",
+        about: "more is better",
+        of: |taken, bytes| bytes / taken.write / 1e6,
+    },
+    Measure {
+        name: "read",
+        unit: "MB/s",
+        about: "more is better",
+        of: |taken, bytes| bytes / taken.read / 1e6,
+    },
     Measure { name: "box", unit: "ms", about: "less is better", of: |taken, _| taken.part * 1e3 },
     Measure { name: "element", unit: "µs", about: "less is better", of: |taken, _| taken.element * 1e6 },
     Measure { name: "stored", unit: "MB", about: "less is better", of: |taken, _| taken.stored as f64 / 1e6 },
-    Measure { name: "ratio", unit: "", about: "more is better", of: |taken, bytes| bytes / taken.stored as f64 },
+    Measure {
+        name: "ratio",
+        unit: "",
+        about: "more is better",
+        of: |taken, bytes| bytes / taken.stored as f64,
+    },
 ];
 
 impl<'a> Row<'a> {
@@ -75,9 +90,12 @@ fn title(args: &Bench, sample: &Sample) -> String {
 /// One line per combination.
 pub fn table(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let mut lines = vec![["map", "filters", "chunks"].map(str::to_owned).to_vec()];
-    lines[0].extend(MEASURES.iter().map(|measure| format!("{} {}", measure.name, measure.unit).trim_end().to_owned()));
+    lines[0].extend(
+        MEASURES.iter().map(|measure| format!("{} {}", measure.name, measure.unit).trim_end().to_owned()),
+    );
     for row in rows {
-        let values = MEASURES.iter().map(|measure| short((measure.of)(&row.taken, sample.bytes.len() as f64)));
+        let values =
+            MEASURES.iter().map(|measure| short((measure.of)(&row.taken, sample.bytes.len() as f64)));
         lines.push(row.names().into_iter().chain(values).collect());
     }
     let widths = widths(&lines);
@@ -102,12 +120,14 @@ pub fn plot(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let names: Vec<Vec<String>> = rows.iter().map(|row| row.names().to_vec()).collect();
     let widths = widths(&names);
     for measure in &MEASURES {
-        let values: Vec<f64> = rows.iter().map(|row| (measure.of)(&row.taken, sample.bytes.len() as f64)).collect();
+        let values: Vec<f64> =
+            rows.iter().map(|row| (measure.of)(&row.taken, sample.bytes.len() as f64)).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n{} {}({})", measure.name, spaced(measure.unit), measure.about);
         for (names, value) in names.iter().zip(values) {
-            let label: Vec<String> = names.iter().zip(&widths).map(|(name, &width)| format!("{name:width$}")).collect();
+            let label: Vec<String> =
+                names.iter().zip(&widths).map(|(name, &width)| format!("{name:width$}")).collect();
             let _ = writeln!(text, "{}  {} {}", label.join(" "), bar(value / most), short(value));
         }
     }
@@ -126,7 +146,9 @@ fn bar(part: f64) -> String {
 
 fn widths(lines: &[Vec<String>]) -> Vec<usize> {
     let columns = lines.first().map_or(0, Vec::len);
-    (0..columns).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect()
+    (0..columns)
+        .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
+        .collect()
 }
 
 /// About three digits.

@@ -1,4 +1,5 @@
-//! [`Sample`]: the data that every combination writes and reads: a variable, or the start of it, or a generated field.
+//! [`Sample`]: the data that every combination writes and reads: a variable, or the start of it, or a
+//! generated field.
 
 use std::f64::consts::PI;
 
@@ -56,7 +57,8 @@ impl Sample {
         Ok(Self { name, ty, shape, bytes, stored, whole })
     }
 
-    /// A field of floats as in geoscience: waves, and noise, rounded to 1/128. The last dimensions are y and x.
+    /// A field of floats as in geoscience: waves, and noise, rounded to 1/128. The last dimensions are y and
+    /// x.
     ///
     /// # Errors
     /// `NC_ENOMEM` if it does not fit the memory.
@@ -95,15 +97,18 @@ impl Sample {
 
     /// The chunk shape it has already, a cube and a slab.
     pub fn usual_chunks(&self) -> Vec<Vec<u64>> {
-        let side = (CHUNK / self.item() as f64).powf(1.0 / self.shape.len() as f64).log2().round().exp2() as u64;
+        let side =
+            (CHUNK / self.item() as f64).powf(1.0 / self.shape.len() as f64).log2().round().exp2() as u64;
         let mut slab = self.shape.clone();
         if slab.len() > 1 {
             slab[0] = 1;
         }
         let mut shapes = Vec::new();
-        for shape in [self.stored.clone(), Some(vec![side.max(1); self.shape.len()]), Some(slab)].into_iter().flatten()
+        for shape in
+            [self.stored.clone(), Some(vec![side.max(1); self.shape.len()]), Some(slab)].into_iter().flatten()
         {
-            let fitting: Vec<u64> = shape.iter().zip(&self.shape).map(|(&len, &most)| len.clamp(1, most)).collect();
+            let fitting: Vec<u64> =
+                shape.iter().zip(&self.shape).map(|(&len, &most)| len.clamp(1, most)).collect();
             if !shapes.contains(&fitting) {
                 shapes.push(fitting);
             }
@@ -140,7 +145,8 @@ impl Sample {
 
     /// What it is, in words.
     pub fn about(&self) -> String {
-        let part = self.whole.as_ref().map_or(String::new(), |whole| format!(", the start of {}", joined(whole)));
+        let part =
+            self.whole.as_ref().map_or(String::new(), |whole| format!(", the start of {}", joined(whole)));
         let (name, ty, shape, bytes) = (&self.name, self.ty.name(), joined(&self.shape), self.bytes.len());
         format!("{name}: {ty} {shape}{part}, {bytes} bytes")
     }
@@ -200,6 +206,9 @@ mod tests {
                 assert!((200.0..350.0).contains(&value) && (value * 128.0).fract() == 0.0, "{value}");
             }
         }
-        assert_eq!(Sample::generated(&[1 << 40, 1 << 40]).err().map(|error| error.kind()), Some(ErrorKind::NoMem));
+        assert_eq!(
+            Sample::generated(&[1 << 40, 1 << 40]).err().map(|error| error.kind()),
+            Some(ErrorKind::NoMem)
+        );
     }
 }

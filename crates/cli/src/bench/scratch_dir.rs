@@ -1,4 +1,5 @@
-//! [`ScratchDir`]: the temporary directory of the stores, of which nothing stays: not after success, failure or a signal.
+//! [`ScratchDir`]: the temporary directory of the stores, of which nothing stays: not after success, failure
+//! or a signal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ pub struct ScratchDir {
     dir: TempDir,
 }
 
-/// Whether a signal came that ends the process. If so, nothing but its cleaner goes on from where this is dropped.
+/// Whether a signal came that ends the process. If so, nothing but its cleaner goes on from where this is
+/// dropped.
 struct Came(Arc<AtomicBool>);
 
 impl Drop for Came {

@@ -148,7 +148,8 @@ pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
-        let bits = three.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - three.len()));
+        let bits =
+            three.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - three.len()));
         let digits = [18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift & 63) as usize]);
         out.extend(digits[..=three.len()].iter().map(|&digit| char::from(digit)));
         out.push_str(&"=="[..3 - three.len()]);
@@ -177,12 +178,18 @@ mod tests {
     #[test]
     fn elements_read_back() {
         assert_eq!(all(Values::Float(vec![0.1, 1e38, -0.0, f32::NAN])), ["0.1", "1e38", "-0.0", "\"NaN\""]);
-        assert_eq!(all(Values::Double(vec![0.1, 5e-324, f64::NEG_INFINITY])), ["0.1", "5e-324", "\"-Infinity\""]);
+        assert_eq!(
+            all(Values::Double(vec![0.1, 5e-324, f64::NEG_INFINITY])),
+            ["0.1", "5e-324", "\"-Infinity\""]
+        );
         assert_eq!(all(Values::UInt64(vec![u64::MAX])), ["18446744073709551615"]);
-        assert_eq!(all(Values::Char(vec![b'a', 0, b'"', 0xe9])), ["\"a\"", "\"\\u0000\"", "\"\\\"\"", "\"é\""]);
+        assert_eq!(
+            all(Values::Char(vec![b'a', 0, b'"', 0xe9])),
+            ["\"a\"", "\"\\u0000\"", "\"\\\"\"", "\"é\""]
+        );
         assert_eq!(all(Values::String(vec!["é\n".into(), "".into()])), ["\"é\\n\"", "\"\""]);
-        let bytes =
-            [&b"\xff"[..], b"\xff\xfe", b"\xff\xfe\xfd", b"\xff\xfe\xfd\xfc"].map(|bytes| bytes.to_vec().into());
+        let bytes = [&b"\xff"[..], b"\xff\xfe", b"\xff\xfe\xfd", b"\xff\xfe\xfd\xfc"]
+            .map(|bytes| bytes.to_vec().into());
         let text = ["/w==", "//4=", "//79", "//79/A=="].map(|text| format!("{{\"base64\":\"{text}\"}}"));
         assert_eq!(all(Values::String(bytes.to_vec())), text);
     }

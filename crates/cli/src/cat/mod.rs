@@ -35,8 +35,13 @@ pub fn run(args: &Cat) -> Result<(), Failure> {
     let ty = model.var(id).map_err(&at)?.xtype;
     let format = args.format.unwrap_or(if is_flat(&model, ty) { CatFormat::Npy } else { CatFormat::Json });
     let path = model.var_path(id).map_err(&at)?;
-    let job =
-        VariableWriter { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
+    let job = VariableWriter {
+        model: &model,
+        source: DatasetSource::new(file.dataset().as_ref()),
+        id,
+        ty,
+        part: &part,
+    };
     let head = job.head(format).map_err(|error| at(error.at(&path)))?;
     // Read errors must appear before any output.
     let data = file.dataset().data(id).map_err(&at)?;
@@ -162,8 +167,11 @@ impl VariableWriter<'_> {
         if count.contains(&0) {
             return Ok(());
         }
-        let item =
-            if is_flat(self.model, self.ty) { self.source.item_size(self.ty)?.max(1) as u64 } else { PACKED_BYTES };
+        let item = if is_flat(self.model, self.ty) {
+            self.source.item_size(self.ty)?.max(1) as u64
+        } else {
+            PACKED_BYTES
+        };
         let chunks = self.source.chunks(self.id)?;
         let grid = chunks.as_deref().map(|chunks| ChunkGrid { chunks, start, stride });
         for (from, len) in Blocks::of_part(count, grid, (BLOCK_BYTES / item).max(1), MOST_BYTES / item) {

@@ -90,7 +90,8 @@ fn record(model: &Model, ty: NcType, depth: usize) -> Result<String> {
         gap(at, field.offset, &mut parts)?;
         let item = model.type_size(field.ty)?.ok_or_else(|| broken("with a field of varying length"))?;
         let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
-        let len = count.and_then(|count| count.checked_mul(item)).and_then(|len| len.checked_add(field.offset));
+        let len =
+            count.and_then(|count| count.checked_mul(item)).and_then(|len| len.checked_add(field.offset));
         at = len.ok_or_else(|| broken("too large"))?;
         let form = match super::fields(model, field.ty) {
             Some(_) => record(model, field.ty, depth + 1)?,
@@ -176,8 +177,12 @@ mod tests {
     #[test]
     fn records_name_their_gaps() {
         let mut model = Model::new();
-        let field =
-            |name: &str, offset, ty, shape: &[u32]| Field { name: name.into(), offset, ty, shape: shape.to_vec() };
+        let field = |name: &str, offset, ty, shape: &[u32]| Field {
+            name: name.into(),
+            offset,
+            ty,
+            shape: shape.to_vec(),
+        };
         let fields = vec![
             field("b", 8, NcType::Double, &[]),
             field("it's", 0, NcType::Byte, &[3]),

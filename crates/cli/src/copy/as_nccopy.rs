@@ -34,7 +34,11 @@ pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
         let Some(path) = spec.strip_suffix(':') else {
             let items = split_list(spec);
             all.push(if items.iter().any(|item| item.ends_with('/')) {
-                items.into_iter().map(|item| with_length(model, item).replace(',', "\\,")).collect::<Vec<_>>().join(",")
+                items
+                    .into_iter()
+                    .map(|item| with_length(model, item).replace(',', "\\,"))
+                    .collect::<Vec<_>>()
+                    .join(",")
             } else {
                 spec.clone()
             });
@@ -60,8 +64,11 @@ pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
 fn with_length(model: &Model, item: String) -> String {
     let Some(path) = item.strip_suffix('/') else { return item };
     let names = nczarr_model::name::split_path(path);
-    let mut lens: Vec<u64> =
-        model.dims().filter(|(_, dim)| names.last() == Some(&dim.name)).map(|(_, dim)| dim.len().max(1)).collect();
+    let mut lens: Vec<u64> = model
+        .dims()
+        .filter(|(_, dim)| names.last() == Some(&dim.name))
+        .map(|(_, dim)| dim.len().max(1))
+        .collect();
     lens.dedup();
     match lens[..] {
         [len] => format!("{path}/{len}"),

@@ -116,7 +116,8 @@ impl VariableMover<'_> {
             }
             _ => None,
         };
-        let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
+        let memory =
+            copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("the variable's type was left out"))?;
         let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), CopyError> {
             let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), CopyError> {
                 let slab = Slab::new(&start, &count);
@@ -137,13 +138,18 @@ impl VariableMover<'_> {
                     (&VariableForm::Text { len }, BlockElements::Strings(strings)) => {
                         let bytes = rows(&strings, len).map_err(CopyError::Source)?;
                         let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
-                        to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
+                        to.put_vara(
+                            new.id,
+                            &start,
+                            &count,
+                            MemRef::Fixed { ty: NcType::Char, bytes: &bytes },
+                        )?;
                     }
                     (_, elements) => {
                         let present = match &sparse {
-                            Some(sparse) if stored.is_none() => {
-                                sparse.present(&*data, &start, &count, &elements).map_err(CopyError::Source)?
-                            }
+                            Some(sparse) if stored.is_none() => sparse
+                                .present(&*data, &start, &count, &elements)
+                                .map_err(CopyError::Source)?,
                             _ => None,
                         };
                         let Some(parts) = present else {
@@ -162,7 +168,8 @@ impl VariableMover<'_> {
                     continue;
                 }
                 if blocks > 0 {
-                    progress.completed(to, CompletedBlocks { variables, block: moves.block.clone(), blocks })?;
+                    progress
+                        .completed(to, CompletedBlocks { variables, block: moves.block.clone(), blocks })?;
                 }
                 progress.part(&count, item)?;
                 for (start, count) in parts {
@@ -230,7 +237,8 @@ fn changed() -> nczarr_model::Error {
 
 /// Turns strings into rows of bytes, padded with NULs.
 fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
-    let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("strings of {len} bytes")))?;
+    let len =
+        usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("strings of {len} bytes")))?;
     let mut bytes = Vec::new();
     for string in strings {
         let string = string.as_bytes();
@@ -243,8 +251,15 @@ fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
 
 /// Returns the block shape: whole chunks of the target, extended to whole chunks of the source as far as the
 /// budget allows.
-pub fn block(shape: &[u64], target: Option<&[u64]>, source: Option<&[u64]>, item: u64, budget: u64) -> Vec<u64> {
-    let fits = |chunks: Option<&[u64]>| chunks.filter(|chunks| chunks.len() == shape.len()).map(<[u64]>::to_vec);
+pub fn block(
+    shape: &[u64],
+    target: Option<&[u64]>,
+    source: Option<&[u64]>,
+    item: u64,
+    budget: u64,
+) -> Vec<u64> {
+    let fits =
+        |chunks: Option<&[u64]>| chunks.filter(|chunks| chunks.len() == shape.len()).map(<[u64]>::to_vec);
     let bytes = |block: &[u64]| block.iter().fold(item, |product, &len| product.saturating_mul(len));
     let mut block = fits(target).unwrap_or_else(|| vec![1; shape.len()]);
     for (len, &most) in block.iter_mut().zip(shape) {
@@ -276,7 +291,13 @@ mod tests {
     fn blocks_are_whole_chunks_of_the_target() {
         for (shape, target, source, item, want) in [
             (vec![10, 10], Some(vec![3, 4]), None, 8, vec![10, 10]),
-            (vec![1 << 20, 1 << 12], Some(vec![16, 1 << 12]), Some(vec![16, 1 << 12]), 8, vec![2048, 1 << 12]),
+            (
+                vec![1 << 20, 1 << 12],
+                Some(vec![16, 1 << 12]),
+                Some(vec![16, 1 << 12]),
+                8,
+                vec![2048, 1 << 12],
+            ),
             (vec![1 << 12, 1 << 20], Some(vec![16, 1 << 10]), Some(vec![64, 1 << 8]), 4, vec![64, 1 << 18]),
             (vec![1 << 20, 1 << 20], Some(vec![1 << 20, 1 << 20]), None, 8, vec![8, 1 << 20]),
             (vec![], None, None, 8, vec![]),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use nczarr::Registry;
 use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 use nczarr_model::{
-    Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId, UserType,
-    Values, VarId,
+    Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId,
+    UserType, Values, VarId,
 };
 
 use super::CopyError;
@@ -103,7 +103,11 @@ pub struct DefineRequest<'a> {
 ///
 /// Errors of reading the source and writing the target; `NC_EVARSIZE` if all variables together are too
 /// large.
-pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &DefineRequest<'_>) -> Result<DefinedObjects, CopyError> {
+pub fn all(
+    from: &dyn Dataset,
+    to: &dyn Dataset,
+    wanted: &DefineRequest<'_>,
+) -> Result<DefinedObjects, CopyError> {
     let source = from.model().snapshot();
     let select = wanted.select;
     let copied = DefinedObjects {
@@ -231,7 +235,11 @@ impl Definer<'_> {
 
     /// Returns the target group and prefix for the objects of a group.
     pub fn place(&self, group: GroupId) -> Result<GroupTarget> {
-        self.copied.groups.get(group.index()).cloned().ok_or_else(|| ErrorKind::BadGrpId.context(format!("{group:?}")))
+        self.copied
+            .groups
+            .get(group.index())
+            .cloned()
+            .ok_or_else(|| ErrorKind::BadGrpId.context(format!("{group:?}")))
     }
 
     /// Returns a free name for an object of a group, and its target group.
@@ -312,7 +320,8 @@ impl Definer<'_> {
         }
         let name = format!("{}.{field}.strlen", user.name);
         let group = self.place(user.group)?.group;
-        let said = self.to.model().snapshot().group(group)?.atts.get(&name).and_then(|values| values.scalar(0));
+        let said =
+            self.to.model().snapshot().group(group)?.atts.get(&name).and_then(|values| values.scalar(0));
         let most = match said {
             Some(Scalar::Int(most)) => usize::try_from(most).unwrap_or(0),
             _ => super::var::BUILT_IN_MAX_LEN,
@@ -320,8 +329,9 @@ impl Definer<'_> {
         if len <= most {
             return Ok(());
         }
-        let len = i32::try_from(len)
-            .map_err(|error| ErrorKind::VarSize.context(format!("a string of {len} bytes")).caused_by(error))?;
+        let len = i32::try_from(len).map_err(|error| {
+            ErrorKind::VarSize.context(format!("a string of {len} bytes")).caused_by(error)
+        })?;
         let values = Values::Int(vec![len]);
         self.to.edit(&Edit::PutAtt { group, var: None, name: &name, values: &values })?;
         Ok(())
@@ -333,7 +343,9 @@ impl Definer<'_> {
             self.copied.ty(ty).ok_or_else(|| ErrorKind::BadTypId.context("it needs a type that was left out"))
         };
         let made = match &user.class {
-            TypeClass::Compound { size, .. } => self.to.edit(&Edit::DefCompound { group, name, size: *size })?,
+            TypeClass::Compound { size, .. } => {
+                self.to.edit(&Edit::DefCompound { group, name, size: *size })?
+            }
             TypeClass::Enum { base, .. } => self.to.edit(&Edit::DefEnum { group, name, base: *base })?,
             TypeClass::Opaque { size } => self.to.edit(&Edit::DefOpaque { group, name, size: *size })?,
             TypeClass::Vlen { base } => self.to.edit(&Edit::DefVlen { group, name, base: known(*base)? })?,

@@ -103,7 +103,11 @@ impl Content {
     fn add(&mut self, name: &str, bytes: u64, time: u128) {
         self.files += 1;
         self.bytes += bytes;
-        self.sum = self.sum.wrapping_add(TextHash::of(&[name.as_bytes(), &bytes.to_le_bytes(), &time.to_le_bytes()]));
+        self.sum = self.sum.wrapping_add(TextHash::of(&[
+            name.as_bytes(),
+            &bytes.to_le_bytes(),
+            &time.to_le_bytes(),
+        ]));
     }
 
     fn path(&mut self, root: &Path, path: &Path) -> io::Result<()> {
@@ -116,8 +120,9 @@ impl Content {
                 self.file(&name, &about);
             } else if seen.insert(fs::canonicalize(&path)?) {
                 // Links may form cycles: visit each directory once, always by the same name.
-                let mut names =
-                    fs::read_dir(&path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+                let mut names = fs::read_dir(&path)?
+                    .map(|entry| Ok(entry?.file_name()))
+                    .collect::<io::Result<Vec<_>>>()?;
                 names.retain(|name| !name.as_encoded_bytes().starts_with(PASSING.as_bytes()));
                 names.sort_unstable();
                 open.extend(names.into_iter().map(|name| path.join(name)));

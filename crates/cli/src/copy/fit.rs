@@ -63,7 +63,8 @@ impl NumberWidening {
     /// `NC_EBADTYPE` if they are not numbers.
     pub fn elements(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let (Some(size), Some(new_size)) = (self.from.size(), self.to.size()) else { return Ok(None) };
-        let fill = self.fill.as_ref().and_then(|(old, new)| Some((old.to_native_bytes()?, new.to_native_bytes()?)));
+        let fill =
+            self.fill.as_ref().and_then(|(old, new)| Some((old.to_native_bytes()?, new.to_native_bytes()?)));
         let missing = self.missing.as_ref().and_then(Values::to_native_bytes);
         let mut known = bytes.to_vec();
         // The fill value is mapped, not converted: the new type may lack the number.
@@ -110,7 +111,8 @@ pub fn is_zero(value: &Values) -> bool {
     if let Values::String(strings) = value {
         return strings.iter().all(|string| string.as_bytes().is_empty());
     }
-    value.nc_type().is_numeric() && value.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
+    value.nc_type().is_numeric()
+        && value.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
 }
 
 /// Joins strings as lines of one text.
@@ -186,7 +188,8 @@ mod tests {
                 (Values::Int64(vec![-2147483647]), Int, None),
                 (Values::Int64(vec![-2147483647]), Double, Some(Values::Double(vec![-2147483647.0]))),
             ] {
-                let change = NumberWidening::new(&Var { fill: fill.clone(), ..var(values.nc_type(), None) }, to);
+                let change =
+                    NumberWidening::new(&Var { fill: fill.clone(), ..var(values.nc_type(), None) }, to);
                 let bytes = change.elements(&values.to_native_bytes().unwrap()).unwrap();
                 let found = bytes.map(|bytes| Values::from_native_bytes(to, &bytes).unwrap());
                 assert_eq!(found, want, "{values:?} {fill:?} {to:?}");

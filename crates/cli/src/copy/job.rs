@@ -41,7 +41,8 @@ pub(super) struct CopyJob<'a> {
 impl CopyJob<'_> {
     /// Returns the plan of a dry run: defines all objects in a temporary target and discards it.
     pub(super) fn dry_run_plan(&self, target: File) -> Result<String, CopyError> {
-        let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
+        let (from, to): (&dyn Dataset, &dyn Dataset) =
+            (self.source.dataset().as_ref(), target.dataset().as_ref());
         let (exact, without) = (HashSet::new(), HashSet::new());
         let copied = define::all(from, to, &self.wanted(&exact, &without))?;
         let dry_run_plan =
@@ -66,7 +67,10 @@ impl CopyJob<'_> {
             CopyError::Target(error) => at(&args.target)(error),
             CopyError::Stopped => {
                 let what = goes_on.unwrap_or_else(|| "the partial copy was removed".to_owned());
-                return Failure::Interrupted(format!("{}: interrupted; {what}", failure::place(&args.target)));
+                return Failure::Interrupted(format!(
+                    "{}: interrupted; {what}",
+                    failure::place(&args.target)
+                ));
             }
         };
         if let Some(goes_on) = goes_on {
@@ -77,7 +81,14 @@ impl CopyJob<'_> {
 
     fn wanted<'w>(&'w self, exact: &'w HashSet<VarId>, without: &'w HashSet<VarId>) -> DefineRequest<'w> {
         let registry = self.source.registry();
-        DefineRequest { layout: self.layout, select: self.select, texts: self.texts, exact, registry, without }
+        DefineRequest {
+            layout: self.layout,
+            select: self.select,
+            texts: self.texts,
+            exact,
+            registry,
+            without,
+        }
     }
 
     /// Makes the copy. If the target is too large, leaves out the largest variable and repeats. If a lossy
@@ -93,7 +104,8 @@ impl CopyJob<'_> {
         };
         let (mut without, mut exact) = (numbered(&left.without), numbered(&left.exact));
         loop {
-            let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
+            let (from, to): (&dyn Dataset, &dyn Dataset) =
+                (self.source.dataset().as_ref(), target.dataset().as_ref());
             let wanted = self.wanted(&exact, &without);
             let rest = || suspects.difference(&exact).copied();
             let made = define::all(from, to, &wanted).and_then(|copied| {
@@ -149,7 +161,8 @@ impl CopyJob<'_> {
     pub(super) fn loss_report(&self, copied: &DefinedObjects) -> Result<Vec<String>> {
         let copy = self.draft.open()?;
         let faults = self.source.faults()?;
-        let mut lost = loss_report::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
+        let mut lost =
+            loss_report::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
         lost.extend(loss_report::json(self.source, &copy, copied)?);
         copy.close()?;
         let skipped = self.progress.skipped();

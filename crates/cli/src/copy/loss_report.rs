@@ -1,5 +1,5 @@
-//! Losses of a copy: objects left out or changed while defining ([`LossReport`]), and further differences between
-//! the metadata of source and copy.
+//! Losses of a copy: objects left out or changed while defining ([`LossReport`]), and further differences
+//! between the metadata of source and copy.
 //!
 //! Every format loses something else. Comparing the finished copy finds losses without a rule per format.
 
@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use nczarr::File;
 use nczarr::dispatch::Fault;
 use nczarr_model::{
-    DimId, FILL_VALUE, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId,
+    DimId, FILL_VALUE, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, UserType, Values, Var,
+    VarFill, VarId,
 };
 
 use super::define::{DefinedObjects, VariableForm};
@@ -42,7 +43,12 @@ impl LossReport {
 
 /// Returns one line per kind of difference. The layout of variables is not compared: flags may have changed
 /// it.
-pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &DefinedObjects, select: &Selection) -> Vec<String> {
+pub fn between(
+    source: (&Model, &[Fault]),
+    copy: &Model,
+    copied: &DefinedObjects,
+    select: &Selection,
+) -> Vec<String> {
     let (source, faults) = source;
     let mut compared = Compared { source, copy, copied, select, lost: copied.lost.clone() };
     for fault in faults.iter().filter(|fault| fault.is_loss()) {
@@ -69,7 +75,10 @@ pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &DefinedObjects
 pub fn json(source: &File, copy: &File, copied: &DefinedObjects) -> Result<Option<String>> {
     let (here, there) = (source.model(), copy.model());
     let mut lost = LossReport::default();
-    let mut compare = |from: (GroupId, Option<VarId>), to: (GroupId, Option<VarId>), path: String| -> Result<()> {
+    let mut compare = |from: (GroupId, Option<VarId>),
+                       to: (GroupId, Option<VarId>),
+                       path: String|
+     -> Result<()> {
         let Some(left) = json_atts::plain(source, from.0, from.1)? else { return Ok(()) };
         let Some(right) = copy.dataset().attributes_json(to.0, to.1)? else { return Ok(()) };
         let shown = match from.1 {
@@ -86,14 +95,20 @@ pub fn json(source: &File, copy: &File, copied: &DefinedObjects) -> Result<Optio
         Ok(())
     };
     for (id, _) in here.groups() {
-        if let Some(to) = copied.groups.get(id.index()).and_then(|place| group_there(copied, &there, place.group)) {
+        if let Some(to) =
+            copied.groups.get(id.index()).and_then(|place| group_there(copied, &there, place.group))
+        {
             compare((id, None), (to, None), path(&here, id, ""))?;
         }
     }
     for (id, var) in here.vars() {
         let new = copied.vars.get(id.index()).and_then(Option::as_ref);
         if let Some(to) = new.and_then(|new| self::there(copied, &there, new.id)) {
-            compare((var.group, Some(id)), (there.var(to)?.group, Some(to)), path(&here, var.group, &var.name))?;
+            compare(
+                (var.group, Some(id)),
+                (there.var(to)?.group, Some(to)),
+                path(&here, var.group, &var.name),
+            )?;
         }
     }
     Ok(lost.lines().pop())
@@ -126,7 +141,13 @@ impl Compared<'_> {
     fn type_there(&self, ty: NcType) -> Option<NcType> {
         let NcType::User(defined) = self.copied.ty(ty)? else { return Some(ty) };
         let defined = self.copied.made.user_type(defined).ok()?;
-        self.copy.group(self.group_there(defined.group)?).ok()?.types.get(&defined.name).copied().map(NcType::User)
+        self.copy
+            .group(self.group_there(defined.group)?)
+            .ok()?
+            .types
+            .get(&defined.name)
+            .copied()
+            .map(NcType::User)
     }
 
     fn path(&self, group: GroupId, name: &str) -> String {
@@ -136,7 +157,8 @@ impl Compared<'_> {
     /// Returns the user-defined types that were defined. Some formats cannot store them, or their names.
     fn types(&mut self) {
         let mut kept = HashSet::new();
-        for (id, ty) in self.source.user_types().filter(|(id, _)| self.copied.ty(NcType::User(*id)).is_some()) {
+        for (id, ty) in self.source.user_types().filter(|(id, _)| self.copied.ty(NcType::User(*id)).is_some())
+        {
             let path = self.path(ty.group, &ty.name);
             match self.type_there(NcType::User(id)) {
                 Some(NcType::User(there)) => {
@@ -159,11 +181,18 @@ impl Compared<'_> {
     fn same_class(&self, source: &TypeClass, copy: &TypeClass, placed: bool) -> bool {
         let same = |source, copy| self.type_there(source) == Some(copy);
         match (source, copy) {
-            (TypeClass::Compound { size, fields }, TypeClass::Compound { size: size_there, fields: there }) => {
+            (
+                TypeClass::Compound { size, fields },
+                TypeClass::Compound { size: size_there, fields: there },
+            ) => {
                 let equal = |(a, b): (&Field, &Field)| {
-                    (&a.name, &a.shape) == (&b.name, &b.shape) && (!placed || a.offset == b.offset) && same(a.ty, b.ty)
+                    (&a.name, &a.shape) == (&b.name, &b.shape)
+                        && (!placed || a.offset == b.offset)
+                        && same(a.ty, b.ty)
                 };
-                (!placed || size == size_there) && fields.len() == there.len() && fields.iter().zip(there).all(equal)
+                (!placed || size == size_there)
+                    && fields.len() == there.len()
+                    && fields.iter().zip(there).all(equal)
             }
             (TypeClass::Vlen { base }, TypeClass::Vlen { base: there }) => same(*base, *there),
             (source, copy) => source == copy,
@@ -212,8 +241,9 @@ impl Compared<'_> {
             self.lost.add("groups", path);
             return;
         };
-        let renamed =
-            |name: &str| self.copied.atts.get(&(id, name.to_owned())).cloned().unwrap_or_else(|| name.to_owned());
+        let renamed = |name: &str| {
+            self.copied.atts.get(&(id, name.to_owned())).cloned().unwrap_or_else(|| name.to_owned())
+        };
         let mut lost = std::mem::take(&mut self.lost);
         let atts = group.atts.iter().map(|(name, values)| (name.as_str(), renamed(name), values));
         self.atts(&path, atts, &there.atts, &mut lost);
@@ -225,7 +255,9 @@ impl Compared<'_> {
         let dims = group.dims.values().filter_map(|&id| self.dim_there(id)).collect::<Vec<_>>();
         let vars = group.vars.values().filter_map(|&id| self.var_there(id)).collect::<Vec<_>>();
         let groups = group.groups.values().filter(|id| self.copied.groups[id.index()].prefix.is_empty());
-        let groups = groups.filter_map(|id| self.group_there(self.copied.groups[id.index()].group)).collect::<Vec<_>>();
+        let groups = groups
+            .filter_map(|id| self.group_there(self.copied.groups[id.index()].group))
+            .collect::<Vec<_>>();
         for (what, kept) in [
             ("dimensions", dims.iter().map(|id| there.dims.values().position(|here| here == id)).is_sorted()),
             ("variables", vars.iter().map(|id| there.vars.values().position(|here| here == id)).is_sorted()),
@@ -333,7 +365,8 @@ pub fn path(model: &Model, group: GroupId, name: &str) -> String {
 /// Returns attributes that the source lacks.
 fn added(path: &str, there: &nczarr_model::Att, source: &HashSet<String>, lost: &mut LossReport) {
     // The attribute for maximum string lengths belongs to the format.
-    let length = |name: &str| [MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN].contains(&name) || name.ends_with(".strlen");
+    let length =
+        |name: &str| [MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN].contains(&name) || name.ends_with(".strlen");
     let new = there.keys().filter(|name| !length(name));
     for name in new.filter(|name| !source.contains(*name)) {
         lost.add("attributes added", format!("{path}:{name}"));
@@ -346,7 +379,9 @@ fn same(source: &Values, copy: &Values) -> bool {
         Some(Scalar::Int(value)) => Some(Scalar::Int(value)),
         // As 128 bits, integers of 64 bits are exact.
         Some(Scalar::Float(value))
-            if value.fract() == 0.0 && value.abs() < 2f64.powi(100) && value.to_bits() != (-0.0f64).to_bits() =>
+            if value.fract() == 0.0
+                && value.abs() < 2f64.powi(100)
+                && value.to_bits() != (-0.0f64).to_bits() =>
         {
             Some(Scalar::Int(value as i128))
         }
@@ -362,8 +397,13 @@ fn same(source: &Values, copy: &Values) -> bool {
         (Values::User(_, a), Values::User(_, b)) => a == b,
         (Values::Packed(_, a), Values::Packed(_, b)) => a == b,
         (Values::String(list), Values::Char(text)) => fit::lines(list) == *text,
-        (Values::Char(text), Values::String(list)) => matches!(list.as_slice(), [one] if one.as_bytes() == text),
-        _ => source.len() == copy.len() && (0..source.len()).all(|at| equal(number(source, at), number(copy, at))),
+        (Values::Char(text), Values::String(list)) => {
+            matches!(list.as_slice(), [one] if one.as_bytes() == text)
+        }
+        _ => {
+            source.len() == copy.len()
+                && (0..source.len()).all(|at| equal(number(source, at), number(copy, at)))
+        }
     }
 }
 

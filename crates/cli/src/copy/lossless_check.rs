@@ -52,7 +52,8 @@ pub fn changed(
     let mut changed = HashSet::new();
     for id in suspects {
         let Some(new) = copied.vars.get(id.index()).and_then(Option::as_ref) else { continue };
-        let Some(new) = loss_report::there(copied, &there, new.id).filter(|_| new.form == VariableForm::Same) else {
+        let Some(new) = loss_report::there(copied, &there, new.id).filter(|_| new.form == VariableForm::Same)
+        else {
             continue;
         };
         let (var, shape) = (here.var(id)?, here.shape(id)?);
@@ -66,7 +67,9 @@ pub fn changed(
         for (start, count) in Blocks::new(&shape, None, BUDGET / item) {
             let slab = Slab::new(&start, &count);
             let same = match var.xtype {
-                NcType::String => from.strings(id, &slab).map_err(CopyError::Source)? == to.strings(new, &slab)?,
+                NcType::String => {
+                    from.strings(id, &slab).map_err(CopyError::Source)? == to.strings(new, &slab)?
+                }
                 _ => from.bytes(id, &slab).map_err(CopyError::Source)? == to.bytes(new, &slab)?,
             };
             if !same {

@@ -2,9 +2,9 @@
 //!
 //! The copy first defines all objects (`define`), then moves the data of each variable block by block
 //! (`data`), so memory stays bounded. Comparing the result with the source afterwards finds the losses
-//! (`loss_report`). They are reported, or fail a strict copy. The work happens beside the target (`destination`): an
-//! existing dataset stays until the copy is finished. A failed copy leaves only state that a later one can
-//! resume (`resumable`).
+//! (`loss_report`). They are reported, or fail a strict copy. The work happens beside the target
+//! (`destination`): an existing dataset stays until the copy is finished. A failed copy leaves only state
+//! that a later one can resume (`resumable`).
 
 mod as_nccopy;
 mod data;
@@ -122,8 +122,11 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     threads::pool(args.jobs)?;
     let source = OpenOptions::new().threads(args.jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?;
     let model = source.model();
-    let chunks =
-        if args.as_nccopy { as_nccopy::chunks(args, &model).map_err(&at_source)? } else { args.chunks.clone() };
+    let chunks = if args.as_nccopy {
+        as_nccopy::chunks(args, &model).map_err(&at_source)?
+    } else {
+        args.chunks.clone()
+    };
     let layout = RequestedLayout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
     let mut select = Selection::of(args, &model).map_err(&at_source)?;
     // Check before any read or write: a copy never replaces its source.
@@ -157,7 +160,10 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let is_local = nczarr_url_infer::parse(&target_url).is_ok_and(|target| target.scheme.is_local());
     let elsewhere = if args.dry_run && (can_resume || is_local) {
         destination::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
-        Some(tempfile::tempdir().map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?)
+        Some(
+            tempfile::tempdir()
+                .map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?,
+        )
     } else {
         None
     };
@@ -178,7 +184,8 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
             (place, Ok(draft))
         }
         None => {
-            let place = Destination::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
+            let place =
+                Destination::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
             let request = DraftRequest {
                 source: &args.source,
                 url: place.url(),
@@ -193,13 +200,20 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let draft = draft.map_err(&at_target)?;
     // Only what was made here is taken away again.
     let target = draft.create().map_err(&at_target)?;
-    let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
+    let all =
+        model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
     let beside = match &elsewhere {
         Some(folder) => Some(folder.path()).filter(|_| destination::has_beside(&target_url)),
         None => place.beside(),
     };
-    let progress =
-        Progress::new(args.memory, args.checkpoint, args.progress, all.fold(0, u64::saturating_add), beside, &draft);
+    let progress = Progress::new(
+        args.memory,
+        args.checkpoint,
+        args.progress,
+        all.fold(0, u64::saturating_add),
+        beside,
+        &draft,
+    );
     let job = CopyJob {
         draft: &draft,
         fingerprint,

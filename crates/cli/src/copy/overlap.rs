@@ -39,14 +39,17 @@ pub fn check(source: &str, target: &str, further: &[PathBuf]) -> Result<()> {
 ///
 /// Like [`check`].
 pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()> {
-    if let Some(source) = local(source).filter(|source| source.starts_with(place) || place.starts_with(source)) {
+    if let Some(source) =
+        local(source).filter(|source| source.starts_with(place) || place.starts_with(source))
+    {
         return Err(overlap(source.display(), place.display()));
     }
     match further.iter().find(|file| real(file).is_some_and(|file| file.starts_with(place))) {
         None => Ok(()),
         Some(file) => {
             let source = crate::failure::place(source);
-            Err(ErrorKind::Inval.context(format!("{} is one of the files that {source} is read from", file.display())))
+            Err(ErrorKind::Inval
+                .context(format!("{} is one of the files that {source} is read from", file.display())))
         }
     }
 }
@@ -58,7 +61,9 @@ pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()
 /// Like [`check`].
 pub fn check_file(source: &Path, target: &str) -> Result<()> {
     match (real(source), local(target)) {
-        (Some(a), Some(b)) if a.starts_with(&b) || b.starts_with(&a) => Err(overlap(a.display(), b.display())),
+        (Some(a), Some(b)) if a.starts_with(&b) || b.starts_with(&a) => {
+            Err(overlap(a.display(), b.display()))
+        }
         _ => Ok(()),
     }
 }
@@ -101,7 +106,8 @@ fn far(url: &str) -> Option<(String, Vec<String>)> {
             let by_name = matches!(target.scheme, Scheme::S3 | Scheme::Gs3);
             let labels: Vec<&str> = host.split('.').collect();
             let at = labels.iter().rposition(|label| *label == "s3" || label.starts_with("s3-"));
-            if let Some(before) = host.strip_suffix(GOOGLE).filter(|before| before.is_empty() || before.ends_with('.'))
+            if let Some(before) =
+                host.strip_suffix(GOOGLE).filter(|before| before.is_empty() || before.ends_with('.'))
             {
                 bucket = Some(before.trim_end_matches('.').to_owned());
                 host = GOOGLE.to_owned();
@@ -118,7 +124,8 @@ fn far(url: &str) -> Option<(String, Vec<String>)> {
         other => host = format!("{}://{host}", other.name().unwrap_or_default()),
     }
     let is_encoded = matches!(target.scheme, Scheme::Http | Scheme::Https);
-    let segments = target.path.split('/').map(|part| if is_encoded { decoded(part) } else { part.to_owned() });
+    let segments =
+        target.path.split('/').map(|part| if is_encoded { decoded(part) } else { part.to_owned() });
     let segments = bucket.into_iter().chain(segments).filter(|part| !part.is_empty()).collect();
     Some((host, segments))
 }
@@ -219,7 +226,10 @@ mod tests {
             ("memory://x", "memory://x"),
         ] {
             let error = check(a, b, &[]).unwrap_err();
-            assert!(error.kind() == ErrorKind::Inval && !error.to_string().contains("hush"), "{a} {b}: {error}");
+            assert!(
+                error.kind() == ErrorKind::Inval && !error.to_string().contains("hush"),
+                "{a} {b}: {error}"
+            );
             assert!(check(b, a, &[]).is_err(), "{b} {a}");
         }
         for (a, b) in [

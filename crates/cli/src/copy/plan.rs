@@ -27,11 +27,18 @@ pub struct BlockPlan {
 impl BlockPlan {
     /// Plans an array with these chunks in target and source, with elements of `item` bytes, in `budget`
     /// bytes of memory.
-    pub fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
+    pub fn of(
+        shape: &[u64],
+        target: Option<Vec<u64>>,
+        source: Option<Vec<u64>>,
+        item: u64,
+        budget: u64,
+    ) -> Self {
         let source = source.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
         let block = block(shape, target.as_deref(), source.as_deref(), item, budget);
         let product = |all: &mut dyn Iterator<Item = u64>| all.fold(1, u64::saturating_mul);
-        let along = |step: &[u64]| product(&mut shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)));
+        let along =
+            |step: &[u64]| product(&mut shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)));
         let Some(source) = source else {
             return Self { blocks: along(&block), block, chunks: 1, reads: 1 };
         };
@@ -67,7 +74,9 @@ pub fn dry_run_plan(
     let mut text = String::new();
     let mut all = 0u64;
     for (id, var) in model.vars() {
-        let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) else { continue };
+        let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) else {
+            continue;
+        };
         let shape = model.shape(id)?;
         let item = match var.xtype {
             NcType::String => STRING,
@@ -98,13 +107,20 @@ pub fn dry_run_plan(
 }
 
 fn joined(lens: &[u64]) -> String {
-    if lens.is_empty() { "1".to_owned() } else { lens.iter().map(u64::to_string).collect::<Vec<_>>().join("x") }
+    if lens.is_empty() {
+        "1".to_owned()
+    } else {
+        lens.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
+    }
 }
 
 /// Returns the bytes of a variable's elements in memory.
 pub fn bytes_of(model: &Model, id: VarId) -> u64 {
-    let item =
-        model.var(id).ok().and_then(|var| model.type_size(var.xtype).ok().flatten()).map_or(STRING, |size| size as u64);
+    let item = model
+        .var(id)
+        .ok()
+        .and_then(|var| model.type_size(var.xtype).ok().flatten())
+        .map_or(STRING, |size| size as u64);
     model.shape(id).unwrap_or_default().iter().fold(item, |product, &len| product.saturating_mul(len))
 }
 
@@ -118,7 +134,10 @@ mod tests {
         let shape = [1024, 1024, 1024];
         let (target, source) = (Some(vec![1, 1024, 1024]), Some(vec![1024, 32, 32]));
         let of = |budget| BlockPlan::of(&shape, target.clone(), source.clone(), 4, budget);
-        assert_eq!(of(64 << 20), BlockPlan { block: vec![16, 1024, 1024], blocks: 64, chunks: 1024, reads: 64 * 1024 });
+        assert_eq!(
+            of(64 << 20),
+            BlockPlan { block: vec![16, 1024, 1024], blocks: 64, chunks: 1024, reads: 64 * 1024 }
+        );
         assert_eq!(
             of(256 << 20),
             BlockPlan { block: vec![64, 1024, 1024], blocks: 16, chunks: 1024, reads: 16 * 1024 }
@@ -137,7 +156,8 @@ mod tests {
                 .sum();
             assert_eq!(touched(len, step, chunk), counted, "{len} {step} {chunk}");
         }
-        let moves = BlockPlan::of(&[4_000_000_000_000_000_000; 2], Some(vec![1, 1]), Some(vec![1, 1]), 8, 4000);
+        let moves =
+            BlockPlan::of(&[4_000_000_000_000_000_000; 2], Some(vec![1, 1]), Some(vec![1, 1]), 8, 4000);
         assert_eq!(moves.reads, u64::MAX);
     }
 

@@ -35,7 +35,8 @@ impl Portions {
                 let (number, (from, len)) = place(shape, block, &at);
                 let begin: Vec<u64> = from.iter().zip(&start).map(|(from, start)| *from.max(start)).collect();
                 let inside = from.iter().zip(&len).zip(&end).zip(&begin);
-                let inside = inside.map(|(((from, len), end), begin)| (from + len).min(*end) - begin).collect();
+                let inside =
+                    inside.map(|(((from, len), end), begin)| (from + len).min(*end) - begin).collect();
                 blocks.entry(number).or_insert(((from, len), Vec::new())).1.push((begin, inside));
                 let Some(dim) = (0..at.len()).rev().find(|&dim| at[dim] < last[dim]) else { break };
                 at[dim] += 1;
@@ -52,9 +53,9 @@ impl Portions {
                 let tiles = (0..).zip(Tiles::new(shape, block));
                 Box::new(tiles.map(|(number, block)| (number, block.clone(), vec![block])))
             }
-            Self::Stored(blocks) => {
-                Box::new(blocks.iter().map(|(number, (block, parts))| (*number, block.clone(), parts.clone())))
-            }
+            Self::Stored(blocks) => Box::new(
+                blocks.iter().map(|(number, (block, parts))| (*number, block.clone(), parts.clone())),
+            ),
         }
     }
 }
@@ -62,10 +63,12 @@ impl Portions {
 /// The number of a block in C order, and its start and count.
 fn place(shape: &[u64], block: &[u64], at: &[u64]) -> (u64, VarBox) {
     let number = at.iter().zip(shape).zip(block);
-    let number =
-        number.fold(0u64, |number, ((at, len), block)| number.saturating_mul(len.div_ceil(*block)).saturating_add(*at));
+    let number = number.fold(0u64, |number, ((at, len), block)| {
+        number.saturating_mul(len.div_ceil(*block)).saturating_add(*at)
+    });
     let start: Vec<u64> = at.iter().zip(block).map(|(at, block)| at * block).collect();
-    let count = start.iter().zip(shape).zip(block).map(|((start, len), block)| *block.min(&(len - start))).collect();
+    let count =
+        start.iter().zip(shape).zip(block).map(|((start, len), block)| *block.min(&(len - start))).collect();
     (number, (start, count))
 }
 

@@ -1,5 +1,5 @@
-//! [`Progress`]: the block size and the progress of a copy. Progress goes to the terminal and to the record of
-//! a resumable copy.
+//! [`Progress`]: the block size and the progress of a copy. Progress goes to the terminal and to the record
+//! of a resumable copy.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
@@ -197,8 +197,14 @@ mod tests {
     #[test]
     fn the_rest_is_reckoned_from_the_rate() {
         assert_eq!(line(25_000_000, 0, 100_000_000, Duration::from_secs(1)), " 25 %  25 MB/s  0:03 left");
-        assert_eq!(line(75_000_000, 50_000_000, 100_000_000, Duration::from_secs(1)), " 75 %  25 MB/s  0:01 left");
+        assert_eq!(
+            line(75_000_000, 50_000_000, 100_000_000, Duration::from_secs(1)),
+            " 75 %  25 MB/s  0:01 left"
+        );
         assert_eq!(line(0, 0, 0, Duration::ZERO), "100 %  0 MB/s  0:00 left");
-        assert_eq!(line(u64::MAX, 0, u64::MAX, Duration::from_secs(1)), "100 %  18446744073710 MB/s  0:00 left");
+        assert_eq!(
+            line(u64::MAX, 0, u64::MAX, Duration::from_secs(1)),
+            "100 %  18446744073710 MB/s  0:00 left"
+        );
     }
 }

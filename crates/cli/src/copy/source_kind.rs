@@ -37,7 +37,9 @@ pub fn url(args: &Copy) -> Result<String> {
     let mode = match (is_netcdf, info.formatx == FormatX::NcZarr) {
         (true, false) => match netcdf_kind(args, &info) {
             // Such a build makes the netCDF files that it can.
-            Kind::NetCdf4 | Kind::NetCdf4Classic if nczarr::registry()?.driver("hdf5").is_err() => return given(),
+            Kind::NetCdf4 | Kind::NetCdf4Classic if nczarr::registry()?.driver("hdf5").is_err() => {
+                return given();
+            }
             kind => kind.mode(),
         },
         (false, true) => match (info.flavour.as_str(), info.version.as_str()) {
@@ -53,8 +55,8 @@ pub fn url(args: &Copy) -> Result<String> {
     Ok(format!("{}{separator}mode={mode}", args.target))
 }
 
-/// The netCDF kind of a source. The classic model of netCDF-4 takes the place of the classic kinds where chunks or filters
-/// are asked for, which they lack.
+/// The netCDF kind of a source. The classic model of netCDF-4 takes the place of the classic kinds where
+/// chunks or filters are asked for, which they lack.
 pub fn netcdf_kind(args: &Copy, info: &DatasetInfo) -> Kind {
     let lays_out = args.deflate.is_some_and(|level| level > 0)
         || args.shuffle

@@ -133,7 +133,8 @@ fn one(ty: NcType, fill: Option<Values>) -> Option<BlockElements> {
         (ty, None) => ty.size().map(|size| BlockElements::Bytes(size, vec![0; size])),
         (ty, Some(value)) => {
             let size = ty.size()?;
-            let bytes = value.to_native_bytes().filter(|bytes| value.nc_type() == ty && bytes.len() == size)?;
+            let bytes =
+                value.to_native_bytes().filter(|bytes| value.nc_type() == ty && bytes.len() == size)?;
             Some(BlockElements::Bytes(size, bytes))
         }
     }

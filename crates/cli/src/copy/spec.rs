@@ -45,8 +45,10 @@ impl RequestedLengths {
         if let Some((_, shape)) = self.shapes.iter().rev().find(|(var, _)| *var == id) {
             return Some(shape.clone());
         }
-        let wanted: Vec<Option<u64>> =
-            dims.iter().map(|dim| self.dims.iter().rev().find(|(at, _)| at == dim).map(|(_, len)| *len)).collect();
+        let wanted: Vec<Option<u64>> = dims
+            .iter()
+            .map(|dim| self.dims.iter().rev().find(|(at, _)| at == dim).map(|(_, len)| *len))
+            .collect();
         let asked = wanted.iter().any(Option::is_some);
         asked.then(|| wanted.iter().zip(old).map(|(wanted, &old)| wanted.unwrap_or(old)).collect())
     }
@@ -84,10 +86,15 @@ impl RequestedLayout {
     pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
         let mut layout = Self { is_wish: args.as_nccopy, ..Self::default() };
         for spec in &args.chunks {
-            layout.chunks.add(spec, model).map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
+            layout
+                .chunks
+                .add(spec, model)
+                .map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
         }
         for spec in &args.shards {
-            layout.add_shards(spec, model).map_err(|what| Failure::Usage(format!("--shards {spec}: {what}")))?;
+            layout
+                .add_shards(spec, model)
+                .map_err(|what| Failure::Usage(format!("--shards {spec}: {what}")))?;
         }
         let deflate = args.deflate.map(|level| match (level, args.shuffle) {
             (0, _) => NONE.to_owned(),
@@ -132,8 +139,9 @@ impl RequestedLayout {
     /// Returns the requested filters of a variable. A request for the variable alone takes precedence over
     /// one for all.
     pub fn filters(&self, id: VarId) -> Option<&[FilterSpec]> {
-        let find =
-            |wanted| self.filters.iter().rev().find(|(var, _)| *var == wanted).map(|(_, specs)| specs.as_slice());
+        let find = |wanted| {
+            self.filters.iter().rev().find(|(var, _)| *var == wanted).map(|(_, specs)| specs.as_slice())
+        };
         find(Some(id)).or_else(|| find(None))
     }
 
@@ -224,7 +232,9 @@ pub fn length(text: &str) -> Result<u64, String> {
 ///
 /// If it is not one.
 pub fn size(text: &str) -> Result<u64, String> {
-    bytes(text).filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is not a number of bytes (such as 256M)"))
+    bytes(text)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| format!("{text:?} is not a number of bytes (such as 256M)"))
 }
 
 /// Parses a number of bytes: digits, with the suffix K, M or G in units of 1024.
@@ -316,7 +326,8 @@ mod tests {
         let y = model.add_dim(GroupId::ROOT, "y", 20, false).unwrap();
         let g = model.add_group(GroupId::ROOT, "g").unwrap();
         let gx = model.add_dim(g, "x", 30, false).unwrap();
-        for (name, group, dims) in [("v", GroupId::ROOT, vec![x, y]), ("w", GroupId::ROOT, vec![y]), ("v", g, vec![gx])]
+        for (name, group, dims) in
+            [("v", GroupId::ROOT, vec![x, y]), ("w", GroupId::ROOT, vec![y]), ("v", g, vec![gx])]
         {
             let var = Var { name: name.into(), group, xtype: NcType::Int, dims, ..Var::default() };
             model.add_var(var).unwrap();
@@ -343,7 +354,8 @@ mod tests {
     fn chunks_by_dimension_and_by_variable() {
         let model = model();
         let dims = |id: u32| model.var(VarId(id)).unwrap().dims.clone();
-        let chunks = |layout: &RequestedLayout, id: u32, old: &[u64]| layout.chunks(VarId(id), &dims(id), old);
+        let chunks =
+            |layout: &RequestedLayout, id: u32, old: &[u64]| layout.chunks(VarId(id), &dims(id), old);
         let all = layout(&["x/5"], &[]).unwrap();
         assert_eq!(chunks(&all, 0, &[10, 20]), Some(vec![5, 20]));
         assert_eq!(chunks(&all, 1, &[20]), None);
@@ -373,7 +385,9 @@ mod tests {
         assert_eq!(shards(&none, 1, Some(&[20]), &[5]), Some(vec![20]));
         // What it has, in chunks of another shape.
         assert_eq!(shards(&none, 1, Some(&[20]), &[6]), Some(vec![24]));
-        for (bytes, want) in [("1", [2, 3]), ("24", [2, 3]), ("48", [2, 6]), ("100", [4, 6]), ("1G", [10, 21])] {
+        for (bytes, want) in
+            [("1", [2, 3]), ("24", [2, 3]), ("48", [2, 6]), ("100", [4, 6]), ("1G", [10, 21])]
+        {
             assert_eq!(shards(&asked(&[bytes]).unwrap(), 0, None, &[2, 3]), Some(want.to_vec()), "{bytes}");
         }
         for (bad, what) in
@@ -393,7 +407,8 @@ mod tests {
         }
         assert_eq!(both.filters(VarId(2)).unwrap()[1].params, [5]);
         let layout = layout(&[], &["shuffle|deflate,5", "w,none", "/g/v,zstd,-3"]).unwrap();
-        let names = |id| layout.filters(VarId(id)).unwrap().iter().map(|f| f.name.clone()).collect::<Vec<_>>();
+        let names =
+            |id| layout.filters(VarId(id)).unwrap().iter().map(|f| f.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(0), ["shuffle", "deflate"]);
         assert_eq!(names(1), Vec::<String>::new());
         assert_eq!(names(2), ["zstd"]);

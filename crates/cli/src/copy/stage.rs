@@ -77,7 +77,8 @@ impl Stage {
         // Whole chunks of the source, as far as the budget allows.
         let reads = block(&shape, data.chunk_shape().as_deref(), Some(blocks), item, budget);
         let chunks = reads.iter().zip(blocks).map(|(read, block)| *read.min(block)).collect();
-        let file = CreateOptions::new().create(&format!("{}#mode=zarr", folder.path().join("v.zarr").display()))?;
+        let file =
+            CreateOptions::new().create(&format!("{}#mode=zarr", folder.path().join("v.zarr").display()))?;
         let to = file.dataset();
         let mut dims = Vec::new();
         for (at, &len) in shape.iter().enumerate() {

@@ -96,7 +96,9 @@ pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
     let chunks = from.data(id)?.chunk_shape();
     for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
         let mut found = false;
-        for element in source.strings(id, &Slab::new(&start, &count))?.iter().filter(|element| !element.is_nil()) {
+        for element in
+            source.strings(id, &Slab::new(&start, &count))?.iter().filter(|element| !element.is_nil())
+        {
             model.parts(var.xtype, element.as_bytes(), &mut |part| {
                 found |= matches!(part, nczarr_model::PackedPart::String(text) if text.contains(&0));
                 Ok(())
@@ -132,7 +134,11 @@ fn has_strings(model: &Model, ty: NcType) -> Result<bool> {
 /// # Errors
 ///
 /// Errors of reading.
-pub fn texts(from: &dyn Dataset, model: &Model, select: &mut Selection) -> Result<HashMap<VarId, StringStats>> {
+pub fn texts(
+    from: &dyn Dataset,
+    model: &Model,
+    select: &mut Selection,
+) -> Result<HashMap<VarId, StringStats>> {
     let mut texts = HashMap::new();
     for (id, var) in model.vars().filter(|(_, var)| var.xtype == NcType::String) {
         if !select.has_var(id, var) {

@@ -59,7 +59,8 @@ const NO_TEXT: &str = "is not UTF-8";
 
 /// Parts of plain Zarr that a plain Zarr copy cannot hold: lists have no named type, and some attributes have
 /// no name.
-const NOT_EVEN_ZARR: [&str; 3] = ["neither vlens nor enums", "its type was left out", "a name is never empty"];
+const NOT_EVEN_ZARR: [&str; 3] =
+    ["neither vlens nor enums", "its type was left out", "a name is never empty"];
 
 /// Types that Zarr V3 lacks; variables of them are left out with a report.
 const NOT_IN_V3: &str = "Zarr V3 has no fields with a shape";
@@ -196,7 +197,10 @@ fn pieces(text: &str) -> Pieces {
                     };
                     let owner = if var.is_empty() && group.is_empty() { "/".to_owned() } else { var };
                     let owner = if owner == "/" { owner } else { join(&group, &owner) };
-                    pieces.insert((PieceKind::Att, format!("{owner}:{att}")), format!("{ty}{}", &rest[equals..]));
+                    pieces.insert(
+                        (PieceKind::Att, format!("{owner}:{att}")),
+                        format!("{ty}{}", &rest[equals..]),
+                    );
                     continue;
                 }
                 None => {
@@ -215,9 +219,9 @@ fn pieces(text: &str) -> Pieces {
         pieces.insert((kind, path), says);
     }
     pieces.extend(
-        order
-            .into_iter()
-            .map(|(group, says)| ((PieceKind::Order, if group.is_empty() { "/".into() } else { group }), says)),
+        order.into_iter().map(|(group, says)| {
+            ((PieceKind::Order, if group.is_empty() { "/".into() } else { group }), says)
+        }),
     );
     pieces
 }
@@ -281,8 +285,9 @@ fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
 fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
     let (source, copy, named) = (pieces(source), pieces(copy), named(told));
     let flat = named.values().flatten().any(|(kind, _)| kind.starts_with("groups, "));
-    let says =
-        |path: &str, part: &str| named.get(path).is_some_and(|kinds| kinds.iter().any(|(kind, _)| kind.contains(part)));
+    let says = |path: &str, part: &str| {
+        named.get(path).is_some_and(|kinds| kinds.iter().any(|(kind, _)| kind.contains(part)))
+    };
     // Returns the names of an object whose group was dissolved.
     let there = |kind: PieceKind, path: &str| {
         if !flat || kind == PieceKind::Group || kind == PieceKind::Order {
@@ -292,14 +297,16 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
             PieceKind::Att => path.rsplit_once(':').map(|(owner, att)| (owner, format!(":{att}"))).unwrap(),
             _ => (path, String::new()),
         };
-        let is_group =
-            kind == PieceKind::Att && (owner == "/" || source.contains_key(&(PieceKind::Group, owner.to_owned())));
+        let is_group = kind == PieceKind::Att
+            && (owner == "/" || source.contains_key(&(PieceKind::Group, owner.to_owned())));
         let plain = owner[1..].replace('/', "_");
         let renamed = named.get(owner).into_iter().flatten().find(|(kind, _)| kind.starts_with("names, "));
         match (is_group, renamed) {
             (true, _) if owner == "/" => path.to_owned(),
             (true, _) => format!("/:{plain}_{}", &att[1..]),
-            (false, Some((_, new))) if kind == PieceKind::Att || copy.contains_key(&(kind, format!("/{new}"))) => {
+            (false, Some((_, new)))
+                if kind == PieceKind::Att || copy.contains_key(&(kind, format!("/{new}"))) =>
+            {
                 format!("/{new}{att}")
             }
             (false, _) => format!("/{plain}{att}"),
@@ -310,7 +317,8 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
         let new = (*kind, there(*kind, path));
         let found = copy.get(&new);
         met.insert(new.clone());
-        let owner = if *kind == PieceKind::Att { path.rsplit_once(':').map_or("", |(owner, _)| owner) } else { path };
+        let owner =
+            if *kind == PieceKind::Att { path.rsplit_once(':').map_or("", |(owner, _)| owner) } else { path };
         let var_gone = !copy.contains_key(&(PieceKind::Var, there(PieceKind::Var, owner)));
         let same = match (kind, found) {
             (_, None) => false,
@@ -402,7 +410,8 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Resu
     let named = named(told);
     let (source, copy) = (nczarr::open(source)?, nczarr::open(copy)?);
     let (here, there) = (source.model(), copy.model());
-    let (from, to) = (DatasetSource::new(source.dataset().as_ref()), DatasetSource::new(copy.dataset().as_ref()));
+    let (from, to) =
+        (DatasetSource::new(source.dataset().as_ref()), DatasetSource::new(copy.dataset().as_ref()));
     let zarr = source.info().map.is_some();
     let mut bad = Vec::new();
     for (id, var) in here.vars() {
@@ -415,24 +424,38 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Resu
         let fitting = |chunks: Option<Vec<u64>>| {
             let dims = var.dims.iter().map(|&dim| here.dim(dim).unwrap());
             let most = dims.map(|dim| if dim.unlimited { u64::MAX } else { dim.len() });
-            chunks.map(|chunks| chunks.into_iter().zip(most).map(|(len, most)| len.min(most)).collect::<Vec<_>>())
+            chunks.map(|chunks| {
+                chunks.into_iter().zip(most).map(|(len, most)| len.min(most)).collect::<Vec<_>>()
+            })
         };
-        let chunks = [fitting(source.dataset().data(id)?.chunk_shape()), copy.dataset().data(new)?.chunk_shape()];
+        let chunks =
+            [fitting(source.dataset().data(id)?.chunk_shape()), copy.dataset().data(new)?.chunk_shape()];
         if zarr && !shape.is_empty() && chunks[0] != chunks[1] && !shape.contains(&0) {
             bad.push(format!("{path}: chunks {:?} became {:?}", chunks[0], chunks[1]));
         }
         let names = |var: &nczarr_model::Var| {
             var.filters.iter().map(|filter| (filter.name.clone(), filter.params.clone())).collect::<Vec<_>>()
         };
-        let said = LAYOUT.map(|what| named.get(&path).is_some_and(|said| said.iter().any(|(kind, _)| kind == what)));
+        let said =
+            LAYOUT.map(|what| named.get(&path).is_some_and(|said| said.iter().any(|(kind, _)| kind == what)));
         if !shape.is_empty() && (names(var) != names(copied)) != said[0] {
-            bad.push(format!("{path}: filters {:?} became {:?}, said: {}", names(var), names(copied), said[0]));
+            bad.push(format!(
+                "{path}: filters {:?} became {:?}, said: {}",
+                names(var),
+                names(copied),
+                said[0]
+            ));
         }
         if (var.shards.is_some() && copied.shards.is_none()) != said[1] {
-            bad.push(format!("{path}: shards {:?} became {:?}, said: {}", var.shards, copied.shards, said[1]));
+            bad.push(format!(
+                "{path}: shards {:?} became {:?}, said: {}",
+                var.shards, copied.shards, said[1]
+            ));
         }
-        let other = var.stored_type != copied.stored_type && var.stored_type.as_deref().is_some_and(says_more);
-        if named.get(&path).is_some_and(|said| said.iter().any(|(kind, _)| kind.starts_with(STORED))) != other {
+        let other =
+            var.stored_type != copied.stored_type && var.stored_type.as_deref().is_some_and(says_more);
+        if named.get(&path).is_some_and(|said| said.iter().any(|(kind, _)| kind.starts_with(STORED))) != other
+        {
             bad.push(format!("{path}: stored type {:?} became {:?}", var.stored_type, copied.stored_type));
         }
         if shape.contains(&0) {
@@ -449,20 +472,25 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Resu
 
 /// Returns names and URLs of the datasets of the corpus; archives are unpacked to `scratch`.
 fn datasets(scratch: &Path) -> Vec<(String, String)> {
-    let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").canonicalize().unwrap()];
+    let mut roots =
+        vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").canonicalize().unwrap()];
     roots.extend(std::env::var_os("NCZ_CORPUS").map(PathBuf::from));
     let mut found = BTreeMap::new();
     for root in roots {
         let rows = |part: &str| {
             let text = fs::read_to_string(root.join(part).join("MANIFEST.tsv")).unwrap();
-            text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect::<Vec<Vec<String>>>()
+            text.lines()
+                .skip(1)
+                .map(|line| line.split('\t').map(str::to_owned).collect())
+                .collect::<Vec<Vec<String>>>()
         };
         for row in rows("netcdf-c") {
             let path = root.join("netcdf-c").join(&row[1]);
             if row[1].starts_with("classic/") {
                 found.insert(row[0].clone(), path.display().to_string());
             } else if row[1].starts_with("nczarr/") {
-                let fragment = row[3].split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
+                let fragment =
+                    row[3].split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
                 let place = if row[1].ends_with(".zarr.zip") {
                     unpack(&path, scratch).unwrap();
                     scratch.join(format!("{}.zarr", row[0]))
@@ -505,11 +533,17 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
                 if made.as_ref().is_err_and(|why| why.contains(SOURCE)) {
                     continue;
                 }
-                if (kind, fragment) == ("zarr", "#mode=v3") && made.as_ref().is_err_and(|why| why.contains(NO_TEXT)) {
+                if (kind, fragment) == ("zarr", "#mode=v3")
+                    && made.as_ref().is_err_and(|why| why.contains(NO_TEXT))
+                {
                     continue;
                 }
                 let found = made.and_then(|told| {
-                    assert_eq!(target.is_file(), ending == ".zip" || kind.len() == 1, "{name} -k {kind} {ending}");
+                    assert_eq!(
+                        target.is_file(),
+                        ending == ".zip" || kind.len() == 1,
+                        "{name} -k {kind} {ending}"
+                    );
                     let target = target.to_str().unwrap();
                     let mut found = judge(&source, &text(target)?, &told);
                     if kind.len() > 1 {
@@ -531,9 +565,9 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
                 });
                 *done.lock().unwrap() += 1;
                 let found = found.unwrap_or_else(|error| vec![error]);
-                bad.lock()
-                    .unwrap()
-                    .extend(found.into_iter().map(|what| format!("{name} -k {kind} {ending}{fragment}: {what}")));
+                bad.lock().unwrap().extend(
+                    found.into_iter().map(|what| format!("{name} -k {kind} {ending}{fragment}: {what}")),
+                );
             }
         }
     };

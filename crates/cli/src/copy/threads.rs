@@ -32,7 +32,12 @@ pub fn pool(jobs: Option<usize>) -> Result<(), Failure> {
 /// # Errors
 ///
 /// Errors of the dataset's metadata.
-pub fn within(args: &Copy, source: &File, layout: &RequestedLayout, select: &Selection) -> Result<Option<usize>> {
+pub fn within(
+    args: &Copy,
+    source: &File,
+    layout: &RequestedLayout,
+    select: &Selection,
+) -> Result<Option<usize>> {
     let Some(memory) = args.memory else { return Ok(args.jobs) };
     let model = source.model();
     let mut most = 1;

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 use nczarr_cdl::Blocks;
 use nczarr_model::{
-    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, FilterSpec, GroupId, NcType, Result, Slab, Values,
-    Var, VarFill, VarId,
+    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, FilterSpec, GroupId, NcType, Result, Slab,
+    Values, Var, VarFill, VarId,
 };
 
 use super::CopyError;
@@ -199,7 +199,8 @@ impl Definer<'_> {
         if self.wanted.without.contains(&id) {
             return Ok(Err(ErrorKind::VarSize.context("it is too large, alone or together with the others")));
         }
-        let Some(mut dims) = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>()
+        let Some(mut dims) =
+            var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>()
         else {
             return Ok(Err(ErrorKind::BadDim.context("one of its dimensions was left out")));
         };
@@ -212,7 +213,9 @@ impl Definer<'_> {
             cut => cut.map_err(CopyError::Source)?,
         };
         let why = match unless_refused(admits(xtype))? {
-            Ok(()) if cut => ErrorKind::Char.context("some of its strings contain NUL, which ends strings there"),
+            Ok(()) if cut => {
+                ErrorKind::Char.context("some of its strings contain NUL, which ends strings there")
+            }
             Ok(()) => return Ok(Ok((VariableForm::Same, xtype, dims))),
             Err(why) if !is_of_type(&why) => return Ok(Err(why)),
             Err(why) => why,
@@ -251,7 +254,9 @@ impl Definer<'_> {
     /// Returns whether the target would truncate strings of a variable.
     fn is_cut(&self, id: VarId, var: &Var) -> Result<bool> {
         match (self.to.info().formatx, var.xtype) {
-            (FormatX::Hdf5, NcType::String) => Ok(self.wanted.texts.get(&id).is_some_and(|text| text.has_nul)),
+            (FormatX::Hdf5, NcType::String) => {
+                Ok(self.wanted.texts.get(&id).is_some_and(|text| text.has_nul))
+            }
             (FormatX::Hdf5, NcType::User(_)) if self.wanted.select.has_data(&self.source, id) => {
                 strings::has_nul(self.from, &self.source, id)
             }
@@ -293,7 +298,9 @@ impl Definer<'_> {
 
     fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
         // A target with unlimited strings gets the original value back.
-        let json = self.from.attributes_json(var.group, self.source.group(var.group)?.vars.get(&var.name).copied())?;
+        let json = self
+            .from
+            .attributes_json(var.group, self.source.group(var.group)?.vars.get(&var.name).copied())?;
         let given = var.atts.get(GIVEN_LEN).filter(|_| self.to.info().formatx == FormatX::Hdf5);
         for (name, values) in &var.atts {
             let path = format!("{path}:{name}");
@@ -309,10 +316,14 @@ impl Definer<'_> {
                     let fill = change.fill().unwrap_or(values).clone();
                     self.att(group, Some(new.id), name, &fill, None, path)?;
                 }
-                VariableForm::Numbers(change) => self.att(group, Some(new.id), name, values, Some(change.to), path)?,
+                VariableForm::Numbers(change) => {
+                    self.att(group, Some(new.id), name, values, Some(change.to), path)?
+                }
                 // The string attributes do not hold for text.
                 VariableForm::Text { .. } if [MAX_LEN, GIVEN_LEN].contains(&name.as_str()) => {}
-                VariableForm::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
+                VariableForm::Text { .. } if name == FILL_VALUE => {
+                    self.no_att(path, "text is filled byte by byte")
+                }
                 VariableForm::Text { .. } | VariableForm::Same => {
                     self.att(group, Some(new.id), name, values, None, path)?
                 }
@@ -417,7 +428,8 @@ impl Definer<'_> {
                 }
                 filters.push(filter.anew());
                 let made = self.to.edit(&Edit::DefVarFilters { var: new, filters: &filters });
-                match unless_refused(made.map_err(|error| error.at(format_args!("filter {}", filter.name))))? {
+                match unless_refused(made.map_err(|error| error.at(format_args!("filter {}", filter.name))))?
+                {
                     Ok(_) => {}
                     Err(why) if asked.is_none() => {
                         filters.pop();
@@ -443,9 +455,14 @@ impl Definer<'_> {
             (NO_CHUNKS, chunks.as_ref().map(|chunking| Edit::DefVarChunking { var: new, chunking })),
             (
                 NO_SHARDS,
-                layout.asks_shards(id, &var.dims).then_some(Edit::DefVarShards { var: new, shards: Some(&ones) }),
+                layout
+                    .asks_shards(id, &var.dims)
+                    .then_some(Edit::DefVarShards { var: new, shards: Some(&ones) }),
             ),
-            (NO_FILTERS, (!filters.is_empty()).then_some(Edit::DefVarFilters { var: new, filters: &filters })),
+            (
+                NO_FILTERS,
+                (!filters.is_empty()).then_some(Edit::DefVarFilters { var: new, filters: &filters }),
+            ),
         ];
         for (kind, edit) in edits.into_iter().filter_map(|(kind, edit)| Some((kind, edit?))) {
             match self.to.edit(&edit) {
@@ -491,7 +508,9 @@ impl Definer<'_> {
 
     /// Records the maximum string length of a variable, if the target's default is shorter.
     fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
-        let Some(&StringStats { longest, has_other_bytes, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
+        let Some(&StringStats { longest, has_other_bytes, .. }) = self.wanted.texts.get(&id) else {
+            return Ok(());
+        };
         let to = self.to.info();
         if to.formatx == FormatX::Hdf5 {
             return Ok(());
@@ -516,10 +535,13 @@ impl Definer<'_> {
         if longest <= limit && limit > 0 {
             return Ok(());
         }
-        let len = i32::try_from(longest.max(1))
-            .map_err(|error| ErrorKind::VarSize.context(format!("a string of {longest} bytes")).caused_by(error))?;
+        let len = i32::try_from(longest.max(1)).map_err(|error| {
+            ErrorKind::VarSize.context(format!("a string of {longest} bytes")).caused_by(error)
+        })?;
         let group = self.place(var.group)?.group;
-        let put = |name, values: &Values| self.to.edit(&Edit::PutAtt { group, var: Some(new), name, values }).map(drop);
+        let put = |name, values: &Values| {
+            self.to.edit(&Edit::PutAtt { group, var: Some(new), name, values }).map(drop)
+        };
         if self.from.info().formatx == FormatX::Hdf5 && !var.atts.contains_key(GIVEN_LEN) {
             put(GIVEN_LEN, var.atts.get(MAX_LEN).unwrap_or(&NOT_GIVEN))?;
         }

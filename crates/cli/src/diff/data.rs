@@ -56,7 +56,8 @@ pub(super) fn compare(
         if same_bytes(&blocks) {
             continue;
         }
-        let [left, right] = [DecodedBlock::of(models[0], &blocks[0])?, DecodedBlock::of(models[1], &blocks[1])?];
+        let [left, right] =
+            [DecodedBlock::of(models[0], &blocks[0])?, DecodedBlock::of(models[1], &blocks[1])?];
         let mut texts = [Vec::new(), Vec::new()];
         for flat in 0..left.len().min(right.len()) {
             let numbers = [left.number(flat), right.number(flat)];
@@ -68,7 +69,8 @@ pub(super) fn compare(
                     (texts[0] != texts[1]).then_some(f64::INFINITY)
                 }
             };
-            let Some(apart) = apart.filter(|apart| !within(*apart, numbers[0], numbers[1], found.args)) else {
+            let Some(apart) = apart.filter(|apart| !within(*apart, numbers[0], numbers[1], found.args))
+            else {
                 continue;
             };
             count_of += 1;
@@ -98,7 +100,12 @@ pub(super) fn compare(
 /// Returns the parts of a variable that are stored on either side. `None`: everything must be compared.
 ///
 /// Elsewhere both sides have the same fill value, so they are equal.
-fn stored_in_either(files: [&File; 2], models: [&Model; 2], ids: [VarId; 2], shape: &[u64]) -> Result<Option<Stored>> {
+fn stored_in_either(
+    files: [&File; 2],
+    models: [&Model; 2],
+    ids: [VarId; 2],
+    shape: &[u64],
+) -> Result<Option<Stored>> {
     let [left, right] = [models[0].var(ids[0])?, models[1].var(ids[1])?];
     if !left.xtype.is_atomic() || left.xtype != right.xtype || left.fill_value() != right.fill_value() {
         return Ok(None);
@@ -168,7 +175,9 @@ fn distance(left: Scalar, right: Scalar) -> Option<f64> {
         Scalar::Float(value) => value,
     };
     match (left, right) {
-        (Scalar::Int(left), Scalar::Int(right)) => (left != right).then(|| (left - right).unsigned_abs() as f64),
+        (Scalar::Int(left), Scalar::Int(right)) => {
+            (left != right).then(|| (left - right).unsigned_abs() as f64)
+        }
         (left, right) => {
             let (left, right) = (wide(left), wide(right));
             if left == right || (left.is_nan() && right.is_nan()) {

@@ -34,8 +34,10 @@ pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
     if args.vars.as_deref().is_some_and(|list| split_list(list).is_empty()) {
         return Err(Failure::Usage("-v: no variable is named".to_owned()));
     }
-    let (left, right) =
-        (nczarr::open(&args.left).map_err(at(&args.left))?, nczarr::open(&args.right).map_err(at(&args.right))?);
+    let (left, right) = (
+        nczarr::open(&args.left).map_err(at(&args.left))?,
+        nczarr::open(&args.right).map_err(at(&args.right))?,
+    );
     let mut found = Comparison { args, all: Vec::new(), failed: None };
     compare(&left, &right, &mut found).map_err(at(&args.left))?;
     let same = found.all.is_empty() && found.failed.is_none();
@@ -119,7 +121,8 @@ fn compare(left: &File, right: &File, found: &mut Comparison<'_>) -> Result<()> 
             }
             // The whole group is one difference; its contents are not listed.
             for (model, id) in [a, b].into_iter().zip(ids) {
-                let names = id.map(|id| model.group(id)).transpose()?.into_iter().flat_map(|group| group.vars.keys());
+                let names =
+                    id.map(|id| model.group(id)).transpose()?.into_iter().flat_map(|group| group.vars.keys());
                 for (name, path) in names.map(|name| (name, join(&path, name))) {
                     if wanted.is_some() && wants(name, &path) {
                         found.check("variable", &path, ids.map(|id| id.map(|_| String::new())));
@@ -134,7 +137,10 @@ fn compare(left: &File, right: &File, found: &mut Comparison<'_>) -> Result<()> 
                 let dims = model.group(group)?.dims.values();
                 dims.map(|&dim| {
                     let dim = model.dim(dim)?;
-                    Ok((dim.name.clone(), format!("{}{}", dim.len(), if dim.unlimited { " (unlimited)" } else { "" })))
+                    Ok((
+                        dim.name.clone(),
+                        format!("{}{}", dim.len(), if dim.unlimited { " (unlimited)" } else { "" }),
+                    ))
                 })
                 .collect()
             };
@@ -148,7 +154,13 @@ fn compare(left: &File, right: &File, found: &mut Comparison<'_>) -> Result<()> 
             };
             pairs(found, "type", &path, types(a, one)?, types(b, other)?);
             atts(found, [a, b], &path, [&groups[0].atts, &groups[1].atts])?;
-            json(found, [left, right], &path, [(one, None), (other, None)], [&groups[0].atts, &groups[1].atts])?;
+            json(
+                found,
+                [left, right],
+                &path,
+                [(one, None), (other, None)],
+                [&groups[0].atts, &groups[1].atts],
+            )?;
         }
         let names = |at: usize| -> Vec<String> { groups[at].vars.keys().cloned().collect() };
         for name in union(&names(0), &names(1)) {
@@ -163,7 +175,9 @@ fn compare(left: &File, right: &File, found: &mut Comparison<'_>) -> Result<()> 
         }
     }
     match wanted.iter().flatten().find(|wanted| !met.borrow().contains(*wanted)) {
-        Some(nowhere) => Err(ErrorKind::NotVar.context(format!("-v {nowhere}: no such variable in either dataset"))),
+        Some(nowhere) => {
+            Err(ErrorKind::NotVar.context(format!("-v {nowhere}: no such variable in either dataset")))
+        }
         None => Ok(()),
     }
 }
@@ -190,12 +204,19 @@ fn type_text(model: &Model, class: &TypeClass) -> String {
     }
 }
 
-fn var(found: &mut Comparison<'_>, files: [&File; 2], models: [&Model; 2], path: &str, ids: [VarId; 2]) -> Result<()> {
+fn var(
+    found: &mut Comparison<'_>,
+    files: [&File; 2],
+    models: [&Model; 2],
+    path: &str,
+    ids: [VarId; 2],
+) -> Result<()> {
     let vars = [models[0].var(ids[0])?, models[1].var(ids[1])?];
     let types = [type_name(models[0], vars[0].xtype), type_name(models[1], vars[1].xtype)];
     found.check("type of", path, types.map(Some));
     let dims = |at: usize| -> Result<String> {
-        let dims: Result<Vec<_>> = vars[at].dims.iter().map(|&dim| Ok(models[at].dim(dim)?.name.clone())).collect();
+        let dims: Result<Vec<_>> =
+            vars[at].dims.iter().map(|&dim| Ok(models[at].dim(dim)?.name.clone())).collect();
         Ok(dims?.join(", "))
     };
     found.check("dimensions of", path, [Some(dims(0)?), Some(dims(1)?)]);
@@ -248,10 +269,18 @@ fn atts(found: &mut Comparison<'_>, models: [&Model; 2], path: &str, atts: [&Att
     let right = told.pop().unwrap_or_default();
     let left = told.pop().unwrap_or_default();
     let mut names: Vec<&String> = left.iter().map(|(name, _)| name).collect();
-    names.extend(right.iter().map(|(name, _)| name).filter(|name| !left.iter().any(|(other, _)| other == *name)));
+    names.extend(
+        right.iter().map(|(name, _)| name).filter(|name| !left.iter().any(|(other, _)| other == *name)),
+    );
     for name in names {
-        let of = |all: &[(String, String)]| all.iter().find(|(other, _)| other == name).map(|(_, text)| text.clone());
-        found.check("attribute", &format!("{}:{name}", if path == "/" { "" } else { path }), [of(&left), of(&right)]);
+        let of = |all: &[(String, String)]| {
+            all.iter().find(|(other, _)| other == name).map(|(_, text)| text.clone())
+        };
+        found.check(
+            "attribute",
+            &format!("{}:{name}", if path == "/" { "" } else { path }),
+            [of(&left), of(&right)],
+        );
     }
     Ok(())
 }
@@ -293,7 +322,9 @@ fn pairs(
 ) {
     let names = |all: &[(String, String)]| all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     for name in union(&names(&left), &names(&right)) {
-        let of = |all: &[(String, String)]| all.iter().find(|(other, _)| *other == name).map(|(_, text)| text.clone());
+        let of = |all: &[(String, String)]| {
+            all.iter().find(|(other, _)| *other == name).map(|(_, text)| text.clone())
+        };
         found.check(what, &join(path, &name), [of(&left), of(&right)]);
     }
 }
@@ -303,7 +334,8 @@ fn paths(model: &Model) -> Result<Vec<(String, GroupId)>> {
     let mut all = Vec::new();
     for (id, _) in model.groups() {
         let names = model.group_names(id)?;
-        let path: String = names.into_iter().map(|name| format!("/{}", nczarr_model::name::escape(name))).collect();
+        let path: String =
+            names.into_iter().map(|name| format!("/{}", nczarr_model::name::escape(name))).collect();
         all.push((if path.is_empty() { "/".to_owned() } else { path }, id));
     }
     Ok(all)

@@ -26,7 +26,12 @@ const MOST_BYTES: u64 = 64 << 20;
 /// # Errors
 ///
 /// Errors of reading and writing.
-pub fn print(model: &Model, options: &Options, source: &mut DatasetSource<'_>, out: &mut Output) -> Result<()> {
+pub fn print(
+    model: &Model,
+    options: &Options,
+    source: &mut DatasetSource<'_>,
+    out: &mut Output,
+) -> Result<()> {
     let mut printer = Printer { model, options, source, out, failed: None };
     printer.out.put("{\"name\":")?;
     printer.text(&options.name)?;
@@ -102,11 +107,15 @@ impl Printer<'_, '_> {
     fn type_json(&self, class: &TypeClass, from: GroupId) -> Result<Value> {
         Ok(match class {
             TypeClass::Opaque { size } => json!({"class": "opaque", "size": size}),
-            TypeClass::Vlen { base } => json!({"class": "vlen", "base": type_name_in(self.model, from, *base)}),
+            TypeClass::Vlen { base } => {
+                json!({"class": "vlen", "base": type_name_in(self.model, from, *base)})
+            }
             TypeClass::Enum { base, members } => {
                 let members = members.iter().map(|member| (member.name.clone(), member.value.to_string()));
                 let members: Map<String, Value> = members
-                    .map(|(name, value)| (name, value.parse::<i64>().map_or_else(|_| Value::from(value), Value::from)))
+                    .map(|(name, value)| {
+                        (name, value.parse::<i64>().map_or_else(|_| Value::from(value), Value::from))
+                    })
                     .collect();
                 json!({"class": "enum", "base": type_name_in(self.model, from, *base), "members": members})
             }
@@ -128,7 +137,10 @@ impl Printer<'_, '_> {
             att.insert("type".to_owned(), type_name_in(self.model, from, values.nc_type()).into());
             att.insert("value".to_owned(), self.att_value(values)?);
             if let Some(axis) = times.filter(|_| values.nc_type().is_numeric()) {
-                att.insert("times".to_owned(), (0..values.len()).map(|at| moment(axis, values, at)).collect());
+                att.insert(
+                    "times".to_owned(),
+                    (0..values.len()).map(|at| moment(axis, values, at)).collect(),
+                );
             }
             object.insert(name.clone(), att.into());
         }
@@ -184,7 +196,9 @@ impl Printer<'_, '_> {
             && match self.options.part {
                 PrintedPart::All => true,
                 PrintedPart::Header => false,
-                PrintedPart::Coordinates => var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some(),
+                PrintedPart::Coordinates => {
+                    var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some()
+                }
             })
     }
 
@@ -206,7 +220,8 @@ impl Printer<'_, '_> {
         let mut rows = ArrayCursor { shape: &shape, index: vec![0; shape.len()], text: is_text };
         let (mut line, mut text) = (Vec::new(), Vec::new());
         let chunks = self.source.chunk_shape(id);
-        let blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
+        let blocks =
+            Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
         for (start, count) in blocks {
             let block = match self.source.read(id, &start, &count) {
                 Ok(block) => block,
@@ -236,7 +251,9 @@ impl Printer<'_, '_> {
                     each(self.model, &values, |element| {
                         rows.open(&mut line);
                         match times {
-                            Some(axis) => line.extend_from_slice(moment(axis, &values, at).to_string().as_bytes()),
+                            Some(axis) => {
+                                line.extend_from_slice(moment(axis, &values, at).to_string().as_bytes())
+                            }
                             None => line.extend_from_slice(element),
                         }
                         rows.close(&mut line);

@@ -88,7 +88,9 @@ fn extended_kind(info: &DatasetInfo) -> String {
 
 /// The name of a dataset in its CDL.
 fn name_of(url: &str) -> String {
-    nczarr_cdl::dataset_name(&nczarr_url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path))
+    nczarr_cdl::dataset_name(
+        &nczarr_url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path),
+    )
 }
 
 /// Returns the facts about the file as a whole for the text.

@@ -23,7 +23,11 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
             if let Some(values) =
                 var.atts.get(*name).filter(|values| values.nc_type() != var.xtype && var.xtype.is_atomic())
             {
-                let text = format!("is of type {}, the variable of type {}", values.nc_type().name(), var.xtype.name());
+                let text = format!(
+                    "is of type {}, the variable of type {}",
+                    values.nc_type().name(),
+                    var.xtype.name()
+                );
                 report.warning("attribute", format!("{path}:{name}"), text);
             }
         }
@@ -37,14 +41,16 @@ pub fn look(model: &Model, report: &mut Report) -> Result<()> {
                 }
             }
         }
-        let since = text(var, "units")
-            .filter(|units| units.split_whitespace().nth(1).is_some_and(|word| word.eq_ignore_ascii_case("since")));
+        let since = text(var, "units").filter(|units| {
+            units.split_whitespace().nth(1).is_some_and(|word| word.eq_ignore_ascii_case("since"))
+        });
         if let Some(units) = since
             && var.xtype.is_numeric()
             && TimeAxis::parse(units, text(var, "calendar")).is_none()
         {
-            let calendar =
-                text(var, "calendar").map(|calendar| format!(" in the calendar {calendar:?}")).unwrap_or_default();
+            let calendar = text(var, "calendar")
+                .map(|calendar| format!(" in the calendar {calendar:?}"))
+                .unwrap_or_default();
             report.warning(
                 "attribute",
                 format!("{path}:units"),

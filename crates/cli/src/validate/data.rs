@@ -37,7 +37,8 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
             let stored = file.dataset().data(id).and_then(|data| Stored::of(&*data, &shape));
             match stored {
                 Ok(stored) => {
-                    let checked = CheckedVariable { id, ty: var.xtype, is_vlen: varying, path: &path, shape: &shape };
+                    let checked =
+                        CheckedVariable { id, ty: var.xtype, is_vlen: varying, path: &path, shape: &shape };
                     chunks(&mut source, checked, stored, report);
                 }
                 Err(error) => report.error("variable", &path, error),
@@ -57,7 +58,12 @@ struct CheckedVariable<'a> {
 }
 
 /// Reads chunk by chunk, and goes on after unreadable ones.
-fn chunks(source: &mut DatasetSource<'_>, variable: CheckedVariable<'_>, stored: Option<Stored>, report: &mut Report) {
+fn chunks(
+    source: &mut DatasetSource<'_>,
+    variable: CheckedVariable<'_>,
+    stored: Option<Stored>,
+    report: &mut Report,
+) {
     let CheckedVariable { id, ty, is_vlen: varying, path, shape } = variable;
     if shape.contains(&0) {
         return;
@@ -88,7 +94,9 @@ fn chunks(source: &mut DatasetSource<'_>, variable: CheckedVariable<'_>, stored:
     loop {
         let count: Vec<u64> = (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - start[dim])).collect();
         look(&start, &count);
-        let Some(dim) = (0..shape.len()).rev().find(|&dim| chunk[dim] < shape[dim] - start[dim]) else { return };
+        let Some(dim) = (0..shape.len()).rev().find(|&dim| chunk[dim] < shape[dim] - start[dim]) else {
+            return;
+        };
         start[dim] += chunk[dim];
         start[dim + 1..].fill(0);
     }

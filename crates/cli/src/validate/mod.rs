@@ -1,10 +1,11 @@
 //! `ncz validate`: checks that a dataset is sound.
 //!
-//! The dataset is opened as every command opens it. Its driver reports the defects it met, and compares the stored
-//! objects with the dataset. `data` reads every stored chunk (with `--deep`), and `conventions` checks the attributes.
+//! The dataset is opened as every command opens it. Its driver reports the defects it met, and compares the
+//! stored objects with the dataset. `data` reads every stored chunk (with `--deep`), and `conventions` checks
+//! the attributes.
 //!
-//! A problem is of one of two kinds: an error means that something cannot be read as it was meant; a warning that others may
-//! stumble over it. Exit codes: 0 no errors, 1 errors, 2 the command line.
+//! A problem is of one of two kinds: an error means that something cannot be read as it was meant; a warning
+//! that others may stumble over it. Exit codes: 0 no errors, 1 errors, 2 the command line.
 
 mod conventions;
 mod data;
@@ -46,7 +47,9 @@ fn look(args: &Validate, report: &mut Report) -> Result<()> {
     report.objects = audit.objects;
     for fault in file.faults()?.iter().chain(&audit.faults) {
         match fault.kind {
-            FaultKind::LeftOut => report.warning("object", &fault.path, format_args!("is left out: {}", fault.text)),
+            FaultKind::LeftOut => {
+                report.warning("object", &fault.path, format_args!("is left out: {}", fault.text))
+            }
             FaultKind::Unusual => report.warning("object", &fault.path, &fault.text),
             _ => report.error("object", &fault.path, &fault.text),
         }

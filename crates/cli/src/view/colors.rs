@@ -1,4 +1,5 @@
-//! A scale of colours from dark blue over green to yellow, evenly growing in brightness, so that it reads without colours too.
+//! A scale of colours from dark blue over green to yellow, evenly growing in brightness, so that it reads
+//! without colours too.
 
 /// Red, green and blue at even steps.
 const STEPS: [[u8; 3]; 6] =

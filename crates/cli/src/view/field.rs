@@ -70,9 +70,12 @@ impl Field {
                 words.push(name);
             }
         }
-        if let Some((name, _)) = indices.iter().find(|(asked, _)| !dims[..fixed].iter().any(|dim| dim.name() == *asked))
+        if let Some((name, _)) =
+            indices.iter().find(|(asked, _)| !dims[..fixed].iter().any(|dim| dim.name() == *asked))
         {
-            return Err(ErrorKind::BadDim.context(format!("--at {name}: not a dimension that takes an index here")));
+            return Err(
+                ErrorKind::BadDim.context(format!("--at {name}: not a dimension that takes an index here"))
+            );
         }
         let read = var.get_unpacked::<f64>(&extents[..])?;
         let found: Vec<usize> = read.shape().iter().map(|&len| len as usize).collect();
@@ -87,7 +90,10 @@ impl Field {
         }
         Ok(Self {
             title: format!("{}({})", var.full_name(), words.join(", ")),
-            units: var.attribute("units").and_then(|units| units.text().map(str::to_owned)).unwrap_or_default(),
+            units: var
+                .attribute("units")
+                .and_then(|units| units.text().map(str::to_owned))
+                .unwrap_or_default(),
             values,
             rows: to_rows,
             columns: to_columns,
@@ -122,18 +128,20 @@ fn axis(file: &File, var: &Variable, name: &str, len: u64) -> Axis {
     .find_map(|group| group.variable(name).ok())
     .or_else(|| file.root().variable(name).ok());
     let mut axis = Axis { name: name.to_owned(), ends: indices, points_up: false };
-    let Some(found) =
-        coordinate.filter(|found| found.nc_type().is_numeric() && found.shape().is_ok_and(|shape| shape == [len]))
+    let Some(found) = coordinate
+        .filter(|found| found.nc_type().is_numeric() && found.shape().is_ok_and(|shape| shape == [len]))
     else {
         return axis;
     };
-    let end = |at: u64| found.get_unpacked::<f64>(&[Extent::count(at, 1)][..]).ok()?.as_slice().first().copied();
+    let end =
+        |at: u64| found.get_unpacked::<f64>(&[Extent::count(at, 1)][..]).ok()?.as_slice().first().copied();
     if let (Some(first), Some(last)) = (end(0), end(len - 1)) {
         axis.ends = [first, last];
         let says = |name: &str, what: &[&str]| {
             found.attribute(name).is_some_and(|att| att.text().is_some_and(|text| what.contains(&text)))
         };
-        axis.points_up = says("units", &["degrees_north", "degree_north", "degrees_N"]) || says("positive", &["up"]);
+        axis.points_up =
+            says("units", &["degrees_north", "degree_north", "degrees_N"]) || says("positive", &["up"]);
     }
     axis
 }
@@ -146,7 +154,10 @@ fn mean(values: &[f64], [rows, columns]: [usize; 2], [to_rows, to_columns]: [usi
         sums[place] += value;
         counts[place] += 1;
     }
-    sums.iter().zip(&counts).map(|(sum, &count)| if count == 0 { f64::NAN } else { sum / f64::from(count) }).collect()
+    sums.iter()
+        .zip(&counts)
+        .map(|(sum, &count)| if count == 0 { f64::NAN } else { sum / f64::from(count) })
+        .collect()
 }
 
 #[cfg(test)]

@@ -81,7 +81,8 @@ impl Page<'_> {
     }
 
     fn var(&mut self, var: &Variable) -> Result<()> {
-        let dims: Vec<String> = var.dimensions().iter().map(|dim| format!("{}={}", dim.name(), dim.len())).collect();
+        let dims: Vec<String> =
+            var.dimensions().iter().map(|dim| format!("{}={}", dim.name(), dim.len())).collect();
         let ty = match var.nc_type() {
             NcType::User(_) => var.user_type().map_or_else(|| "?".to_owned(), |ty| ty.name),
             ty => ty.name().to_owned(),
@@ -95,8 +96,8 @@ impl Page<'_> {
         );
         let atts = var.attributes();
         self.table(atts.iter().map(|att| (att.name().to_owned(), value(att.values()))));
-        let drawable =
-            var.nc_type().is_numeric() && var.shape().is_ok_and(|shape| !shape.is_empty() && !shape.contains(&0));
+        let drawable = var.nc_type().is_numeric()
+            && var.shape().is_ok_and(|shape| !shape.is_empty() && !shape.contains(&0));
         if !drawable || self.pictures == PICTURES {
             return Ok(());
         }
@@ -111,8 +112,9 @@ impl Page<'_> {
     }
 
     fn table(&mut self, rows: impl Iterator<Item = (String, String)>) {
-        let rows: String =
-            rows.map(|(name, value)| format!("<tr><td>{}<td>{}\n", escaped(&name), escaped(&value))).collect();
+        let rows: String = rows
+            .map(|(name, value)| format!("<tr><td>{}<td>{}\n", escaped(&name), escaped(&value)))
+            .collect();
         if !rows.is_empty() {
             let _ = writeln!(self.text, "<table>\n{rows}</table>");
         }
@@ -123,19 +125,20 @@ impl Page<'_> {
             self.text.push_str("<p>no values</p>\n");
             return;
         };
-        let along = format!("{} {} … {}", field.along.name, short(field.along.ends[0]), short(field.along.ends[1]));
+        let along =
+            format!("{} {} … {}", field.along.name, short(field.along.ends[0]), short(field.along.ends[1]));
         let picture = match &field.across {
             Some(_) => map(field, range),
             None => line(field, range),
         };
-        let across = field
-            .across
-            .as_ref()
-            .map(|axis| format!("{} {} … {} downwards, ", axis.name, short(axis.ends[0]), short(axis.ends[1])));
+        let across = field.across.as_ref().map(|axis| {
+            format!("{} {} … {} downwards, ", axis.name, short(axis.ends[0]), short(axis.ends[1]))
+        });
         let units = if field.units.is_empty() { String::new() } else { format!(" {}", field.units) };
         let values = format!("{} … {}{units}", short(range.0), short(range.1));
         let caption = format!("{}: {values}; {}{along}", field.title, across.unwrap_or_default());
-        let _ = writeln!(self.text, "<figure>{picture}<figcaption>{}</figcaption></figure>", escaped(&caption));
+        let _ =
+            writeln!(self.text, "<figure>{picture}<figcaption>{}</figcaption></figure>", escaped(&caption));
     }
 }
 
@@ -166,7 +169,8 @@ fn bitmap(field: &Field, range: (f64, f64)) -> Vec<u8> {
     for values in field.values.chunks(field.columns).rev() {
         let start = bytes.len();
         for value in values {
-            let [red, green, blue] = if value.is_finite() { colors::at(Field::part(*value, range)) } else { [190; 3] };
+            let [red, green, blue] =
+                if value.is_finite() { colors::at(Field::part(*value, range)) } else { [190; 3] };
             bytes.extend([blue, green, red]);
         }
         bytes.resize(start + row, 0);
@@ -197,9 +201,12 @@ fn value(values: &Values) -> String {
     const MOST: usize = 12;
     match values {
         Values::Char(text) => String::from_utf8_lossy(text).trim_end_matches('\0').to_owned(),
-        Values::String(texts) => {
-            texts.iter().take(MOST).map(|text| String::from_utf8_lossy(text.as_bytes())).collect::<Vec<_>>().join(" | ")
-        }
+        Values::String(texts) => texts
+            .iter()
+            .take(MOST)
+            .map(|text| String::from_utf8_lossy(text.as_bytes()))
+            .collect::<Vec<_>>()
+            .join(" | "),
         values => {
             let numbers = (0..values.len().min(MOST)).filter_map(|at| values.scalar(at));
             let mut texts: Vec<String> = numbers

@@ -54,8 +54,9 @@ fn most_telling(file: &File) -> Result<Variable> {
     let drawable = model.vars().filter(|(id, var)| {
         var.xtype.is_numeric() && model.shape(*id).is_ok_and(|shape| !shape.is_empty() && !shape.contains(&0))
     });
-    let best =
-        drawable.map(|(id, var)| (var.dims.len(), id)).reduce(|best, next| if next.0 > best.0 { next } else { best });
+    let best = drawable
+        .map(|(id, var)| (var.dims.len(), id))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
     match best {
         Some((_, id)) => file.variable_by_id(id),
         None => Err(ErrorKind::NotVar.context("the dataset contains no array of numbers")),

@@ -34,12 +34,19 @@ pub fn draw(field: &Field, [width, height]: [usize; 2], colored: bool) -> String
 
 fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), colored: bool) {
     let value = |row: usize, column: usize| {
-        (row < field.rows).then(|| field.values[row * field.columns + column]).filter(|value| value.is_finite())
+        (row < field.rows)
+            .then(|| field.values[row * field.columns + column])
+            .filter(|value| value.is_finite())
     };
     let color = |value: Option<f64>| value.map(|value| colors::at(Field::part(value, range)));
     push_line(
         text,
-        format_args!("{} = {} at the top, {} below", shown(&across.name), short(across.ends[0]), short(across.ends[1])),
+        format_args!(
+            "{} = {} at the top, {} below",
+            shown(&across.name),
+            short(across.ends[0]),
+            short(across.ends[1])
+        ),
     );
     let step = if colored { 2 } else { 1 };
     for row in (0..field.rows).step_by(step) {
@@ -124,14 +131,22 @@ fn line(text: &mut String, field: &Field, range: (f64, f64), [most, height]: [us
         };
         let _ = write!(text, "{label:>margin$} \u{2502}");
         text.extend(
-            dots[row * width..][..width].iter().map(|&dot| char::from_u32(0x2800 + u32::from(dot)).unwrap_or(' ')),
+            dots[row * width..][..width]
+                .iter()
+                .map(|&dot| char::from_u32(0x2800 + u32::from(dot)).unwrap_or(' ')),
         );
         text.push('\n');
     }
     let along = &field.along;
     push_line(
         text,
-        format_args!("{:>margin$} {} = {} to {}", "", shown(&along.name), short(along.ends[0]), short(along.ends[1])),
+        format_args!(
+            "{:>margin$} {} = {} to {}",
+            "",
+            shown(&along.name),
+            short(along.ends[0]),
+            short(along.ends[1])
+        ),
     );
 }
 
@@ -176,14 +191,21 @@ mod tests {
     fn field(rows: usize, columns: usize, values: Vec<f64>) -> Field {
         let axis = |name: &str| Axis { name: name.to_owned(), ends: [0.0, 1.0], points_up: false };
         let across = (rows > 1).then(|| axis("y"));
-        Field { title: "/v(y, x)".to_owned(), units: "K".to_owned(), rows, columns, values, across, along: axis("x") }
+        Field {
+            title: "/v(y, x)".to_owned(),
+            units: "K".to_owned(),
+            rows,
+            columns,
+            values,
+            across,
+            along: axis("x"),
+        }
     }
 
     #[test]
     fn a_map_without_colours() {
         let drawn = draw(&field(2, 3, vec![0.0, 1.0, 2.0, f64::NAN, 9.0, 4.5]), [3, 2], false);
-        let expected =
-            "/v(y, x) [K]\ny = 0 at the top, 1 below\n .:\n?@+\nx = 0 to 1 from left to right\n0  .:-=+*#%@ 9\n";
+        let expected = "/v(y, x) [K]\ny = 0 at the top, 1 below\n .:\n?@+\nx = 0 to 1 from left to right\n0  .:-=+*#%@ 9\n";
         assert_eq!(drawn, expected);
     }
 

@@ -35,7 +35,13 @@ impl Tools {
     fn call(&self, name: &str, args: &[&str], input: Option<&str>) -> Output {
         let input = input.map_or(Stdio::null(), |file| File::open(self.at(file)).unwrap().into());
         let mut command = Command::new(self.bin.path().join(name));
-        command.args(args).current_dir(self.here.path()).env_remove("NCTRACING").stdin(input).output().unwrap()
+        command
+            .args(args)
+            .current_dir(self.here.path())
+            .env_remove("NCTRACING")
+            .stdin(input)
+            .output()
+            .unwrap()
     }
 
     /// Returns the output of a successful call.
@@ -52,7 +58,8 @@ impl Tools {
     /// Returns the names of all files here, sorted.
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.here.path()).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -79,7 +86,9 @@ fn ncgen_calls_its_file_after_that_of_the_text() {
         assert_eq!(tools.files(), [want, "texts"], "{file} {args:?}");
         fs::remove_file(tools.at(want)).unwrap();
     }
-    for (args, want) in [(&["-b"][..], "other.nc"), (&["-b", "-"], "other.nc"), (&["-b", "-N", "foo"], "foo.nc")] {
+    for (args, want) in
+        [(&["-b"][..], "other.nc"), (&["-b", "-"], "other.nc"), (&["-b", "-N", "foo"], "foo.nc")]
+    {
         let made = tools.call("ncgen", args, Some("texts/c3.cdl"));
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         assert_eq!(tools.files(), [want, "texts"], "{args:?}");
@@ -90,10 +99,12 @@ fn ncgen_calls_its_file_after_that_of_the_text() {
 #[test]
 fn a_name_in_a_text_replaces_nothing() {
     let tools = Tools::new();
-    let keep =
-        |path: &Path| fs::write(path, "CDF\u{1}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap();
+    let keep = |path: &Path| {
+        fs::write(path, "CDF\u{1}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap()
+    };
     fs::create_dir(tools.at("in")).unwrap();
-    for (name, kept) in [("../precious", "precious.nc"), ("in/precious", "in/precious.nc"), ("precious", "precious.nc")]
+    for (name, kept) in
+        [("../precious", "precious.nc"), ("in/precious", "in/precious.nc"), ("precious", "precious.nc")]
     {
         tools.write("a.cdl", &CDL.replace("other", &name.replace('/', "\\/")));
         keep(&tools.at(kept));
@@ -169,7 +180,10 @@ fn ncgen_chooses_the_kind_that_a_text_needs() {
 #[test]
 fn nccopy_keeps_the_kind_of_its_source() {
     let tools = Tools::new();
-    tools.write("a.cdl", "netcdf a { dimensions: n = 6; variables: int v(n); int w(n); data: v = 1, 2, 3, 4, 5, 6; }");
+    tools.write(
+        "a.cdl",
+        "netcdf a { dimensions: n = 6; variables: int v(n); int w(n); data: v = 1, 2, 3, 4, 5, 6; }",
+    );
     let deflated = "v:_DeflateLevel = 5 ;";
     for (kind, name) in [
         ("nc3", "classic"),
@@ -193,12 +207,21 @@ fn nccopy_keeps_the_kind_of_its_source() {
         ] {
             for target in if flags.is_empty() { &["y.nc", "y"][..] } else { &["y"] } {
                 let told = tools.call("nccopy", &[flags, &["a.nc", target]].concat(), None);
-                assert!(told.status.success() && told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));
+                assert!(
+                    told.status.success() && told.stderr.is_empty(),
+                    "{}",
+                    String::from_utf8_lossy(&told.stderr)
+                );
                 assert_eq!(tools.kind(target), want, "{kind} {flags:?}");
                 let special = tools.out("ncdump", &["-hs", target]);
-                assert_eq!(special.contains(deflated), flags.ends_with(&["5"]), "{kind} {flags:?}: {special}");
-                let data =
-                    |file: &str| tools.out("ncdump", &["-v", "v", file]).split_once("data:").unwrap().1.to_owned();
+                assert_eq!(
+                    special.contains(deflated),
+                    flags.ends_with(&["5"]),
+                    "{kind} {flags:?}: {special}"
+                );
+                let data = |file: &str| {
+                    tools.out("ncdump", &["-v", "v", file]).split_once("data:").unwrap().1.to_owned()
+                };
                 assert_eq!(data(target), data("a.nc"));
             }
         }
@@ -211,7 +234,10 @@ fn of_a_flag_given_twice_the_last_one_counts() {
     tools.write("a.cdl", "netcdf a { variables: int v; int w; data: v = 1; w = 2; }");
     tools.out("ncgen", &["-b", "a.cdl"]);
     let printed = tools.out("ncdump", &["-v", "v", "-v", "w", "-n", "x", "-n", "y", "a.nc"]);
-    assert!(printed.starts_with("netcdf y ") && printed.contains(" w = 2") && !printed.contains(" v = "), "{printed}");
+    assert!(
+        printed.starts_with("netcdf y ") && printed.contains(" w = 2") && !printed.contains(" v = "),
+        "{printed}"
+    );
     tools.out("nccopy", &["-V", "v", "-V", "w", "a.nc", "y.nc"]);
     let printed = tools.out("ncdump", &["y.nc"]);
     assert!(printed.contains("int w ;") && !printed.contains("int v"), "{printed}");
@@ -246,7 +272,8 @@ fn nccopy_takes_chunks_without_lengths() {
     }
 }
 
-const SMALL: &str = "netcdf a { dimensions: t = UNLIMITED; variables: int v(t); v:_FillValue = 7; data: v = 1, 2; }";
+const SMALL: &str =
+    "netcdf a { dimensions: t = UNLIMITED; variables: int v(t); v:_FillValue = 7; data: v = 1, 2; }";
 
 /// The extended kind with its mode flags, in the form of ncdump 4.9.0.
 #[test]
@@ -321,7 +348,11 @@ fn the_environment_says_what_new_datasets_are_like() {
     };
     make("two.zarr", &[("NCZARR_CONSOLIDATED", "true")]);
     assert!(tools.at("two.zarr/.zmetadata").is_file());
-    assert!(fs::read_to_string(tools.at("two.zarr/v/.zarray")).unwrap().contains("\"dimension_separator\": \"/\""));
+    assert!(
+        fs::read_to_string(tools.at("two.zarr/v/.zarray"))
+            .unwrap()
+            .contains("\"dimension_separator\": \"/\"")
+    );
     make("three.zarr", &[("NCZARRFORMAT", "3"), ("NCRCENV_IGNORE", "1")]);
     assert!(tools.at("three.zarr/zarr.json").is_file());
     make("again.zarr#mode=v2,noconsolidated", &[("NCZARRFORMAT", "3"), ("NCZARR_CONSOLIDATED", "1")]);

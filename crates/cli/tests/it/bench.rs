@@ -21,9 +21,17 @@ fn is_empty(dir: &Path) -> bool {
 #[test]
 fn every_combination_is_measured_and_nothing_stays() {
     let dir = tempfile::tempdir().unwrap();
-    let given = ["--shape", "5x12x9", "--chunks", "2x5x9,5x12x9,9x99x9", "--filters", "none,shuffle+deflate:5,zstd:3"];
+    let given = [
+        "--shape",
+        "5x12x9",
+        "--chunks",
+        "2x5x9,5x12x9,9x99x9",
+        "--filters",
+        "none,shuffle+deflate:5,zstd:3",
+    ];
     let all: Value =
-        serde_json::from_str(&compare(&[&given[..], &["--json", "--dir", text(dir.path())]].concat())).unwrap();
+        serde_json::from_str(&compare(&[&given[..], &["--json", "--dir", text(dir.path())]].concat()))
+            .unwrap();
     assert!(is_empty(dir.path()));
     assert_eq!(all["shape"], json!([5, 12, 9]));
     assert_eq!((&all["bytes"], &all["type"]), (&json!(5 * 12 * 9 * 4), &json!("float")));
@@ -77,13 +85,21 @@ fn tables_and_bars_have_a_line_for_every_combination() {
     assert!(lines[1].starts_with("map   filters  chunks  write MB/s  read MB/s"), "{table}");
     let starts: Vec<String> =
         lines[2..].iter().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
-    let want = ["file", "mem"]
-        .map(|map| ["none", "zstd:-1"].map(|filter| ["4x6", "1x6"].map(|chunks| format!("{map} {filter} {chunks}"))));
+    let want = ["file", "mem"].map(|map| {
+        ["none", "zstd:-1"].map(|filter| ["4x6", "1x6"].map(|chunks| format!("{map} {filter} {chunks}")))
+    });
     assert_eq!(starts, want.into_iter().flatten().flatten().collect::<Vec<_>>());
     let plot = compare(&[&given[..], &["--plot", "--threads", "1"]].concat());
-    assert!(plot.starts_with("generated field: float 4x6, 96 bytes; box 4x6; medians of 2, 1 thread\n"), "{plot}");
+    assert!(
+        plot.starts_with("generated field: float 4x6, 96 bytes; box 4x6; medians of 2, 1 thread\n"),
+        "{plot}"
+    );
     for measure in ["write MB/s", "read MB/s", "box ms", "element µs", "stored MB", "ratio"] {
-        assert_eq!(plot.lines().filter(|line| line.starts_with(&format!("{measure} ("))).count(), 1, "{plot}");
+        assert_eq!(
+            plot.lines().filter(|line| line.starts_with(&format!("{measure} ("))).count(),
+            1,
+            "{plot}"
+        );
     }
     let bars = |map: &str| plot.lines().filter(|line| line.starts_with(map) && line.contains("x6 ")).count();
     assert_eq!((bars("file "), bars("mem  ")), (6 * 4, 6 * 4), "{plot}");
@@ -128,7 +144,8 @@ fn nonsense_is_refused_and_nothing_stays() {
 #[test]
 fn a_signal_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let args = ["bench", "--shape", "64x64", "--chunks", "1x1", "--repeats", "1000", "--dir", text(dir.path())];
+    let args =
+        ["bench", "--shape", "64x64", "--chunks", "1x1", "--repeats", "1000", "--dir", text(dir.path())];
     let mut child = ncz().args(args).stdout(Stdio::null()).spawn().unwrap();
     while is_empty(dir.path()) {
         assert_eq!(child.try_wait().unwrap(), None);

@@ -59,7 +59,10 @@ fn a_copy_onto_its_source_is_refused_whatever_the_place_is_called() {
             .unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{source} {target}: {told}");
-        assert!(told.contains("source and target overlap") && !told.contains("secret"), "{source} {target}: {told}");
+        assert!(
+            told.contains("source and target overlap") && !told.contains("secret"),
+            "{source} {target}: {told}"
+        );
         assert!(stored(&server) == before, "{source} {target}: {:?}", stored(&server).keys());
     }
     // A name with the same prefix is another place, and a target may be replaced.
@@ -81,8 +84,11 @@ fn a_text_replaces_a_dataset() {
     let before = out(&["dump", "-n", "a", &url]);
     let refused = run(["gen", "-o", &url, &cdl]);
     assert_eq!(refused.status.code(), Some(1));
-    std::fs::write(&cdl, CDL.replace("1, 2, 3, 4", "4, 3, 2, 1").replace("int w(x)", "int u(x)").replace("w =", "u ="))
-        .unwrap();
+    std::fs::write(
+        &cdl,
+        CDL.replace("1, 2, 3, 4", "4, 3, 2, 1").replace("int w(x)", "int u(x)").replace("w =", "u ="),
+    )
+    .unwrap();
     assert_eq!(out(&["dump", "-n", "a", &url]), before);
     out(&["gen", "--clobber", "-o", &url, &cdl]);
     let after = out(&["dump", "-n", "a", &url]);

@@ -1,5 +1,5 @@
-//! Classic → NCZarr → plain Zarr → classic, in Zarr V2 and V3: every classic file of the corpus prints as before at the end.
-//! And NCZarr and plain Zarr of V2 → V3 → V2: layout and all.
+//! Classic → NCZarr → plain Zarr → classic, in Zarr V2 and V3: every classic file of the corpus prints as
+//! before at the end. And NCZarr and plain Zarr of V2 → V3 → V2: layout and all.
 //!
 //! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it.
 
@@ -56,8 +56,9 @@ fn copies(steps: &[(&Path, &Path, &str, &str)]) -> Option<String> {
 #[test]
 fn from_version_2_to_3_and_back() {
     let mut bad = Vec::new();
-    let dump =
-        |path: &Path| String::from_utf8(run(["dump", "-s", "-n", "x", "-p", "9,17", text(path)]).stdout).unwrap();
+    let dump = |path: &Path| {
+        String::from_utf8(run(["dump", "-s", "-n", "x", "-p", "9,17", text(path)]).stdout).unwrap()
+    };
     for (name, path) in &classic_files() {
         for kind in ["nczarr", "zarr"] {
             let folder = tempfile::tempdir().unwrap();
@@ -88,8 +89,11 @@ fn every_classic_file_survives_the_chain() {
     for ((name, path), format) in files.iter().flat_map(|file| [(file, ""), (file, "#mode=v3")]) {
         let folder = tempfile::tempdir().unwrap();
         let [nczarr, zarr, back] = ["nczarr", "zarr", "back"].map(|name| folder.path().join(name));
-        let steps =
-            [(&**path, &*nczarr, "nczarr", format), (&nczarr, &zarr, "zarr", format), (&zarr, &back, kind(path), "")];
+        let steps = [
+            (&**path, &*nczarr, "nczarr", format),
+            (&nczarr, &zarr, "zarr", format),
+            (&zarr, &back, kind(path), ""),
+        ];
         if let Some(told) = copies(&steps) {
             bad.push(format!("{name}: {told}"));
             continue;
@@ -101,7 +105,8 @@ fn every_classic_file_survives_the_chain() {
         }
         // Other readers see the same plain store, except for one attribute.
         assert!(
-            !zarr.join(".zattrs").exists() || !fs::read_to_string(zarr.join(".zattrs")).unwrap().contains("_nczarr")
+            !zarr.join(".zattrs").exists()
+                || !fs::read_to_string(zarr.join(".zattrs")).unwrap().contains("_nczarr")
         );
     }
     assert!(bad.is_empty(), "{} of {}:\n{}", bad.len(), files.len(), bad.join("\n"));

@@ -37,7 +37,12 @@ const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("external.h5", "V3", Known::Refused("\"../external.raw\""), "the same"),
     ("stretches.h5", "V2", Known::Refused("many0.raw"), "its data are not there"),
     ("stretches.h5", "V3", Known::Refused("many0.raw"), "the same"),
-    ("virtual-odd.h5", "V2", Known::Refused("perhaps they form a circle"), "its data are its own, on purpose"),
+    (
+        "virtual-odd.h5",
+        "V2",
+        Known::Refused("perhaps they form a circle"),
+        "its data are its own, on purpose",
+    ),
     ("virtual-odd.h5", "V3", Known::Refused("perhaps they form a circle"), "the same"),
     ("lzf.h5", "V2", Known::Without("filter lzf"), "no Zarr has the filter"),
     ("lzf.h5", "V3", Known::Without("filter lzf"), "the same"),
@@ -118,8 +123,9 @@ fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, O
         false => cdl(path),
     };
     let (before, after) = (printed(path), printed(&from));
-    let lines =
-        |text: &[u8]| text.split(|&byte| byte == b'\n').map(String::from_utf8_lossy).map(String::from).collect();
+    let lines = |text: &[u8]| {
+        text.split(|&byte| byte == b'\n').map(String::from_utf8_lossy).map(String::from).collect()
+    };
     let differs = (before != after).then(|| {
         let (before, after): (Vec<String>, Vec<String>) = (lines(&before), lines(&after));
         format!("{:?}", before.iter().zip(&after).find(|(before, after)| before != after))

@@ -69,7 +69,10 @@ fn node() -> impl Strategy<Value = Node> {
     let array = (name.clone(), of_an_array).prop_map(|(name, state)| Node { name, state, members: None });
     array.prop_recursive(3, 12, 4, move |inner| {
         let group = (name.clone(), of_a_group.clone(), prop::collection::vec(inner.clone(), 0..4));
-        prop_oneof![inner, group.prop_map(|(name, state, members)| Node { name, state, members: Some(members) })]
+        prop_oneof![
+            inner,
+            group.prop_map(|(name, state, members)| Node { name, state, members: Some(members) })
+        ]
     })
 }
 
@@ -118,7 +121,8 @@ impl Writer {
             State::UnknownType => ("<q9", "nobody_knows"),
             _ => ("<i4", "int32"),
         };
-        let chunk = if state == State::DamagedChunk { vec![1] } else { [1, 2, 3].map(i32::to_le_bytes).concat() };
+        let chunk =
+            if state == State::DamagedChunk { vec![1] } else { [1, 2, 3].map(i32::to_le_bytes).concat() };
         if self.is_v3 {
             let more = if state == State::UnknownCodec { r#",{"name":"nobody_knows"}"# } else { "" };
             let document = format!(
@@ -154,7 +158,11 @@ impl Writer {
         let name = [word.as_bytes(), more].concat();
         let folder = parent.join(OsString::from_vec(name));
         let words = [around, &[word]].concat();
-        self.written.push(Written { state: node.state, is_group: node.members.is_some(), words: words.clone() });
+        self.written.push(Written {
+            state: node.state,
+            is_group: node.members.is_some(),
+            words: words.clone(),
+        });
         match &node.members {
             None => self.array(&folder, node.state),
             Some(members) => {

@@ -84,9 +84,11 @@ fn a_filter_that_is_there_twice_is_there_twice_in_the_copy() {
 #[test]
 fn filters_that_would_change_values_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
-    let half: Vec<u8> = [0x4c34u16, 0x497b, 0xd7ad, 0x3555].iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    let half: Vec<u8> =
+        [0x4c34u16, 0x497b, 0xd7ad, 0x3555].iter().flat_map(|bits| bits.to_le_bytes()).collect();
     let float: Vec<u8> = [0.1f32, 1e8, -1e8, 7.7].iter().flat_map(|value| value.to_le_bytes()).collect();
-    // The type, the filter, the order, the bytes, whether the copy has the filter, in chunks of another shape as well.
+    // The type, the filter, the order, the bytes, whether the copy has the filter, in chunks of another shape
+    // as well.
     for (dtype, filter, order, bytes, kept) in [
         // Elements whose values differ in the target's type.
         ("<f2", r#"{"id": "delta", "dtype": "<f2"}"#, "C", half.clone(), [false, false]),
@@ -100,10 +102,28 @@ fn filters_that_would_change_values_are_left_out() {
         ),
         // Other neighbours: other roundings, and a difference that does not fit.
         ("<f4", r#"{"id": "delta", "dtype": "<f4"}"#, "F", float, [false, true]),
-        ("<i4", r#"{"id": "delta", "dtype": "<i4", "astype": "|i1"}"#, "F", vec![100, 100, 100, 156], [false, false]),
-        ("<i4", r#"{"id": "delta", "dtype": "<i4", "astype": "|i1"}"#, "C", vec![100, 100, 100, 156], [true, false]),
+        (
+            "<i4",
+            r#"{"id": "delta", "dtype": "<i4", "astype": "|i1"}"#,
+            "F",
+            vec![100, 100, 100, 156],
+            [false, false],
+        ),
+        (
+            "<i4",
+            r#"{"id": "delta", "dtype": "<i4", "astype": "|i1"}"#,
+            "C",
+            vec![100, 100, 100, 156],
+            [true, false],
+        ),
         ("<i4", r#"{"id": "delta", "dtype": "<i4"}"#, "C", vec![1; 16], [true, true]),
-        ("<f8", r#"{"id": "quantize", "digits": 1, "dtype": "<f8", "astype": "<f4"}"#, "C", vec![0; 16], [true, true]),
+        (
+            "<f8",
+            r#"{"id": "quantize", "digits": 1, "dtype": "<f8", "astype": "<f4"}"#,
+            "C",
+            vec![0; 16],
+            [true, true],
+        ),
     ] {
         let source = folder.path().join("source");
         let _ = std::fs::remove_dir_all(&source);
@@ -153,8 +173,10 @@ fn layout_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
     let target = text(&target);
-    let args =
-        ["copy", &source, target, "--chunks", "x/5", "--chunks", "/t:3,9", "--filter", "zstd,3", "--filter", "t,none"];
+    let args = [
+        "copy", &source, target, "--chunks", "x/5", "--chunks", "/t:3,9", "--filter", "zstd,3", "--filter",
+        "t,none",
+    ];
     assert_eq!(out(&args), "");
     let special = cdl(&["-s"], target);
     for line in ["t:_ChunkSizes = 3, 9 ;", "big:_ChunkSizes = 5 ;", "big:_Filter = \"32015,3\" ;"] {
@@ -177,7 +199,10 @@ fn shards_can_be_asked_for() {
     assert!(out(&["info", &sharded]).contains("chunks 1x2 shards 3x4"));
     let told: serde_json::Value = serde_json::from_str(&out(&["info", "--json", &sharded])).unwrap();
     let vars = told["variables"].as_array().unwrap();
-    assert!(vars.iter().any(|var| var["path"] == "/t" && var["shards"] == serde_json::json!([3, 4])), "{told}");
+    assert!(
+        vars.iter().any(|var| var["path"] == "/t" && var["shards"] == serde_json::json!([3, 4])),
+        "{told}"
+    );
     // A copy keeps the source's shards, and a text's shards are made.
     assert_eq!(out(&["copy", &sharded, &again]), "");
     let generated = folder.path().join("text.cdl");
@@ -238,7 +263,10 @@ fn long_strings_are_kept_whole() {
     let copy = nczarr::open(text(&target)).unwrap();
     let s = copy.variable("s").unwrap();
     assert_eq!(s.get_nc_strings(..).unwrap().as_slice(), ["a", &"é".repeat(140), ""].map(NcString::from));
-    assert_eq!(copy.model().var(s.id()).unwrap().atts.get("_nczarr_maxstrlen"), Some(&Values::Int(vec![280])));
+    assert_eq!(
+        copy.model().var(s.id()).unwrap().atts.get("_nczarr_maxstrlen"),
+        Some(&Values::Int(vec![280]))
+    );
 }
 
 /// Standard Zarr stores 5 bytes, which must not become 128 for lack of an attribute.
@@ -295,14 +323,18 @@ fn what_cannot_be_read_is_the_sources_failure() {
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
     std::fs::write(Path::new(&source).join("t/1.0"), b"no stream").unwrap();
     let (code, told) = failure(&["copy", &source, text(&target)]);
-    assert!(code == 1 && told.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")), "{told}");
+    assert!(
+        code == 1 && told.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")),
+        "{told}"
+    );
     assert!(!target.exists(), "nothing of a copy that fails stays");
 }
 
 /// Returns the chunks of a variable of a dataset in a directory, by name.
 fn chunks(path: &Path, var: &str) -> Vec<String> {
     let entries = std::fs::read_dir(path.join(var)).unwrap();
-    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| !name.starts_with('.'));
     names.sort_unstable();
     names
@@ -329,7 +361,10 @@ fn chunks_that_are_absent_stay_absent() {
     none.set_chunking(&[3, 5]).unwrap();
     none.put(&[0.0], (0, 0)).unwrap();
     file.close().unwrap();
-    assert_eq!((chunks(&path, "v"), chunks(&path, "s")), (vec!["0.1".into(), "2.0".into()], vec!["1".into()]));
+    assert_eq!(
+        (chunks(&path, "v"), chunks(&path, "s")),
+        (vec!["0.1".into(), "2.0".into()], vec!["1".into()])
+    );
 
     for (name, args, v, s, none) in [
         ("same", &[][..], "0.1 2.0", "1", "0.0"),
@@ -357,7 +392,8 @@ fn chunks_that_are_absent_stay_absent() {
 #[test]
 fn the_kind_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
-    let part = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/netcdf-c/classic/cdf1_atts/cdf1_atts.nc");
+    let part = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/corpus/netcdf-c/classic/cdf1_atts/cdf1_atts.nc");
     for (kind, told) in [
         ("nc3", "classic"),
         ("64-bit offset", "64-bit offset"),
@@ -508,13 +544,20 @@ fn records_of_plain_stores_are_kept() {
     std::fs::create_dir_all(&source).unwrap();
     std::fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
     array("b", r#""|V3""#, b"abcdef");
-    array("a", r#"[["n",">i2"],["c","<c8"]]"#, &[0, 1, 0, 0, 128, 63, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 64]);
+    array(
+        "a",
+        r#"[["n",">i2"],["c","<c8"]]"#,
+        &[0, 1, 0, 0, 128, 63, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 64],
+    );
     array("r", r#"[["t","|S2"],["x","<f4",[2]]]"#, &[b'a', b'b', 0, 0, 128, 63, 0, 0, 0, 64].repeat(2));
     let copy = folder.path().join("copy.zarr");
     assert_eq!(out(&["copy", "-k", "zarr", "--strict", text(&source), text(&copy)]), "");
     let (before, after) = (cdl(&[], text(&source)), cdl(&[], text(&copy)));
     assert_eq!(before, after);
-    assert!(before.contains("{1, {1, 0}}") && before.contains("0X616263") && before.contains("{\"ab\"}"), "{before}");
+    assert!(
+        before.contains("{1, {1, 0}}") && before.contains("0X616263") && before.contains("{\"ab\"}"),
+        "{before}"
+    );
 }
 
 /// Around NCZarr V2, V3, netCDF-4 and back: all types with all elements. Losses in the classic formats are
@@ -539,8 +582,9 @@ fn user_defined_types_are_kept() {
     // Text in compounds of any length.
     let (long, here) = (folder.path().join("l.cdl"), folder.path().join("l.nc"));
     let word = "x".repeat(300);
-    let made =
-        format!("netcdf x {{types: compound c {{ int i; string s; }}; variables: c v; data: v = {{1, \"{word}\"}}; }}");
+    let made = format!(
+        "netcdf x {{types: compound c {{ int i; string s; }}; variables: c v; data: v = {{1, \"{word}\"}}; }}"
+    );
     std::fs::write(&long, made).unwrap();
     out(&["gen", "-k", "nc4", "-o", text(&here), text(&long)]);
     out(&["copy", "--clobber", text(&here), &v3]);
@@ -564,7 +608,8 @@ fn a_copy_keeps_the_kind_of_its_source() {
         let word = |name: &str| info[name].as_str().unwrap().to_owned();
         [word("driver"), word("format"), word("flavour"), word("version")].join("/")
     };
-    let kinds = ["classic", "64bitoffset", "cdf5", "nc4", "nc4-classic", "nczarr", "nczarr,v3", "zarr", "zarr,v3"];
+    let kinds =
+        ["classic", "64bitoffset", "cdf5", "nc4", "nc4-classic", "nczarr", "nczarr,v3", "zarr", "zarr,v3"];
     for mode in kinds {
         let source = path("in");
         out(&["gen", "-o", &format!("{source}#mode={mode}"), &cdl]);

@@ -72,7 +72,11 @@ fn what_is_there_survives_every_copy_that_fails() {
         // A successful copy takes the target's place, of either kind, and leaves nothing beside it.
         for kind in ["classic", "zarr", "nczarr", "cdf5"] {
             out(&["copy", "--clobber", "-k", kind, &whole, text(&target)]);
-            assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]), "{old}, {kind}");
+            assert_eq!(
+                out(&["dump", "-n", "x", text(&target)]),
+                out(&["dump", "-n", "x", &whole]),
+                "{old}, {kind}"
+            );
             assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "{old}, {kind}");
         }
     }

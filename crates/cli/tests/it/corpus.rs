@@ -8,14 +8,20 @@ use crate::{run, text};
 
 #[test]
 fn cat_writes_what_numpy_writes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/zarr").canonicalize().unwrap();
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/zarr").canonicalize().unwrap();
     let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
     let mut compared = 0;
     for line in manifest.lines().skip(1) {
         let row: Vec<&str> = line.split('\t').collect();
         let (store, array, dtype, expected) = (row[0], row[1], row[7], row[10]);
         let number = dtype.trim_start_matches(['<', '>', '|']).starts_with(['i', 'u', 'f']);
-        if row[4] != "2" || row[11] != "exact" || store.ends_with(".zip") || !number || !expected.ends_with(".npy") {
+        if row[4] != "2"
+            || row[11] != "exact"
+            || store.ends_with(".zip")
+            || !number
+            || !expected.ends_with(".npy")
+        {
             continue;
         }
         // Some lack a document in their root by which they could be recognised, some have only an array

@@ -28,7 +28,8 @@ impl Place {
         }
         let home = tempfile::tempdir().unwrap();
         let keys = Config::default().keys("HUSHHUSHid", "HUSHHUSHsecret", Some("HUSHHUSHtoken"));
-        let place = Self { home, server: Server::start(keys.anonymous("public")), mock: Mock::start(service) };
+        let place =
+            Self { home, server: Server::start(keys.anonymous("public")), mock: Mock::start(service) };
         place.file(".aws/config", &config.replace("HOME", place.home.path().to_str().unwrap()));
         place.server.put("bucket", "x/.zgroup", "{\"zarr_format\": 2}");
         place.server.put("public", "x/.zgroup", "{\"zarr_format\": 2}");
@@ -45,7 +46,8 @@ impl Place {
     /// A program that counts its runs.
     fn program(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt as _;
-        let path = self.file(name, &format!("#!/bin/sh\necho run >> '{}/runs'\n{text}\n", self.home.path().display()));
+        let path = self
+            .file(name, &format!("#!/bin/sh\necho run >> '{}/runs'\n{text}\n", self.home.path().display()));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -66,7 +68,8 @@ impl Place {
             command.env(name, self.mock.url());
         }
         command.env("AWS_ENDPOINT_URL_S3", self.server.url()).envs(variables.iter().copied());
-        let output = command.args(["info", &format!("s3://{bucket}/x#mode=zarr{fragment}")]).output().unwrap();
+        let output =
+            command.args(["info", &format!("s3://{bucket}/x#mode=zarr{fragment}")]).output().unwrap();
         for text in [&output.stdout, &output.stderr] {
             let text = String::from_utf8_lossy(text);
             if let Some(at) = text.find(HUSH) {
@@ -91,11 +94,13 @@ fn service(asked: &s3_server::Asked) -> Reply {
             .with("Content-Type", "text/xml")
     };
     match asked.path.as_str() {
-        "/federation/credentials" if asked.header("x-amz-sso_bearer_token") == Some("HUSHHUSHsso") => Reply::new(
-            200,
-            "{\"roleCredentials\": {\"accessKeyId\": \"HUSHHUSHid\", \"secretAccessKey\": \"HUSHHUSHsecret\", \
+        "/federation/credentials" if asked.header("x-amz-sso_bearer_token") == Some("HUSHHUSHsso") => {
+            Reply::new(
+                200,
+                "{\"roleCredentials\": {\"accessKeyId\": \"HUSHHUSHid\", \"secretAccessKey\": \"HUSHHUSHsecret\", \
              \"sessionToken\": \"HUSHHUSHtoken\", \"expiration\": 32472144000000}}",
-        ),
+            )
+        }
         "/container" if asked.header("authorization") == Some("HUSHHUSHpassword") => Reply::new(
             200,
             "{\"AccessKeyId\": \"HUSHHUSHid\", \"SecretAccessKey\": \"HUSHHUSHsecret\", \"Token\": \"HUSHHUSHtoken\", \
@@ -182,7 +187,8 @@ fn keys_come_by_programs_single_sign_on_and_roles() {
     let Some(place) = begin() else { return };
     let jwt = place.home.path().join("jwt");
     let container = format!("{}/container", place.mock.url());
-    let identity = [("AWS_WEB_IDENTITY_TOKEN_FILE", jwt.to_str().unwrap()), ("AWS_ROLE_ARN", "arn:aws:iam::1:role/r")];
+    let identity =
+        [("AWS_WEB_IDENTITY_TOKEN_FILE", jwt.to_str().unwrap()), ("AWS_ROLE_ARN", "arn:aws:iam::1:role/r")];
     let container = [
         ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*container),
         ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "HUSHHUSHpassword"),
@@ -218,7 +224,8 @@ fn the_first_failure_to_come_by_keys_is_told() {
         ("absent", &["no profile \"absent\"", ".aws/config", ".aws/credentials"]),
     ] {
         for variables in [&[][..], &[("AWS_PROFILE", profile)][..]] {
-            let fragment = if variables.is_empty() { format!("&aws.profile={profile}") } else { String::new() };
+            let fragment =
+                if variables.is_empty() { format!("&aws.profile={profile}") } else { String::new() };
             let output = place.info("bucket", &fragment, variables);
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(!output.status.success(), "{profile}");

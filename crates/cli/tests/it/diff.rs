@@ -96,7 +96,8 @@ fn a_failure_is_no_difference() {
 #[test]
 fn attributes_that_are_no_text_differ_by_their_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let of = |name, value: &str| make(folder.path(), name, &format!("netcdf a {{ variables: :t = {value}; }}"));
+    let of =
+        |name, value: &str| make(folder.path(), name, &format!("netcdf a {{ variables: :t = {value}; }}"));
     let (one, other) = (of("a.nc", "\"a\\376\""), of("b.nc", "\"a\\377\""));
     assert_eq!(diff(&[text(&one), text(&one)]), (0, String::new()));
     assert_eq!(diff(&[text(&one), text(&other)]), (1, "attribute :t: \"a\\xfe\" | \"a\\xff\"\n".to_owned()));
@@ -114,7 +115,10 @@ fn variables_that_are_nowhere_are_a_failure() {
     assert!(code == 2 && told.contains("-v nosuch: no such variable in either dataset"), "{told}");
     assert_eq!(diff(&["-v", "v", text(&one), text(&other)]), (0, String::new()));
     // In a group that exists on one side only.
-    assert_eq!(diff(&["-v", "/g/w", text(&one), text(&other)]), (1, "variable /g/w: only in the first\n".to_owned()));
+    assert_eq!(
+        diff(&["-v", "/g/w", text(&one), text(&other)]),
+        (1, "variable /g/w: only in the first\n".to_owned())
+    );
 }
 
 #[test]
@@ -122,8 +126,10 @@ fn types_are_compared_by_what_they_are_made_of() {
     let folder = tempfile::tempdir().unwrap();
     let types = ["int(*) list;", "byte enum e { no = 0, yes = 1 };", "opaque(3) o;"];
     let of = |name, types: &[&str], last: &str| {
-        let cdl =
-            format!("netcdf a {{ types: {} compound c {{ list l; e e(2, 3); double d; {last} }}; }}", types.concat());
+        let cdl = format!(
+            "netcdf a {{ types: {} compound c {{ list l; e e(2, 3); double d; {last} }}; }}",
+            types.concat()
+        );
         make(folder.path(), name, &cdl)
     };
     let one = of("a#mode=nc4", &types, "");
@@ -132,7 +138,8 @@ fn types_are_compared_by_what_they_are_made_of() {
         assert_eq!(diff(&[text(&one), text(&of(name, &turned, ""))]), (0, String::new()), "{name}");
     }
     let (code, told) = diff(&[text(&one), text(&of("c#mode=nc4", &turned, "o more;"))]);
-    let expected = "type /c: compound {list l; e e(2, 3); double d} | compound {list l; e e(2, 3); double d; o more}\n";
+    let expected =
+        "type /c: compound {list l; e e(2, 3); double d} | compound {list l; e e(2, 3); double d; o more}\n";
     assert_eq!((code, told.as_str()), (1, expected));
 }
 
@@ -140,9 +147,12 @@ fn types_are_compared_by_what_they_are_made_of() {
 #[test]
 fn one_element_of_many_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    for (ty, value, other) in
-        [("byte", "1", "-1"), ("char", "'a'", "'b'"), ("string", "\"a\"", "\"b\""), ("c", "{1, {2}}", "{1, {3}}")]
-    {
+    for (ty, value, other) in [
+        ("byte", "1", "-1"),
+        ("char", "'a'", "'b'"),
+        ("string", "\"a\"", "\"b\""),
+        ("c", "{1, {2}}", "{1, {3}}"),
+    ] {
         let of = |name, last: &str| {
             let cdl = format!(
                 "netcdf a {{ types: compound c {{ int i; int j(1); }}; dimensions: n = 1001; variables: {ty} v(n); data: v = {}{last}; }}",
@@ -154,7 +164,9 @@ fn one_element_of_many_is_found() {
         assert_eq!(diff(&[text(&one), text(&one)]).0, 0, "{ty}");
         let (code, told) = diff(&[text(&one), text(&two)]);
         assert!(
-            code == 1 && told.starts_with("value /v(1000): ") && told.contains("data of /v: 1 of 1001 elements"),
+            code == 1
+                && told.starts_with("value /v(1000): ")
+                && told.contains("data of /v: 1 of 1001 elements"),
             "{told}"
         );
     }

@@ -92,7 +92,11 @@ fn times_of_the_reference() {
         }
         let printed = run(["dump", "-t", "-n", name, text(&path)]);
         let told = String::from_utf8_lossy(&printed.stderr);
-        assert_eq!(String::from_utf8_lossy(&printed.stdout), fs::read_to_string(expected).unwrap(), "{source} {told}");
+        assert_eq!(
+            String::from_utf8_lossy(&printed.stdout),
+            fs::read_to_string(expected).unwrap(),
+            "{source} {told}"
+        );
     }
 }
 
@@ -116,7 +120,8 @@ fn the_header_as_ncml() {
 fn what_is_no_number_has_the_names_of_c_in_ncml() {
     let folder = tempfile::tempdir().unwrap();
     let (source, file) = (folder.path().join("a.cdl"), folder.path().join("a.nc"));
-    fs::write(&source, "netcdf a { :d = NaN, 1.5, Infinity, -Infinity ; :f = NaNf, 1.f, -Infinityf ; }").unwrap();
+    fs::write(&source, "netcdf a { :d = NaN, 1.5, Infinity, -Infinity ; :f = NaNf, 1.f, -Infinityf ; }")
+        .unwrap();
     out(&["gen", "-3", "-o", text(&file), text(&source)]);
     let printed = out(&["dump", "-x", text(&file)]);
     assert!(printed.contains("type=\"double\" value=\"nan 1.5 inf -inf\""), "{printed}");
@@ -152,7 +157,9 @@ fn data_of_some_groups() {
     )
     .unwrap();
     out(&["gen", "-o", text(&target), text(&cdl)]);
-    for (groups, shown) in [("h", "b = 2"), ("/h", "b = 2"), ("i", "c = 3"), ("/h/i", "c = 3"), ("/", "a = 1")] {
+    for (groups, shown) in
+        [("h", "b = 2"), ("/h", "b = 2"), ("i", "c = 3"), ("/h/i", "c = 3"), ("/", "a = 1")]
+    {
         let printed = out(&["dump", "-g", groups, text(&target)]);
         let values: Vec<&str> = printed.lines().filter(|line| line.contains(" = ")).map(str::trim).collect();
         assert_eq!(values, [format!("{shown} ;")], "{groups}");
@@ -176,7 +183,12 @@ fn the_names_of_the_old_tools() {
         if !path.exists() {
             std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ncz"), &path).unwrap();
         }
-        let output = Command::new(path).args(args).current_dir(folder.path()).env_remove("NCTRACING").output().unwrap();
+        let output = Command::new(path)
+            .args(args)
+            .current_dir(folder.path())
+            .env_remove("NCTRACING")
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{name} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

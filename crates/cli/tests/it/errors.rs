@@ -42,7 +42,11 @@ fn ncz(folder: &Path, args: &[&str]) -> (i32, String) {
 const MISTAKES: &[(&str, i32, &str)] = &[
     // Places.
     ("dump ocaen.nc", 1, "ncz: ocaen.nc: NC_ENOTFOUND: no such file or directory; there is ocean.nc"),
-    ("dump ocean", 1, "ncz: ocean: NC_ENOTFOUND: no such file or directory; there is ocean.nc, ocean.zarr, ocean.zip"),
+    (
+        "dump ocean",
+        1,
+        "ncz: ocean: NC_ENOTFOUND: no such file or directory; there is ocean.nc, ocean.zarr, ocean.zip",
+    ),
     (
         "dump nowhere/at/all.nc",
         1,
@@ -63,13 +67,29 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         "ncz: ok.cdl: NC_ENOTNC: not a dataset: …; it begins like CDL text; `ncz gen -o TARGET` makes a dataset from it",
     ),
     ("dump cut.nc", 1, "ncz: cut.nc: NC_ETRUNC: byte …: unexpected end of the file…"),
-    ("dump ftp://host/x.nc", 1, "ncz: ftp://host/x.nc: NC_ENOTBUILT: no map serves scheme ftp:; there are: …file…"),
+    (
+        "dump ftp://host/x.nc",
+        1,
+        "ncz: ftp://host/x.nc: NC_ENOTBUILT: no map serves scheme ftp:; there are: …file…",
+    ),
     ("info ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
-    ("explain ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
+    (
+        "explain ocaen.zarr",
+        1,
+        "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr",
+    ),
     ("cat ocaen.zarr v", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
     ("view ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
-    ("diff ocean.nc ocaen.zarr", 2, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
-    ("copy ocaen.zarr new.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
+    (
+        "diff ocean.nc ocaen.zarr",
+        2,
+        "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr",
+    ),
+    (
+        "copy ocaen.zarr new.zarr",
+        1,
+        "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr",
+    ),
     ("rm ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
     ("rm note.txt", 1, "ncz: note.txt: NC_ENOTNC: not a dataset: …"),
     ("map ls ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: no such file or directory; there is ocean.zarr"),
@@ -120,7 +140,11 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     ("rm ocean.zarr#mode=nczar", 1, "ncz: ocean.zarr: NC_EINVAL: …mode `nczar`; did you mean `nczarr`?"),
     ("map ls ocean.zarr#mode=flie", 1, "ncz: ocean.zarr: NC_EINVAL: …mode `flie`; did you mean `file`?"),
     ("copy ocean.nc x.zarr#mode=zarr,v33", 1, "ncz: x.zarr: NC_EINVAL: …mode `v33`; did you mean `v3`?"),
-    ("dump ocean.zarr#mod=zarr", 1, "ncz: ocean.zarr: NC_EINVAL: …unknown option `mod`; did you mean `mode`?"),
+    (
+        "dump ocean.zarr#mod=zarr",
+        1,
+        "ncz: ocean.zarr: NC_EINVAL: …unknown option `mod`; did you mean `mode`?",
+    ),
     (
         "dump ocean.zarr#missing_chunk=error",
         1,
@@ -157,7 +181,11 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         "error: invalid value '0' for '--jobs <N>': expected a number of threads from 1 to 1024, found \"0\"…",
     ),
     ("copy ocean.nc x.nc --resume", 2, "ncz: --resume: x.nc: a copy to one file cannot be resumed…"),
-    ("copy ocean.nc x.zarr --resume --dry-run", 2, "error: the argument '--resume' cannot be used with '--dry-run'…"),
+    (
+        "copy ocean.nc x.zarr --resume --dry-run",
+        2,
+        "error: the argument '--resume' cannot be used with '--dry-run'…",
+    ),
     (
         "copy ocean.nc x.zarr --memory 5Q",
         2,

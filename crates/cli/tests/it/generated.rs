@@ -58,7 +58,9 @@ fn every_classic_file_comes_back_from_its_text() {
                         "nczarr" => before.replace("\\n\",\n\t\t\t\"", "\\n"),
                         _ => before.clone(),
                     };
-                    if let Some(line) = before.lines().zip(after.lines()).find(|(before, after)| before != after) {
+                    if let Some(line) =
+                        before.lines().zip(after.lines()).find(|(before, after)| before != after)
+                    {
                         bad.push(format!("{name}: {kind}: {line:?}"));
                     }
                 }
@@ -97,7 +99,10 @@ data:
     let group = printed.find("group: in").unwrap();
     for (line, inside) in [
         ("\tfloat f(x, y) ;\n\t\tf:_FillValue = -1.f ;\n\t\tf:range = 1b, 2b ;\n", false),
-        (":text = \"ab\" ;\n\t\tstring :list = \"a\", \"b\" ;\n\t\t:mixed = 1., 2.5 ;\n\t\t:hex = 31, 15 ;\n", false),
+        (
+            ":text = \"ab\" ;\n\t\tstring :list = \"a\", \"b\" ;\n\t\t:mixed = 1., 2.5 ;\n\t\t:hex = 31, 15 ;\n",
+            false,
+        ),
         (":tagged = 1US, 2US, 3US ;\n", false),
         (" f =\n  1, _,\n  -0, NaNf,\n  1000, _ ;\n", false),
         (" g = Infinityf ;\n", false),
@@ -159,7 +164,11 @@ fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
         (" i:_DeflateLevel = \"a\" ;\n}", "6:2", "_DeflateLevel: expected a number"),
         (" i:_Filter = \"99999,1\" ;\n}", "6:2", "no filter 99999 in this build"),
         (" i:_Filter = 5.5 ;\n}", "6:2", "_Filter: expected filters"),
-        (" i:_Storage = \"heap\" ;\n}", "6:2", "_Storage: expected \"contiguous\", \"compact\" or \"chunked\""),
+        (
+            " i:_Storage = \"heap\" ;\n}",
+            "6:2",
+            "_Storage: expected \"contiguous\", \"compact\" or \"chunked\"",
+        ),
         (" i:_FillValue = \"x\" ;\n}", "6:17", "expected a value of type int, found text"),
         (" i:_FillValue = 1, 2 ;\n}", "6:2", "/i: fill value: 2 values"),
         (" i:_Shuffle = \"maybe\" ;\n}", "6:2", "_Shuffle: expected \"true\" or \"false\""),
@@ -185,15 +194,27 @@ fn a_mistake_is_told_with_its_place_and_leaves_nothing() {
             "11:14",
             "more than 2 values for a field",
         ),
-        ("types:\n opaque(2) o ;\nvariables:\n o v ;\ndata:\n v = 0X010203 ;\n}", "11:6", "3 bytes for a value of 2"),
-        ("types:\n int(*) l ;\nvariables:\n l v ;\ndata:\n v = 5 ;\n}", "11:6", "expected a value of type l, found 5"),
+        (
+            "types:\n opaque(2) o ;\nvariables:\n o v ;\ndata:\n v = 0X010203 ;\n}",
+            "11:6",
+            "3 bytes for a value of 2",
+        ),
+        (
+            "types:\n int(*) l ;\nvariables:\n l v ;\ndata:\n v = 5 ;\n}",
+            "11:6",
+            "expected a value of type l, found 5",
+        ),
         (
             "dimensions:\n u = UNLIMITED ;\nvariables:\n int v(x, u) ;\ndata:\n v = 1, 2 ;\n}",
             "11:6",
             "expected '{' around the values along an unlimited dimension,",
         ),
         (" :_Format = 5 ;\n k:a = 1 ;\n}", "7:2", "no type \"k\""),
-        (" group: g {\n int j ;\n}\n}", "7:2", "expected a section (types:, dimensions:, variables:, data:, "),
+        (
+            " group: g {\n int j ;\n}\n}",
+            "7:2",
+            "expected a section (types:, dimensions:, variables:, data:, ",
+        ),
         (" \"text\" ;\n}", "6:2", "expected a type, found"),
         (" group: g { group: h { \n}", "7:2", "expected a type, found the end of the text"),
         ("variable:\n int k ;\n}", "7:6", "expected '=' after the name of an attribute, found \"k\""),
@@ -258,7 +279,11 @@ fn special_attributes_are_done_and_told_again() {
     for (at, fragment) in ["#mode=nczarr,file", "#mode=nczarr,v3", "#mode=nc4"].into_iter().enumerate() {
         let made = |name: &str, from: &Path| {
             let target = folder.path().join(format!("{name}{at}"));
-            assert_eq!(out(&["gen", "-o", &format!("{}{fragment}", text(&target)), text(from)]), "", "{fragment}");
+            assert_eq!(
+                out(&["gen", "-o", &format!("{}{fragment}", text(&target)), text(from)]),
+                "",
+                "{fragment}"
+            );
             out(&["dump", "-s", "-n", "x", text(&target)])
         };
         let first = made("first", &cdl);
@@ -283,7 +308,10 @@ fn special_attributes_are_done_and_told_again() {
         ] {
             assert!(first.contains(line), "{fragment}: {line}\n{first}");
         }
-        assert!(first.contains("filtered:_Shuffle") && first.contains("\"307,9|32015,3\""), "{fragment}: {first}");
+        assert!(
+            first.contains("filtered:_Shuffle") && first.contains("\"307,9|32015,3\""),
+            "{fragment}: {first}"
+        );
         assert_eq!(first.contains("_Codecs = "), fragment != "#mode=nc4", "{first}");
         let printed = folder.path().join(format!("{at}.cdl"));
         fs::write(&printed, &first).unwrap();
@@ -295,7 +323,8 @@ fn special_attributes_are_done_and_told_again() {
 fn codecs_without_a_number_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let (cdl, target) = (folder.path().join("x.cdl"), folder.path().join("x.zarr"));
-    let codecs = r#"x:_Codecs = "[{\"id\": \"delta\", \"dtype\": \"<i4\"},{\"id\": \"zlib\", \"level\": 7}]" ;"#;
+    let codecs =
+        r#"x:_Codecs = "[{\"id\": \"delta\", \"dtype\": \"<i4\"},{\"id\": \"zlib\", \"level\": 7}]" ;"#;
     fs::write(
         &cdl,
         format!("netcdf x {{ dimensions: x = 4 ; variables: int x(x) ; {codecs} data: x = 3, 5, 7, 9 ; }}"),
@@ -306,7 +335,8 @@ fn codecs_without_a_number_come_back() {
     assert!(printed.contains("\\\"delta\\\"") && printed.contains("x:_DeflateLevel = 7 ;"), "{printed}");
     assert!(printed.contains(" x = 3, 5, 7, 9 ;"), "{printed}");
     fs::write(&cdl, "netcdf x { dimensions: x = 4 ; variables: int x(x) ; x:_Codecs = \"[{}]\" ; }").unwrap();
-    let (_, told) = failure(&["gen", "--clobber", "-o", &format!("{}#mode=nczarr,file", text(&target)), text(&cdl)]);
+    let (_, told) =
+        failure(&["gen", "--clobber", "-o", &format!("{}#mode=nczarr,file", text(&target)), text(&cdl)]);
     assert!(told.contains("x.cdl:1:54: NC_EINVAL: _Codecs") && told.contains("\"id\""), "{told}");
 }
 
@@ -347,7 +377,11 @@ data:
     .unwrap();
     for (at, fragment) in ["#mode=nczarr,file", "#mode=nczarr,v3", "#mode=nc4"].into_iter().enumerate() {
         let target = folder.path().join(format!("{at}"));
-        assert_eq!(out(&["gen", "-o", &format!("{}{fragment}", text(&target)), text(&cdl)]), "", "{fragment}");
+        assert_eq!(
+            out(&["gen", "-o", &format!("{}{fragment}", text(&target)), text(&cdl)]),
+            "",
+            "{fragment}"
+        );
         let printed = out(&["dump", text(&target)]);
         let spaced = printed.split_whitespace().collect::<Vec<_>>().join(" ");
         let outer = "{{1, {2, 3}}, {{4, {5, 6}}, {7, {8, 9}}}, high, 0X0100000000, {1, 2}, {{3}, {}}, \"s\", {\"t\", \"u\"}, \"c\", \
@@ -440,7 +474,8 @@ fn dimensions_of_any_group() {
 #[test]
 fn values_of_enums_without_a_member_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    let (cdl, target, again) = (folder.path().join("x.cdl"), folder.path().join("x.nc"), folder.path().join("y.nc"));
+    let (cdl, target, again) =
+        (folder.path().join("x.cdl"), folder.path().join("x.nc"), folder.path().join("y.nc"));
     fs::write(
         &cdl,
         "netcdf x {\ntypes:\n  short enum e { one = 1, two = 2 } ;\n  compound c { e of ; } ;\ndimensions:\n  x = 5 ;\nvariables:\n  \
@@ -462,7 +497,8 @@ fn values_of_enums_without_a_member_come_back() {
 #[test]
 fn long_whole_numbers_are_doubles() {
     let folder = tempfile::tempdir().unwrap();
-    let (cdl, target, again) = (folder.path().join("x.cdl"), folder.path().join("x.nc"), folder.path().join("y.nc"));
+    let (cdl, target, again) =
+        (folder.path().join("x.cdl"), folder.path().join("x.nc"), folder.path().join("y.nc"));
     let values = "12345678901234567000, 36893488147419103232, -36893488147419103232, 1e+300, 0.5";
     let of = |ty: &str, values: &str| {
         format!("netcdf x {{ dimensions: x = UNLIMITED; variables: {ty} v(x); data: v = {values}; }}")
@@ -491,9 +527,11 @@ fn comments_between_marks_are_passed() {
     assert_eq!(out(&["gen", "-o", text(&target), text(&cdl)]), "");
     let printed = out(&["dump", text(&target)]);
     assert!(printed.contains("v:t = \"/* no */\"") && printed.contains(" v = 1, NaNf, 2 ;"), "{printed}");
-    for content in
-        ["netcdf x { /* dimensions: n = 3 ; }", "netcdf x { variables: int v ; data: v = 1 /* ; }", "netcdf x { }/*"]
-    {
+    for content in [
+        "netcdf x { /* dimensions: n = 3 ; }",
+        "netcdf x { variables: int v ; data: v = 1 /* ; }",
+        "netcdf x { }/*",
+    ] {
         fs::write(&cdl, content).unwrap();
         let (code, told) = failure(&["gen", "--check", text(&cdl)]);
         assert!(code == 1 && told.contains("x.cdl:1:"), "{content}: {told}");
@@ -522,7 +560,10 @@ fn braces_that_do_not_fit_are_refused() {
     ] {
         fs::write(&cdl, text_of(var, values)).unwrap();
         let told = generate(&cdl, "nc4", &target).unwrap_err();
-        assert!(told.contains(&format!("x.cdl:5:{column}: NC_EINVAL: braces inside")), "{var} = {values}: {told}");
+        assert!(
+            told.contains(&format!("x.cdl:5:{column}: NC_EINVAL: braces inside")),
+            "{var} = {values}: {told}"
+        );
         assert!(!target.exists());
     }
     for (var, values, want) in [

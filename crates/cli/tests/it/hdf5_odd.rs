@@ -26,13 +26,18 @@ fn numbers_of_sixteen_bits_are_floats() {
         assert_eq!(out(&["cat", &input(name), var, "--format", "text"]), expected, "{name} {var}");
     }
     let printed = out(&["dump", "-v", "some,complex", &input("odd-numbers/in.h5")]);
-    for line in ["float some(", "some:valid_max = 3.f ;", "_Complex64_t complex(", "complex = {1, 2}, {3, 4}, {5, 6} ;"]
-    {
+    for line in [
+        "float some(",
+        "some:valid_max = 3.f ;",
+        "_Complex64_t complex(",
+        "complex = {1, 2}, {3, 4}, {5, 6} ;",
+    ] {
         assert!(printed.contains(line), "{printed}");
     }
     let folder = tempfile::tempdir().unwrap();
     for kind in ["nc4", "zarr", "nczarr", "classic"] {
-        let (from, to) = (input("half-float-shown-as-byte/in.h5"), text(&folder.path().join(kind)).to_owned());
+        let (from, to) =
+            (input("half-float-shown-as-byte/in.h5"), text(&folder.path().join(kind)).to_owned());
         assert!(run(["copy", &from, &to, "-k", kind]).status.success(), "{kind}");
         assert_eq!(out(&["cat", &to, "half", "--format", "text"]), "1.5 -2.0 65504.0\n", "{kind}");
     }
@@ -52,7 +57,9 @@ fn a_type_that_netcdf_has_not_is_marked() {
 
 #[test]
 fn parts_of_a_file_are_refused_by_the_name_of_their_driver() {
-    for (name, driver) in [("fam_0.h5", "HDF5's family driver"), ("two.h5-m.h5", "HDF5's multi or split driver")] {
+    for (name, driver) in
+        [("fam_0.h5", "HDF5's family driver"), ("two.h5-m.h5", "HDF5's multi or split driver")]
+    {
         let (_, told) = failure(&["dump", &input(&format!("family-and-image-files/{name}"))]);
         assert!(told.contains(driver), "{told}");
     }

@@ -64,8 +64,11 @@ fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
     // Rows are filled with NULs.
     let source = format!("file://{}#mode=zarr,v3", folder.path().join("end.zarr").display());
     let cdl = folder.path().join("text.cdl");
-    std::fs::write(&cdl, "netcdf e { dimensions: n = 2 ; variables: string end(n) ; data: end = \"c\", \"d\\000\" ; }")
-        .unwrap();
+    std::fs::write(
+        &cdl,
+        "netcdf e { dimensions: n = 2 ; variables: string end(n) ; data: end = \"c\", \"d\\000\" ; }",
+    )
+    .unwrap();
     out(&["gen", "-o", &source, text(&cdl)]);
     let told = told(&["copy", "-k", "nc4", &source, text(&folder.path().join("end.nc"))]);
     assert!(told.contains("not kept: variables that the target cannot hold: /end (NC_ECHAR"), "{told}");
@@ -82,11 +85,16 @@ fn netcdf_4_refuses_strings_with_nul_inside() {
         ("string v(n) ;\nstring v:_FillValue = \"b\\000c\" ;", "", "text.cdl:", "_FillValue"),
     ] {
         let types = "compound pair { string name ; int i ; }; string(*) many ;";
-        let cdl = format!("netcdf n {{ types: {types}\ndimensions: n = 2 ;\nvariables:\n{variable}\ndata:\n{data}\n}}");
+        let cdl = format!(
+            "netcdf n {{ types: {types}\ndimensions: n = 2 ;\nvariables:\n{variable}\ndata:\n{data}\n}}"
+        );
         let (written, target) = (folder.path().join("text.cdl"), folder.path().join("t.nc"));
         std::fs::write(&written, cdl).unwrap();
         let (code, error) = failure(&["gen", "-k", "nc4", "-o", text(&target), text(&written)]);
-        assert!(code == 1 && error.contains("NC_ECHAR") && error.contains("NUL"), "{variable} {data}: {error}");
+        assert!(
+            code == 1 && error.contains("NC_ECHAR") && error.contains("NUL"),
+            "{variable} {data}: {error}"
+        );
         assert!(error.contains(place) && error.contains(line), "{variable} {data}: {error}");
         assert!(!target.exists(), "{variable} {data}");
     }
@@ -113,11 +121,15 @@ fn the_byte_order_of_characters_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4/types.hdf");
     let header = out(&["dump", text(&source)]);
-    assert!(header.contains("char ") && !out(&["dump", "-s", text(&source)]).contains("char:_Endianness"), "{header}");
+    assert!(
+        header.contains("char ") && !out(&["dump", "-s", text(&source)]).contains("char:_Endianness"),
+        "{header}"
+    );
     for kind in ["nc4", "nczarr", "zarr"] {
         let target = folder.path().join(kind);
         told(&["copy", "-k", kind, text(&source), text(&target)]);
-        let data = |url: &Path| out(&["dump", "-n", "x", text(url)]).split_once("data:").unwrap().1.to_owned();
+        let data =
+            |url: &Path| out(&["dump", "-n", "x", text(url)]).split_once("data:").unwrap().1.to_owned();
         assert_eq!(data(&target), data(&source), "{kind}");
     }
 }
@@ -125,8 +137,7 @@ fn the_byte_order_of_characters_is_none() {
 #[test]
 fn shards_by_size_are_for_dimensions_without_length_too() {
     let folder = tempfile::tempdir().unwrap();
-    let cdl =
-        "netcdf e { dimensions: t = UNLIMITED ; x = 4 ; variables: int a(t, x) ; int b(x) ; data: b = 1, 2, 3, 4 ; }";
+    let cdl = "netcdf e { dimensions: t = UNLIMITED ; x = 4 ; variables: int a(t, x) ; int b(x) ; data: b = 1, 2, 3, 4 ; }";
     let source = made(folder.path(), "e.zarr", "nczarr", cdl);
     let target = format!("file://{}#mode=nczarr,v3", folder.path().join("t.zarr").display());
     assert_eq!(out(&["copy", "--shards", "64M", text(&source), &target]), "");
@@ -154,13 +165,19 @@ fn a_layout_that_the_target_has_not_is_refused() {
             let target = folder.path().join("t.nc");
             let args = [&["copy", "-k", kind, text(&source), text(&target)], flags].concat();
             let (code, error) = failure(&args);
-            assert!(code == 1 && error.contains("NC_ENOTNC4: /v: ") && error.contains(part), "{args:?}: {error}");
+            assert!(
+                code == 1 && error.contains("NC_ENOTNC4: /v: ") && error.contains(part),
+                "{args:?}: {error}"
+            );
             assert!(!target.exists(), "{args:?}");
         }
         // No request goes beyond the format.
         for flags in [&["-d", "0"][..], &["-F", "none"], &["-s"], &["-F", "s,zstd,1"]] {
             let target = folder.path().join("t.nc");
-            assert_eq!(out(&[&["copy", "--clobber", "-k", kind, text(&source), text(&target)], flags].concat()), "");
+            assert_eq!(
+                out(&[&["copy", "--clobber", "-k", kind, text(&source), text(&target)], flags].concat()),
+                ""
+            );
             std::fs::remove_file(target).unwrap();
         }
     }
@@ -228,7 +245,11 @@ fn stored_types_that_become_others_are_told() {
                     told.lines().any(|told| told.contains(&line) && told.ends_with(": /v")),
                     "{dtype} {kind}: {told}"
                 );
-                assert!(failure(&["copy", "--clobber", "--strict", text(&source), &target]).1.contains("--strict"));
+                assert!(
+                    failure(&["copy", "--clobber", "--strict", text(&source), &target])
+                        .1
+                        .contains("--strict")
+                );
             }
             let values = |url: &str| out(&["cat", url, "--format", "json"]);
             if there.is_empty() || there == "string" {
@@ -320,11 +341,20 @@ fn the_classic_model_holds_strings_as_text_and_numbers_in_wider_types() {
     let cdl = "netcdf m { dimensions: n = 2 ; variables: string s(n) ; uint u(n) ; u:top = 7u ; string s:a = \"x\" ; \
                data: s = \"a\", \"bc\" ; u = 1, 2 ; }";
     let (source, target) = (made(folder.path(), "m.nc", "nc4", cdl), folder.path().join("m7.nc"));
-    assert!(told(&["copy", "-7", text(&source), text(&target)]).contains("type uint of variables, read as int: /u"));
+    assert!(
+        told(&["copy", "-7", text(&source), text(&target)])
+            .contains("type uint of variables, read as int: /u")
+    );
     let printed = out(&["dump", text(&target)]);
-    for line in
-        ["char s(n, string2) ;", "int u(n) ;", "\"a\",", "\"bc\" ;", "u:top = 7 ;", "s:a = \"x\" ;", "u = 1, 2 ;"]
-    {
+    for line in [
+        "char s(n, string2) ;",
+        "int u(n) ;",
+        "\"a\",",
+        "\"bc\" ;",
+        "u:top = 7 ;",
+        "s:a = \"x\" ;",
+        "u = 1, 2 ;",
+    ] {
         assert!(printed.contains(line), "{line}: {printed}");
     }
 }

@@ -143,10 +143,14 @@ fn diff_tells_json_apart_that_netcdf_does_not() {
         let attributes = [("a".to_owned(), value)].into_iter().collect();
         store(folder.path(), name, true, &attributes)
     };
-    for (at, (left, right)) in
-        [(json!("[1,2]"), json!([1, 2])), (json!([7]), json!(7)), (json!(true), json!(1)), (json!(null), json!("null"))]
-            .into_iter()
-            .enumerate()
+    for (at, (left, right)) in [
+        (json!("[1,2]"), json!([1, 2])),
+        (json!([7]), json!(7)),
+        (json!(true), json!(1)),
+        (json!(null), json!("null")),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let (left, right) = (one(&format!("{at}.l.zarr"), left), one(&format!("{at}.r.zarr"), right));
         let output = run(["diff", text(&left), text(&right)]);
@@ -164,9 +168,12 @@ fn a_list_of_text_is_an_array_of_strings() {
     let folder = tempfile::tempdir().unwrap();
     let attributes = json!({"names": ["a", "b c"], "one": ["x"], "mixed": ["a", 1], "none": []});
     for v3 in [false, true] {
-        let store = store(folder.path(), if v3 { "3.zarr" } else { "2.zarr" }, v3, attributes.as_object().unwrap());
+        let store =
+            store(folder.path(), if v3 { "3.zarr" } else { "2.zarr" }, v3, attributes.as_object().unwrap());
         let header = out(&["dump", "-h", text(&store)]);
-        for line in ["string v:names = \"a\", \"b c\" ;", "string v:one = \"x\" ;", "v:mixed = \"[\\\"a\\\",1]\" ;"] {
+        for line in
+            ["string v:names = \"a\", \"b c\" ;", "string v:one = \"x\" ;", "v:mixed = \"[\\\"a\\\",1]\" ;"]
+        {
             assert!(header.contains(line), "{line}: {header}");
         }
     }

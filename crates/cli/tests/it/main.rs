@@ -123,9 +123,12 @@ fn dump_prints_cdl() {
         .replace("-999.f", "-1.e+03f")
     );
     let special = out(&["dump", "-s", "-v", r"/deep\ water/t", url]);
-    for line in
-        ["t:_ChunkSizes = 1, 3 ;", "t:_Endianness = \"little\" ;", ":_Format = \"netCDF-4\" ;", " t = 7, -8, 9 ;"]
-    {
+    for line in [
+        "t:_ChunkSizes = 1, 3 ;",
+        "t:_Endianness = \"little\" ;",
+        ":_Format = \"netCDF-4\" ;",
+        " t = 7, -8, 9 ;",
+    ] {
         assert!(special.contains(line), "{special}");
     }
     assert!(out(&["dump", "--help"]).contains("header only"));
@@ -154,7 +157,10 @@ fn cat_writes_every_form() {
     let (url, one) = (text(&url), text(&one));
     for (args, want) in [
         (vec!["/t", "--format", "text"], "1.25 NaN 3e30\n-999.0 -999.0 -999.0\n"),
-        (vec!["/t", "--format", "json"], "{\"shape\":[2,3],\"values\":[1.25,\"NaN\",3e30,-999.0,-999.0,-999.0]}\n"),
+        (
+            vec!["/t", "--format", "json"],
+            "{\"shape\":[2,3],\"values\":[1.25,\"NaN\",3e30,-999.0,-999.0,-999.0]}\n",
+        ),
         (
             vec!["t", "--format", "json", "--start", "0,0", "--stride", "1,2"],
             "{\"shape\":[2,2],\"values\":[1.25,3e30,-999.0,-999.0]}\n",
@@ -217,7 +223,10 @@ fn info_explain_and_plugins() {
     ] {
         assert!(info.contains(line), "{info}");
     }
-    assert!(info.lines().any(|line| line.contains("/odd") && line.contains("cannot be read: NC_ENOFILTER")), "{info}");
+    assert!(
+        info.lines().any(|line| line.contains("/odd") && line.contains("cannot be read: NC_ENOFILTER")),
+        "{info}"
+    );
     let json: serde_json::Value = serde_json::from_str(&out(&["info", "--json", url])).unwrap();
     assert_eq!(json["groups"], serde_json::json!(["/", r"/deep\ water"]));
     // Other commands accept every path in it.
@@ -226,20 +235,28 @@ fn info_explain_and_plugins() {
     }
     assert_eq!(json["variables"][1]["shape"], serde_json::json!([2, 3]));
     let explained = out(&["explain", &format!("file://{url}#mode=nczarr")]);
-    assert!(explained.contains("mode      nczarr") && explained.contains("driver    nczarr: "), "{explained}");
+    assert!(
+        explained.contains("mode      nczarr") && explained.contains("driver    nczarr: "),
+        "{explained}"
+    );
     let list = out(&["plugins"]);
     // The table in the documentation.
-    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/filters.md")).unwrap();
-    let rows = documented.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit());
+    let documented =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/filters.md")).unwrap();
+    let rows =
+        documented.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit());
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let documented: Vec<_> = rows.map(|row| words(&row.replace('|', " "))).collect();
     let (_, table) = list.split_once("HDF5 filters:").unwrap();
-    let printed: Vec<_> = table.lines().skip(1).map(|line| words(&line.replace("from another project", ""))).collect();
+    let printed: Vec<_> =
+        table.lines().skip(1).map(|line| words(&line.replace("from another project", ""))).collect();
     assert_eq!(documented, printed);
     assert!(list.contains("zstd        32015  built in") && !list.contains("hidden"), "{list}");
     assert!(list.lines().all(|line| line.trim_end() == line), "each says what it is about: {list}");
     let json: serde_json::Value = serde_json::from_str(&out(&["plugins", "--json"])).unwrap();
-    assert!(json.as_array().unwrap().iter().any(|plugin| plugin["kind"] == "map" && plugin["name"] == "file"));
+    assert!(
+        json.as_array().unwrap().iter().any(|plugin| plugin["kind"] == "map" && plugin["name"] == "file")
+    );
 }
 
 #[test]
@@ -268,7 +285,9 @@ fn what_is_no_part_of_a_dataset_stays() {
     fs::write(&cdl, content).unwrap();
     let ds = folder.path().join("ds.zarr");
     let url = |kind: &str| format!("{}#{kind}", text(&ds));
-    for kind in ["mode=nczarr,file", "mode=nczarr,file,v3", "mode=zarr,file", "mode=zarr,v3&dimension_separator=."] {
+    for kind in
+        ["mode=nczarr,file", "mode=nczarr,file,v3", "mode=zarr,file", "mode=zarr,v3&dimension_separator=."]
+    {
         let make = || out(&["gen", "-o", &url(kind), text(&cdl)]);
         let foreign = ["g/notes.txt", "v/0.0~", "notes.txt", ".DS_Store", "photos/1/a.jpg", "v/x/0"];
         for foreign in &foreign[..if kind == "mode=nczarr,file" { 6 } else { 2 }] {
@@ -287,7 +306,10 @@ fn what_is_no_part_of_a_dataset_stays() {
                     out(&["gen", "-k", "nc4", "-o", text(&cdl.with_extension("nc")), text(&cdl)]);
                 }
                 let (code, told) = failure(&args);
-                assert!(code == 1 && told.contains(foreign) && told.contains("not part of"), "{kind} {args:?}: {told}");
+                assert!(
+                    code == 1 && told.contains(foreign) && told.contains("not part of"),
+                    "{kind} {args:?}: {told}"
+                );
                 assert_eq!(fs::read(&place).unwrap(), b"precious");
                 assert_eq!(out(&["dump", text(&ds)]), before);
             }
@@ -362,9 +384,11 @@ fn nobody_listens() {
     let folder = tempfile::tempdir().unwrap();
     let url = store::one(folder.path());
     // Enough output to overflow a pipe without a reader.
-    let meta = fs::read_to_string(url.join(".zarray")).unwrap().replace("\"shape\": [4]", "\"shape\": [400000]");
+    let meta =
+        fs::read_to_string(url.join(".zarray")).unwrap().replace("\"shape\": [4]", "\"shape\": [400000]");
     fs::write(url.join(".zarray"), meta).unwrap();
-    let mut child = ncz().args(["dump", text(&url)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        ncz().args(["dump", text(&url)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");

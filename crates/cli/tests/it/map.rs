@@ -34,9 +34,11 @@ fn all_there_is_has_no_key() {
     std::fs::write(photos.join("a.jpg"), "x").unwrap();
     let store = ocean(folder.path());
     for (place, is_there) in [(&photos, photos.join("a.jpg")), (&store, store.join(".zgroup"))] {
-        for args in
-            [["rm", "-r", text(place), "/"], ["rm", "-r", text(place), ""], ["rm", "--recursive", text(place), "//"]]
-        {
+        for args in [
+            ["rm", "-r", text(place), "/"],
+            ["rm", "-r", text(place), ""],
+            ["rm", "--recursive", text(place), "//"],
+        ] {
             let (code, told) = failure(&[&["map"][..], &args].concat());
             assert!(code == 1 && told.contains("use `ncz rm` to delete a dataset"), "{told}");
             assert!(is_there.exists(), "{args:?}");
@@ -62,5 +64,7 @@ fn shells_and_manuals() {
     assert!(out(&["man"]).contains(".TH ncz 1"));
     let folder = tempfile::tempdir().unwrap();
     out(&["man", text(folder.path())]);
-    assert!(std::fs::read_to_string(folder.path().join("ncz-dump.1")).unwrap().contains("C or Fortran order"));
+    assert!(
+        std::fs::read_to_string(folder.path().join("ncz-dump.1")).unwrap().contains("C or Fortran order")
+    );
 }

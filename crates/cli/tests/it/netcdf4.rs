@@ -16,8 +16,9 @@ fn folders(kind: &str) -> Vec<PathBuf> {
 /// Prints a dataset, without the writer's name and the storage of filters.
 fn cdl(path: &str) -> String {
     let printed = out(&["dump", "-s", "-n", "x", "-p", "9,17", path]);
-    let own =
-        |line: &&str| !["_NCProperties", "_SuperblockVersion", ":_Filter = "].iter().any(|what| line.contains(what));
+    let own = |line: &&str| {
+        !["_NCProperties", "_SuperblockVersion", ":_Filter = "].iter().any(|what| line.contains(what))
+    };
     printed.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 

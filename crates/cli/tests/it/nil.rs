@@ -120,9 +120,14 @@ fn nil_is_no_reason_to_refuse_attributes_that_were_stored_before() {
         file.put_attribute("none", Values::String(vec![NcString::nil()])).unwrap();
         file.close().unwrap();
         let document = if mode == "zarr" { ".zattrs" } else { "zarr.json" };
-        let found: serde_json::Value = serde_json::from_slice(&fs::read(path.join(document)).unwrap()).unwrap();
+        let found: serde_json::Value =
+            serde_json::from_slice(&fs::read(path.join(document)).unwrap()).unwrap();
         let found = if mode == "zarr" { &found } else { &found["attributes"] };
-        assert_eq!((&found["a"], &found["none"]), (&serde_json::json!(["\0", "a"]), &serde_json::json!("")), "{mode}");
+        assert_eq!(
+            (&found["a"], &found["none"]),
+            (&serde_json::json!(["\0", "a"]), &serde_json::json!("")),
+            "{mode}"
+        );
     }
     // NCZarr records types; an existing empty string reads as null, and stays when the dataset is edited.
     for (mode, document) in [("nczarr,file", ".zattrs"), ("nczarr,v3", "zarr.json")] {

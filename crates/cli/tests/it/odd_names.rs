@@ -13,8 +13,13 @@ use zip::write::SimpleFileOptions;
 use crate::{out, run, text};
 
 /// The group `line<NEWLINE>break`, the array `sea<TAB>temp`, one whose name is not UTF-8, and the array `ok`.
-const NODES: [(&[u8], bool); 5] =
-    [(b"ok", true), (b"sea\ttemp", true), (b"line\nbreak", false), (b"line\nbreak/v", true), (b"bad\xff", true)];
+const NODES: [(&[u8], bool); 5] = [
+    (b"ok", true),
+    (b"sea\ttemp", true),
+    (b"line\nbreak", false),
+    (b"line\nbreak/v", true),
+    (b"bad\xff", true),
+];
 /// Their displayed forms.
 const SHOWN: [&str; 3] = ["/sea\\ttemp", "/line\\nbreak", "/bad\\xff"];
 

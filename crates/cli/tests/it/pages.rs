@@ -71,7 +71,8 @@ fn check(page: &str, run: impl Fn(&str) -> String, local: impl Fn(&str) -> Strin
             commands += 1;
             let found = run(&format!("{exports}{command}"));
             if !matches(&local(&expected), &found) {
-                write!(wrong, "$ {command}\nthe page says:\n{expected}the command prints:\n{found}\n").unwrap();
+                write!(wrong, "$ {command}\nthe page says:\n{expected}the command prints:\n{found}\n")
+                    .unwrap();
             }
         }
     }

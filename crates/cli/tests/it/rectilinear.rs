@@ -48,13 +48,19 @@ fn its_chunks_are_known() {
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
     };
     let printed = validated();
-    assert!(printed.contains("t2m/c/2/3: is beyond the array, which has 3 chunks along dimension 1"), "{printed}");
+    assert!(
+        printed.contains("t2m/c/2/3: is beyond the array, which has 3 chunks along dimension 1"),
+        "{printed}"
+    );
     assert!(!printed.contains("t2m/c/2/2"), "{printed}");
     // An unknown grid gives one error, and no reports about its chunks.
     let document = fs::read_to_string(store.join("t2m/zarr.json")).unwrap();
     fs::write(store.join("t2m/zarr.json"), document.replace("rectilinear", "hexagonal")).unwrap();
     let printed = validated();
-    assert!(printed.contains("\"hexagonal\" is not a known chunk grid") && !printed.contains("t2m/c/2"), "{printed}");
+    assert!(
+        printed.contains("\"hexagonal\" is not a known chunk grid") && !printed.contains("t2m/c/2"),
+        "{printed}"
+    );
 }
 
 #[test]

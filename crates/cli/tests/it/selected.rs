@@ -79,8 +79,15 @@ fn some_variables_alone() {
 fn some_groups_alone() {
     let made = Made::new();
     let dump = made.copy(&["-G", "in"]);
-    let lines =
-        ["group: g {", "group: in {", "int w(y, x) ;", "group: other {", "int v(x) ;", "int v(y) ;", ":h = 1 ;"];
+    let lines = [
+        "group: g {",
+        "group: in {",
+        "int w(y, x) ;",
+        "group: other {",
+        "int v(x) ;",
+        "int v(y) ;",
+        ":h = 1 ;",
+    ];
     assert_eq!(has(&dump, &lines), [true, true, true, false, false, false, true], "{dump}");
     // Objects outside the selection are not reported as losses.
     let target = made.path("c.nc");
@@ -152,8 +159,9 @@ fn a_plan_is_told_and_nothing_is_made() {
     )
     .unwrap();
     out(&["gen", "-o", text(&source), text(&cdl)]);
-    let plan =
-        |memory: &str| out(&["copy", "--dry-run", "--memory", memory, "-c", "v:1,64,64", text(&source), text(&target)]);
+    let plan = |memory: &str| {
+        out(&["copy", "--dry-run", "--memory", memory, "-c", "v:1,64,64", text(&source), text(&target)])
+    };
     let start = "/v: 1048576 bytes in ";
     assert_eq!(
         plan("128K"),
@@ -178,8 +186,9 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let source = at("a.zarr");
-    let data: Vec<String> =
-        (0..40 * 30 * 20).map(|at| if at % 7 == 0 { "_".to_owned() } else { (at % 30000).to_string() }).collect();
+    let data: Vec<String> = (0..40 * 30 * 20)
+        .map(|at| if at % 7 == 0 { "_".to_owned() } else { (at % 30000).to_string() })
+        .collect();
     let cdl = format!(
         "netcdf a {{ dimensions: t = 40; y = 30; x = 20; variables: \
          short v(t, y, x); v:_ChunkSizes = 40, 4, 3; v:_DeflateLevel = 1; v:_FillValue = -1s; \
@@ -195,7 +204,10 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
     let plan = out(&[&["copy", "--dry-run"], &args[..], &[text(&source), text(&at("p.zarr"))]].concat());
     for (name, bytes) in [("v", 48_000), ("w", 96_000), ("none", 96_000)] {
         let line = plan.lines().find(|line| line.starts_with(&format!("/{name}:"))).unwrap();
-        assert!(line.ends_with(&format!("each read 1.0 times, decoded to a stage of {bytes} bytes")), "{plan}");
+        assert!(
+            line.ends_with(&format!("each read 1.0 times, decoded to a stage of {bytes} bytes")),
+            "{plan}"
+        );
     }
     for target in ["b.zarr", "b.zip"] {
         out(&[&["copy"], &args[..], &[text(&source), text(&at(target))]].concat());
@@ -210,7 +222,8 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
     assert!(told.1.contains("NC_ENOOBJECT") && !at("c.zarr").exists(), "{told:?}");
     // Absent objects stay absent.
     assert!(!at("b.zarr").join("none/0.0.0").exists());
-    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert!(left.into_iter().all(|name| !name.starts_with('.')));
 }
 
@@ -313,7 +326,10 @@ fn unreadable_chunks_can_be_left_out() {
                     assert!(dump.contains("v = 1, 2, _, _, 5, 6 ;"), "{dump}");
                 }
                 // Text is scanned before the target is defined.
-                _ => assert!(told.contains("cannot be read: /s (") && !dump.contains("string s"), "{told}\n{dump}"),
+                _ => assert!(
+                    told.contains("cannot be read: /s (") && !dump.contains("string s"),
+                    "{told}\n{dump}"
+                ),
             }
             out(&["rm", text(&target)]);
         }

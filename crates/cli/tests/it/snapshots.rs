@@ -90,7 +90,9 @@ fn masked(text: &str, is_measured: bool) -> String {
 
 /// Returns a line without its numbers and their alignment.
 fn numbers(line: &str) -> String {
-    let word = |word: &str| if word.contains(|c: char| c.is_ascii_digit()) { "N".to_owned() } else { word.to_owned() };
+    let word = |word: &str| {
+        if word.contains(|c: char| c.is_ascii_digit()) { "N".to_owned() } else { word.to_owned() }
+    };
     line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -104,8 +106,8 @@ fn said(line: &str, place: &Path) -> String {
     assert_eq!(words[0], "ncz", "{line}");
     let output = ncz().args(&words[1..]).current_dir(place).env("NO_COLOR", "1").output().unwrap();
     let is_measured = words[1] == "bench" && output.status.success() && !words.contains(&"--help".to_owned());
-    let [printed, told] =
-        [&output.stdout, &output.stderr].map(|bytes| masked(&String::from_utf8(bytes.clone()).unwrap(), is_measured));
+    let [printed, told] = [&output.stdout, &output.stderr]
+        .map(|bytes| masked(&String::from_utf8(bytes.clone()).unwrap(), is_measured));
     let mut said = String::new();
     for line in printed.lines().take(head) {
         let _ = writeln!(said, "{line}");

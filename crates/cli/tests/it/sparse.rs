@@ -90,7 +90,8 @@ fn only_stored_chunks_are_looked_at() {
             out(&["copy", text(&source), &target]);
             assert_eq!(chunks_read(&target), "2", "{target}");
             assert_eq!(out(&["diff", text(&source), &target]), "", "{target}");
-            let far = ["cat", &target, "/v", "--start", "999999,999998", "--count", "1,2", "--format", "text"];
+            let far =
+                ["cat", &target, "/v", "--start", "999999,999998", "--count", "1,2", "--format", "text"];
             assert_eq!(out(&far).split_whitespace().collect::<Vec<_>>(), ["2.5", "2.5"], "{target}");
         }
         // Differences are found where only one side has a chunk.

@@ -20,7 +20,8 @@ fn dataset(folder: &Path) -> PathBuf {
 
 /// The result and output of a call; `None` if it blocked.
 fn ended(args: &[&str]) -> Option<(Option<i32>, String)> {
-    let mut child = ncz().args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        ncz().args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > Duration::from_secs(60) {
@@ -89,13 +90,17 @@ fn of_a_link_to_a_dataset_only_the_link_goes() {
         for force in [false, true] {
             symlink(dataset, &link).unwrap();
             symlink(&link, &second).unwrap();
-            for (named, other) in [(format!("{}/", text(&second)), &link), (text(&link).to_owned(), dataset)] {
+            for (named, other) in [(format!("{}/", text(&second)), &link), (text(&link).to_owned(), dataset)]
+            {
                 let named = if dataset.is_dir() { named.as_str() } else { named.trim_end_matches('/') };
                 let output = run(if force { vec!["rm", "--force", named] } else { vec!["rm", named] });
                 let told = String::from_utf8(output.stderr).unwrap();
                 assert!(output.status.success() && told.contains("the link was removed"), "{told}");
                 assert!(told.contains(text(&dataset.canonicalize().unwrap())), "{told}");
-                assert!(Path::new(named.trim_end_matches('/')).symlink_metadata().is_err(), "{named} is there still");
+                assert!(
+                    Path::new(named.trim_end_matches('/')).symlink_metadata().is_err(),
+                    "{named} is there still"
+                );
                 assert!(other.symlink_metadata().is_ok(), "{} is gone", other.display());
             }
             let mut after = out(&["dump", text(dataset)]);

@@ -1,4 +1,5 @@
-//! A small dataset, written by hand: two groups, a coordinate, numbers, text, strings, a compressed and a broken variable.
+//! A small dataset, written by hand: two groups, a coordinate, numbers, text, strings, a compressed and a
+//! broken variable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,20 +28,28 @@ pub fn ocean(folder: &Path) -> PathBuf {
             "_nczarr_attr": {"types": {"title": ">S1"}}, "#,
     );
     group("deep water/", "", r#""t""#, "", "");
-    let array = |path: &str, shape: &str, chunks: &str, dtype: &str, fill: &str, more: &str, dims: &str, atts: &str| {
+    let array = |path: &str,
+                 shape: &str,
+                 chunks: &str,
+                 dtype: &str,
+                 fill: &str,
+                 more: &str,
+                 dims: &str,
+                 atts: &str| {
         let meta = format!(
             r#"{{"zarr_format": 2, "shape": [{shape}], "chunks": [{chunks}], "dtype": "{dtype}", "fill_value": {fill},
                 "order": "C", "filters": null, {more}}}"#
         );
         write(&format!("{path}/.zarray"), meta.as_bytes());
-        let atts = format!(r#"{{{atts}"_nczarr_array": {{"dimension_references": [{dims}], "storage": "chunked"}}}}"#);
+        let atts = format!(
+            r#"{{{atts}"_nczarr_array": {{"dimension_references": [{dims}], "storage": "chunked"}}}}"#
+        );
         write(&format!("{path}/.zattrs"), atts.as_bytes());
     };
     let plain = r#""compressor": null"#;
     array("time", "2", "2", "<f8", "9.96920996838687e+36", plain, r#""/time""#, "");
     write("time/0", &[0.5f64, 1.5].map(f64::to_le_bytes).concat());
-    let units =
-        r#""units": "K", "_FillValue": -999.0, "_nczarr_attr": {"types": {"units": ">S1", "_FillValue": "<f4"}}, "#;
+    let units = r#""units": "K", "_FillValue": -999.0, "_nczarr_attr": {"types": {"units": ">S1", "_FillValue": "<f4"}}, "#;
     array("t", "2, 3", "1, 3", "<f4", "-999.0", plain, r#""/time", "/x""#, units);
     write("t/0.0", &[1.25f32, f32::NAN, 3e30].map(f32::to_le_bytes).concat());
     array("name", "3", "3", "|S5", "\"\"", plain, r#""/x""#, "");

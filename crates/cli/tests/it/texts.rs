@@ -2,9 +2,10 @@
 //!
 //! The texts are in the whole corpus only, which `NCZ_CORPUS` names. What is expected of one is
 //!
-//! * what the reference printed of it: byte for byte, and where somebody changed the blanks of that by hand afterwards, but for
-//!   blanks, as the reference's own scripts compare all of them;
-//! * of a text that was written by hand and has no such thing: that it comes back as it is, once it was printed by us.
+//! * what the reference printed of it: byte for byte, and where somebody changed the blanks of that by hand
+//!   afterwards, but for blanks, as the reference's own scripts compare all of them;
+//! * of a text that was written by hand and has no such thing: that it comes back as it is, once it was
+//!   printed by us.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,12 @@ const PAIRS: &[(&str, &str, &str, &[&str])] = &[
     ("ncdump/scope_ancestor_only.cdl", "-h", "ncdump/scope_ancestor_only.cdl", &[]),
     ("ncdump/scope_ancestor_subgroup.cdl", "-h", "ncdump/scope_ancestor_subgroup.cdl", &[]),
     ("ncdump/scope_preorder.cdl", "-h", "ncdump/scope_preorder.cdl", &[]),
-    ("nczarr_test/ref_nulls.cdl", "", "nczarr_test/ref_nulls_nczarr.baseline", &["nczarr2", "nczarr3", "nc4"]),
+    (
+        "nczarr_test/ref_nulls.cdl",
+        "",
+        "nczarr_test/ref_nulls_nczarr.baseline",
+        &["nczarr2", "nczarr3", "nc4"],
+    ),
     ("nczarr_test/ref_string.cdl", "", "nczarr_test/ref_string_nczarr.baseline", &["nczarr2"]),
     ("nczarr_test/ref_scalar.cdl", "", "nczarr_test/ref_scalar_nczarr.cdl", &[]),
     ("nczarr_test/ref_byte.cdl", "-s", "nczarr_test/ref_byte.cdl", &["nczarr2", "nczarr3", "nc4"]),
@@ -138,7 +144,12 @@ const PAIRS: &[(&str, &str, &str, &[&str])] = &[
     ("nczarr_test/ref_bzip2.cdl", "-s", "nczarr_test/ref_bzip2.cdl", &["nczarr2"]),
     ("nczarr_test/ref_multi.cdl", "-h -s -F", "nczarr_test/ref_multi.cdl", &["nczarr2"]),
     ("nczarr_test/ref_filtered.cdl", "-s", "nczarr_test/ref_filtered.cdl", &["nczarr2"]),
-    ("nczarr_test/ref_groups_regular.cdl", "-s", "nczarr_test/ref_groups_regular.cdl", &["nczarr2", "nczarr3", "nc4"]),
+    (
+        "nczarr_test/ref_groups_regular.cdl",
+        "-s",
+        "nczarr_test/ref_groups_regular.cdl",
+        &["nczarr2", "nczarr3", "nc4"],
+    ),
 ];
 
 /// Texts that no printer wrote, or that were printed with flags (`PAIRS`) or without existing data.
@@ -406,7 +417,10 @@ fn every_text_of_the_reference_comes_back_from_every_format() {
         match (outcome, excepted(case, format)) {
             (Outcome::Wrong(_), Some(known)) => used[known] = true,
             (Outcome::Wrong(why), None) => {
-                bad.push(format!("{} {} {:?}, {}: {why}", case.source, case.flags, case.expected, format.name));
+                bad.push(format!(
+                    "{} {} {:?}, {}: {why}",
+                    case.source, case.flags, case.expected, format.name
+                ));
             }
             (Outcome::ButForBlanks, _) => blanks.extend(case.expected.clone()),
             _ => {}

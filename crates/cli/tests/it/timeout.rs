@@ -20,12 +20,15 @@ fn commands_end_within_the_configured_time() {
     let rc = folder.path().join("rc");
     std::fs::write(&rc, "HTTP.TIMEOUT=2\n").unwrap();
     let cdl = folder.path().join("a.cdl");
-    std::fs::write(&cdl, "netcdf a { dimensions: x = 4; variables: int v(x); data: v = 1, 2, 3, 4; }").unwrap();
+    std::fs::write(&cdl, "netcdf a { dimensions: x = 4; variables: int v(x); data: v = 1, 2, 3, 4; }")
+        .unwrap();
     let server = Server::start(Config::default().web("web"));
     server.fault(Rule::new(Fault::Stall));
     let (s3, web) = (format!("http://key:secret@{}/bucket", server.host()), format!("{}/web", server.url()));
     let mut commands = Vec::new();
-    for modes in ["zarr,s3", "nczarr,s3", "zarr,v3,s3", "zarr,v2,consolidated,s3", "bytes,s3", "zarr,zip,s3", "s3"] {
+    for modes in
+        ["zarr,s3", "nczarr,s3", "zarr,v3,s3", "zarr,v2,consolidated,s3", "bytes,s3", "zarr,zip,s3", "s3"]
+    {
         commands.push(vec!["info".to_owned(), format!("{s3}/x#mode={modes}")]);
     }
     for modes in ["zarr", "nczarr", "bytes", "zarr,zip"] {
@@ -41,7 +44,12 @@ fn commands_end_within_the_configured_time() {
             let rc = &rc;
             scope.spawn(move || {
                 let since = Instant::now();
-                let output = ncz().args(arguments).env_remove("NCRCENV_IGNORE").env("NCRCENV_RC", rc).output().unwrap();
+                let output = ncz()
+                    .args(arguments)
+                    .env_remove("NCRCENV_IGNORE")
+                    .env("NCRCENV_RC", rc)
+                    .output()
+                    .unwrap();
                 let (took, told) = (since.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned());
                 assert!(took < LONGEST, "{arguments:?}: {took:?}, {told}");
                 assert!(!output.status.success(), "{arguments:?}: {told}");

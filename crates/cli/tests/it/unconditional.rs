@@ -27,7 +27,8 @@ fn one_who_is_alone_writes_by_gen_and_copy() {
     }
     let own = Server::start(Config::default());
     own.fault(Rule::new(Fault::Unconditional));
-    let endpoint = std::env::var("NCZ_S3_UNCONDITIONAL").unwrap_or(format!("http://key:secret@{}", own.host()));
+    let endpoint =
+        std::env::var("NCZ_S3_UNCONDITIONAL").unwrap_or(format!("http://key:secret@{}", own.host()));
     let folder = tempfile::tempdir().unwrap();
     let (cdl, local) = (folder.path().join("a.cdl"), folder.path().join("a.zarr"));
     std::fs::write(&cdl, CDL).unwrap();
@@ -49,7 +50,10 @@ fn one_who_is_alone_writes_by_gen_and_copy() {
             vec!["map".to_owned(), "put".to_owned(), at.clone(), "key".to_owned(), cdl.clone()],
         ] {
             let (code, told) = failure(&args.iter().map(String::as_str).collect::<Vec<_>>());
-            assert!(code == 1 && told.contains("--exclusive") && !told.contains("secret"), "{args:?}: {told}");
+            assert!(
+                code == 1 && told.contains("--exclusive") && !told.contains("secret"),
+                "{args:?}: {told}"
+            );
             assert_eq!(out(&["map", "ls", "-r", &at]), "", "{args:?}");
         }
         out(&["gen", "--exclusive", "-o", &at, &cdl]);
@@ -110,7 +114,8 @@ fn an_rc_file_says_that_forbidden_keys_are_absent() {
     }
     let server = Server::start(Config::default().web("web").unlisted("web"));
     let folder = tempfile::tempdir().unwrap();
-    let (cdl, local, rc) = (folder.path().join("a.cdl"), folder.path().join("a.zarr"), folder.path().join("rc"));
+    let (cdl, local, rc) =
+        (folder.path().join("a.cdl"), folder.path().join("a.zarr"), folder.path().join("rc"));
     std::fs::write(&cdl, "netcdf a { dimensions: x = 4; variables: int v(x); v:_FillValue = -7; }").unwrap();
     out(&["gen", "-o", text(&local), text(&cdl)]);
     for entry in ["zarr.json", ".zgroup", ".zattrs", "v/.zarray", "v/.zattrs"] {
@@ -132,14 +137,19 @@ fn an_rc_file_says_that_forbidden_keys_are_absent() {
 #[test]
 fn commands_read_what_may_be_read_and_not_listed() {
     let maps = out(&["plugins"]);
-    if !["s3", "http"].iter().all(|map| maps.lines().any(|line| line.starts_with(&format!("map           {map}")))) {
+    if !["s3", "http"]
+        .iter()
+        .all(|map| maps.lines().any(|line| line.starts_with(&format!("map           {map}"))))
+    {
         return;
     }
     let server = Server::start(Config::default().web("web").unlisted("web").unlisted("bucket"));
     let folder = tempfile::tempdir().unwrap();
     let cdl = folder.path().join("a.cdl");
     std::fs::write(&cdl, CDL).unwrap();
-    for (number, kind) in ["nczarr", "nczarr,v3", "zarr,consolidated", "zarr,v3,consolidated"].into_iter().enumerate() {
+    for (number, kind) in
+        ["nczarr", "nczarr,v3", "zarr,consolidated", "zarr,v3,consolidated"].into_iter().enumerate()
+    {
         let local = folder.path().join(format!("a{number}.zarr"));
         out(&["gen", "-o", &format!("{}#mode={kind},file", text(&local)), text(&cdl)]);
         put(&server, &local, &format!("a{number}.zarr"));

@@ -48,10 +48,14 @@ fn a_no_fill_variable_of_a_text_keeps_its_fill_value() {
         let made = folder.path().join(kind);
         out(&["gen", "-k", kind, "-o", text(&made), text(&cdl)]);
         let printed = out(&["dump", "-s", text(&made)]);
-        assert!(printed.contains("v:_FillValue = -9 ;") && printed.contains("v = 1, _, _ ;"), "{kind}: {printed}");
+        assert!(
+            printed.contains("v:_FillValue = -9 ;") && printed.contains("v = 1, _, _ ;"),
+            "{kind}: {printed}"
+        );
         assert_eq!(printed.contains("v:_NoFill = \"true\" ;"), kind != "classic", "{kind}: {printed}");
         // The text of the dataset keeps it too.
-        let (again, made_again) = (folder.path().join("again.cdl"), folder.path().join(format!("{kind}.again")));
+        let (again, made_again) =
+            (folder.path().join("again.cdl"), folder.path().join(format!("{kind}.again")));
         std::fs::write(&again, &printed).unwrap();
         out(&["gen", "-k", kind, "-o", text(&made_again), text(&again)]);
         assert_eq!(out(&["diff", text(&made), text(&made_again)]), "", "{kind}");
@@ -116,7 +120,11 @@ fn variables_without_elements_are_copied() {
             printed.contains("float events(phony_dim_0)") && printed.contains("ok = 0, 1, 2 ;"),
             "{kind}: {printed}"
         );
-        assert_eq!(out(&["cat", &to, "events", "--format", "json"]), "{\"shape\":[0],\"values\":[]}\n", "{kind}");
+        assert_eq!(
+            out(&["cat", &to, "events", "--format", "json"]),
+            "{\"shape\":[0],\"values\":[]}\n",
+            "{kind}"
+        );
     }
 }
 
@@ -126,7 +134,8 @@ fn the_default_of_a_type_stays_a_value_in_classic_files() {
     let folder = tempfile::tempdir().unwrap();
     let from = folder.path().join("u.zarr");
     std::fs::create_dir(&from).unwrap();
-    std::fs::write(from.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#).unwrap();
+    std::fs::write(from.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#)
+        .unwrap();
     let array = |name: &str, ty: &str, bytes: &[u8]| {
         let codecs = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
         let document = format!(
@@ -152,7 +161,14 @@ fn the_default_of_a_type_stays_a_value_in_classic_files() {
     // No classic type holds them.
     let header = out(&["dump", "-h", text(&to)]);
     for var in ["/long", "/ulong"] {
-        assert!(told.contains(&format!("{var} (")) && !header.contains(&format!(" {}(", &var[1..])), "{told} {header}");
+        assert!(
+            told.contains(&format!("{var} (")) && !header.contains(&format!(" {}(", &var[1..])),
+            "{told} {header}"
+        );
     }
-    assert!(!run(["copy", "--strict", from, text(&folder.path().join("strict.nc")), "-k", "classic"]).status.success());
+    assert!(
+        !run(["copy", "--strict", from, text(&folder.path().join("strict.nc")), "-k", "classic"])
+            .status
+            .success()
+    );
 }

@@ -24,7 +24,10 @@ fn good(folder: &Path, mode: &str) -> String {
 /// Exit code and lines.
 fn validate(args: &[&str]) -> (i32, Vec<String>) {
     let output = run([&["validate"], args].concat());
-    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect(),
+    )
 }
 
 #[test]
@@ -174,7 +177,8 @@ fn what_is_in_one_piece_is_read_in_blocks() {
         ("rows", "nc4", "a = 2; b = 1500000;", 4),
         ("classic", "cdf5", "a = 3000000;", 3),
     ] {
-        let names: Vec<&str> = dims.split(';').filter_map(|dim| Some(dim.split_once('=')?.0.trim())).collect();
+        let names: Vec<&str> =
+            dims.split(';').filter_map(|dim| Some(dim.split_once('=')?.0.trim())).collect();
         let target = folder.path().join(name);
         let of_it = format!(
             "netcdf x {{ dimensions: {dims} variables: int v({}); v:_Storage = \"contiguous\"; data: v = 1; }}",

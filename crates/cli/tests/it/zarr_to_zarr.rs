@@ -51,7 +51,8 @@ fn strings_of_any_length_get_no_attribute_of_a_width() {
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
         "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}"#;
     put(&store, "v/zarr.json", array.replace("{\"name\": \"bytes\"}", LITTLE));
-    let stored: Vec<u8> = ["abc", "ü\0\0"].concat().chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+    let stored: Vec<u8> =
+        ["abc", "ü\0\0"].concat().chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
     put(&store, "v/c/0", stored);
     for mode in ["zarr,v3", "nczarr,v3"] {
         let (document, _) = copied(&store, mode);
@@ -113,12 +114,16 @@ fn records_with_types_of_their_own_are_reported() {
         let output = run([&["copy"], kind, &[text(&store), &url]].concat());
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{target}: {said}");
-        assert!(said.contains("stored type") && said.contains("M8[s]") && said.contains("/v"), "{target}: {said}");
+        assert!(
+            said.contains("stored type") && said.contains("M8[s]") && said.contains("/v"),
+            "{target}: {said}"
+        );
     }
 }
 
 /// The array of records with fields of every kind, as zarr-python writes it.
-const STRUCT_FIELDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/reports/struct-fields.zarr");
+const STRUCT_FIELDS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/reports/struct-fields.zarr");
 
 fn document(store: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(store.join(name).join("zarr.json")).unwrap()).unwrap()

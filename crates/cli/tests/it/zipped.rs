@@ -85,7 +85,10 @@ fn crc(bytes: &[u8]) -> u32 {
 fn what_is_no_dataset_is_not_packed_anew() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("letters.zip");
-    let bytes = zip(&[("a.txt", 0o100_755, b"Dear"), ("b/", 0o040_755, b""), ("../c", 0o100_600, b"x")], b"to be kept");
+    let bytes = zip(
+        &[("a.txt", 0o100_755, b"Dear"), ("b/", 0o040_755, b""), ("../c", 0o100_600, b"x")],
+        b"to be kept",
+    );
     std::fs::write(&path, &bytes).unwrap();
     let (code, told) = failure(&["repack", text(&path)]);
     assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
@@ -113,8 +116,10 @@ fn what_is_no_object_stays_when_an_archive_is_packed_anew() {
     assert!(bytes.ends_with(b"\x0a\0to be kept"));
     for (name, mode, value) in &members[3..] {
         // The record in the directory: permissions, position, then the name.
-        let at =
-            bytes.windows(name.len()).rposition(|part| part == name.as_bytes()).unwrap_or_else(|| panic!("{name}"));
+        let at = bytes
+            .windows(name.len())
+            .rposition(|part| part == name.as_bytes())
+            .unwrap_or_else(|| panic!("{name}"));
         assert_eq!(bytes[at - 8..at - 4], (mode << 16).to_le_bytes(), "{name}");
         let begin = u32::from_le_bytes(bytes[at - 4..at].try_into().unwrap()) as usize;
         assert!(bytes[begin + 30..].starts_with(&[name.as_bytes(), value].concat()), "{name}");

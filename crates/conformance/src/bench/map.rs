@@ -72,8 +72,15 @@ pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
     timings.push(parts(&*map, &large)?);
     timings.push(absent(&*map)?);
     if caps.list {
-        let list = || ok("search", map.children(&small.folder)).and_then(|names| same("names", SMALL.0, names.len()));
-        timings.push(Timing { what: "list 256", operations: 1, bytes: 0, time: best(|| Ok(()), |()| list())? });
+        let list = || {
+            ok("search", map.children(&small.folder)).and_then(|names| same("names", SMALL.0, names.len()))
+        };
+        timings.push(Timing {
+            what: "list 256",
+            operations: 1,
+            bytes: 0,
+            time: best(|| Ok(()), |()| list())?,
+        });
     }
     ok("close", map.close())?;
     Ok(MapBench { timings })

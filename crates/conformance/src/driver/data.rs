@@ -54,7 +54,9 @@ pub(super) fn read(
     get(MemMut::Fixed { ty, out: &mut out })?;
     if out.filled().len() != out.capacity() {
         let (filled, capacity) = (out.filled().len(), out.capacity());
-        return Err(ErrorKind::Internal.context(format!("{filled} of {capacity} bytes filled after a success")));
+        return Err(
+            ErrorKind::Internal.context(format!("{filled} of {capacity} bytes filled after a success"))
+        );
     }
     Ok(DecodedElements::Fixed { item, bytes })
 }
@@ -92,7 +94,11 @@ fn outside(dataset: &dyn Dataset, var: VarId, shape: &[u64], path: &str) -> Outc
         let one: Vec<u64> = shape.iter().map(|&len| len.min(1)).collect();
         let (mut start, mut count, mut stride) = (origin.clone(), one.clone(), vec![1; rank]);
         start[dim] = shape[dim] + 1;
-        fails(format!("{path}: a start beyond dimension {dim}"), coords, read(dataset, var, &start, &count, None))?;
+        fails(
+            format!("{path}: a start beyond dimension {dim}"),
+            coords,
+            read(dataset, var, &start, &count, None),
+        )?;
         if one.contains(&0) {
             continue;
         }
@@ -115,7 +121,8 @@ fn parts(dataset: &dyn Dataset, var: VarId, shape: &[u64], path: &str) -> Outcom
     let origin = vec![0; rank];
     let whole = ok(format!("{path}: read"), read(dataset, var, &origin, shape, None))?;
     same(format!("{path}: read again"), &whole, &ok("read", read(dataset, var, &origin, shape, None))?)?;
-    let place = |index: &[u64]| index.iter().zip(shape).fold(0, |at, (&index, &len)| at * len + index) as usize;
+    let place =
+        |index: &[u64]| index.iter().zip(shape).fold(0, |at, (&index, &len)| at * len + index) as usize;
     for (step, from) in [(1, 0), (1, 2), (2, 0), (3, 1)] {
         for dim in 0..rank {
             let mut start = origin.clone();

@@ -22,7 +22,11 @@ pub(super) fn check(dataset: &dyn Dataset) -> Outcome {
         dims += group.dims.len();
         check_group(dataset, id, &path)?;
         for (name, &child) in &group.groups {
-            same(format!("{path}: inq_ncid of {name:?}"), child, ok("inq_ncid", dataset.inq_ncid(id, name))?)?;
+            same(
+                format!("{path}: inq_ncid of {name:?}"),
+                child,
+                ok("inq_ncid", dataset.inq_ncid(id, name))?,
+            )?;
             same(format!("{path}: parent of {name:?}"), id, ok("parent", dataset.inq_grp_parent(child))?)?;
             same(format!("{path}: name of {name:?}"), name, &ok("inq_grpname", dataset.inq_grpname(child))?)?;
         }
@@ -71,7 +75,13 @@ fn check_group(dataset: &dyn Dataset, id: GroupId, path: &str) -> Outcome {
     fails(format!("{path}: an unknown attribute"), &[ErrorKind::NotAtt], dataset.inq_att(id, None, ODD))
 }
 
-fn check_atts(dataset: &dyn Dataset, group: GroupId, var: Option<VarId>, count: usize, path: &str) -> Outcome {
+fn check_atts(
+    dataset: &dyn Dataset,
+    group: GroupId,
+    var: Option<VarId>,
+    count: usize,
+    path: &str,
+) -> Outcome {
     for place in 0..count {
         let name = ok("inq_attname", dataset.inq_attname(group, var, place))?;
         let what = format!("{path}: attribute {name:?}");
@@ -84,7 +94,11 @@ fn check_atts(dataset: &dyn Dataset, group: GroupId, var: Option<VarId>, count: 
             same(format!("{what}: its length"), inquiry.len, values.len())?;
         }
     }
-    fails(format!("{path}: attribute {count} of {count}"), &[ErrorKind::NotAtt], dataset.inq_attname(group, var, count))
+    fails(
+        format!("{path}: attribute {count} of {count}"),
+        &[ErrorKind::NotAtt],
+        dataset.inq_attname(group, var, count),
+    )
 }
 
 /// Checks that a read-only dataset stays unchanged.
@@ -97,7 +111,11 @@ pub(super) fn refuses_changes(dataset: &dyn Dataset) -> Outcome {
     fails("def_var in a read-only dataset", perm, dataset.def_var(root, "new_var", NcType::Int, &[]))?;
     fails("def_grp in a read-only dataset", perm, dataset.def_grp(root, "new_group"))?;
     let text = Values::text("x");
-    fails("put_att in a read-only dataset", perm, dataset.put_att(root, None, "new_att", NcType::Char, &text))?;
+    fails(
+        "put_att in a read-only dataset",
+        perm,
+        dataset.put_att(root, None, "new_att", NcType::Char, &text),
+    )?;
     let model = dataset.model().snapshot();
     for (id, var) in model.vars().take(3) {
         let name = &var.name;

@@ -63,9 +63,19 @@ fn bytes(ty: NcType, numbers: &[i64]) -> Outcome<Vec<u8>> {
     bytes.ok_or_else(|| broken("numbers have bytes", ty, "none"))
 }
 
-fn put(dataset: &dyn Dataset, var: VarId, ty: NcType, start: &[u64], count: &[u64], numbers: &[i64]) -> Outcome {
+fn put(
+    dataset: &dyn Dataset,
+    var: VarId,
+    ty: NcType,
+    start: &[u64],
+    count: &[u64],
+    numbers: &[i64],
+) -> Outcome {
     let bytes = bytes(ty, numbers)?;
-    ok(format!("put of {}", ty.name()), dataset.put_vara(var, start, count, MemRef::Fixed { ty, bytes: &bytes }))
+    ok(
+        format!("put of {}", ty.name()),
+        dataset.put_vara(var, start, count, MemRef::Fixed { ty, bytes: &bytes }),
+    )
 }
 
 fn wants(dataset: &dyn Dataset, name: &str, ty: NcType, count: &[u64], numbers: &[i64]) -> Outcome {
@@ -74,7 +84,9 @@ fn wants(dataset: &dyn Dataset, name: &str, ty: NcType, count: &[u64], numbers: 
     let bytes = bytes(ty, numbers)?;
     let expected = match ok("inq_var_all", dataset.inq_var_all(var))?.xtype {
         // Some formats do not distinguish characters from strings of one.
-        NcType::String if ty == NcType::Char => DecodedElements::Strings(bytes.chunks(1).map(NcString::from).collect()),
+        NcType::String if ty == NcType::Char => {
+            DecodedElements::Strings(bytes.chunks(1).map(NcString::from).collect())
+        }
         _ => DecodedElements::Fixed { item: ty.size().unwrap_or(1), bytes },
     };
     same(format!("the data of {name} come back"), expected, found)
@@ -98,8 +110,11 @@ fn define(dataset: &dyn Dataset) -> Outcome<Vec<NcType>> {
                 ok("put_att", dataset.put_att(ROOT, Some(var), "limits", ty, &limits))?;
             }
             // A format may lack types.
-            Err(error) if matches!(error.kind(), ErrorKind::BadType | ErrorKind::StrictNc3 | ErrorKind::NotNc4) => {}
-            Err(error) => return Err(broken(format!("def_var of {}", ty.name()), "success or NC_EBADTYPE", error)),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::BadType | ErrorKind::StrictNc3 | ErrorKind::NotNc4) => {}
+            Err(error) => {
+                return Err(broken(format!("def_var of {}", ty.name()), "success or NC_EBADTYPE", error));
+            }
         }
     }
     same("the types of the classic model are there", true, types.contains(&NcType::Int))?;
@@ -110,7 +125,10 @@ fn define(dataset: &dyn Dataset) -> Outcome<Vec<NcType>> {
     )?;
     ok("def_var of a scalar", dataset.def_var(ROOT, "scalar", NcType::Double, &[]))?;
     if let Some(time) = unlimited {
-        ok("def_var along an unlimited dimension", dataset.def_var(ROOT, "grows", NcType::Int, &[time, columns]))?;
+        ok(
+            "def_var along an unlimited dimension",
+            dataset.def_var(ROOT, "grows", NcType::Int, &[time, columns]),
+        )?;
     }
     let title = Values::text("A title: ü, \"quoted\", \\ and a\nnew line");
     ok("put_att of text", dataset.put_att(ROOT, None, "title", NcType::Char, &title))?;
@@ -183,7 +201,11 @@ fn came_back(dataset: &dyn Dataset, types: &[NcType]) -> Outcome {
         let var = ok("inq_varid", dataset.inq_varid(ROOT, &format!("v_{}", ty.name())))?;
         let (limits, _) = ok("get_att", dataset.get_att(ROOT, Some(var), "limits", None))?;
         let wrote = native(ty, LIMITS);
-        same(format!("an attribute of {} comes back", ty.name()), wrote.as_ref().map(numbers), Some(numbers(&limits)))?;
+        same(
+            format!("an attribute of {} comes back", ty.name()),
+            wrote.as_ref().map(numbers),
+            Some(numbers(&limits)),
+        )?;
     }
     wants(dataset, "scalar", NcType::Double, &[], &[42])?;
     let (title, _) = ok("get_att", dataset.get_att(ROOT, None, "title", None))?;
@@ -229,7 +251,11 @@ fn changed(suite: &DriverSuite<'_>, target: &Target, types: &[NcType]) -> Outcom
         same("data written beyond the end", expected, written)?;
         let skipped = ok("get", read(&*dataset, grows, &[0, 0], &[1, COLUMNS], None))?;
         let fill = bytes(NcType::Int, &[i64::from(i32::MIN) + 1; COLUMNS as usize])?;
-        same("skipped elements have the fill value", DecodedElements::Fixed { item: 4, bytes: fill }, skipped)?;
+        same(
+            "skipped elements have the fill value",
+            DecodedElements::Fixed { item: 4, bytes: fill },
+            skipped,
+        )?;
     }
     if !dataset.model().is_defining() {
         ok("redef", dataset.redef())?;

@@ -101,7 +101,11 @@ fn nothing_there(suite: &DriverSuite<'_>, target: &Target) -> Outcome {
         fails(format!("open of the absent {target}"), &[], suite.open(target, writable))?;
     }
     if target.scheme.is_local() {
-        same(format!("a failed open of {target} creates nothing"), false, fs::exists(&target.path).unwrap_or(false))?;
+        same(
+            format!("a failed open of {target} creates nothing"),
+            false,
+            fs::exists(&target.path).unwrap_or(false),
+        )?;
     }
     Ok(())
 }
@@ -116,7 +120,11 @@ fn other_there(suite: &DriverSuite<'_>, target: &Target) -> Outcome {
         fails(format!("open of the text file {target}"), &[], suite.open(target, writable))?;
     }
     for clobber in [Clobber::Refuse, Clobber::Replace] {
-        fails(format!("create over the text file {target}, {clobber:?}"), &[], suite.create(target, clobber))?;
+        fails(
+            format!("create over the text file {target}, {clobber:?}"),
+            &[],
+            suite.create(target, clobber),
+        )?;
     }
     let found = fs::read(&target.path).unwrap_or_default();
     let removed = fs::remove_file(&target.path);

@@ -59,10 +59,15 @@ pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
         }
     }
     let name = class.info().name;
-    let odd = [json!(null), json!(-1), json!(1.5), json!(u64::MAX), json!("x"), json!([]), json!({}), json!(true)];
+    let odd =
+        [json!(null), json!(-1), json!(1.5), json!(u64::MAX), json!("x"), json!([]), json!({}), json!(true)];
     for format in [ZarrFormat::V2, ZarrFormat::V3] {
         let mut codecs = odd.to_vec();
-        codecs.extend([json!({"id": name}), json!({"name": name}), json!({"name": name, "configuration": null})]);
+        codecs.extend([
+            json!({"id": name}),
+            json!({"name": name}),
+            json!({"name": name, "configuration": null}),
+        ]);
         // Replaces each member of an accepted description.
         let accepted = [vec![], vec![1], vec![4]].iter().find_map(|params| parse(class, params).ok()?.ok());
         if let Some(filter) = accepted {
@@ -76,7 +81,11 @@ pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
                 Ok(filter) => guarded("to_json", || drop(filter.to_json(format)))?,
                 Err(error) if matches!(error.kind(), ErrorKind::Filter | ErrorKind::Inval) => {}
                 Err(error) => {
-                    return Err(broken(format!("parse_json of {codec}"), "a filter, NC_EFILTER or NC_EINVAL", error));
+                    return Err(broken(
+                        format!("parse_json of {codec}"),
+                        "a filter, NC_EFILTER or NC_EINVAL",
+                        error,
+                    ));
                 }
             }
         }

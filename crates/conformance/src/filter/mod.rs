@@ -38,7 +38,11 @@ pub fn check_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome {
             match guarded("bind", || filter.bind(chunk))? {
                 Ok(()) => bound += 1,
                 Err(error) => {
-                    fails(format!("bind to {chunk:?} with {params:?}"), &[ErrorKind::Filter], Err::<(), _>(error))?;
+                    fails(
+                        format!("bind to {chunk:?} with {params:?}"),
+                        &[ErrorKind::Filter],
+                        Err::<(), _>(error),
+                    )?;
                     continue;
                 }
             }
@@ -52,7 +56,11 @@ pub fn check_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome {
             trips::check_threads(&what, filter, &noise, &noise)?;
         }
         if bound == 0 {
-            return Err(broken(format!("{} with {params:?} binds to some chunk", class.info().name), "one", bound));
+            return Err(broken(
+                format!("{} with {params:?} binds to some chunk", class.info().name),
+                "one",
+                bound,
+            ));
         }
     }
     damage::check_class(class)
@@ -121,7 +129,15 @@ const CHUNKS: &[ChunkInfo] = &[
 const fn chunk(item_size: usize, items: usize) -> ChunkInfo {
     let item = ItemType::bytes(item_size);
     let chunk_bytes = item_size * items;
-    ChunkInfo { item_size, chunk_bytes, elements: items, row: items, array_row: Some(items), big_endian: false, item }
+    ChunkInfo {
+        item_size,
+        chunk_bytes,
+        elements: items,
+        row: items,
+        array_row: Some(items),
+        big_endian: false,
+        item,
+    }
 }
 
 fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filter>>> {
@@ -131,7 +147,8 @@ fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filt
 /// Runs code that must not panic.
 fn guarded<T>(what: &str, run: impl FnOnce() -> T) -> Outcome<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let text =
+            panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
         broken(format!("{what} does not panic"), "a value or an error", text.unwrap_or("a panic"))
     })
 }

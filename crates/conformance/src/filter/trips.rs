@@ -31,7 +31,9 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8
                 let decoded = into_output(what, data.len(), |out| filter.decode(&short, out))?;
                 same_bytes(format!("{what}: encode into {capacity} bytes"), expected, &ok(what, decoded)?)?;
             }
-            short => fails(format!("{what}: encode into {capacity} bytes, too few"), &[ErrorKind::Filter], short)?,
+            short => {
+                fails(format!("{what}: encode into {capacity} bytes, too few"), &[ErrorKind::Filter], short)?
+            }
         }
     }
     stage(what, filter, data, &encoded)?;
@@ -109,14 +111,15 @@ fn parts(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcom
         let wanted: Vec<Range<usize>> = list.iter().map(|&(from, to)| from..to).collect();
         let expected: Vec<u8> = wanted.iter().flat_map(|range| &data[range.clone()]).copied().collect();
         let mut able = true;
-        let decoded =
-            into_output(what, expected.len(), |out| match filter.decode_ranges(encoded, len, &wanted, out) {
+        let decoded = into_output(what, expected.len(), |out| {
+            match filter.decode_ranges(encoded, len, &wanted, out) {
                 Some(outcome) => outcome,
                 None => {
                     able = false;
                     Ok(())
                 }
-            })?;
+            }
+        })?;
         if able {
             let decoded = ok(format!("{what}: decode of {wanted:?}"), decoded)?;
             same_bytes(format!("{what}: decode of {wanted:?}"), &expected, &decoded)?;
@@ -162,8 +165,14 @@ pub(super) fn check_threads(what: &str, filter: Box<dyn Filter>, data: &[u8], ex
         threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
     for outcome in rounds {
-        let Ok(outcome) = outcome else { return Err(broken(format!("{what}: threads"), "no panic", "a panic")) };
-        same_bytes(format!("{what}: decoded in threads"), expected, &ok(format!("{what}: threads"), outcome)?)?;
+        let Ok(outcome) = outcome else {
+            return Err(broken(format!("{what}: threads"), "no panic", "a panic"));
+        };
+        same_bytes(
+            format!("{what}: decoded in threads"),
+            expected,
+            &ok(format!("{what}: threads"), outcome)?,
+        )?;
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_dispatch::{
-    ByteRange, Key, OutBuf, OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, Version,
-    WriteJob, WriteOutcome, WriteTicket, ZMap,
+    ByteRange, Key, OutBuf, OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket,
+    Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -68,8 +68,13 @@ impl ReadJob for RecordingBatch<'_> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let piece = self.pieces.get(index)?;
         key.set(&piece.key);
-        let into = self.memory[index].lock().expect("nothing panics while it is held").take().map(OutBuf::from_slice);
-        let (ranges, hint, limit, versioned) = (piece.ranges.clone(), piece.hint, piece.limit, piece.versioned);
+        let into = self.memory[index]
+            .lock()
+            .expect("nothing panics while it is held")
+            .take()
+            .map(OutBuf::from_slice);
+        let (ranges, hint, limit, versioned) =
+            (piece.ranges.clone(), piece.hint, piece.limit, piece.versioned);
         Some(ReadTicket { index, ranges, hint, limit, versioned, into })
     }
 
@@ -85,7 +90,12 @@ impl ReadJob for RecordingBatch<'_> {
                 None => ReadResult::Failed(ErrorKind::Internal.context("in place without memory")),
             },
         };
-        self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(back);
+        self.back
+            .lock()
+            .expect("nothing panics while it is held")
+            .entry(ticket.index)
+            .or_default()
+            .push(back);
     }
 }
 
@@ -220,7 +230,14 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
         every(0, 4, 8, 0),
         list(&[]),
         list(&[range(10, 10)]),
-        list(&[range(100, 10), range(90, 10), range(90, 20), range(250_000, 7), range(250_008, 1), range(299_999, 9)]),
+        list(&[
+            range(100, 10),
+            range(90, 10),
+            range(90, 20),
+            range(250_000, 7),
+            range(250_008, 1),
+            range(299_999, 9),
+        ]),
         list(&[range(0, 0), range(5, 5), range(5, 0)]),
         list(&[range(0, 200_000), range(200_001, 99_999), range(200_100, 100_000)]),
         list(&[range(310_000, 10), range(0, 2)]),
@@ -254,7 +271,13 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
         let want = expected(ranges).unwrap_or_default().len();
         for into in [None, Some(0), Some(want), Some(400_000)] {
             for (hint, versioned) in [(0, false), (want, map.caps().conditional_write)] {
-                pieces.push(BatchRead { ranges: ranges.clone(), hint, into, versioned, ..plain(key.clone()) });
+                pieces.push(BatchRead {
+                    ranges: ranges.clone(),
+                    hint,
+                    into,
+                    versioned,
+                    ..plain(key.clone())
+                });
             }
         }
     }
@@ -270,12 +293,19 @@ fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
             holds(format!("{piece:?} brings a version"), version.is_some())?;
         }
     }
-    let limited: Vec<_> =
-        [Ranges::One(range(0, 100)), Ranges::Suffix(100), every(0, 10, 20, 10), list(&[range(0, 50), range(9, 50)])]
-            .map(|ranges| BatchRead { ranges, limit: 99, ..plain(key.clone()) })
-            .into();
+    let limited: Vec<_> = [
+        Ranges::One(range(0, 100)),
+        Ranges::Suffix(100),
+        every(0, 10, 20, 10),
+        list(&[range(0, 50), range(9, 50)]),
+    ]
+    .map(|ranges| BatchRead { ranges, limit: 99, ..plain(key.clone()) })
+    .into();
     for (piece, back) in limited.iter().zip(&run(map, &limited, threads)?) {
-        holds(format!("{piece:?} is beyond its limit, found {back:?}"), matches!(back, ReadResult::Failed(_)))?;
+        holds(
+            format!("{piece:?} is beyond its limit, found {back:?}"),
+            matches!(back, ReadResult::Failed(_)),
+        )?;
     }
     Ok(())
 }
@@ -347,11 +377,21 @@ impl WriteJob for RecordingWrites<'_> {
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
-        self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(outcome);
+        self.back
+            .lock()
+            .expect("nothing panics while it is held")
+            .entry(ticket.index)
+            .or_default()
+            .push(outcome);
     }
 }
 
-fn put_all(map: &dyn ZMap, puts: &[BatchWrite], threads: usize, in_parts: bool) -> Outcome<Vec<Result<WriteOutcome>>> {
+fn put_all(
+    map: &dyn ZMap,
+    puts: &[BatchWrite],
+    threads: usize,
+    in_parts: bool,
+) -> Outcome<Vec<Result<WriteOutcome>>> {
     let job = RecordingWrites { puts, threads, in_parts, next: AtomicUsize::new(0), back: Mutex::default() };
     map.write_batch(&job);
     let mut back = job.back.into_inner().expect("nothing panics while it is held");
@@ -379,7 +419,9 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
             WriteOutcome::Done(_) => {
                 same(format!("read of {}", put.key), put.value.as_ref(), get(map, &put.key)?.as_ref())?
             }
-            WriteOutcome::Conflict => return Err(broken(format!("batch write of {}", put.key), "done", "lost")),
+            WriteOutcome::Conflict => {
+                return Err(broken(format!("batch write of {}", put.key), "done", "lost"));
+            }
         }
     }
     // Checks that errors are reported one by one, and the other writes go on.
@@ -397,7 +439,8 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
     let mut expected = vec![None, filter, object, object, None];
     if map.caps().remote {
         // A map with one request per operation need not check whether a key is a prefix.
-        for (expected, found) in expected.iter_mut().zip(&kinds).filter(|(expected, _)| **expected == object) {
+        for (expected, found) in expected.iter_mut().zip(&kinds).filter(|(expected, _)| **expected == object)
+        {
             *expected = expected.and(*found);
         }
     }
@@ -405,12 +448,17 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
     same("a failed write stores nothing", None, get(map, &puts[1].key)?)?;
     same("a write after a failure", puts[4].value.as_ref(), get(map, &puts[4].key)?.as_ref())?;
     if map.caps().conditional_write {
-        let present = BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(puts[0].key.clone(), 5, false) };
-        let absent =
-            BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        let present =
+            BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(puts[0].key.clone(), 5, false) };
+        let absent = BatchWrite {
+            expect: Some(OwnedPrecondition::Absent),
+            ..put(key(&format!("w{threads}/c"))?, 5, true)
+        };
         let version = ok("read_versioned", map.read_versioned(&puts[4].key, usize::MAX, &mut Vec::new()))?;
-        let swap =
-            BatchWrite { expect: version.map(OwnedPrecondition::Unchanged), ..put(puts[4].key.clone(), 6, false) };
+        let swap = BatchWrite {
+            expect: version.map(OwnedPrecondition::Unchanged),
+            ..put(puts[4].key.clone(), 6, false)
+        };
         let puts = [present, absent, swap];
         let mut lost = Vec::new();
         for back in put_all(map, &puts, threads, in_parts)? {
@@ -419,8 +467,10 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
         same("the lost conditional writes of a batch", vec![true, false, false], lost)?;
         same("a conditional write of a batch", Some(value(6)), get(map, &puts[2].key)?)?;
     } else {
-        let refused =
-            BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        let refused = BatchWrite {
+            expect: Some(OwnedPrecondition::Absent),
+            ..put(key(&format!("w{threads}/c"))?, 5, true)
+        };
         for back in put_all(map, &[refused], threads, in_parts)? {
             fails("a conditional batch write without the capability", &[ErrorKind::Perm], back)?;
         }

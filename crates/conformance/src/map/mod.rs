@@ -64,7 +64,11 @@ fn absence(map: &dyn ZMap) -> Outcome {
         )?;
         let mut memory = [0; 4];
         let mut into = nczarr_dispatch::OutBuf::from_slice(&mut memory);
-        same(format!("read_into of absent {text:?}"), false, ok("read_into", map.read_into(&key, 0, &mut into))?)?;
+        same(
+            format!("read_into of absent {text:?}"),
+            false,
+            ok("read_into", map.read_into(&key, 0, &mut into))?,
+        )?;
         if map.caps().list {
             same(format!("search below absent {text:?}"), vec![], ok("search", map.children(&key))?)?;
             same(format!("list below absent {text:?}"), vec![], ok("list", map.list(&key))?)?;
@@ -91,7 +95,11 @@ fn refusals(map: &dyn ZMap) -> Outcome {
     }
     if !caps.conditional_write {
         fails("write_if without the capability", perm, map.write_if(&key, b"x", Precondition::Absent))?;
-        fails("read_versioned without the capability", perm, map.read_versioned(&key, usize::MAX, &mut Vec::new()))?;
+        fails(
+            "read_versioned without the capability",
+            perm,
+            map.read_versioned(&key, usize::MAX, &mut Vec::new()),
+        )?;
         let mut called = false;
         let update = map.update(&key, usize::MAX, &mut |_, _| {
             called = true;

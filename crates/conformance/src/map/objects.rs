@@ -53,7 +53,16 @@ fn ranges(map: &dyn ZMap) -> Outcome {
     for len in [0_usize, 1, 1000, 4096, 20_000] {
         let (key, bytes) = (key(&format!("r{len}"))?, value(len));
         ok("write", map.write(&key, &bytes))?;
-        let at = [0, 1, len as u64 / 2, (len as u64).saturating_sub(1), len as u64, len as u64 + 1, 1 << 40, u64::MAX];
+        let at = [
+            0,
+            1,
+            len as u64 / 2,
+            (len as u64).saturating_sub(1),
+            len as u64,
+            len as u64 + 1,
+            1 << 40,
+            u64::MAX,
+        ];
         let lens = [None, Some(0), Some(1), Some(7), Some(len as u64), Some(len as u64 + 1), Some(u64::MAX)];
         for (offset, len) in at.into_iter().flat_map(|at| lens.map(|len| (at, len))) {
             let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -68,7 +77,8 @@ fn ranges(map: &dyn ZMap) -> Outcome {
                 holds(format!("read of {what} finds the object"), ok(&what, found)?)?;
                 same_bytes(format!("read of {what}"), expected, &out)?;
             }
-            if let Some(want) = len.and_then(|len| usize::try_from(len).ok()).filter(|&want| want <= 1 << 20) {
+            if let Some(want) = len.and_then(|len| usize::try_from(len).ok()).filter(|&want| want <= 1 << 20)
+            {
                 let mut memory = vec![0; want];
                 let mut into = OutBuf::from_slice(&mut memory);
                 let found = map.read_into(&key, offset, &mut into);
@@ -110,7 +120,8 @@ fn names(map: &dyn ZMap) -> Outcome {
     if map.caps().list {
         let mut expected: Vec<_> = names.iter().map(|name| name.to_string()).collect();
         expected.sort_unstable();
-        let found: Vec<_> = ok("list", map.list(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
+        let found: Vec<_> =
+            ok("list", map.list(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
         same("list gives every name as it was written", expected, found)?;
     }
     Ok(())
@@ -128,7 +139,11 @@ fn prefixes(map: &dyn ZMap) -> Outcome {
         let prefix = key(prefix)?;
         fails(format!("len of the prefix {prefix:?}"), empty, map.len(&prefix))?;
         same(format!("exists of the prefix {prefix:?}"), false, ok("exists", map.exists(&prefix))?)?;
-        fails(format!("read of the prefix {prefix:?}"), empty, map.read(&prefix, ByteRange::ALL, &mut Vec::new()))?;
+        fails(
+            format!("read of the prefix {prefix:?}"),
+            empty,
+            map.read(&prefix, ByteRange::ALL, &mut Vec::new()),
+        )?;
         fails(
             format!("read of 0 bytes of the prefix {prefix:?}"),
             empty,
@@ -264,7 +279,10 @@ fn conditional(map: &dyn ZMap) -> Outcome {
     };
     if map.caps().overwrite {
         ok("write", map.write(&key, b"3"))?;
-        lost("a plain write changes the version", map.write_if(&key, b"x", Precondition::Unchanged(&second)))?;
+        lost(
+            "a plain write changes the version",
+            map.write_if(&key, b"x", Precondition::Unchanged(&second)),
+        )?;
         ok("write", map.write(&key, b"2"))?;
         holds_value(map, &key, b"2")?;
     }

@@ -138,7 +138,9 @@ fn creating(map: &dyn ZMap) -> Outcome {
         let key = key(&format!("race/new/{round}"))?;
         let winners = AtomicU64::new(0);
         let create = || {
-            if let WriteOutcome::Done(_) = ok("write_if", map.write_if(&key, &whole(7), Precondition::Absent))? {
+            if let WriteOutcome::Done(_) =
+                ok("write_if", map.write_if(&key, &whole(7), Precondition::Absent))?
+            {
                 winners.fetch_add(1, Ordering::Relaxed);
             }
             Ok(())

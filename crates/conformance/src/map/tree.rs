@@ -44,7 +44,8 @@ fn expected_search(keys: &[&str], prefix: &str) -> Vec<String> {
         "" => Some(key.to_owned()),
         prefix => key.strip_prefix(prefix)?.strip_prefix('/').map(str::to_owned),
     };
-    let mut names: Vec<_> = keys.iter().filter_map(|key| Some(below(key)?.split('/').next()?.to_owned())).collect();
+    let mut names: Vec<_> =
+        keys.iter().filter_map(|key| Some(below(key)?.split('/').next()?.to_owned())).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -52,7 +53,8 @@ fn expected_search(keys: &[&str], prefix: &str) -> Vec<String> {
 
 fn expected_list(keys: &[&str], prefix: &str) -> Vec<String> {
     let at_or_below = |key: &&&str| {
-        prefix.is_empty() || key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        prefix.is_empty()
+            || key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let mut keys: Vec<_> = keys.iter().filter(at_or_below).map(|key| key.to_string()).collect();
     keys.sort_unstable();
@@ -65,7 +67,9 @@ fn searching(map: &dyn ZMap) -> Outcome {
         ok("write", map.write(&key(name)?, name.as_bytes()))?;
     }
     loop {
-        for prefix in ["", "a", "a.b", "b", "b-c", "b-c/d", "b-c/d/e", "c", "日", "日/本", "x", "b/0", "a/b", ".z"] {
+        for prefix in
+            ["", "a", "a.b", "b", "b-c", "b-c/d", "b-c/d/e", "c", "日", "日/本", "x", "b/0", "a/b", ".z"]
+        {
             let at = key(prefix)?;
             same(
                 format!("search below {prefix:?} of {keys:?}"),
@@ -183,7 +187,8 @@ fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
         keys.extend(["n", "x", "g/x", "g/o/x"]);
         same(format!("the objects after the {what}"), &expected, &contents(map, &keys)?)?;
         if lists {
-            let found: Vec<_> = ok("list", map.list(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
+            let found: Vec<_> =
+                ok("list", map.list(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
             same(format!("the keys after the {what}"), expected.keys().cloned().collect(), found)?;
         }
     }

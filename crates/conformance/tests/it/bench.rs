@@ -78,7 +78,8 @@ fn the_filters_of_this_project_are_measured() {
         }
         assert_eq!(bench.to_string().lines().count(), bench.timings.len() + 1);
         let compresses = ["deflate", "gzip", "zstd", "blosc", "bzip2", "lzma"].contains(&name);
-        let flags = bench.timings.iter().find(|timing| timing.data == "flags").expect("every one takes bytes");
+        let flags =
+            bench.timings.iter().find(|timing| timing.data == "flags").expect("every one takes bytes");
         assert!(!compresses || flags.ratio() > 2.0, "{name}: {flags:?}");
         measured += 1;
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::check_driver;
 use nczarr_dispatch::{
-    CacheConfig, Clobber, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, MemMut, MemRef, OpenRequest,
-    Registry, VarData,
+    CacheConfig, Clobber, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, MemMut, MemRef,
+    OpenRequest, Registry, VarData,
 };
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
@@ -31,7 +31,8 @@ fn memory() -> String {
 fn nczarr_in_memory_passes() {
     for modes in ["nczarr", "zarr", "nczarr,xarray", "zarr,noxarray"] {
         let place = || memory().replace("mode=nczarr", &format!("mode={modes}"));
-        check_driver(&NcZarrDriver, &registry(), &place).unwrap_or_else(|failure| panic!("{modes}: {failure}"));
+        check_driver(&NcZarrDriver, &registry(), &place)
+            .unwrap_or_else(|failure| panic!("{modes}: {failure}"));
     }
 }
 
@@ -41,7 +42,8 @@ fn nczarr_in_directories_passes() {
     for modes in ["nczarr", "zarr"] {
         let count = || COUNT.fetch_add(1, Ordering::Relaxed);
         let place = || format!("{}/{}#mode={modes},file", scratch.path().display(), count());
-        check_driver(&NcZarrDriver, &registry(), &place).unwrap_or_else(|failure| panic!("{modes}: {failure}"));
+        check_driver(&NcZarrDriver, &registry(), &place)
+            .unwrap_or_else(|failure| panic!("{modes}: {failure}"));
     }
 }
 
@@ -82,7 +84,15 @@ impl Driver for FaultyDriver {
                 let (target, options, registry) = (request.target, request.options, request.registry);
                 let clobber = Clobber::Refuse;
                 let (classic_model, map, markers) = (false, None, &[][..]);
-                self.create(&CreateRequest { target, clobber, classic_model, options, registry, map, markers })
+                self.create(&CreateRequest {
+                    target,
+                    clobber,
+                    classic_model,
+                    options,
+                    registry,
+                    map,
+                    markers,
+                })
             }
             opened => opened.map(|dataset| self.wrap(dataset)),
         }
@@ -206,8 +216,8 @@ fn every_broken_promise_is_found() {
         (Fault::TakesWhatIsLate, "successful put during close"),
     ];
     for (fault, about) in faults {
-        let failure =
-            check_driver(&FaultyDriver(fault), &registry(), &memory).expect_err(&format!("{fault:?} was not found"));
+        let failure = check_driver(&FaultyDriver(fault), &registry(), &memory)
+            .expect_err(&format!("{fault:?} was not found"));
         let told = failure.to_string();
         assert!(told.contains(about), "{fault:?}: {told}");
     }

@@ -33,7 +33,8 @@ fn the_filters_of_this_project_pass() {
         if element_filters::NAMES.contains(&name) || ["nbit", "scaleoffset", "lzf"].contains(&name) {
             continue;
         }
-        let samples = samples.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("samples for {name}")).1;
+        let samples =
+            samples.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("samples for {name}")).1;
         check_filter(*class, samples).unwrap_or_else(|failure| panic!("{name}: {failure}"));
     }
 }
@@ -106,7 +107,9 @@ mod element_filters {
     fn labels(bytes: &[u8]) -> Vec<u8> {
         let text = |byte: &u8| ["", "ä", "bc"][usize::from(byte % 3)];
         let elements = bytes.iter().step_by(8).take(bytes.len() / 8).map(text);
-        elements.flat_map(|text| text.chars().map(u32::from).chain([0, 0]).take(2).flat_map(u32::to_be_bytes)).collect()
+        elements
+            .flat_map(|text| text.chars().map(u32::from).chain([0, 0]).take(2).flat_map(u32::to_be_bytes))
+            .collect()
     }
 
     type Change<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
@@ -150,8 +153,18 @@ mod element_filters {
                 to_f4,
                 same,
             ),
-            (json!({"id": "astype", "decode_dtype": ">u2", "encode_dtype": "<i8"}), chunks(UInt, 2, true), same, same),
-            (json!({"id": "categorize", "labels": ["ä", "bc"], "dtype": ">U2"}), chunks(Bytes, 8, true), &labels, same),
+            (
+                json!({"id": "astype", "decode_dtype": ">u2", "encode_dtype": "<i8"}),
+                chunks(UInt, 2, true),
+                same,
+                same,
+            ),
+            (
+                json!({"id": "categorize", "labels": ["ä", "bc"], "dtype": ">U2"}),
+                chunks(Bytes, 8, true),
+                &labels,
+                same,
+            ),
         ];
         for (codec, chunks, takes, gives) in cases {
             let name = codec["id"].as_str().unwrap();
@@ -213,7 +226,9 @@ impl FilterClass for TurnClass {
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match params {
             [key] if *key < 256 => Ok(Box::new(Turn { key: *key as u8, fault: self.0 })),
-            params => Err(ErrorKind::Filter.context(format!("turn wants one parameter below 256, not {params:?}"))),
+            params => {
+                Err(ErrorKind::Filter.context(format!("turn wants one parameter below 256, not {params:?}")))
+            }
         }
     }
 
@@ -279,8 +294,11 @@ impl Filter for Turn {
         if key != self.key {
             return Err(fault.context("another key"));
         }
-        let bytes =
-            if self.fault == Fault::DecodesWhatFits { &bytes[..bytes.len().min(dst.remaining())] } else { bytes };
+        let bytes = if self.fault == Fault::DecodesWhatFits {
+            &bytes[..bytes.len().min(dst.remaining())]
+        } else {
+            bytes
+        };
         let mask = if self.fault == Fault::ForgetsABit { 0xfe } else { 0xff };
         dst.extend(bytes.iter().map(|byte| (byte ^ self.key) & mask))?;
         if self.fault == Fault::PadsItsOutput {
@@ -289,7 +307,13 @@ impl Filter for Turn {
         Ok(())
     }
 
-    fn decode_ranges(&self, src: &[u8], _: usize, wanted: &[Range<usize>], dst: &mut OutBuf<'_>) -> Option<Result<()>> {
+    fn decode_ranges(
+        &self,
+        src: &[u8],
+        _: usize,
+        wanted: &[Range<usize>],
+        dst: &mut OutBuf<'_>,
+    ) -> Option<Result<()>> {
         let shift = usize::from(self.fault == Fault::PartsAreShifted);
         if self.fault == Fault::UnitsOfAnything && wanted.iter().any(|range| range.start == 7) {
             return None;
@@ -335,7 +359,8 @@ fn every_broken_promise_is_found() {
         (Fault::NeverBinds, "binds to some chunk"),
     ];
     for (fault, about) in faults {
-        let failure = check_filter(&TurnClass(fault), &[&[7]]).expect_err(&format!("{fault:?} was not found"));
+        let failure =
+            check_filter(&TurnClass(fault), &[&[7]]).expect_err(&format!("{fault:?} was not found"));
         let told = failure.to_string();
         assert!(told.contains(about), "{fault:?}: {told}");
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use nczarr_conformance::check_map;
 use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
-    WriteTicket, ZMap, read_parallel, write_parallel,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob,
+    WriteOutcome, WriteTicket, ZMap, read_parallel, write_parallel,
 };
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_mem::MemMap;
@@ -61,7 +61,9 @@ impl ZMap for Faulty {
     fn caps(&self) -> MapCaps {
         let caps = self.inner.caps();
         match self.fault {
-            Fault::PromisesDeletion | Fault::RefusesWithAnotherError => MapCaps { conditional_write: false, ..caps },
+            Fault::PromisesDeletion | Fault::RefusesWithAnotherError => {
+                MapCaps { conditional_write: false, ..caps }
+            }
             _ => caps,
         }
     }
@@ -113,7 +115,8 @@ impl ZMap for Faulty {
         match self.fault {
             Fault::SearchIsUnsorted => names.reverse(),
             Fault::SearchShowsWhatIsDeeper => {
-                let deeper: Vec<_> = self.inner.list(prefix)?.iter().map(|key| key.name().to_owned()).collect();
+                let deeper: Vec<_> =
+                    self.inner.list(prefix)?.iter().map(|key| key.name().to_owned()).collect();
                 names.extend(deeper);
                 names.sort();
                 names.dedup();
@@ -205,7 +208,11 @@ impl ZMap for Faulty {
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         match self.fault {
             Fault::RenameReplaces => {
-                if from != to && !to.is_root() && to.relative_to(from).is_none() && from.relative_to(to).is_none() {
+                if from != to
+                    && !to.is_root()
+                    && to.relative_to(from).is_none()
+                    && from.relative_to(to).is_none()
+                {
                     for key in self.inner.list(to)? {
                         self.inner.delete(&key)?;
                     }
@@ -238,7 +245,8 @@ impl ZMap for Faulty {
     fn write_batch(&self, job: &dyn WriteJob) {
         match self.fault {
             Fault::BatchIgnoresExpectations | Fault::BatchStopsAtAnError => {
-                let meddled = MeddledWrites { job, fault: self.fault, stopped: Mutex::new(false), log: &self.log };
+                let meddled =
+                    MeddledWrites { job, fault: self.fault, stopped: Mutex::new(false), log: &self.log };
                 write_parallel(&self.inner, &meddled);
             }
             _ => write_parallel(self, job),
@@ -361,7 +369,8 @@ fn every_broken_promise_is_found() {
     ];
     for (fault, about) in faults {
         // Faults that depend on thread timing may take several tries.
-        let failure = (0..50).find_map(|_| check(fault).err()).unwrap_or_else(|| panic!("{fault:?} was not found"));
+        let failure =
+            (0..50).find_map(|_| check(fault).err()).unwrap_or_else(|| panic!("{fault:?} was not found"));
         let told = failure.to_string();
         assert!(told.contains(about), "{fault:?}: {told}");
     }

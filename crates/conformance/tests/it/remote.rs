@@ -71,7 +71,8 @@ impl ZMap for Distant {
             true => Some(key.clone()),
             false => key.strip_prefix(prefix.as_str())?.strip_prefix('/').map(str::to_owned),
         };
-        let names = objects.keys().filter_map(below).filter_map(|rest| rest.split('/').next().map(str::to_owned));
+        let names =
+            objects.keys().filter_map(below).filter_map(|rest| rest.split('/').next().map(str::to_owned));
         let mut names: Vec<String> = names.collect();
         names.sort_unstable();
         names.dedup();
@@ -121,7 +122,8 @@ impl ZMap for Distant {
 fn remote_maps_over_the_defaults_pass() {
     for careful in [false, true] {
         for (conditional, deletes) in [(true, true), (false, true), (false, false), (true, false)] {
-            let make = || Arc::new(Distant { careful, conditional, deletes, ..Distant::default() }) as Arc<dyn ZMap>;
+            let make =
+                || Arc::new(Distant { careful, conditional, deletes, ..Distant::default() }) as Arc<dyn ZMap>;
             check_map(&make).unwrap_or_else(|failure| panic!("{careful} {conditional} {deletes}: {failure}"));
         }
     }

@@ -71,9 +71,13 @@ mod tests {
     #[test]
     fn what_is_near_is_one() {
         let mut stretches = CoalescedRanges::new(4);
-        for (from, to, near, bytes) in
-            [(10, 20, false, 10), (15, 18, true, 10), (24, 30, true, 20), (35, 36, false, 21), (36, 50, true, 35)]
-        {
+        for (from, to, near, bytes) in [
+            (10, 20, false, 10),
+            (15, 18, true, 10),
+            (24, 30, true, 20),
+            (35, 36, false, 21),
+            (36, 50, true, 35),
+        ] {
             assert_eq!((stretches.is_near(from), stretches.bytes_with(from, to)), (near, bytes));
             stretches.add(from, to);
             assert_eq!(stretches.bytes(), bytes);

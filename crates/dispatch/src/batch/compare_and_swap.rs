@@ -37,7 +37,8 @@ pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(
             WriteOutcome::Conflict => std::thread::sleep(pause(lost)),
         }
     }
-    Err(ErrorKind::CantWrite.context(format!("{key}: other writers changed it between read and write {TRIES} times")))
+    Err(ErrorKind::CantWrite
+        .context(format!("{key}: other writers changed it between read and write {TRIES} times")))
 }
 
 /// Returns a random pause that grows with the number of lost attempts, so that writers drift apart.

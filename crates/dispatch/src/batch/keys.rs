@@ -43,9 +43,8 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
     let mut around = to.parent();
     while let Some(key) = around.filter(|key| !key.is_root()) {
         if map.exists(&key)? {
-            return Err(
-                ErrorKind::Object.context(format!("{from} cannot move to {to}: it lies below the object {key}"))
-            );
+            return Err(ErrorKind::Object
+                .context(format!("{from} cannot move to {to}: it lies below the object {key}")));
         }
         around = key.parent();
     }
@@ -59,7 +58,9 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
                 None => to.clone(),
             };
             if !map.read(key, ByteRange::ALL, &mut bytes)? {
-                return Err(ErrorKind::NoObject.context(format!("{key}: vanished while {from} moved to {to}")));
+                return Err(
+                    ErrorKind::NoObject.context(format!("{key}: vanished while {from} moved to {to}"))
+                );
             }
             map.write(&copy, &bytes)?;
             Ok(copy)

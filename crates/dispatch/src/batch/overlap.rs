@@ -99,7 +99,11 @@ impl Drop for ReleaseOnDrop {
 }
 
 /// Runs a batch. `begin` is called on this thread for each object; its reply may come from any thread.
-pub fn read_overlapped(job: &dyn ReadJob, most: InFlightLimits, begin: &mut dyn FnMut(FetchRequest, FetchReply)) {
+pub fn read_overlapped(
+    job: &dyn ReadJob,
+    most: InFlightLimits,
+    begin: &mut dyn FnMut(FetchRequest, FetchReply),
+) {
     let (to, from) = channel();
     #[cfg(feature = "parallel")]
     if job.threads() > 1 {
@@ -174,7 +178,11 @@ fn drive<'s>(
             FetchMessage::Came(number, found) => {
                 let Some((key, ticket, weight)) = waiting.remove(&number) else { continue };
                 // Counts the real size from now on instead of the expected one.
-                let real = found.as_ref().ok().and_then(Option::as_ref).map_or(0, |(bytes, _)| bytes.capacity() as u64);
+                let real = found
+                    .as_ref()
+                    .ok()
+                    .and_then(Option::as_ref)
+                    .map_or(0, |(bytes, _)| bytes.capacity() as u64);
                 bytes = bytes.saturating_sub(weight).saturating_add(real);
                 hand(CompletedFetch { job, key, ticket, found, freeing: ReleaseOnDrop(to.clone(), real) });
             }

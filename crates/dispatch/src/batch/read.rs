@@ -57,7 +57,9 @@ fn read<M: ZMap + ?Sized>(
             ticket.check_len(key, *count)?;
             match map.len(key)? {
                 None => false,
-                Some(len) => map.read(key, ByteRange::new(len.saturating_sub(*count), len.min(*count)), bytes)?,
+                Some(len) => {
+                    map.read(key, ByteRange::new(len.saturating_sub(*count), len.min(*count)), bytes)?
+                }
             }
         }
         ranges => read_many(map, key, &checked_ranges(key, ranges, ticket)?, bytes, piece)?,
@@ -214,7 +216,8 @@ pub(super) fn cut<'b>(key: &Key, bytes: &'b [u8], from: u64, part: ByteRange) ->
         .and_then(|(start, end)| bytes.get(start..end))
         .ok_or_else(|| {
             let there = from.saturating_add(bytes.len() as u64);
-            ErrorKind::Io.context(format!("{key}: bytes {} + {len} wanted, the object ends at {there}", part.offset))
+            ErrorKind::Io
+                .context(format!("{key}: bytes {} + {len} wanted, the object ends at {there}", part.offset))
         })
 }
 

@@ -19,7 +19,9 @@ impl Ranges {
         let mut take = |piece: ByteRange| -> Result<()> {
             let part = piece.cut(value);
             if piece.len != Some(part.len() as u64) {
-                return Err(ErrorKind::Io.context(format!("key {key}: {piece:?} wanted of {} bytes", value.len())));
+                return Err(
+                    ErrorKind::Io.context(format!("key {key}: {piece:?} wanted of {} bytes", value.len()))
+                );
             }
             bytes.extend_from_slice(within(key, part, limit.saturating_sub(bytes.len()))?);
             Ok(())
@@ -35,11 +37,14 @@ impl Ranges {
             Self::Strided { first, step, count } => {
                 for i in 0..u64::from(*count) {
                     let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
-                    let beyond = || ErrorKind::Inval.context(format!("key {key}: a range without an end in 64 bits"));
+                    let beyond =
+                        || ErrorKind::Inval.context(format!("key {key}: a range without an end in 64 bits"));
                     take(ByteRange { offset: offset.ok_or_else(beyond)?, len: first.len })?;
                 }
             }
-            Self::List(list) => list.iter().filter(|piece| piece.len != Some(0)).copied().try_for_each(take)?,
+            Self::List(list) => {
+                list.iter().filter(|piece| piece.len != Some(0)).copied().try_for_each(take)?
+            }
         }
         Ok(Cow::Owned(bytes))
     }
@@ -68,7 +73,8 @@ mod tests {
     #[test]
     fn what_is_beyond_the_end_is_left_out_of_one_range_only() {
         let value: Vec<u8> = (0..10).collect();
-        let every = |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
+        let every =
+            |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
         let list = |list: &[ByteRange]| Ranges::List(list.into());
         let table = [
             (Ranges::All, Some(vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9])),

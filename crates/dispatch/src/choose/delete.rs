@@ -20,8 +20,14 @@ impl Registry {
     /// error.
     pub fn delete(self: &Arc<Self>, path: &str) -> Result<()> {
         let (target, options) = (parse_target(path)?, Options::default());
-        let request =
-            OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, scope: None };
+        let request = OpenRequest {
+            target: &target,
+            writable: true,
+            options: &options,
+            registry: self,
+            map: None,
+            scope: None,
+        };
         trace::call("delete", &target, || match self.recognise(&request)? {
             _ if target.scheme.is_local() && is_link(&target.path) => remove_link(&target.path),
             DatasetLocation::Map(factory, ..) => factory.delete(&request),
@@ -39,8 +45,14 @@ impl Registry {
     /// As [`Registry::delete`]; nothing is changed.
     pub fn check_dataset(self: &Arc<Self>, path: &str) -> Result<()> {
         let (target, options) = (parse_target(path)?, Options::default());
-        let request =
-            OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, scope: None };
+        let request = OpenRequest {
+            target: &target,
+            writable: false,
+            options: &options,
+            registry: self,
+            map: None,
+            scope: None,
+        };
         match self.recognise(&request) {
             Err(error) if error.kind() == ErrorKind::NotBuilt => Ok(()),
             recognised => recognised.map(drop),
@@ -75,13 +87,16 @@ impl Registry {
         let path = &request.target.path;
         match PathKind::of(path)? {
             PathKind::Special(name) => Err(ErrorKind::Exist.context(format!("{path}: {name} exists"))),
-            PathKind::File if factory.info().magic.is_empty() => match (self.driver_of_file(path)?, request.clobber) {
-                (Some(_), Clobber::Replace) => remove_file(path),
-                (Some(driver), Clobber::Refuse) => {
-                    Err(ErrorKind::Exist.context(format!("{path}: a dataset of driver {} exists", driver.info().name)))
+            PathKind::File if factory.info().magic.is_empty() => {
+                match (self.driver_of_file(path)?, request.clobber) {
+                    (Some(_), Clobber::Replace) => remove_file(path),
+                    (Some(driver), Clobber::Refuse) => Err(ErrorKind::Exist
+                        .context(format!("{path}: a dataset of driver {} exists", driver.info().name))),
+                    (None, _) => {
+                        Err(ErrorKind::Exist.context(format!("{path}: a file exists that is not a dataset")))
+                    }
                 }
-                (None, _) => Err(ErrorKind::Exist.context(format!("{path}: a file exists that is not a dataset"))),
-            },
+            }
             _ => Ok(()),
         }
     }

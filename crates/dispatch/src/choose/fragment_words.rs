@@ -27,9 +27,9 @@ impl Registry {
         for (key, _) in &target.fragment {
             let known = nczarr_url_infer::known_keys();
             if !known.contains(&key.as_str())
-                && let Some(near) = known
-                    .into_iter()
-                    .find(|known| (target.modes.is_empty() || known.len() > SHORT) && distance(key, known) == 1)
+                && let Some(near) = known.into_iter().find(|known| {
+                    (target.modes.is_empty() || known.len() > SHORT) && distance(key, known) == 1
+                })
             {
                 let what = format!("{target}: unknown option `{key}`; did you mean `{near}`?");
                 return Err(ErrorKind::Inval.context(what));
@@ -48,9 +48,8 @@ impl Registry {
         for mode in unknown {
             let may_be = some && !created && self.near(mode).is_none_or(|(far, _)| far > 1);
             if !may_be && !self.leaves_to_others(target) {
-                return Err(
-                    ErrorKind::Inval.context(format!("{target}: unknown mode `{mode}`; {}", self.nearest(mode)))
-                );
+                return Err(ErrorKind::Inval
+                    .context(format!("{target}: unknown mode `{mode}`; {}", self.nearest(mode))));
             }
         }
         Ok(())
@@ -107,7 +106,8 @@ fn distance(one: &str, other: &str) -> usize {
         let mut row = vec![at + 1];
         for (place, there) in other.iter().enumerate() {
             let above = &rows[at];
-            let mut least = (above[place + 1] + 1).min(row[place] + 1).min(above[place] + usize::from(letter != there));
+            let mut least =
+                (above[place + 1] + 1).min(row[place] + 1).min(above[place] + usize::from(letter != there));
             if at > 0 && place > 0 && letter == &other[place - 1] && &one[at - 1] == there {
                 least = least.min(rows[at - 1][place - 1] + 1);
             }
@@ -149,7 +149,10 @@ mod tests {
             ("x.zarr#mode=zarr,v33", "mode `v33`; did you mean `v3`?"),
             ("https://h/x.zarr#mode=tralala", "mode `tralala`; known modes are nczarr, zarr"),
             ("x.zarr#mod=zarr", "unknown option `mod`; did you mean `mode`?"),
-            ("x.zarr#mode=zarr&missing_chunk=warn", "unknown option `missing_chunk`; did you mean `missing_chunks`?"),
+            (
+                "x.zarr#mode=zarr&missing_chunk=warn",
+                "unknown option `missing_chunk`; did you mean `missing_chunks`?",
+            ),
         ] {
             let error = check(url).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Inval);
@@ -167,7 +170,8 @@ mod tests {
         ] {
             check(url).unwrap();
         }
-        let created = registry.check_words(&nczarr_url_infer::parse("a.zarr#mode=zarr,tralala").unwrap(), true);
+        let created =
+            registry.check_words(&nczarr_url_infer::parse("a.zarr#mode=zarr,tralala").unwrap(), true);
         assert!(created.unwrap_err().to_string().contains("tralala"));
         let error = check("x#mode=zar&token=hush").unwrap_err().to_string();
         assert!(!error.contains("hush"), "{error}");

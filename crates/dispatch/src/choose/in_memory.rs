@@ -33,12 +33,15 @@ impl Registry {
         let known = self.driver_by_content("the first bytes in memory", |driver| starts(driver.magic))?;
         let mut archive = None;
         if known.is_none() {
-            archive = self.map_by_content("the first bytes in memory", |map| starts(map.magic))?.map(|(map, _)| map);
+            archive = self
+                .map_by_content("the first bytes in memory", |map| starts(map.magic))?
+                .map(|(map, _)| map);
             let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
             archive = archive.or_else(|| self.maps().find(|map| map.recognises_tail(tail)));
         }
         if let Some(factory) = archive {
-            let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+            let request =
+                OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
             return trace::call("open", &target, || {
                 let map = trace::traced(factory.open_bytes(&request, Arc::clone(&bytes))?);
                 let why = "the bytes in memory".into();
@@ -53,13 +56,16 @@ impl Registry {
                 None => {
                     return Err(match self.known().iter().find(|known| starts(known.magic)) {
                         Some(known) => not_built(&format!("{target}: driver {:?}", known.name), known),
-                        None => ErrorKind::NotNc
-                            .context(format!("{target}: {} bytes in memory that no driver knows", bytes.len())),
+                        None => ErrorKind::NotNc.context(format!(
+                            "{target}: {} bytes in memory that no driver knows",
+                            bytes.len()
+                        )),
                     });
                 }
             },
         };
-        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+        let request =
+            OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
         trace::call("open", &target, || driver.open_bytes(&request, Arc::clone(&bytes)))
     }
 
@@ -77,14 +83,17 @@ impl Registry {
     ) -> Result<Arc<dyn Dataset>> {
         let target = parse_target(path)?;
         let options = &*url_options::options(&target, options, writable)?;
-        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+        let request =
+            OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
         trace::call("open", &target, || {
             if target.scheme.is_local()
                 && let DatasetLocation::Map(factory, why, _) =
                     self.locate(&request, false, &mut ProbeLog::disabled())?
                 && !factory.info().magic.is_empty()
             {
-                let map = trace::traced(factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?);
+                let map = trace::traced(
+                    factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?,
+                );
                 let map = Some(MountedMap::of(map, factory, why));
                 return self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled());
             }

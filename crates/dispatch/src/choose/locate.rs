@@ -13,7 +13,8 @@ use nczarr_url_infer::{Scheme, Target};
 use super::{ProbeLog, ProbeStep};
 use crate::registry::not_built;
 use crate::{
-    ByteRange, ByteSource, Driver, Forbidden, InitialRead, Magic, MapFactory, OpenRequest, PluginKind, Registry,
+    ByteRange, ByteSource, Driver, Forbidden, InitialRead, Magic, MapFactory, OpenRequest, PluginKind,
+    Registry,
 };
 
 /// The location of a dataset.
@@ -112,7 +113,10 @@ impl Registry {
         }
         if let Some((factory, why)) = self.map_of(target)? {
             // This keeps factories of plain files away from pipes. A directory is checked by opening it.
-            if target.scheme.is_local() && is_local(factory) && (looks.is_enabled() || !is_of_directories(factory)) {
+            if target.scheme.is_local()
+                && is_local(factory)
+                && (looks.is_enabled() || !is_of_directories(factory))
+            {
                 self.check_path(target, looks)?;
             }
             return Ok(DatasetLocation::Map(factory, why.into(), None));
@@ -134,7 +138,9 @@ impl Registry {
     /// Whether a URL may name a single object with a dataset: nothing marks it as a store.
     pub(super) fn may_be_file(&self, request: &OpenRequest<'_>) -> Result<bool> {
         let target = request.target;
-        if request.writable || !matches!(target.scheme, Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3) {
+        if request.writable
+            || !matches!(target.scheme, Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3)
+        {
             return Ok(false);
         }
         let is_store = self.driver_of(target)?.is_some_and(|(driver, _)| driver.info().magic.is_empty());
@@ -149,7 +155,9 @@ impl Registry {
         looks: &mut ProbeLog,
     ) -> Result<Option<DatasetLocation<'_>>> {
         match self.probe_remote_file(request, maps_only, looks) {
-            Ok(DatasetLocation::File(FileContent::Nothing(error))) if error.kind() != ErrorKind::NotBuilt => Ok(None),
+            Ok(DatasetLocation::File(FileContent::Nothing(error))) if error.kind() != ErrorKind::NotBuilt => {
+                Ok(None)
+            }
             Ok(site) => Ok(Some(site)),
             // A store may have this name.
             Err(error) if error.kind() == ErrorKind::NotFound || Forbidden::is_cause_of(&error) => Ok(None),
@@ -165,14 +173,18 @@ impl Registry {
             PathKind::Missing => {
                 Err(ErrorKind::NotFound.context(format!("{}: no such file or directory", target.path)))
             }
-            PathKind::Special(name) => {
-                Err(ErrorKind::NotNc.context(format!("{}: {name}, not a regular file or a directory", target.path)))
-            }
+            PathKind::Special(name) => Err(ErrorKind::NotNc
+                .context(format!("{}: {name}, not a regular file or a directory", target.path))),
             place => Ok(place),
         }
     }
 
-    fn locate_local_file(&self, target: &Target, maps_only: bool, looks: &mut ProbeLog) -> Result<DatasetLocation<'_>> {
+    fn locate_local_file(
+        &self,
+        target: &Target,
+        maps_only: bool,
+        looks: &mut ProbeLog,
+    ) -> Result<DatasetLocation<'_>> {
         self.locate_by_probe(&mut FileProbe::open(&target.path)?, maps_only, looks)
     }
 
@@ -223,7 +235,8 @@ impl Registry {
     ) -> Result<DatasetLocation<'_>> {
         let mut failure = None;
         // Later offsets are read only if the first bytes do not decide: each read may be a request.
-        let all = self.drivers().map(|driver| driver.info().magic).chain(self.maps().map(|map| map.info().magic));
+        let all =
+            self.drivers().map(|driver| driver.info().magic).chain(self.maps().map(|map| map.info().magic));
         let mut most = FIRST;
         if !all.into_iter().any(|magic| file.first_of(magic, FIRST).unwrap_or(false)) {
             most = u64::MAX;
@@ -232,7 +245,10 @@ impl Registry {
             Ok(found) => {
                 if !magic.is_empty() {
                     looks.add(|| {
-                        ProbeStep::new(format!("first bytes of {}", who()), if found { "found" } else { "absent" })
+                        ProbeStep::new(
+                            format!("first bytes of {}", who()),
+                            if found { "found" } else { "absent" },
+                        )
                     });
                 }
                 found
@@ -243,14 +259,17 @@ impl Registry {
             }
         };
         const BYTES: &str = "the first bytes of the file";
-        let driver = self.driver_by_content(BYTES, |info| has(info.magic, &|| format!("driver {}", info.name)));
+        let driver =
+            self.driver_by_content(BYTES, |info| has(info.magic, &|| format!("driver {}", info.name)));
         let map = self.map_by_content(BYTES, |info| has(info.magic, &|| format!("map {}", info.name)));
         if let Some(error) = failure {
             return Err(error);
         }
         match (driver?, map?) {
             (None, None) => {}
-            (Some((driver, origin)), map) if !maps_only && map.is_none_or(|(_, other)| !other.is_before(origin)) => {
+            (Some((driver, origin)), map)
+                if !maps_only && map.is_none_or(|(_, other)| !other.is_before(origin)) =>
+            {
                 return Ok(DatasetLocation::File(FileContent::Driver(
                     driver,
                     format!("first bytes of driver {}", driver.info().name),
@@ -279,7 +298,12 @@ impl Registry {
         }
         for known in self.known() {
             if !known.magic.is_empty() && file.first_of(known.magic, u64::MAX)? {
-                let what = format!("{}: the first bytes need {} {:?}, which", file.path, known.kind.name(), known.name);
+                let what = format!(
+                    "{}: the first bytes need {} {:?}, which",
+                    file.path,
+                    known.kind.name(),
+                    known.name
+                );
                 return Ok(DatasetLocation::File(FileContent::Nothing(not_built(&what, known))));
             }
         }
@@ -292,7 +316,10 @@ impl Registry {
         let head = if head.is_empty() {
             "it is empty".to_owned()
         } else {
-            format!("it starts with {}", head.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" "))
+            format!(
+                "it starts with {}",
+                head.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+            )
         };
         let mut tried: Vec<_> = self
             .drivers()
@@ -300,7 +327,9 @@ impl Registry {
             .map(|driver| format!("driver {}", driver.info().name))
             .collect();
         tried.extend(
-            self.maps().filter(|map| !map.info().magic.is_empty()).map(|map| format!("map {}", map.info().name)),
+            self.maps()
+                .filter(|map| !map.info().magic.is_empty())
+                .map(|map| format!("map {}", map.info().name)),
         );
         let tried = if tried.is_empty() {
             "no driver recognises single files".to_owned()
@@ -358,7 +387,9 @@ impl FileProbe {
 
     /// Whether one of the magic numbers that end before `most` matches.
     fn first_of(&mut self, magic: &[Magic], most: u64) -> Result<bool> {
-        for magic in magic.iter().filter(|magic| magic.offset.saturating_add(magic.bytes.len() as u64) <= most) {
+        for magic in
+            magic.iter().filter(|magic| magic.offset.saturating_add(magic.bytes.len() as u64) <= most)
+        {
             if !magic.bytes.is_empty() && self.bytes(magic.offset, magic.bytes.len())? == magic.bytes {
                 return Ok(true);
             }

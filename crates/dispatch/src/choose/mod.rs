@@ -141,7 +141,8 @@ impl Registry {
         let target = parse_target(path)?;
         let options = &*url_options::options(&target, options, false)?;
         let (map, only) = (map.map(|map| apply_forbidden_option(map, options).into()), Some(only));
-        let request = OpenRequest { target: &target, writable: false, options, registry: self, map, scope: only };
+        let request =
+            OpenRequest { target: &target, writable: false, options, registry: self, map, scope: only };
         trace::call("open", &target, || self.open_request(request, &mut ProbeLog::disabled()))
     }
 
@@ -221,8 +222,9 @@ impl Registry {
         let target = request.target;
         match self.locate(request, true, &mut ProbeLog::disabled())? {
             DatasetLocation::Map(factory, why, source) => self.open_with(factory, why, request, source),
-            DatasetLocation::File(FileContent::Driver(driver, why, _)) => Err(ErrorKind::NotNc
-                .context(format!("{target}: not a map: the file belongs to driver {} ({why})", driver.info().name))),
+            DatasetLocation::File(FileContent::Driver(driver, why, _)) => Err(ErrorKind::NotNc.context(
+                format!("{target}: not a map: the file belongs to driver {} ({why})", driver.info().name),
+            )),
             DatasetLocation::File(FileContent::Nothing(error)) => Err(error),
         }
     }
@@ -304,9 +306,12 @@ impl Registry {
             }
             Some(DatasetLocation::File(FileContent::Nothing(error))) => {
                 return match named {
-                    Some((driver, mode)) => {
-                        Ok(DriverChoice { driver, why: looks.why(|| format!("mode={mode}")), map: None, source: None })
-                    }
+                    Some((driver, mode)) => Ok(DriverChoice {
+                        driver,
+                        why: looks.why(|| format!("mode={mode}")),
+                        map: None,
+                        source: None,
+                    }),
                     None if error.kind() == ErrorKind::NotBuilt => Err(error),
                     None => Err(self.missing_driver(target).unwrap_or(error)),
                 };
@@ -314,7 +319,9 @@ impl Registry {
         };
         self.survey(&mut map, request.options);
         let mut refused = RefusedKeys::default();
-        let found = self.driver_by_markers(map.for_opening(), looks, &mut refused).map_err(|error| error.at(target))?;
+        let found = self
+            .driver_by_markers(map.for_opening(), looks, &mut refused)
+            .map_err(|error| error.at(target))?;
         if let Some((driver, why)) = found {
             return Ok(DriverChoice { driver, why, map: Some(map), source: None });
         }
@@ -339,7 +346,9 @@ impl Registry {
         {
             return self.choose_at(Some(site), named, request, looks);
         }
-        Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map, may_be_file, refused)))
+        Err(self
+            .missing_driver(target)
+            .unwrap_or_else(|| self.nothing_in_map(target, &map, may_be_file, refused)))
     }
 
     /// Reads the markers of all drivers and the listing in one batch, if the map is remote.
@@ -396,10 +405,12 @@ impl Registry {
         }
         let names = map.children(&Key::root())?;
         // An invalid key is not a child of a dataset.
-        let children: Vec<Key> = names.iter().take(MOST_CHILDREN).filter_map(|name| Key::new(name).ok()).collect();
+        let children: Vec<Key> =
+            names.iter().take(MOST_CHILDREN).filter_map(|name| Key::new(name).ok()).collect();
         if let Some(survey) = &mounted.prefetched {
             let markers = self.markers();
-            let keys = children.iter().flat_map(|child| markers.iter().filter_map(|marker| child.join(marker).ok()));
+            let keys =
+                children.iter().flat_map(|child| markers.iter().filter_map(|marker| child.join(marker).ok()));
             survey.prefetch(&keys.collect::<Vec<_>>(), &options.limits, false);
         }
         for child in children {
@@ -466,13 +477,18 @@ impl Registry {
         }
         if !target.scheme.is_local() {
             let scheme = target.scheme.name().unwrap_or_default();
-            return Ok((self.map_by_scheme(scheme).map_err(|error| error.at(target))?, format!("scheme {scheme}:")));
+            return Ok((
+                self.map_by_scheme(scheme).map_err(|error| error.at(target))?,
+                format!("scheme {scheme}:"),
+            ));
         }
         match nczarr_url_infer::infer_create(target) {
-            Ok(nczarr_url_infer::CreatePlan { map: Some(name), reason, .. }) => match self.map_by_mode(&name)? {
-                Some(factory) => Ok((factory, reason)),
-                None => Ok((self.map(&name).map_err(|error| error.at(target))?, reason)),
-            },
+            Ok(nczarr_url_infer::CreatePlan { map: Some(name), reason, .. }) => {
+                match self.map_by_mode(&name)? {
+                    Some(factory) => Ok((factory, reason)),
+                    None => Ok((self.map(&name).map_err(|error| error.at(target))?, reason)),
+                }
+            }
             _ => Ok((self.map_by_scheme("file")?, "a plain path".to_owned())),
         }
     }
@@ -621,7 +637,10 @@ fn first_marker(
             }
         };
         looks.add(|| {
-            ProbeStep::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" })
+            ProbeStep::new(
+                format!("key {key} (driver {})", driver.name),
+                if there { "there" } else { "absent" },
+            )
         });
         if there {
             return Ok(Some(key));
@@ -633,7 +652,8 @@ fn first_marker(
 /// Parses a path or URL. An existing plain path that contains `#` has no fragment.
 fn parse_target(path: &str) -> Result<Target> {
     let target = nczarr_url_infer::parse(path);
-    if matches!(&target, Ok(target) if target.scheme != nczarr_url_infer::Scheme::Path) || !path.contains('#') {
+    if matches!(&target, Ok(target) if target.scheme != nczarr_url_infer::Scheme::Path) || !path.contains('#')
+    {
         return target;
     }
     if std::fs::symlink_metadata(path).is_ok() {

@@ -13,11 +13,17 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::open_map`].
-    pub fn open_storage(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn ZMap>> {
+    pub fn open_storage(
+        self: &Arc<Self>,
+        path: &str,
+        writable: bool,
+        options: &Options,
+    ) -> Result<Arc<dyn ZMap>> {
         let target = parse_target(path)?;
         self.check_words(&target, false)?;
         let options = &*url_options::options(&target, options, writable)?;
-        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+        let request =
+            OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
         trace::call("open map", &target, || Ok(self.open_map(&request)?.map))
     }
 
@@ -25,7 +31,12 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::create_map`].
-    pub fn create_storage(self: &Arc<Self>, path: &str, clobber: Clobber, options: &Options) -> Result<Arc<dyn ZMap>> {
+    pub fn create_storage(
+        self: &Arc<Self>,
+        path: &str,
+        clobber: Clobber,
+        options: &Options,
+    ) -> Result<Arc<dyn ZMap>> {
         let target = nczarr_url_infer::parse(path)?;
         self.check_words(&target, true)?;
         let options = &*url_options::options(&target, options, true)?;

@@ -27,7 +27,12 @@ pub(super) fn options<'o>(target: &Target, options: &'o Options, written: bool) 
     with_rc(target, options, written, &rc)
 }
 
-fn with_rc<'o>(target: &Target, options: &'o Options, written: bool, rc: &RcFile) -> Result<Cow<'o, Options>> {
+fn with_rc<'o>(
+    target: &Target,
+    options: &'o Options,
+    written: bool,
+    rc: &RcFile,
+) -> Result<Cow<'o, Options>> {
     let place = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
     let wrong = |key: &str, found: &str, expected: &str| -> Error {
         ErrorKind::Inval.context(format!("{target}: {key}={found}: {expected} is expected"))
@@ -92,9 +97,11 @@ mod tests {
         ] {
             assert_eq!(found(url, written, options, rc).unwrap(), expected, "{url}");
         }
-        for (url, written) in
-            [("https://h/x#forbidden=maybe", false), ("https://h/bad", true), ("https://h/x#forbidden=absent", true)]
-        {
+        for (url, written) in [
+            ("https://h/x#forbidden=maybe", false),
+            ("https://h/bad", true),
+            ("https://h/x#forbidden=absent", true),
+        ] {
             assert_eq!(found(url, written, &plain, &rc).unwrap_err().kind(), ErrorKind::Inval, "{url}");
         }
     }

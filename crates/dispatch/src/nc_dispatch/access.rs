@@ -104,7 +104,9 @@ impl VarShape {
             NcType::User(_) => self.element_size.ok_or_else(|| {
                 self.at(ErrorKind::BadType.context("elements of its type have no fixed size in memory"))
             }),
-            ty => ty.size().ok_or_else(|| self.at(ErrorKind::BadType.context(format!("memory of type {}", ty.name())))),
+            ty => ty
+                .size()
+                .ok_or_else(|| self.at(ErrorKind::BadType.context(format!("memory of type {}", ty.name())))),
         }
     }
 
@@ -117,18 +119,26 @@ impl VarShape {
         trace::timed("get", &|| self.path(), || data.get(slab, out).map_err(|error| self.at(error)))
     }
 
-    fn get_linear(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(
+        &self,
+        data: &dyn VarData,
+        slab: &Slab<'_>,
+        out: MemMut<'_, '_>,
+        linear: &Linear,
+    ) -> Result<()> {
         Linear::check(self.xtype, out.ty()).map_err(|error| self.at(error))?;
         self.check(slab, out.ty(), room_of(&out), false)?;
-        trace::timed("get", &|| self.path(), || data.get_linear(slab, out, linear).map_err(|error| self.at(error)))
+        trace::timed("get", &|| self.path(), || {
+            data.get_linear(slab, out, linear).map_err(|error| self.at(error))
+        })
     }
 
     pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
         if let (Some(types), MemRef::Strings(elements)) = (&self.packed, &values) {
             for (flat, element) in elements.iter().enumerate() {
-                types
-                    .check_packed(self.xtype, element.as_bytes())
-                    .map_err(|error| error.at(format_args!("{}{:?}", self.path, element_index(slab, flat as u64))))?;
+                types.check_packed(self.xtype, element.as_bytes()).map_err(|error| {
+                    error.at(format_args!("{}{:?}", self.path, element_index(slab, flat as u64)))
+                })?;
             }
         }
         trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))

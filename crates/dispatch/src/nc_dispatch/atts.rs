@@ -14,19 +14,28 @@ const SUPERBLOCK: &str = "_SuperblockVersion";
 
 pub(super) fn check_reserved(group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
     if group == GroupId::ROOT && var.is_none() && [PROPERTIES, IS_NETCDF4, SUPERBLOCK].contains(&name) {
-        return Err(ErrorKind::NameInUse.context(format!("attribute {name} is reserved and cannot be changed")));
+        return Err(
+            ErrorKind::NameInUse.context(format!("attribute {name} is reserved and cannot be changed"))
+        );
     }
     Ok(())
 }
 
 /// Returns the value of a reserved attribute, if the name is reserved and the dataset has it.
-fn reserved<D: Dataset + ?Sized>(dataset: &D, group: GroupId, var: Option<VarId>, name: &str) -> Option<Values> {
+fn reserved<D: Dataset + ?Sized>(
+    dataset: &D,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+) -> Option<Values> {
     check_reserved(group, var, name).err()?;
     let info = dataset.info();
     match name {
         PROPERTIES => info.properties.as_deref().map(Values::text),
         SUPERBLOCK => info.superblock.map(|version| Values::Int(vec![version])),
-        IS_NETCDF4 => Some(Values::Int(vec![matches!(info.format, Format::NetCdf4 | Format::NetCdf4Classic).into()])),
+        IS_NETCDF4 => {
+            Some(Values::Int(vec![matches!(info.format, Format::NetCdf4 | Format::NetCdf4Classic).into()]))
+        }
         _ => None,
     }
 }
@@ -56,7 +65,9 @@ fn owner(model: &Model, group: GroupId, var: Option<VarId>) -> Result<&Att> {
 
 pub(super) fn place(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> Result<usize> {
     let atts = owner(model, group, var)?;
-    atts.get_index_of(name).or_else(|| atts.get_index_of(&*nfc(name))).ok_or_else(|| no_att(model, group, var, name))
+    atts.get_index_of(name)
+        .or_else(|| atts.get_index_of(&*nfc(name)))
+        .ok_or_else(|| no_att(model, group, var, name))
 }
 
 pub(super) fn name_of(model: &Model, group: GroupId, var: Option<VarId>, place: usize) -> Result<String> {
@@ -83,7 +94,9 @@ pub(super) fn get<D: Dataset + ?Sized>(
     let values = find(dataset, group, var, name)?;
     match memtype {
         None => Ok((values, false)),
-        Some(ty) => convert::convert_values(&values, ty).map_err(|error| error.at(format_args!("attribute {name:?}"))),
+        Some(ty) => {
+            convert::convert_values(&values, ty).map_err(|error| error.at(format_args!("attribute {name:?}")))
+        }
     }
 }
 
@@ -96,11 +109,14 @@ pub(super) fn put<D: Dataset + ?Sized>(
     values: &Values,
 ) -> Result<()> {
     check_reserved(group, var, name)?;
-    let (values, out_of_range) =
-        convert::convert_values(values, filetype).map_err(|error| error.at(format_args!("attribute {name:?}")))?;
+    let (values, out_of_range) = convert::convert_values(values, filetype)
+        .map_err(|error| error.at(format_args!("attribute {name:?}")))?;
     dataset.edit(&Edit::PutAtt { group, var, name, values: &values })?;
     if out_of_range {
-        let what = format!("attribute {name:?}: a value does not fit type {}; it was stored wrapped", filetype.name());
+        let what = format!(
+            "attribute {name:?}: a value does not fit type {}; it was stored wrapped",
+            filetype.name()
+        );
         return Err(ErrorKind::Range.context(what));
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! [`copy_att`] and [`copy_var`]: copy within a dataset or between datasets.
 
 use nczarr_model::{
-    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Result, Slab,
-    Values, VarFill, VarId,
+    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Result,
+    Slab, Values, VarFill, VarId,
 };
 
 use super::data::zeroed;
@@ -29,7 +29,13 @@ pub struct AttOwner {
 /// # Errors
 /// `NC_ENOTATT`; `NC_EBADTYPE` if its type is user-defined and the target has no equal type; otherwise an
 /// error of `put_att`.
-pub fn copy_att(from: &dyn Dataset, source: AttOwner, name: &str, to: &dyn Dataset, target: AttOwner) -> Result<()> {
+pub fn copy_att(
+    from: &dyn Dataset,
+    source: AttOwner,
+    name: &str,
+    to: &dyn Dataset,
+    target: AttOwner,
+) -> Result<()> {
     let (values, _) = from.get_att(source.group, source.var, name, None)?;
     let values = carry(&from.model().snapshot(), values, &to.model().snapshot(), target.group)
         .map_err(|error| error.at(format_args!("attribute {name:?}")))?;
@@ -66,7 +72,9 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
             match &var.chunking {
                 Chunking::Chunked(shape) => to.def_var_chunking(new, &Chunking::Chunked(shape.clone()))?,
                 Chunking::Default => {
-                    if let Some(shape) = from.data(id)?.chunk_shape().filter(|shape| shape.len() == dims.len()) {
+                    if let Some(shape) =
+                        from.data(id)?.chunk_shape().filter(|shape| shape.len() == dims.len())
+                    {
                         to.def_var_chunking(new, &Chunking::Chunked(fitting(source, &var.dims, shape)?))?;
                     }
                 }
@@ -104,7 +112,9 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
             // ignore it.
             let value = carry(source, value.clone(), &target, group)?;
             match to.edit(&Edit::DefVarUnwritten { var: new, value: &value }) {
-                Err(error) if ![ErrorKind::StrictNc3, ErrorKind::NotNc4].contains(&error.kind()) => return Err(error),
+                Err(error) if ![ErrorKind::StrictNc3, ErrorKind::NotNc4].contains(&error.kind()) => {
+                    return Err(error);
+                }
                 _ => {}
             }
         }
@@ -185,7 +195,12 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
                     bytes = zeroed(len)?;
                 }
                 let bytes = &mut bytes[..len];
-                from.get_vara(var, &start, &count, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(bytes) })?;
+                from.get_vara(
+                    var,
+                    &start,
+                    &count,
+                    MemMut::Fixed { ty, out: &mut OutBuf::from_slice(bytes) },
+                )?;
                 to.put_vara(new, &start, &count, MemRef::Fixed { ty: new_ty, bytes })?;
             }
             None => {

@@ -1,7 +1,8 @@
 //! Data calls of the dispatch table, including mapped access. The checks are in `access`.
 
 use nczarr_model::{
-    Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped, scatter_items, scatter_mapped,
+    Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped, scatter_items,
+    scatter_mapped,
 };
 
 use super::access::{VarAccess, VarShape, len_of};
@@ -38,11 +39,21 @@ pub enum MappedRef<'a> {
     Strings(&'a [NcString]),
 }
 
-pub(super) fn get<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+pub(super) fn get<D: Dataset + ?Sized>(
+    dataset: &D,
+    var: VarId,
+    slab: &Slab<'_>,
+    out: MemMut<'_, '_>,
+) -> Result<()> {
     VarAccess::new(dataset, var)?.get(slab, out)
 }
 
-pub(super) fn put<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
+pub(super) fn put<D: Dataset + ?Sized>(
+    dataset: &D,
+    var: VarId,
+    slab: &Slab<'_>,
+    values: MemRef<'_>,
+) -> Result<()> {
     let shape = VarShape::new(&dataset.model().snapshot(), var)?;
     shape.check(slab, values.ty(), len_of(&values), true)?;
     // The data are opened after the definition is final.
@@ -101,7 +112,8 @@ pub(super) fn get_mapped<D: Dataset + ?Sized>(
         MappedMut::Fixed { ty, bytes } => {
             nczarr_model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
             let mut dense = zeroed(byte_len(slab.len(), item)?)?;
-            let outcome = get(dataset, var, slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut dense) });
+            let outcome =
+                get(dataset, var, slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut dense) });
             after_range(outcome, || scatter_mapped(slab.count, &imap, item, bytes, &dense).map_err(at))
         }
         MappedMut::Strings(strings) => {

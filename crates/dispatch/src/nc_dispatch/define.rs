@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use nczarr_model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId};
+use nczarr_model::{
+    Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId,
+};
 
 use crate::{Dataset, Format, HeaderPadding, Registry, trace};
 
@@ -81,7 +83,10 @@ pub(super) fn edit_att<D: Dataset + ?Sized>(
 
 /// Checks that an edit is possible in the current mode.
 fn check_mode<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<()> {
-    if dataset.model().is_defining() || !is_classic(dataset) || fits_data_mode(&dataset.model().snapshot(), edit) {
+    if dataset.model().is_defining()
+        || !is_classic(dataset)
+        || fits_data_mode(&dataset.model().snapshot(), edit)
+    {
         return Ok(());
     }
     // Read-only datasets have precedence.

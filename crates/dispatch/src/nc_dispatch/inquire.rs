@@ -156,7 +156,12 @@ pub(super) fn show<D: Dataset + ?Sized>(dataset: &D) -> String {
     let mut text = format!("driver {}, flavour {} {}\n", info.driver, info.flavour, info.version);
     // Writing to a `String` never fails.
     for (id, group) in model.groups() {
-        let _ = writeln!(text, "group {}: {} attributes", model.fqn(id, "").unwrap_or_default(), group.atts.len());
+        let _ = writeln!(
+            text,
+            "group {}: {} attributes",
+            model.fqn(id, "").unwrap_or_default(),
+            group.atts.len()
+        );
         for dim in group.dims.values().filter_map(|&dim| model.dim(dim).ok()) {
             let unlimited = if dim.unlimited { ", unlimited" } else { "" };
             let _ = writeln!(text, "  dimension {}: {}{unlimited}", dim.name, dim.len());

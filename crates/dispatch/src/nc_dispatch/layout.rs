@@ -54,9 +54,8 @@ pub(super) fn deflate<D: Dataset + ?Sized>(
     level: u32,
 ) -> Result<()> {
     if deflate && level > MAX_LEVEL {
-        return Err(
-            ErrorKind::Inval.context(format!("deflate level {level}: out of range (expected 0 to {MAX_LEVEL})"))
-        );
+        return Err(ErrorKind::Inval
+            .context(format!("deflate level {level}: out of range (expected 0 to {MAX_LEVEL})")));
     }
     let deflate = deflate && level > 0;
     // Both or none: a missing filter must not leave the other one behind.
@@ -77,8 +76,9 @@ pub(super) fn deflate<D: Dataset + ?Sized>(
 pub(super) fn filter<D: Dataset + ?Sized>(dataset: &D, var: VarId, id: u32, params: &[u32]) -> Result<()> {
     let registry = define::registry_of(dataset)?;
     let class = registry.filter_by_id(id)?;
-    let instance =
-        class.parse_params(params).map_err(|error| error.at(format_args!("filter {id} ({})", class.info().name)))?;
+    let instance = class
+        .parse_params(params)
+        .map_err(|error| error.at(format_args!("filter {id} ({})", class.info().name)))?;
     let filter = FilterSpec {
         hdf5_id: Some(id),
         name: class.info().name.to_owned(),
@@ -108,7 +108,8 @@ pub(super) fn endian<D: Dataset + ?Sized>(dataset: &D, id: VarId, endian: Endian
     let var = model.var(id)?;
     let has_order = |ty: NcType| ty.is_numeric() || matches!(ty, NcType::User(_));
     if endian != Endian::Native && !has_order(var.xtype) {
-        let what = format!("{}: elements of type {} have no byte order", model.var_path(id)?, var.xtype.name());
+        let what =
+            format!("{}: elements of type {} have no byte order", model.var_path(id)?, var.xtype.name());
         return Err(ErrorKind::Inval.context(what));
     }
     dataset.edit(&Edit::DefVarEndian { var: id, endian }).map(drop)

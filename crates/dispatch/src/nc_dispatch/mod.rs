@@ -22,8 +22,8 @@ mod layout;
 mod types;
 
 use nczarr_model::{
-    Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, Field, FillMode, FilterSpec, GroupId, NcType,
-    Quantize, Result, Slab, TypeId, UserType, Values, VarId,
+    Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, Field, FillMode, FilterSpec, GroupId,
+    NcType, Quantize, Result, Slab, TypeId, UserType, Values, VarId,
 };
 
 use crate::{CacheConfig, Dataset, Format, FormatX, HeaderPadding, MemMut, MemRef};
@@ -161,7 +161,14 @@ pub trait NcDispatch: Dataset {
     /// Sets an attribute of type `filetype` from `values`, whose type is the memory type.
     ///
     /// `NC_ERANGE` if a value does not fit; the attribute is set all the same.
-    fn put_att(&self, group: GroupId, var: Option<VarId>, name: &str, filetype: NcType, values: &Values) -> Result<()> {
+    fn put_att(
+        &self,
+        group: GroupId,
+        var: Option<VarId>,
+        name: &str,
+        filetype: NcType,
+        values: &Values,
+    ) -> Result<()> {
         atts::put(self, group, var, name, filetype, values)
     }
 
@@ -197,12 +204,26 @@ pub trait NcDispatch: Dataset {
     }
 
     /// Reads every `stride`-th element of a box. `NC_ESTRIDE` if a stride is 0.
-    fn get_vars(&self, var: VarId, start: &[u64], count: &[u64], stride: &[u64], out: MemMut<'_, '_>) -> Result<()> {
+    fn get_vars(
+        &self,
+        var: VarId,
+        start: &[u64],
+        count: &[u64],
+        stride: &[u64],
+        out: MemMut<'_, '_>,
+    ) -> Result<()> {
         data::get(self, var, &Slab { start, count, stride: Some(stride) }, out)
     }
 
     /// Writes every `stride`-th element of a box.
-    fn put_vars(&self, var: VarId, start: &[u64], count: &[u64], stride: &[u64], data: MemRef<'_>) -> Result<()> {
+    fn put_vars(
+        &self,
+        var: VarId,
+        start: &[u64],
+        count: &[u64],
+        stride: &[u64],
+        data: MemRef<'_>,
+    ) -> Result<()> {
         data::put(self, var, &Slab { start, count, stride: Some(stride) }, data)
     }
 
@@ -336,7 +357,14 @@ pub trait NcDispatch: Dataset {
     }
 
     /// Adds a field that is an array to a compound type.
-    fn insert_array_compound(&self, ty: TypeId, name: &str, offset: usize, field: NcType, shape: &[u32]) -> Result<()> {
+    fn insert_array_compound(
+        &self,
+        ty: TypeId,
+        name: &str,
+        offset: usize,
+        field: NcType,
+        shape: &[u32],
+    ) -> Result<()> {
         self.edit(&Edit::InsertField { ty, name, offset, field, shape }).map(drop)
     }
 

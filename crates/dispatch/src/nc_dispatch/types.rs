@@ -1,6 +1,8 @@
 //! Inquiries about types.
 
-use nczarr_model::{EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values};
+use nczarr_model::{
+    EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
+};
 
 pub(super) fn name_and_size(model: &Model, ty: NcType) -> Result<(String, Option<usize>)> {
     let name = match ty {
@@ -18,7 +20,11 @@ pub(super) fn by_name(model: &Model, group: GroupId, name: &str) -> Result<NcTyp
     if let Some(path) = name.strip_prefix('/') {
         let (groups, last) = path.rsplit_once('/').unwrap_or(("", path));
         let at = model.group_at(GroupId::ROOT, groups).map_err(|error| missing().caused_by(error))?;
-        return model.find_type(at, last).filter(|&id| is_in(model, id, at)).map(NcType::User).ok_or_else(missing);
+        return model
+            .find_type(at, last)
+            .filter(|&id| is_in(model, id, at))
+            .map(NcType::User)
+            .ok_or_else(missing);
     }
     model.group(group)?;
     model
@@ -82,7 +88,11 @@ pub(super) fn field(model: &Model, id: TypeId, place: usize) -> Result<Field> {
     let ty = model.user_type(id)?;
     let fields = fields(ty)?;
     fields.get(place).cloned().ok_or_else(|| {
-        ErrorKind::BadField.context(format!("type {:?}: no field {place} (found {} fields)", ty.name, fields.len()))
+        ErrorKind::BadField.context(format!(
+            "type {:?}: no field {place} (found {} fields)",
+            ty.name,
+            fields.len()
+        ))
     })
 }
 
@@ -105,7 +115,11 @@ pub(super) fn member(model: &Model, id: TypeId, place: usize) -> Result<EnumMemb
     let ty = model.user_type(id)?;
     let members = members(ty)?;
     members.get(place).cloned().ok_or_else(|| {
-        ErrorKind::Inval.context(format!("type {:?}: no member {place} (found {} members)", ty.name, members.len()))
+        ErrorKind::Inval.context(format!(
+            "type {:?}: no member {place} (found {} members)",
+            ty.name,
+            members.len()
+        ))
     })
 }
 

@@ -238,7 +238,9 @@ impl<T: ?Sized + NamedPlugin> RegistryEntries<T> {
             known.0.iter().any(|entry| entry.is_at(value, description))
         };
         linked.extend(
-            plugins.filter(|plugin| !is_known(plugin)).map(|plugin| RegistryEntry::fixed(Origin::Linked, plugin)),
+            plugins
+                .filter(|plugin| !is_known(plugin))
+                .map(|plugin| RegistryEntry::fixed(Origin::Linked, plugin)),
         );
         linked
     }
@@ -262,7 +264,11 @@ impl<T: ?Sized + NamedPlugin> RegistryEntries<T> {
     }
 
     /// Returns the visible entry of the highest level that `is` accepts: for a name or id.
-    pub fn by_name(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Arc<T>>> {
+    pub fn by_name(
+        &self,
+        what: &dyn Fn() -> String,
+        mut is: impl FnMut(&T) -> bool,
+    ) -> Result<Option<&Arc<T>>> {
         self.highest(what, |entry| is(&entry.item))
     }
 
@@ -271,7 +277,11 @@ impl<T: ?Sized + NamedPlugin> RegistryEntries<T> {
         self.highest(what, |entry| entry.name == name)
     }
 
-    fn highest(&self, what: &dyn Fn() -> String, is: impl FnMut(&RegistryEntry<T>) -> bool) -> Result<Option<&Arc<T>>> {
+    fn highest(
+        &self,
+        what: &dyn Fn() -> String,
+        is: impl FnMut(&RegistryEntry<T>) -> bool,
+    ) -> Result<Option<&Arc<T>>> {
         Ok(self.first(NAME_ORDER, what, is)?.map(|entry| &entry.item))
     }
 
@@ -360,7 +370,11 @@ impl Origin {
 }
 
 /// Returns the error for two different entries with the same name.
-pub(super) fn conflict<T: ?Sized + NamedPlugin>(what: &str, one: &RegistryEntry<T>, other: &RegistryEntry<T>) -> Error {
+pub(super) fn conflict<T: ?Sized + NamedPlugin>(
+    what: &str,
+    one: &RegistryEntry<T>,
+    other: &RegistryEntry<T>,
+) -> Error {
     let say = |entry: &RegistryEntry<T>| {
         let name = entry.item.names().first().copied().unwrap_or_default();
         match entry.item.about() {

@@ -32,7 +32,9 @@ impl Registry {
         describe(&mut list, &self.drivers, |driver| (driver.info().modes.to_vec(), None));
         describe(&mut list, &self.maps, |map| (map.info().schemes.to_vec(), None));
         describe(&mut list, &self.filters, |filter| (filter.info().aliases.to_vec(), filter.info().hdf5_id));
-        describe(&mut list, &self.elements, |element| (element.names().iter().skip(1).copied().collect(), None));
+        describe(&mut list, &self.elements, |element| {
+            (element.names().iter().skip(1).copied().collect(), None)
+        });
         list
     }
 }

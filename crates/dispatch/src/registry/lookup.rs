@@ -27,7 +27,9 @@ impl Registry {
     /// As [`Registry::driver`].
     pub fn map(&self, name: &str) -> Result<&Arc<dyn MapFactory>> {
         let what = || format!("map {name:?}");
-        self.maps.called(&what, name)?.ok_or_else(|| self.missing_plugin(PluginKind::Map, ErrorKind::NotBuilt, name))
+        self.maps
+            .called(&what, name)?
+            .ok_or_else(|| self.missing_plugin(PluginKind::Map, ErrorKind::NotBuilt, name))
     }
 
     /// Returns the filter class of this name or alias. Within a level a name comes before an alias.
@@ -37,7 +39,8 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two plugins have the name.
     pub fn filter(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
         let what = || format!("filter {name:?}");
-        let found = self.filters.by_name_or_alias(&what, name, |filter| filter.info().aliases.contains(&name))?;
+        let found =
+            self.filters.by_name_or_alias(&what, name, |filter| filter.info().aliases.contains(&name))?;
         found.ok_or_else(|| self.missing_plugin(PluginKind::Filter, ErrorKind::NoFilter, name))
     }
 
@@ -50,8 +53,10 @@ impl Registry {
         self.filters.by_name(&what, |filter| filter.info().hdf5_id == Some(id))?.ok_or_else(|| {
             match self.known.iter().find(|known| known.hdf5_id == Some(id)) {
                 Some(known) => not_built(&format!("filter {id} ({})", known.name), known),
-                None => ErrorKind::NoFilter
-                    .context(format!("no filter {id} in this build; there are: {}", self.filters.known_names())),
+                None => ErrorKind::NoFilter.context(format!(
+                    "no filter {id} in this build; there are: {}",
+                    self.filters.known_names()
+                )),
             }
         })
     }
@@ -88,7 +93,10 @@ impl Registry {
         let what = || format!("mode={mode}");
         match self.maps.called(&what, mode)? {
             Some(map) => Ok(Some(map)),
-            None => Ok(self.maps.by_path(&what, |map| map.info().schemes.contains(&mode))?.map(|entry| &entry.item)),
+            None => Ok(self
+                .maps
+                .by_path(&what, |map| map.info().schemes.contains(&mode))?
+                .map(|entry| &entry.item)),
         }
     }
 
@@ -110,7 +118,8 @@ impl Registry {
         schemes.extend(self.maps().map(|map| map.info().name));
         schemes.sort_unstable();
         schemes.dedup();
-        Err(ErrorKind::NotBuilt.context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", "))))
+        Err(ErrorKind::NotBuilt
+            .context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", "))))
     }
 
     /// Returns the driver that recognises the content of a path; `what` names the evidence, for a conflict.
@@ -160,7 +169,9 @@ impl Registry {
 
     /// Returns the known plugin of this kind with this name or alias.
     pub(crate) fn known_as(&self, kind: PluginKind, word: &str) -> Option<&KnownPlugin> {
-        self.known.iter().find(|known| known.kind == kind && (known.name == word || known.aliases.contains(&word)))
+        self.known
+            .iter()
+            .find(|known| known.kind == kind && (known.name == word || known.aliases.contains(&word)))
     }
 
     /// Checks that no two entries of one level share a name, HDF5 id, mode or scheme.
@@ -239,7 +250,8 @@ pub(crate) fn not_built(what: &str, known: &KnownPlugin) -> Error {
     if feature.is_empty() {
         return ErrorKind::NoFilter.context(format!("{what} is not part of this project"));
     }
-    ErrorKind::NotBuilt.context(format!("{what} is not in this build; enable the feature {feature:?}{release}"))
+    ErrorKind::NotBuilt
+        .context(format!("{what} is not in this build; enable the feature {feature:?}{release}"))
 }
 
 /// Returns the words that occur more than once. Only these can conflict.

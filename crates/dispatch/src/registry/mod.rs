@@ -223,7 +223,8 @@ impl Registry {
         self.drivers.extend(table.drivers.iter().map(|driver| RegistryEntry::fixed(Origin::Table, *driver)));
         self.maps.extend(table.maps.iter().map(|map| RegistryEntry::fixed(Origin::Table, *map)));
         self.filters.extend(table.filters.iter().map(|filter| RegistryEntry::fixed(Origin::Table, *filter)));
-        self.elements.extend(table.elements.iter().map(|element| RegistryEntry::fixed(Origin::Table, *element)));
+        self.elements
+            .extend(table.elements.iter().map(|element| RegistryEntry::fixed(Origin::Table, *element)));
         self.known.extend_from_slice(table.known);
         self
     }

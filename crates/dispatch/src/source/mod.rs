@@ -61,7 +61,9 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
                 let _ = send.send(read);
             }),
         );
-        receive.recv().unwrap_or_else(|_| Err(ErrorKind::Internal.context("bytes that were asked for never came")))
+        receive
+            .recv()
+            .unwrap_or_else(|_| Err(ErrorKind::Internal.context("bytes that were asked for never came")))
     }
 
     /// Appends bytes from `offset` on to `out`, until `out` is full or the file ends.

@@ -153,7 +153,8 @@ impl ReadAhead {
             }
             let mut missed = join(missed, SPARE, self.len());
             if missed.len() <= FEW {
-                let around = |range: Range<u64>| range.start.saturating_sub(AROUND)..range.end.saturating_add(AROUND);
+                let around =
+                    |range: Range<u64>| range.start.saturating_sub(AROUND)..range.end.saturating_add(AROUND);
                 missed = join(missed.into_iter().map(around).collect(), SPARE, self.len());
             }
             let bytes = missed.iter().map(|range| range.end - range.start).sum();
@@ -360,9 +361,15 @@ mod tests {
     fn whatever_is_read_is_what_is_there() {
         let len = 50 * PIECE + 77;
         let ahead = ReadAhead::new(Arc::new(Numbered { hand: 1000, ..Numbered::new(len) }));
-        for (at, size) in
-            [(0, 10), (990, 20), (PIECE - 3, 7), (5, PIECE as usize * 12), (len - 5, 20), (len + 9, 4), (len / 2, 9)]
-        {
+        for (at, size) in [
+            (0, 10),
+            (990, 20),
+            (PIECE - 3, 7),
+            (5, PIECE as usize * 12),
+            (len - 5, 20),
+            (len + 9, 4),
+            (len / 2, 9),
+        ] {
             let expected: Vec<u8> = (at..len.min(at + size as u64)).map(byte).collect();
             assert!(read(&ahead, at, size).unwrap() == expected, "{at} {size}");
         }
@@ -401,7 +408,8 @@ mod tests {
     fn the_nearest_are_joined_as_long_as_little_lies_between() {
         let kib = |at: u64| at << 10;
         // Gaps of 9, 30, 9, 50 and 2 KiB.
-        let ranges = [0..10, 19..20, 50..51, 60..70, 120..121, 123..125].map(|range| kib(range.start)..kib(range.end));
+        let ranges =
+            [0..10, 19..20, 50..51, 60..70, 120..121, 123..125].map(|range| kib(range.start)..kib(range.end));
         for (spare, expected) in [
             (0, &[(0, 10), (19, 20), (50, 51), (60, 70), (120, 125)][..]),
             (9, &[(0, 20), (50, 51), (60, 70), (120, 125)]),
@@ -438,7 +446,8 @@ mod tests {
         let far = 1 << 20;
         let chain = |from: u64| read(&ahead, from, 10).and_then(|_| read(&ahead, from + 10 * far, 10));
         let sum = |bytes: &Result<Vec<u8>>| bytes.as_ref().map_or(0, |bytes| u64::from(bytes[0]));
-        let found = ahead.run_in_rounds(|| [chain(far), chain(2 * far), chain(3 * far)].iter().map(sum).sum::<u64>());
+        let found =
+            ahead.run_in_rounds(|| [chain(far), chain(2 * far), chain(3 * far)].iter().map(sum).sum::<u64>());
         assert_eq!(found.unwrap(), (11..14).map(|at| u64::from(byte(at * far))).sum::<u64>());
         let places: Vec<u64> = source.asked().iter().map(|(from, _)| (from + AROUND) / far).collect();
         assert_eq!(places, [1, 2, 3, 11, 12, 13]);
@@ -453,8 +462,11 @@ mod tests {
         let ahead = ReadAhead::new(source.clone());
         for rounds in [false, true] {
             source.fails.store(true, Ordering::Relaxed);
-            let failed =
-                if rounds { ahead.run_in_rounds(|| drop(read(&ahead, 0, 3))) } else { read(&ahead, 2, 3).map(drop) };
+            let failed = if rounds {
+                ahead.run_in_rounds(|| drop(read(&ahead, 0, 3)))
+            } else {
+                read(&ahead, 2, 3).map(drop)
+            };
             assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
         }
         assert_eq!(read(&ahead, 2, 3).unwrap(), [2, 3, 4]);

@@ -8,7 +8,8 @@ use nczarr_model::Result;
 
 use super::map::log_operation;
 use crate::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
+    WriteTicket,
 };
 
 /// The open tickets: key, start time, and number of bytes if known.
@@ -72,7 +73,9 @@ impl ReadJob for TracedReads<'_> {
         let bytes = found.as_ref().map(|found| match found {
             None => 0,
             Some((ReadOutcome::Bytes(bytes), _)) => bytes.len() as u64,
-            Some((ReadOutcome::InPlace, _)) => ticket.into.as_ref().map_or(0, |into| into.filled().len() as u64),
+            Some((ReadOutcome::InPlace, _)) => {
+                ticket.into.as_ref().map_or(0, |into| into.filled().len() as u64)
+            }
         });
         log_operation("batch read", &key, bytes, started);
         self.inner.done(ticket, found);

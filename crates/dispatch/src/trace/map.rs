@@ -37,7 +37,12 @@ impl TracedMap {
 }
 
 /// Logs an operation: its key, its bytes or its error, and its duration.
-pub(super) fn log_operation(op: &'static str, key: &Key, outcome: Result<u64, &nczarr_model::Error>, started: Instant) {
+pub(super) fn log_operation(
+    op: &'static str,
+    key: &Key,
+    outcome: Result<u64, &nczarr_model::Error>,
+    started: Instant,
+) {
     let us = micros(started);
     match outcome {
         Ok(bytes) => tracing::trace!(target: MAPS, op, %key, bytes, us),
@@ -62,7 +67,12 @@ impl ZMap for TracedMap {
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let started = Instant::now();
         let outcome = self.inner.read(key, range, out);
-        log_operation("read", key, outcome.as_ref().map(|&found| if found { out.len() as u64 } else { 0 }), started);
+        log_operation(
+            "read",
+            key,
+            outcome.as_ref().map(|&found| if found { out.len() as u64 } else { 0 }),
+            started,
+        );
         outcome
     }
 

@@ -30,7 +30,8 @@ pub const MAPS: &str = "nczarr::map";
 
 static LOG_LEVEL: AtomicI32 = AtomicI32::new(-1);
 
-/// Sets netCDF's log level (`nc_set_log_level`): -1 silence, 1 failures, 5 calls of drivers as well, 9 everything.
+/// Sets netCDF's log level (`nc_set_log_level`): -1 silence, 1 failures, 5 calls of drivers as well, 9
+/// everything.
 ///
 /// It is only stored: the program's subscriber uses [`log_level`] and [`filter_of`].
 pub fn set_log_level(level: i32) {
@@ -65,7 +66,11 @@ pub(crate) fn logs_calls() -> bool {
 }
 
 /// Runs a call and logs the result. `place` is evaluated only if it is logged.
-pub(crate) fn timed<T>(name: &'static str, place: &dyn Fn() -> String, run: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn timed<T>(
+    name: &'static str,
+    place: &dyn Fn() -> String,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let started = logs_calls().then(Instant::now);
     let outcome = run();
     match &outcome {
@@ -74,7 +79,9 @@ pub(crate) fn timed<T>(name: &'static str, place: &dyn Fn() -> String, run: impl
                 tracing::debug!(target: CALLS, call = name, place = %place(), us = micros(started));
             }
         }
-        Err(error) => tracing::error!(target: CALLS, call = name, place = %place(), error = format_args!("{error:#}")),
+        Err(error) => {
+            tracing::error!(target: CALLS, call = name, place = %place(), error = format_args!("{error:#}"))
+        }
     }
     outcome
 }

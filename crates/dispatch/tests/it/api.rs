@@ -61,7 +61,8 @@ const FUNCTIONS: &str = "
     ncaux_plugin_path_{parse,parsen,tostring,clear,reclaim,append,prepend,stringlen,stringget,stringset}
     ncaux_parse_provenance";
 
-const TYPES: &str = "{text,schar,uchar,ubyte,short,ushort,int,uint,long,longlong,ulonglong,float,double,string}";
+const TYPES: &str =
+    "{text,schar,uchar,ubyte,short,ushort,int,uint,long,longlong,ulonglong,float,double,string}";
 
 fn expand(pattern: &str, names: &mut BTreeSet<String>) {
     match pattern.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?))) {

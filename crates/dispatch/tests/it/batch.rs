@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, OwnedPrecondition, Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, Version,
-    WriteJob, WriteOutcome, WriteTicket, ZMap, read_parallel, write_parallel,
+    ByteRange, Key, MapCaps, OutBuf, OwnedPrecondition, Payload, Ranges, ReadJob, ReadOutcome, ReadTicket,
+    Version, WriteJob, WriteOutcome, WriteTicket, ZMap, read_parallel, write_parallel,
 };
 use nczarr_model::{ErrorKind, Result};
 use proptest::prelude::*;
@@ -113,9 +113,11 @@ const TOO_MUCH: Option<Result<Got, ErrorKind>> = Some(Err(ErrorKind::Io));
 #[test]
 fn every_form_of_ticket_gets_what_it_wants() {
     let one = |offset, len| Ranges::One(ByteRange { offset, len });
-    let every = |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
-    let list =
-        |parts: &[(u64, u64)]| Ranges::List(parts.iter().map(|&(offset, len)| ByteRange::new(offset, len)).collect());
+    let every =
+        |offset, len, step, count| Ranges::Strided { first: ByteRange::new(offset, len), step, count };
+    let list = |parts: &[(u64, u64)]| {
+        Ranges::List(parts.iter().map(|&(offset, len)| ByteRange::new(offset, len)).collect())
+    };
     let cases = [
         (Ranges::All, 10, None, found(b"0123456789")),
         (Ranges::All, 9, None, TOO_MUCH),
@@ -176,7 +178,8 @@ fn every_form_of_ticket_gets_what_it_wants() {
                     "{case:?}: {got:?}"
                 );
             }
-            // With a version the same bytes, never in place; the whole object is read, so it counts for the limit.
+            // With a version the same bytes, never in place; the whole object is read, so it counts for the
+            // limit.
             for (got, case) in Reads::new(wants("k", true), threads).run(&map).into_iter().zip(&cases) {
                 match (got.unwrap(), &case.3) {
                     (Ok(got), Some(Ok(wanted))) => {
@@ -311,7 +314,8 @@ impl WriteJob for Writes {
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {
-        let outcome = outcome.map(|written| matches!(written, WriteOutcome::Done(_))).map_err(|error| error.kind());
+        let outcome =
+            outcome.map(|written| matches!(written, WriteOutcome::Done(_))).map_err(|error| error.kind());
         assert!(self.results.lock().unwrap()[ticket.index].replace(outcome).is_none());
     }
 }
@@ -331,13 +335,19 @@ fn every_write_comes_back_with_what_became_of_it() {
             ("same", Ok(&b"new"[..]), Some(OwnedPrecondition::Unchanged(version.clone()))),
             ("there", Ok(&b"lost"[..]), Some(OwnedPrecondition::Unchanged(version))),
         ];
-        let job = Writes { results: Mutex::new(vec![None; pieces.len()]), pieces, threads, next: AtomicUsize::new(0) };
+        let job = Writes {
+            results: Mutex::new(vec![None; pieces.len()]),
+            pieces,
+            threads,
+            next: AtomicUsize::new(0),
+        };
         write_parallel(&map, &job);
         let results: Vec<_> = job.results.into_inner().unwrap().into_iter().map(Option::unwrap).collect();
         let wanted = [Ok(true), Ok(true), Err(ErrorKind::Filter), Ok(true), Ok(false), Ok(true), Ok(false)];
         assert_eq!(results, wanted);
         let objects = map.objects.lock().unwrap();
-        let there: Vec<_> = objects.iter().map(|(key, (_, bytes))| (key.as_str(), bytes.as_slice())).collect();
+        let there: Vec<_> =
+            objects.iter().map(|(key, (_, bytes))| (key.as_str(), bytes.as_slice())).collect();
         assert_eq!(
             there,
             [("a", &b"caller"[..]), ("b", b"scratch"), ("d", b"new"), ("same", b"new"), ("there", b"old")]
@@ -348,7 +358,8 @@ fn every_write_comes_back_with_what_became_of_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// However a part is asked for, it is the slice of the object, or an error where that is not wholly there.
+    /// However a part is asked for, it is the slice of the object, or an error where that is not wholly
+    /// there.
     #[test]
     fn parts_are_slices(
         object in proptest::collection::vec(any::<u8>(), 0..40),

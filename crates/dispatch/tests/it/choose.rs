@@ -19,8 +19,10 @@ const OMEGA: &[Magic] = &[Magic { offset: 0, bytes: b"OMEGA" }];
 static SINGLE: TestDriver = TestDriver(driver_info("single", &["one"], ALPHA, &[]));
 /// Datasets in maps, recognised by what is in their root.
 static GRID: TestDriver = TestDriver(driver_info("grid", &["gridded"], &[], &[".grid", ".cell"]));
-static PACKED: Elsewhere = Elsewhere(MapInfo { name: "pack", schemes: &[], magic: PACK, about: "archives, for tests" });
-static REMOTE: Elsewhere = Elsewhere(MapInfo { name: "far", schemes: &["far", "http"], magic: &[], about: "" });
+static PACKED: Elsewhere =
+    Elsewhere(MapInfo { name: "pack", schemes: &[], magic: PACK, about: "archives, for tests" });
+static REMOTE: Elsewhere =
+    Elsewhere(MapInfo { name: "far", schemes: &["far", "http"], magic: &[], about: "" });
 
 static TABLE: PluginTable = PluginTable {
     drivers: &[&SINGLE, &GRID],
@@ -127,7 +129,8 @@ fn what_is_no_dataset_is_refused_with_what_was_tried() {
 fn pipes_and_sockets_are_never_opened() {
     let here = Here::new();
     let pipe = here.path("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &*pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &*pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
     let socket = here.path("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     for (path, name) in [(&pipe, "pipe"), (&socket, "socket")] {
@@ -165,7 +168,11 @@ fn a_plugin_changes_no_path_that_works() {
     let pack_driver = TestDriver(driver_info("packer", &[], PACK, &[]));
     let here = Here {
         registry: Arc::new(
-            Registry::new().with_driver(greedy()).with_map(greedy_map).with_driver(pack_driver).with_table(&TABLE),
+            Registry::new()
+                .with_driver(greedy())
+                .with_map(greedy_map)
+                .with_driver(pack_driver)
+                .with_table(&TABLE),
         ),
         ..Here::new()
     };
@@ -283,11 +290,16 @@ fn an_explanation_tells_what_was_looked_at_and_keeps_secrets() {
     let here = Here::new();
     let path = here.dir("g", ".cell");
     let explanation = here.registry.explain(&path).unwrap();
-    let looks: Vec<_> = explanation.probes.iter().map(|look| (look.at.as_str(), look.found.as_str())).collect();
+    let looks: Vec<_> =
+        explanation.probes.iter().map(|look| (look.at.as_str(), look.found.as_str())).collect();
     let place = format!("path {path}");
     assert_eq!(
         looks,
-        [(place.as_str(), "a directory"), ("key .grid (driver grid)", "absent"), ("key .cell (driver grid)", "there")]
+        [
+            (place.as_str(), "a directory"),
+            ("key .grid (driver grid)", "absent"),
+            ("key .cell (driver grid)", "there")
+        ]
     );
     assert_eq!(explanation.driver, Some(("grid".to_owned(), "the map holds .cell".to_owned())));
     assert_eq!(explanation.dataset.unwrap().notes, ["opened"]);

@@ -1,7 +1,11 @@
 //! Copying attributes and variables between datasets.
 
-use nczarr_dispatch::{AttOwner, Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings};
-use nczarr_model::{Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill};
+use nczarr_dispatch::{
+    AttOwner, Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings,
+};
+use nczarr_model::{
+    Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill,
+};
 
 use crate::world::TestDataset;
 
@@ -39,7 +43,10 @@ fn a_variable_is_copied_with_all_it_has() {
 
     assert_eq!(to.inq_varid(group, "v").unwrap(), new);
     let (all, model) = (to.inq_var_all(new).unwrap(), to.model().snapshot());
-    assert_eq!((all.chunking, all.endian, all.filters), (Chunking::Chunked(vec![2, 3]), Endian::Big, vec![filter]));
+    assert_eq!(
+        (all.chunking, all.endian, all.filters),
+        (Chunking::Chunked(vec![2, 3]), Endian::Big, vec![filter])
+    );
     assert_eq!(all.fill, VarFill::Value(Values::Short(vec![-1])));
     assert_eq!(model.var(new).unwrap().atts, from.model().snapshot().var(v).unwrap().atts);
     assert!(model.var(new).unwrap().atts.keys().eq(["units", "_FillValue", "last"]));
@@ -81,7 +88,8 @@ fn strings_scalars_and_empty_variables_are_copied() {
     assert_eq!(back, strings);
     let new = copy_var(&from, scalar, &to, ROOT).unwrap();
     let mut back = [0; 8];
-    to.get_vara(new, &[], &[], MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut back) }).unwrap();
+    to.get_vara(new, &[], &[], MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut back) })
+        .unwrap();
     assert_eq!(back, pi);
     assert_eq!(to.inq_var_all(new).unwrap().fill, VarFill::NoFill);
     copy_var(&from, empty, &to, ROOT).unwrap();

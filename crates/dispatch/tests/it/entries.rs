@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use nczarr_dispatch::{
-    AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, KnownPlugin, MappedMut, MappedRef, MemMut, MemRef,
-    NcDispatch, OutBuf, PluginKind, PluginTable, Registry, VarAccess,
+    AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, KnownPlugin, MappedMut, MappedRef, MemMut,
+    MemRef, NcDispatch, OutBuf, PluginKind, PluginTable, Registry, VarAccess,
 };
 use nczarr_model::{
-    Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values, VarFill,
-    VarId,
+    Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values,
+    VarFill, VarId,
 };
 
 use crate::registry::{Class, filter_info};
@@ -24,7 +24,10 @@ static TABLE: PluginTable = PluginTable {
     maps: &[],
     filters: &[&CLASSES[0], &CLASSES[1]],
     elements: &[],
-    known: &[KnownPlugin { hdf5_id: Some(3), ..KnownPlugin::new(PluginKind::Filter, "fletcher32", "fletcher32") }],
+    known: &[KnownPlugin {
+        hdf5_id: Some(3),
+        ..KnownPlugin::new(PluginKind::Filter, "fletcher32", "fletcher32")
+    }],
 };
 
 fn dataset() -> TestDataset {
@@ -52,7 +55,13 @@ fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &[i32
     ds.put_vara(var, start, count, MemRef::Fixed { ty: NcType::Int, bytes: &ints(values) })
 }
 
-fn get(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], stride: Option<&[u64]>) -> Result<Vec<i32>> {
+fn get(
+    ds: &dyn Dataset,
+    var: VarId,
+    start: &[u64],
+    count: &[u64],
+    stride: Option<&[u64]>,
+) -> Result<Vec<i32>> {
     let len = count.iter().product::<u64>() as usize;
     let mut bytes = vec![0xEE; len * 4];
     let out = &mut OutBuf::from_slice(&mut bytes);
@@ -217,7 +226,10 @@ fn reserved_attributes_are_read_and_not_changed() {
         ("_SuperblockVersion", Values::Int(vec![0])),
     ] {
         assert_eq!(ds.get_att(ROOT, None, name, None).unwrap().0, values);
-        assert_eq!(kind(ds.put_att(ROOT, None, name, NcType::Int, &Values::Int(vec![1]))), Some(ErrorKind::NameInUse));
+        assert_eq!(
+            kind(ds.put_att(ROOT, None, name, NcType::Int, &Values::Int(vec![1]))),
+            Some(ErrorKind::NameInUse)
+        );
         assert_eq!(kind(ds.del_att(ROOT, None, name)), Some(ErrorKind::NameInUse));
         assert_eq!(kind(ds.rename_att(ROOT, None, "a", name)), Some(ErrorKind::NameInUse));
     }
@@ -333,7 +345,9 @@ fn mapped_access_goes_to_its_places() {
     assert_eq!(memory[..24], ints(&[1, 2, 3, 4, 5, 6]));
 
     let mut small = vec![0; 20];
-    for (imap, wanted) in [(&[3, 1][..], ErrorKind::Inval), (&[1], ErrorKind::Inval), (&[-1, 1], ErrorKind::Inval)] {
+    for (imap, wanted) in
+        [(&[3, 1][..], ErrorKind::Inval), (&[1], ErrorKind::Inval), (&[-1, 1], ErrorKind::Inval)]
+    {
         let out = MappedMut::Fixed { ty: NcType::Int, bytes: &mut small };
         assert_eq!(kind(ds.get_varm(t, &slab, Some(imap), out)), Some(wanted), "{imap:?}");
     }
@@ -341,7 +355,10 @@ fn mapped_access_goes_to_its_places() {
     put(&ds, t, &[0, 0], &[1, 3], &[1, 300, 3]).unwrap();
     let mut bytes = [9u8; 6];
     let out = MappedMut::Fixed { ty: NcType::UByte, bytes: &mut bytes };
-    assert_eq!(kind(ds.get_varm(t, &Slab::new(&[0, 0], &[1, 3]), Some(&[9, 2]), out)), Some(ErrorKind::Range));
+    assert_eq!(
+        kind(ds.get_varm(t, &Slab::new(&[0, 0], &[1, 3]), Some(&[9, 2]), out)),
+        Some(ErrorKind::Range)
+    );
     assert_eq!(bytes, [1, 9, 44, 9, 3, 9]);
 
     let opaque = ds.def_opaque(ROOT, 4, "o").unwrap();

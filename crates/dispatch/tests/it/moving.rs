@@ -84,7 +84,8 @@ fn an_update_creates_fails_and_gives_up() {
     .unwrap();
     assert_eq!(map.keys(), ["new"]);
 
-    let error = map.update(&key("new"), usize::MAX, &mut |_, _| Err(ErrorKind::Filter.context("no"))).unwrap_err();
+    let error =
+        map.update(&key("new"), usize::MAX, &mut |_, _| Err(ErrorKind::Filter.context("no"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Filter);
     assert_eq!(map.objects.lock().unwrap()[&key("new")].1, b"made");
 

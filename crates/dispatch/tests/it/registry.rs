@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, KnownPlugin, MapInfo, Origin,
-    OutBuf, PluginKind, PluginTable, Registry, StaticPlugin, ZarrFormat,
+    DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, KnownPlugin, MapInfo,
+    Origin, OutBuf, PluginKind, PluginTable, Registry, StaticPlugin, ZarrFormat,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -93,7 +93,11 @@ static RED_TABLE: PluginTable = PluginTable {
     filters: &[&CLASSES[0]],
     elements: &[],
     known: &[
-        KnownPlugin { hdf5_id: Some(307), aliases: &["bz2"], ..KnownPlugin::new(PluginKind::Filter, "bzip2", "bzip2") },
+        KnownPlugin {
+            hdf5_id: Some(307),
+            aliases: &["bz2"],
+            ..KnownPlugin::new(PluginKind::Filter, "bzip2", "bzip2")
+        },
         KnownPlugin { aliases: &["https"], ..KnownPlugin::new(PluginKind::Map, "http", "http") },
         KnownPlugin::new(PluginKind::Driver, "hdf5", "hdf5"),
         KnownPlugin::new(PluginKind::Filter, "red", "red"),
@@ -137,17 +141,28 @@ fn what_is_added_hides_the_table() {
 /// Whoever comes with others, and in whatever order.
 #[test]
 fn of_many_that_join_at_once_those_are_hidden_that_somebody_above_has_the_name_of() {
-    static BOTH: PluginTable =
-        PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[3], &CLASSES[0]], elements: &[], known: &[] };
+    static BOTH: PluginTable = PluginTable {
+        drivers: &[],
+        maps: &[],
+        filters: &[&CLASSES[3], &CLASSES[0]],
+        elements: &[],
+        known: &[],
+    };
     for registry in [
         Registry::new().with_table(&BOTH).with_filter(Class(&RED_TOO)),
         Registry::new().with_filter(Class(&RED_TOO)).with_table(&BOTH),
         Registry::new().with_table(&ROT_TABLE).with_filter(Class(&RED_TOO)).with_table(&BOTH),
     ] {
         registry.check().unwrap();
-        let list: Vec<_> =
-            registry.plugins().into_iter().map(|plugin| (plugin.name, plugin.origin, plugin.hidden)).collect();
-        assert_eq!(list, [("red", Origin::Added, false), ("red", Origin::Table, true), ("rot", Origin::Table, false)]);
+        let list: Vec<_> = registry
+            .plugins()
+            .into_iter()
+            .map(|plugin| (plugin.name, plugin.origin, plugin.hidden))
+            .collect();
+        assert_eq!(
+            list,
+            [("red", Origin::Added, false), ("red", Origin::Table, true), ("rot", Origin::Table, false)]
+        );
     }
 }
 
@@ -175,8 +190,13 @@ fn two_of_one_name_at_one_level_are_an_error_that_names_both() {
         assert!(error.contains("another red") && error.contains("a third red"), "{error}");
     }
     // Whoever hides both settles it for the name, but the registry is still not sound.
-    static BOTH: PluginTable =
-        PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[1], &CLASSES[2]], elements: &[], known: &[] };
+    static BOTH: PluginTable = PluginTable {
+        drivers: &[],
+        maps: &[],
+        filters: &[&CLASSES[1], &CLASSES[2]],
+        elements: &[],
+        known: &[],
+    };
     let registry = Registry::new().with_table(&BOTH);
     let registry = registry.with_filter(Class(&RED));
     assert_eq!(about(&registry), "the table's red");

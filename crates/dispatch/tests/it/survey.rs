@@ -103,7 +103,14 @@ impl ReadJob for Batch {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let mut left = self.left.lock().unwrap();
         key.set(&left.pop()?);
-        Some(ReadTicket { index: left.len(), ranges: Ranges::All, hint: 1, limit: 100, versioned: false, into: None })
+        Some(ReadTicket {
+            index: left.len(),
+            ranges: Ranges::All,
+            hint: 1,
+            limit: 100,
+            versioned: false,
+            into: None,
+        })
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
@@ -178,7 +185,9 @@ fn what_is_known_is_not_asked_for() {
     // Somebody wrote since: in doubt what was not there is asked for again.
     map.objects.lock().unwrap().insert("a/z".to_owned(), b"new".to_vec());
     survey.invalidate_absent();
-    assert!(survey.exists(&Key::new("a/z").unwrap()).unwrap() && survey.exists(&Key::new("c").unwrap()).unwrap());
+    assert!(
+        survey.exists(&Key::new("a/z").unwrap()).unwrap() && survey.exists(&Key::new("c").unwrap()).unwrap()
+    );
     assert_eq!(map.asked(), ["a/z"]);
 }
 

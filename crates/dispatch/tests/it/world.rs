@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Key, Magic,
-    MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Precondition, Registry, VarData, Version, WriteOutcome,
-    ZMap,
+    ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Key,
+    Magic, MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Precondition, Registry, VarData,
+    Version, WriteOutcome, ZMap,
 };
 use nczarr_model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
 
@@ -121,7 +121,10 @@ impl ZMap for TestMap {
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         self.ready(key)?;
-        let lost = self.losses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+        let lost = self
+            .losses
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .is_ok();
         let mut objects = self.objects.lock().unwrap();
         let there = objects.get(key).map(|(state, _)| *state);
         let wanted = match expect {
@@ -215,7 +218,9 @@ impl Dataset for TestDataset {
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
         match (self.writable, edit) {
             (false, _) => Err(ErrorKind::Perm.context("read-only")),
-            (true, Edit::DefVar { name: "forbidden", .. }) => Err(ErrorKind::StrictNc3.context("this format says no")),
+            (true, Edit::DefVar { name: "forbidden", .. }) => {
+                Err(ErrorKind::StrictNc3.context("this format says no"))
+            }
             _ => Ok(()),
         }
     }
@@ -242,7 +247,8 @@ fn indices(slab: &Slab<'_>) -> Vec<Vec<u64>> {
         all = all
             .into_iter()
             .flat_map(|index: Vec<u64>| {
-                (0..slab.count[dim]).map(move |i| [index.as_slice(), &[slab.start[dim] + i * slab.step(dim)]].concat())
+                (0..slab.count[dim])
+                    .map(move |i| [index.as_slice(), &[slab.start[dim] + i * slab.step(dim)]].concat())
             })
             .collect();
     }
@@ -257,7 +263,9 @@ impl VarData for TestData {
             MemMut::Fixed { ty, out } => {
                 let zeros = Element::Bytes(vec![0; self.xtype.size().unwrap()]);
                 for index in indices(slab) {
-                    let Element::Bytes(bytes) = elements.get(&(self.id, index)).unwrap_or(&zeros) else { panic!() };
+                    let Element::Bytes(bytes) = elements.get(&(self.id, index)).unwrap_or(&zeros) else {
+                        panic!()
+                    };
                     let value = Values::from_native_bytes(self.xtype, bytes).unwrap();
                     let (value, wrapped) = convert::convert_values(&value, ty)?;
                     out_of_range |= wrapped;
@@ -388,7 +396,8 @@ impl Dataset for Opened {
 /// Directories as maps, in the plainest way.
 pub struct Directories;
 
-static DIRECTORIES: MapInfo = MapInfo { name: "file", schemes: &["file"], magic: &[], about: "directories, for tests" };
+static DIRECTORIES: MapInfo =
+    MapInfo { name: "file", schemes: &["file"], magic: &[], about: "directories, for tests" };
 
 #[derive(Debug)]
 struct Directory(std::path::PathBuf);
@@ -408,7 +417,8 @@ impl ZMap for Directory {
 
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let place = self.0.join(prefix.as_str());
-        let entries = std::fs::read_dir(&place).map_err(|error| nczarr_model::Error::io(prefix.as_str(), error))?;
+        let entries =
+            std::fs::read_dir(&place).map_err(|error| nczarr_model::Error::io(prefix.as_str(), error))?;
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -416,7 +426,8 @@ impl ZMap for Directory {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        std::fs::write(self.0.join(key.as_str()), value).map_err(|error| nczarr_model::Error::io(key.as_str(), error))
+        std::fs::write(self.0.join(key.as_str()), value)
+            .map_err(|error| nczarr_model::Error::io(key.as_str(), error))
     }
 }
 
@@ -440,7 +451,8 @@ impl MapFactory for Directories {
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        std::fs::remove_dir_all(&request.target.path).map_err(|error| nczarr_model::Error::io("delete", error))
+        std::fs::remove_dir_all(&request.target.path)
+            .map_err(|error| nczarr_model::Error::io("delete", error))
     }
 }
 

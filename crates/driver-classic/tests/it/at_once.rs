@@ -8,12 +8,15 @@ use std::sync::{Arc, Mutex};
 use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch as _, Options, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values, VarId, fill};
 
-use crate::support::{ROOT, all, create, dim, enddef, get, open, place, put, registry, try_put, var, with_mode};
+use crate::support::{
+    ROOT, all, create, dim, enddef, get, open, place, put, registry, try_put, var, with_mode,
+};
 
 /// Bytes of the transfers that stop in the middle, after their first piece.
 const LONG: u64 = 3 << 20;
 
-/// Stops transfers of [`LONG`] bytes after their first piece: says so, and waits to be told whether they go on.
+/// Stops transfers of [`LONG`] bytes after their first piece: says so, and waits to be told whether they go
+/// on.
 struct Stop {
     here: Mutex<Sender<()>>,
     on: Mutex<Receiver<bool>>,
@@ -299,7 +302,8 @@ fn a_reader_is_told_that_another_file_is_there() {
     let error = reader.sync().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FileMeta, "{error}");
     // The same definitions, and fewer records than were seen.
-    let ds = registry().create(&with_mode(&other, "cdf1"), Clobber::Refuse, false, &Options::default()).unwrap();
+    let ds =
+        registry().create(&with_mode(&other, "cdf1"), Clobber::Refuse, false, &Options::default()).unwrap();
     let t = dim(&*ds, "t", 0);
     var(&*ds, "v", NcType::Short, &[t]);
     ds.put_att(ROOT, None, "title", NcType::Char, &Values::text("some")).unwrap();

@@ -197,7 +197,8 @@ fn threads_append_at_once() {
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 3));
     let vars: Vec<_> = (0..THREADS).map(|i| var(&*ds, &format!("v{i}"), NcType::UShort, &[t, x])).collect();
     enddef(&*ds);
-    let row = |thread: u64, at: u64| Values::UShort((0..3).map(|i| (thread * 1000 + at * 10 + i) as u16).collect());
+    let row =
+        |thread: u64, at: u64| Values::UShort((0..3).map(|i| (thread * 1000 + at * 10 + i) as u16).collect());
     std::thread::scope(|scope| {
         for (thread, &v) in vars.iter().enumerate() {
             let ds: &dyn Dataset = &*ds;

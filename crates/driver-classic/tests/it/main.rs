@@ -1,4 +1,5 @@
-//! The driver from outside: the conformance suite, several at once, growth, redefinition, memory, and what is refused.
+//! The driver from outside: the conformance suite, several at once, growth, redefinition, memory, and what is
+//! refused.
 
 mod at_once;
 mod conformance_suite;

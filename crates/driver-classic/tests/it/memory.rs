@@ -6,7 +6,8 @@ use nczarr_dispatch::{Clobber, Durability, NcDispatch as _, Options};
 use nczarr_model::{ErrorKind, NcType, Values};
 
 use crate::support::{
-    ROOT, all, create, dim, enddef, files, open, place, put, registry, try_get, try_open, try_put, var, with_mode,
+    ROOT, all, create, dim, enddef, files, open, place, put, registry, try_get, try_open, try_put, var,
+    with_mode,
 };
 
 fn image() -> Vec<u8> {
@@ -51,7 +52,8 @@ fn what_is_made_in_memory_is_the_file_it_would_be() {
     for persist in [false, true] {
         let (_folder, path) = place("x.nc");
         let target = with_mode(&path, "cdf1");
-        let make = |clobber| registry().create_in_memory(&target, clobber, false, &Options::default(), persist);
+        let make =
+            |clobber| registry().create_in_memory(&target, clobber, false, &Options::default(), persist);
         let ds = make(Clobber::Refuse).unwrap();
         let t = dim(&*ds, "t", 0);
         let v = var(&*ds, "v", NcType::Int, &[t]);
@@ -90,7 +92,10 @@ fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
         assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2]));
         let v = ds.inq_varid(ROOT, "v").unwrap();
         if !writable {
-            assert_eq!(try_put(&*ds, v, &[2], &[1], &Values::Int(vec![3])).unwrap_err().kind(), ErrorKind::Perm);
+            assert_eq!(
+                try_put(&*ds, v, &[2], &[1], &Values::Int(vec![3])).unwrap_err().kind(),
+                ErrorKind::Perm
+            );
             ds.close().unwrap();
             continue;
         }
@@ -124,7 +129,8 @@ fn what_is_not_closed_well_is_not_written_back() {
     assert_eq!(fs::read(&path).unwrap(), image());
     fs::write(&path, b"no dataset").unwrap();
     for persist in [true, false] {
-        let error = registry().open_in_memory(&path.display().to_string(), true, &Options::default(), persist);
+        let error =
+            registry().open_in_memory(&path.display().to_string(), true, &Options::default(), persist);
         assert_eq!(error.unwrap_err().kind(), ErrorKind::NotNc);
     }
     let missing = folder.path().join("missing.nc").display().to_string();

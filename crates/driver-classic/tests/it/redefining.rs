@@ -7,7 +7,8 @@ use nczarr_dispatch::{Clobber, Dataset, Durability, NcDispatch as _, Options};
 use nczarr_model::{ErrorKind, NcType, Values, fill};
 
 use crate::support::{
-    ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, try_put, var, with_mode,
+    ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, try_put, var,
+    with_mode,
 };
 
 fn text(ds: &dyn Dataset, name: &str, value: &str) -> nczarr_model::Result<()> {
@@ -53,7 +54,10 @@ fn data_stay_when_variables_come() {
         text(&*ds, "history", "much longer than there was room for in the header").unwrap();
         // Until define mode ends there is nothing to be read of what is new; all else is there.
         assert_eq!(try_get(&*ds, c, &[0, 0], &[1, 1]).unwrap_err().kind(), ErrorKind::InDefine);
-        assert_eq!(try_put(&*ds, c, &[0, 0], &[1, 1], &Values::text("x")).unwrap_err().kind(), ErrorKind::InDefine);
+        assert_eq!(
+            try_put(&*ds, c, &[0, 0], &[1, 1], &Values::text("x")).unwrap_err().kind(),
+            ErrorKind::InDefine
+        );
         check_sample(&*ds);
         enddef(&*ds);
         check_sample(&*ds);
@@ -187,8 +191,8 @@ fn an_abort_keeps_what_was_changed_in_data_mode() {
 fn an_abort_that_undoes_everything_writes_nothing() {
     let (_folder, path) = place("x.nc");
     sample(&path, "cdf1");
-    // Somebody else's file: the records are not counted, and the size of the last variable is told as records have it
-    // that are not padded.
+    // Somebody else's file: the records are not counted, and the size of the last variable is told as records
+    // have it that are not padded.
     let mut bytes = fs::read(&path).unwrap();
     bytes[4..8].fill(0xFF);
     fs::write(&path, &bytes).unwrap();
@@ -215,7 +219,9 @@ fn what_is_replaced_stays_until_the_new_file_has_a_header() {
     let (folder, path) = place("x.nc");
     sample(&path, "cdf1");
     let start = || {
-        let ds = registry().create(&with_mode(&path, "cdf5"), Clobber::Replace, false, &Options::default()).unwrap();
+        let ds = registry()
+            .create(&with_mode(&path, "cdf5"), Clobber::Replace, false, &Options::default())
+            .unwrap();
         dim(&*ds, "y", 3);
         ds
     };

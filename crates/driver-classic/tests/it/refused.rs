@@ -26,7 +26,11 @@ fn what_a_format_cannot_hold() {
         assert_eq!(kind(ds.def_var(ROOT, "w", NcType::Int, &[x, t])), Some(ErrorKind::UnlimPos));
         assert_eq!(kind(ds.def_var(ROOT, "w", NcType::String, &[x])), bad_type);
         for ty in [NcType::UByte, NcType::UShort, NcType::UInt, NcType::Int64, NcType::UInt64] {
-            assert_eq!(kind(ds.def_var(ROOT, ty.name(), ty, &[x])), bad_type.filter(|_| !wide), "{mode} {ty:?}");
+            assert_eq!(
+                kind(ds.def_var(ROOT, ty.name(), ty, &[x])),
+                bad_type.filter(|_| !wide),
+                "{mode} {ty:?}"
+            );
         }
         let strings = Values::String(vec![NcString::new()]);
         assert_eq!(kind(ds.put_att(ROOT, None, "s", NcType::String, &strings)), bad_type);
@@ -200,7 +204,8 @@ fn damage_that_shows() {
     }
 }
 
-/// Bytes of a file with two short fixed variables or one, and one or two record variables, which have two records.
+/// Bytes of a file with two short fixed variables or one, and one or two record variables, which have two
+/// records.
 fn small(fixed: &[&str], records: &[&str]) -> Vec<u8> {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
@@ -218,7 +223,8 @@ fn small(fixed: &[&str], records: &[&str]) -> Vec<u8> {
 fn damage_that_shows_only_when_everything_is_looked_at() {
     let (_folder, path) = place("x.nc");
     // Behind a name of one letter: its padding, rank, dimension, attributes, type, size and begin.
-    let entry = |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
+    let entry =
+        |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
     let (ty, begin) = (23, 31);
     let with = |bytes: &[u8], at: usize, change: u8| {
         let mut damaged = bytes.to_vec();
@@ -240,7 +246,9 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
     with(&bytes, entry(&bytes, b's') + ty, 6 ^ 4);
     assert_eq!((read("r"), read("s"), read("a")), (Some(ErrorKind::VarMeta), Some(ErrorKind::VarMeta), None));
     // A variable is said to begin further behind than it does, and the file ends before its values do.
-    for (fixed, records, name) in [(&["a", "b"][..], &[][..], b'b'), (&["a"], &["r"], b'r'), (&["a"], &[], b'a')] {
+    for (fixed, records, name) in
+        [(&["a", "b"][..], &[][..], b'b'), (&["a"], &["r"], b'r'), (&["a"], &[], b'a')]
+    {
         let bytes = small(fixed, records);
         let at = entry(&bytes, name) + begin;
         with(&bytes, at, bytes[at] ^ (bytes[at] + 4));
@@ -267,22 +275,29 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
 #[test]
 fn a_size_that_the_places_contradict_counts_for_nothing() {
     let (_folder, path) = place("x.nc");
-    let entry = |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
+    let entry =
+        |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
     let values = |name: &str| {
         let ds = open(&path, false);
         let id = ds.inq_varid(ROOT, name).unwrap();
         try_get(&*ds, id, &[0], &[2])
     };
     let (ints, doubles) = (Values::Int(vec![1, 2]), Values::Double(vec![0.5, 1.5]));
-    let files: [(&[&str], &[&str]); 5] =
-        [(&["a", "b"], &["r", "s"]), (&["a"], &[]), (&["a", "b"], &[]), (&[], &["r"]), (&["a"], &["r", "s", "u"])];
+    let files: [(&[&str], &[&str]); 5] = [
+        (&["a", "b"], &["r", "s"]),
+        (&["a"], &[]),
+        (&["a", "b"], &[]),
+        (&[], &["r"]),
+        (&["a"], &["r", "s", "u"]),
+    ];
     for (fixed, records) in files {
         let whole = small(fixed, records);
         let names: Vec<_> = fixed.iter().chain(records).copied().collect();
         // Of one variable, and of all.
         let mut changed: Vec<&[&str]> = names.chunks(1).collect();
         changed.push(&names);
-        for (changed, size) in changed.into_iter().flat_map(|names| [0u32, 1, 7, 12, 1 << 30].map(|size| (names, size)))
+        for (changed, size) in
+            changed.into_iter().flat_map(|names| [0u32, 1, 7, 12, 1 << 30].map(|size| (names, size)))
         {
             let mut bytes = whole.clone();
             for name in changed {
@@ -335,7 +350,8 @@ fn places_that_the_format_cannot_tell() {
 fn what_a_dead_process_left_goes_and_nothing_else() {
     let (folder, path) = place("x.nc");
     fs::write(&path, small(&["a"], &["r"])).unwrap();
-    let names = [".x.nc.1-0.tmp", ".x.nc.77-12.tmp", ".x.nc.tmp", ".x.nc.1-a.tmp", ".y.nc.1-0.tmp", "x.nc.1-0.tmp"];
+    let names =
+        [".x.nc.1-0.tmp", ".x.nc.77-12.tmp", ".x.nc.tmp", ".x.nc.1-a.tmp", ".y.nc.1-0.tmp", "x.nc.1-0.tmp"];
     names.iter().for_each(|name| fs::write(folder.path().join(name), "x").unwrap());
     // Somebody is at work on the second.
     let at_work = fs::File::open(folder.path().join(names[1])).unwrap();

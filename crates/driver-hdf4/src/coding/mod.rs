@@ -41,7 +41,9 @@ impl Coding {
     pub(crate) fn read(cursor: &mut ElementCursor<'_>) -> Result<Self> {
         let (model, coder) = (cursor.u16()?, cursor.u16()?);
         if model != 0 {
-            return Err(ErrorKind::NoFilter.context(format!("compression: unknown model {model} (expected 0)")));
+            return Err(
+                ErrorKind::NoFilter.context(format!("compression: unknown model {model} (expected 0)"))
+            );
         }
         Ok(match coder {
             0 => Self::Plain,
@@ -53,8 +55,9 @@ impl Coding {
             other => {
                 let name = if other == 7 { "JPEG" } else { "unknown here" };
                 let known = "run-length (1), n-bit (2), skipping Huffman (3), deflate (4), szip (5)";
-                return Err(ErrorKind::NoFilter
-                    .context(format!("compression {other} ({name}) is not supported; supported are {known}")));
+                return Err(ErrorKind::NoFilter.context(format!(
+                    "compression {other} ({name}) is not supported; supported are {known}"
+                )));
             }
         })
     }

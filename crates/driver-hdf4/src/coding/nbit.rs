@@ -25,7 +25,8 @@ pub(crate) struct Nbit {
 impl Nbit {
     pub(super) fn read(cursor: &mut ElementCursor<'_>) -> Result<Self> {
         let code = cursor.u32()?;
-        let size = u16::try_from(code).map_or(0, |code| NumberType::of_code(code).map_or(0, NumberType::size));
+        let size =
+            u16::try_from(code).map_or(0, |code| NumberType::of_code(code).map_or(0, NumberType::size));
         let (signed, ones) = (cursor.u16()? != 0, cursor.u16()? != 0);
         let nbit = Self { size: size as u32, signed, ones, top: cursor.u32()?, len: cursor.u32()? };
         let fits = nbit.top < 8 * nbit.size && (1..=nbit.top + 1).contains(&nbit.len);

@@ -34,7 +34,8 @@ pub(super) fn decode(mut src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
 }
 
 fn short(expected: usize, found: usize) -> nczarr_model::Error {
-    ErrorKind::Filter.context(format!("run-length coding: wrong run (expected {expected} bytes, found {found})"))
+    ErrorKind::Filter
+        .context(format!("run-length coding: wrong run (expected {expected} bytes, found {found})"))
 }
 
 #[cfg(test)]

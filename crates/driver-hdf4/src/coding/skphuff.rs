@@ -27,8 +27,9 @@ pub(super) fn trees(count: u32) -> Result<u32> {
     if (1..=MOST).contains(&count) {
         Ok(count)
     } else {
-        Err(ErrorKind::HdfErr
-            .context(format!("skipping Huffman: invalid number of trees (expected 1 to {MOST}, found {count})")))
+        Err(ErrorKind::HdfErr.context(format!(
+            "skipping Huffman: invalid number of trees (expected 1 to {MOST}, found {count})"
+        )))
     }
 }
 
@@ -90,8 +91,9 @@ pub(super) fn decode(trees: usize, src: &[u8], dst: &mut OutBuf<'_>) -> Result<(
     let mut turn = 0;
     for (at, byte) in dst.put_zeros(room)?.iter_mut().enumerate() {
         *byte = trees[turn].next(&mut bits).ok_or_else(|| {
-            ErrorKind::Filter
-                .context(format!("skipping Huffman: the input ends early (expected {room} bytes, found {at})"))
+            ErrorKind::Filter.context(format!(
+                "skipping Huffman: the input ends early (expected {room} bytes, found {at})"
+            ))
         })?;
         turn = if turn + 1 == trees.len() { 0 } else { turn + 1 };
     }

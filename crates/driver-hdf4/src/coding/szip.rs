@@ -46,8 +46,10 @@ impl Szip {
             item: ItemType::bytes(size),
         })?;
         if inner.working_params().get(3) != Some(&self.line) {
-            return Err(ErrorKind::Filter
-                .context(format!("szip: invalid parameters (scanlines of {line} pixels, blocks of {})", self.block)));
+            return Err(ErrorKind::Filter.context(format!(
+                "szip: invalid parameters (scanlines of {line} pixels, blocks of {})",
+                self.block
+            )));
         }
         Ok(Box::new(HeadedSzip { headed: self.mask & HEADED != 0, inner }))
     }

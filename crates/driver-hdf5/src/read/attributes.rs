@@ -51,7 +51,11 @@ pub(crate) fn of(file: &HdfFile, header: &ObjectHeader) -> (Vec<StoredAttribute>
 }
 
 /// Reads attributes that are stored in a fractal heap.
-fn dense(file: &HdfFile, message: HeaderMessage<'_>, keep: &mut impl FnMut(Result<StoredAttribute>)) -> Result<()> {
+fn dense(
+    file: &HdfFile,
+    message: HeaderMessage<'_>,
+    keep: &mut impl FnMut(Result<StoredAttribute>),
+) -> Result<()> {
     let mut at = MetadataCursor::new(message.bytes, "attribute info");
     at.version(0)?;
     let flags = at.u8()?;
@@ -92,7 +96,8 @@ fn parse(file: &HdfFile, bytes: &[u8], order: u32) -> Result<StoredAttribute> {
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).into_owned();
     let space = HeaderMessage { shared: version > 1 && flags & 2 != 0, order: None, bytes: space };
-    let ty = Datatype::of(file, HeaderMessage { shared: version > 1 && flags & 1 != 0, order: None, bytes: ty });
+    let ty =
+        Datatype::of(file, HeaderMessage { shared: version > 1 && flags & 1 != 0, order: None, bytes: ty });
     let space = Dataspace::parse(file, &shared_messages::resolve(file, message_type::DATASPACE, space)?)?;
     if let Ok(ty) = &ty {
         let wanted = space.len()?.checked_mul(ty.size.into());
@@ -104,7 +109,13 @@ fn parse(file: &HdfFile, bytes: &[u8], order: u32) -> Result<StoredAttribute> {
                 at.rest().len()
             ))
         })?;
-        return Ok(StoredAttribute { name, bytes: at.bytes(wanted)?.to_vec(), space, order, ty: Ok(ty.clone()) });
+        return Ok(StoredAttribute {
+            name,
+            bytes: at.bytes(wanted)?.to_vec(),
+            space,
+            order,
+            ty: Ok(ty.clone()),
+        });
     }
     Ok(StoredAttribute { name, bytes: Vec::new(), space, order, ty })
 }

@@ -85,7 +85,8 @@ pub(crate) fn within(
         let all = (most + 1).saturating_mul(below).saturating_add(most);
         levels.push(BTreeLevel { most, all });
     }
-    let mut tree = BTreeV2 { file, ty, node, record: record.into(), levels, wants, budget: WalkBudget::new(file, 16) };
+    let mut tree =
+        BTreeV2 { file, ty, node, record: record.into(), levels, wants, budget: WalkBudget::new(file, 16) };
     tree.walk(root, count.into(), depth.into(), RecordBounds::default(), then)
 }
 

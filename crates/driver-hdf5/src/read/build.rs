@@ -2,8 +2,8 @@
 
 use nczarr_dispatch::{Fault, Registry};
 use nczarr_model::{
-    Att, Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result, Values,
-    Var, VarFill, fill,
+    Att, Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result,
+    Values, Var, VarFill, fill,
 };
 
 use super::attributes::StoredAttribute;
@@ -83,12 +83,21 @@ pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> 
     let properties = text("_NCProperties").map(|found| dims::text(file, found));
     let properties = properties.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     // netCDF-C uses the same rule.
-    let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
-    let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
+    let datasets =
+        tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
+    let foreign =
+        properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
     let unshown = tree.hidden_content.pop().or_else(|| unsupported::of(file, &tree, &dims));
     let FileTree { groups, faults, .. } = tree;
-    let mut builder =
-        ModelBuilder { file, registry, model, types: &mut types, stored: Vec::new(), faults, converted: None };
+    let mut builder = ModelBuilder {
+        file,
+        registry,
+        model,
+        types: &mut types,
+        stored: Vec::new(),
+        faults,
+        converted: None,
+    };
     for (number, group) in groups.into_iter().enumerate() {
         let id = GroupId(number as u32);
         for (place, dataset) in group.datasets.into_iter().enumerate() {
@@ -218,9 +227,8 @@ impl ModelBuilder<'_> {
             return Ok(VarFill::NoFill);
         }
         let value = match stored.value() {
-            Some(bytes) => {
-                ElementDecoder::new(stored.other.as_deref().unwrap_or(self.file)).values(&stored.ty, xtype, bytes)?
-            }
+            Some(bytes) => ElementDecoder::new(stored.other.as_deref().unwrap_or(self.file))
+                .values(&stored.ty, xtype, bytes)?,
             // The default fill value of HDF5 is zero bytes. Only numbers can take it as an ordinary value.
             None => match xtype.size().and_then(|size| Values::from_native_bytes(xtype, &vec![0; size])) {
                 Some(zero) => zero,
@@ -237,7 +245,12 @@ impl ModelBuilder<'_> {
     ///
     /// Returns also the error of the first damaged attribute. An attribute of a type that netCDF lacks is
     /// left out and reported as a fault.
-    fn atts(&mut self, owner: &str, attributes: Vec<StoredAttribute>, other: Option<&HdfFile>) -> (Att, Option<Error>) {
+    fn atts(
+        &mut self,
+        owner: &str,
+        attributes: Vec<StoredAttribute>,
+        other: Option<&HdfFile>,
+    ) -> (Att, Option<Error>) {
         let (mut atts, mut problem) = (Att::default(), None);
         for attribute in attributes {
             if HIDDEN.contains(&&*attribute.name) {
@@ -248,14 +261,18 @@ impl ModelBuilder<'_> {
                     if let Ok(ty) = &attribute.ty
                         && BitField::of(ty).is_some()
                     {
-                        let what = || format!("attribute {:?} of {owner:?} has the type {}", attribute.name, ty.name());
+                        let what = || {
+                            format!("attribute {:?} of {owner:?} has the type {}", attribute.name, ty.name())
+                        };
                         self.converted.get_or_insert_with(what);
                     }
                     atts.insert(attribute.name, values);
                 }
                 Err(error) if error.kind() == ErrorKind::BadTypId => {
-                    self.faults
-                        .push(Fault::left_out(format_args!("{owner}:{}", attribute.name), format_args!("{error:#}")));
+                    self.faults.push(Fault::left_out(
+                        format_args!("{owner}:{}", attribute.name),
+                        format_args!("{error:#}"),
+                    ));
                 }
                 Err(error) => {
                     let error = error.at(format_args!("attribute {:?} of {owner:?}", attribute.name));
@@ -271,9 +288,9 @@ impl ModelBuilder<'_> {
         let ty = ty.as_ref().map_err(Clone::clone)?;
         if matches!(ty.class, DatatypeClass::Text) {
             return Ok(match &space.dims {
-                Some(dims) if !dims.is_empty() => {
-                    Values::String(bytes.chunks_exact(ty.size as usize).map(values::text).collect::<Vec<NcString>>())
-                }
+                Some(dims) if !dims.is_empty() => Values::String(
+                    bytes.chunks_exact(ty.size as usize).map(values::text).collect::<Vec<NcString>>(),
+                ),
                 _ => Values::Char(bytes.clone()),
             });
         }

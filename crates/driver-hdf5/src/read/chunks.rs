@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use nczarr_chunkio::{ByteStore as _, ChunkStore};
 use nczarr_dispatch::{
-    ByteRange, FetchReply, FetchRequest, InFlightLimits, Key, MapCaps, OutBuf, Ranges, ReadJob, ZMap, read_overlapped,
-    read_parallel,
+    ByteRange, FetchReply, FetchRequest, InFlightLimits, Key, MapCaps, OutBuf, Ranges, ReadJob, ZMap,
+    read_overlapped, read_parallel,
 };
 use nczarr_model::{ErrorKind, Result};
 
@@ -76,7 +76,8 @@ impl ChunkObjects {
         }
         let (from, to) = (range.offset.max(head) - head, end.max(head) - head);
         let start = self.file.place(address, len)?;
-        let wanted = usize::try_from(to - from).map_err(|_| ErrorKind::NoMem.context(format!("{key}: {len} bytes")))?;
+        let wanted = usize::try_from(to - from)
+            .map_err(|_| ErrorKind::NoMem.context(format!("{key}: {len} bytes")))?;
         let before = out.len();
         out.try_reserve(wanted)
             .map_err(|error| ErrorKind::NoMem.context(format!("{key}: {len} bytes")).caused_by(error))?;
@@ -85,7 +86,10 @@ impl ChunkObjects {
         self.file.store.read_at(start + from, &mut buf)?;
         match buf.remaining() {
             0 => Ok(true),
-            left => Err(ErrorKind::Trunc.context(format!("{key}: the file is cut short ({left} bytes are missing)"))),
+            left => {
+                Err(ErrorKind::Trunc
+                    .context(format!("{key}: the file is cut short ({left} bytes are missing)")))
+            }
         }
     }
 
@@ -98,22 +102,29 @@ impl ChunkObjects {
             .map(|(address, len, skipped)| self.file.place(address, len).map(|start| (start, len, skipped)));
         let head = if self.masked { 4 } else { 0 };
         // A prefetch already requested these bytes.
-        let is_coming = matches!(&place, Some(Ok((start, len, _))) if ahead.is_requested(*start..start + len));
+        let is_coming =
+            matches!(&place, Some(Ok((start, len, _))) if ahead.is_requested(*start..start + len));
         let range = match (&wanted.ranges, place) {
             (_, None) => return reply.send(Ok(None)),
             (_, Some(Err(error))) => return reply.send(Err(error)),
-            (Ranges::All, Some(Ok((start, len, skipped)))) if len + head <= wanted.limit as u64 && !is_coming => {
+            (Ranges::All, Some(Ok((start, len, skipped))))
+                if len + head <= wanted.limit as u64 && !is_coming =>
+            {
                 let bits = skipped.to_le_bytes();
                 let head = bits[..head as usize].to_vec();
-                let whole = move |bytes: Vec<u8>| if head.is_empty() { bytes } else { [head, bytes].concat() };
-                let then = move |read: Result<Vec<u8>>| reply.send(read.map(|bytes| Some((whole(bytes), None))));
+                let whole =
+                    move |bytes: Vec<u8>| if head.is_empty() { bytes } else { [head, bytes].concat() };
+                let then =
+                    move |read: Result<Vec<u8>>| reply.send(read.map(|bytes| Some((whole(bytes), None))));
                 return source.start_read(ByteRange::new(start, len), Box::new(then));
             }
             (Ranges::One(range), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 let from = range.offset.min(len);
                 ByteRange::new(start + from, range.len.unwrap_or(u64::MAX).min(len - from))
             }
-            (Ranges::Strided { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
+            (Ranges::Strided { .. } | Ranges::List(_), Some(Ok((start, len, _))))
+                if !self.masked && !is_coming =>
+            {
                 return match wanted.parts() {
                     Ok(found) => {
                         chunk_parts::begin(source, start, len, wanted.key, found.unwrap_or_default(), reply);
@@ -167,7 +178,9 @@ impl ZMap for ChunkObjects {
 
     fn read_batch(&self, job: &dyn ReadJob) {
         match *self.file.store {
-            FileBytes::Remote(..) => read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply)),
+            FileBytes::Remote(..) => {
+                read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply))
+            }
             _ => read_parallel(self, job),
         }
     }
@@ -182,7 +195,9 @@ impl ChunkStore for ChunkObjects {
         key.set(const { &Key::root() });
         key.push_index(index, '.');
         match self.places.find(index) {
-            Ok(Some(chunk)) if self.masked || chunk.skipped == 0 || matches!(self.places, ChunkLookup::All(_)) => {
+            Ok(Some(chunk))
+                if self.masked || chunk.skipped == 0 || matches!(self.places, ChunkLookup::All(_)) =>
+            {
                 key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
             }
             Ok(None) => {}

@@ -40,9 +40,11 @@ impl<'a> MetadataCursor<'a> {
                 self.rest = rest;
                 Ok(bytes)
             }
-            None => {
-                Err(damaged(format!("{}: too short (expected {len} more bytes, found {})", self.what, self.rest.len())))
-            }
+            None => Err(damaged(format!(
+                "{}: too short (expected {len} more bytes, found {})",
+                self.what,
+                self.rest.len()
+            ))),
         }
     }
 

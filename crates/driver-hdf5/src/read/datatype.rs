@@ -77,7 +77,9 @@ impl Datatype {
         if message.shared {
             match shared_messages::place(file, message.bytes)? {
                 SharedLocation::Object(address) => Self::at(file, address),
-                SharedLocation::Heap(id) => Self::parse(&shared_messages::object(file, message_type::DATATYPE, &id)?),
+                SharedLocation::Heap(id) => {
+                    Self::parse(&shared_messages::object(file, message_type::DATATYPE, &id)?)
+                }
             }
         } else {
             Self::parse(message.bytes)
@@ -91,7 +93,8 @@ impl Datatype {
     pub(crate) fn at(file: &HdfFile, address: u64) -> Result<Self> {
         let header = ObjectHeader::read(file, address)?;
         let message = header.find(message_type::DATATYPE).filter(|message| !message.shared);
-        let message = message.ok_or_else(|| damaged(format!("object at address {address}: no datatype message")))?;
+        let message =
+            message.ok_or_else(|| damaged(format!("object at address {address}: no datatype message")))?;
         Ok(Self { named: Some(address), ..Self::parse(message.bytes)? })
     }
 
@@ -187,10 +190,18 @@ impl Datatype {
                 let part = Self::next(at, depth)?;
                 match part.class {
                     DatatypeClass::Float { ieee: true, .. } if part.size.checked_mul(2) == Some(size) => {
-                        let member =
-                            |name: &str, offset| CompoundMember { name: name.to_owned(), offset, ty: part.clone() };
+                        let member = |name: &str, offset| CompoundMember {
+                            name: name.to_owned(),
+                            offset,
+                            ty: part.clone(),
+                        };
                         let parts = vec![member("r", 0), member("i", part.size)];
-                        return Ok(Self { size, class: DatatypeClass::Compound(parts), named: None, complex: true });
+                        return Ok(Self {
+                            size,
+                            class: DatatypeClass::Compound(parts),
+                            named: None,
+                            complex: true,
+                        });
                     }
                     _ => DatatypeClass::Other("complex"),
                 }
@@ -211,7 +222,9 @@ impl Datatype {
     pub(crate) fn is_whole(&self) -> bool {
         match self.class {
             DatatypeClass::Integer { precision, offset, .. } => {
-                offset == 0 && u32::from(precision) == 8 * self.size.min(16) && [1, 2, 4, 8].contains(&self.size)
+                offset == 0
+                    && u32::from(precision) == 8 * self.size.min(16)
+                    && [1, 2, 4, 8].contains(&self.size)
             }
             _ => false,
         }
@@ -225,9 +238,10 @@ impl Datatype {
                     DatatypeClass::Integer { signed: a, precision: p, offset: o, .. },
                     DatatypeClass::Integer { signed: b, precision: q, offset: r, .. },
                 ) => (a, p, o) == (b, q, r),
-                (DatatypeClass::Float { ieee: a, half: h, .. }, DatatypeClass::Float { ieee: b, half: k, .. }) => {
-                    (a, h) == (b, k)
-                }
+                (
+                    DatatypeClass::Float { ieee: a, half: h, .. },
+                    DatatypeClass::Float { ieee: b, half: k, .. },
+                ) => (a, h) == (b, k),
                 (DatatypeClass::Text, DatatypeClass::Text)
                 | (DatatypeClass::Opaque, DatatypeClass::Opaque)
                 | (DatatypeClass::Strings, DatatypeClass::Strings) => true,
@@ -237,9 +251,10 @@ impl Datatype {
                     };
                     a.len() == b.len() && a.iter().zip(b).all(alike)
                 }
-                (DatatypeClass::Enum { base: a, members: m }, DatatypeClass::Enum { base: b, members: n }) => {
-                    a.is_like(b) && m == n
-                }
+                (
+                    DatatypeClass::Enum { base: a, members: m },
+                    DatatypeClass::Enum { base: b, members: n },
+                ) => a.is_like(b) && m == n,
                 (DatatypeClass::List(a), DatatypeClass::List(b)) => a.is_like(b),
                 (DatatypeClass::Array { shape: s, base: a }, DatatypeClass::Array { shape: t, base: b }) => {
                     s == t && a.is_like(b)
@@ -261,13 +276,15 @@ impl Datatype {
     /// Appends, for each number in an element, whether it is big-endian.
     fn byte_orders(&self, out: &mut Vec<bool>) {
         match &self.class {
-            DatatypeClass::Integer { big_endian, .. } | DatatypeClass::Float { big_endian, .. } if self.size > 1 => {
+            DatatypeClass::Integer { big_endian, .. } | DatatypeClass::Float { big_endian, .. }
+                if self.size > 1 =>
+            {
                 out.push(*big_endian)
             }
             DatatypeClass::Compound(members) => members.iter().for_each(|member| member.ty.byte_orders(out)),
-            DatatypeClass::Enum { base, .. } | DatatypeClass::List(base) | DatatypeClass::Array { base, .. } => {
-                base.byte_orders(out)
-            }
+            DatatypeClass::Enum { base, .. }
+            | DatatypeClass::List(base)
+            | DatatypeClass::Array { base, .. } => base.byte_orders(out),
             _ => {}
         }
     }
@@ -277,7 +294,11 @@ impl Datatype {
         let bits = self.size.saturating_mul(8);
         match &self.class {
             DatatypeClass::Integer { signed, precision, .. } => {
-                let part = if self.is_whole() { String::new() } else { format!(" with {precision} significant bits") };
+                let part = if self.is_whole() {
+                    String::new()
+                } else {
+                    format!(" with {precision} significant bits")
+                };
                 format!("{}integer of {bits} bits{part}", if *signed { "" } else { "unsigned " })
             }
             DatatypeClass::Float { half: Some(Half::BFloat16), .. } => "bfloat16".to_owned(),
@@ -305,7 +326,13 @@ fn name(at: &mut MetadataCursor<'_>, version: u8) -> Result<String> {
     Ok(name)
 }
 
-fn members(at: &mut MetadataCursor<'_>, version: u8, count: u32, size: u32, depth: u32) -> Result<Vec<CompoundMember>> {
+fn members(
+    at: &mut MetadataCursor<'_>,
+    version: u8,
+    count: u32,
+    size: u32,
+    depth: u32,
+) -> Result<Vec<CompoundMember>> {
     let mut members = Vec::new();
     for _ in 0..count {
         let name = name(at, version)?;

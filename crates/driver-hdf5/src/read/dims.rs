@@ -108,7 +108,8 @@ impl DimensionTable {
         }
         let first = dataset.space.dims.as_deref().and_then(<[u64]>::first);
         let Some(&len) = first.filter(|_| Self::is_scale(file, dataset)) else { return false };
-        let assigned = find(dataset, "_Netcdf4Dimid").and_then(|attribute| integers(attribute).first().copied());
+        let assigned =
+            find(dataset, "_Netcdf4Dimid").and_then(|attribute| integers(attribute).first().copied());
         let unlimited = dataset.space.most[0] == UNDEFINED;
         self.add(FileDim { group, name: dataset.name.clone(), len, unlimited, id: -1 }, assigned);
         self.by_address.insert(dataset.address, self.list.len() - 1);
@@ -209,7 +210,8 @@ impl DimensionTable {
             let (mut found, mut lost) = (None, None);
             decoder.items(element, base.size, &mut |_, items| {
                 for item in items.chunks_exact(base.size.max(1) as usize) {
-                    let address = MetadataCursor::new(item, "reference").address(file.offsets.min(item.len() as u8))?;
+                    let address =
+                        MetadataCursor::new(item, "reference").address(file.offsets.min(item.len() as u8))?;
                     found = found.or(self.by_address.get(&address).copied());
                     lost = lost.or(Some(address).filter(|&address| address != 0 && address != UNDEFINED));
                 }
@@ -218,8 +220,11 @@ impl DimensionTable {
             // A reference to another kind of object is ignored. A reference to nothing is damage.
             if let (None, Some(address), true) = (found, lost, base.size == u32::from(file.offsets)) {
                 ObjectHeader::read(file, address).map_err(|error| {
-                    damaged(format!("axis {}: the reference to its dimension scale leads to no object", axes.len()))
-                        .caused_by(error)
+                    damaged(format!(
+                        "axis {}: the reference to its dimension scale leads to no object",
+                        axes.len()
+                    ))
+                    .caused_by(error)
                 })?;
             }
             axes.push(found);

@@ -64,8 +64,8 @@ impl ExternalFileCache {
         let entry = match files.iter().position(|(open, _)| open == path) {
             Some(place) => files.remove(place),
             None => {
-                let opened =
-                    single_file::open_regular(path).map_err(|error| Error::io(path.display().to_string(), error))?;
+                let opened = single_file::open_regular(path)
+                    .map_err(|error| Error::io(path.display().to_string(), error))?;
                 let opened = opened.ok_or_else(|| not_beside(path.display()))?;
                 (path.to_owned(), Arc::new(opened))
             }
@@ -161,7 +161,8 @@ pub(super) fn not_beside(name: impl std::fmt::Display) -> Error {
 pub(crate) fn files<'s>(file: &HdfFile, stretches: impl Iterator<Item = &'s ExternalRange>) -> Vec<PathBuf> {
     let FileBytes::File(_, place) = &*file.store else { return Vec::new() };
     let folder = place.parent().unwrap_or(Path::new("."));
-    let mut files: Vec<PathBuf> = stretches.filter_map(|stretch| path_beside(folder, &stretch.name).ok()).collect();
+    let mut files: Vec<PathBuf> =
+        stretches.filter_map(|stretch| path_beside(folder, &stretch.name).ok()).collect();
     files.sort_unstable();
     files.dedup();
     files

@@ -151,7 +151,8 @@ impl HdfFile {
     /// # Errors
     /// `NC_EHDFERR` if there are more than a file of this size can have.
     pub(crate) fn spend(&self, bytes: u64) -> Result<()> {
-        let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        let spent =
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         spent.map(drop).map_err(|_| damaged("more metadata than a file of this size can have"))
     }
 
@@ -160,7 +161,9 @@ impl HdfFile {
         let start = self.place(address, len)?;
         let room = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(room).map_err(|error| ErrorKind::NoMem.context("metadata").caused_by(error))?;
+        bytes
+            .try_reserve_exact(room)
+            .map_err(|error| ErrorKind::NoMem.context("metadata").caused_by(error))?;
         if let Some(all) = self.store.as_bytes() {
             // The range is inside the file, and the file is in memory.
             bytes.extend_from_slice(&all[start as usize..][..room]);
@@ -214,7 +217,9 @@ impl HdfFile {
         self.store.read_at(start, &mut out)?;
         match out.remaining() {
             0 => Ok(()),
-            left => Err(ErrorKind::Trunc.context(format!("the file became shorter ({left} bytes are missing)"))),
+            left => {
+                Err(ErrorKind::Trunc.context(format!("the file became shorter ({left} bytes are missing)")))
+            }
         }
     }
 
@@ -252,8 +257,10 @@ impl WalkBudget {
     }
 
     pub(crate) fn spend(&mut self, what: &str) -> Result<()> {
-        self.0 =
-            self.0.checked_sub(1).ok_or_else(|| damaged(format!("{what}: more than a file of this size can have")))?;
+        self.0 = self
+            .0
+            .checked_sub(1)
+            .ok_or_else(|| damaged(format!("{what}: more than a file of this size can have")))?;
         Ok(())
     }
 }

@@ -48,9 +48,8 @@ impl FileBytes {
 impl ByteStore for FileBytes {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         match self {
-            Self::File(file, path) => {
-                file_io::read_at(file, offset, out).map_err(|error| Error::io(path.display().to_string(), error))
-            }
+            Self::File(file, path) => file_io::read_at(file, offset, out)
+                .map_err(|error| Error::io(path.display().to_string(), error)),
             Self::Memory(bytes) => {
                 let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
                 out.put(&rest[..rest.len().min(out.remaining())])
@@ -65,9 +64,10 @@ impl ByteStore for FileBytes {
 
     fn size(&self) -> Result<u64> {
         match self {
-            Self::File(file, path) => {
-                file.metadata().map(|found| found.len()).map_err(|error| Error::io(path.display().to_string(), error))
-            }
+            Self::File(file, path) => file
+                .metadata()
+                .map(|found| found.len())
+                .map_err(|error| Error::io(path.display().to_string(), error)),
             Self::Memory(bytes) => Ok(bytes.len() as u64),
             Self::Remote(source, _) => Ok(source.len()),
         }

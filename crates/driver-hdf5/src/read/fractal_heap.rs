@@ -56,14 +56,21 @@ impl FractalHeap {
         let (first, largest, bits) = (at.uint(file.lengths)?, at.uint(file.lengths)?, at.u16()?);
         at.u16()?;
         let (root, rows) = (at.address(file.offsets)?, at.u16()?);
-        if !first.is_power_of_two() || !largest.is_power_of_two() || width == 0 || bits > 64 || largest < first {
+        if !first.is_power_of_two()
+            || !largest.is_power_of_two()
+            || width == 0
+            || bits > 64
+            || largest < first
+        {
             return Err(damaged(format!(
                 "fractal heap: invalid sizes (rows of {width} blocks of {first} to {largest} bytes)"
             )));
         }
         // An indirect root is prefetched with more than the blocks of its first row.
         file.prefetch(
-            [(root, if rows == 0 { first } else { 64 + first })].into_iter().filter(|&(root, _)| root != UNDEFINED),
+            [(root, if rows == 0 { first } else { 64 + first })]
+                .into_iter()
+                .filter(|&(root, _)| root != UNDEFINED),
         );
         Ok(Self {
             address,
@@ -134,14 +141,17 @@ impl FractalHeap {
             }
         };
         let found = self.listed.insert(listed).get(&wanted).copied();
-        let (address, len) = found.ok_or_else(|| damaged(format!("fractal heap: huge object {wanted} is missing")))?;
+        let (address, len) =
+            found.ok_or_else(|| damaged(format!("fractal heap: huge object {wanted} is missing")))?;
         file.read(address, len)
     }
 
     /// Returns the size of the blocks of a row in bytes.
     fn row_size(&self, row: u32) -> Result<u64> {
-        let size =
-            self.first.checked_shl(row.saturating_sub(1)).filter(|size| size >> row.saturating_sub(1) == self.first);
+        let size = self
+            .first
+            .checked_shl(row.saturating_sub(1))
+            .filter(|size| size >> row.saturating_sub(1) == self.first);
         size.ok_or_else(|| damaged(format!("fractal heap: invalid row {row}")))
     }
 
@@ -160,17 +170,21 @@ impl FractalHeap {
                     return Err(damaged(format!("fractal heap: offset {offset} is outside all blocks")));
                 }
                 let size = self.row_size(row)?;
-                let all = size.checked_mul(self.width).ok_or_else(|| damaged("fractal heap: a row is too large"))?;
+                let all = size
+                    .checked_mul(self.width)
+                    .ok_or_else(|| damaged("fractal heap: a row is too large"))?;
                 if offset - from < all {
                     break size;
                 }
-                from = from.checked_add(all).ok_or_else(|| damaged("fractal heap: the rows are too large"))?;
+                from =
+                    from.checked_add(all).ok_or_else(|| damaged("fractal heap: the rows are too large"))?;
                 row += 1;
             };
             let column = (offset - from) / size;
             let entry = u64::from(row) * self.width + column;
             let entries = u64::from(rows).checked_mul(self.width);
-            let bytes = entries.and_then(|entries| entries.checked_mul(file.offsets.into())?.checked_add(head + 4));
+            let bytes =
+                entries.and_then(|entries| entries.checked_mul(file.offsets.into())?.checked_add(head + 4));
             let bytes = bytes.ok_or_else(|| damaged("fractal heap: a block is too large"))?;
             let read = match self.blocks.entry(block) {
                 Entry::Occupied(read) => read.into_mut(),
@@ -180,7 +194,8 @@ impl FractalHeap {
                     place.insert(read)
                 }
             };
-            let at = usize::try_from(head + entry * u64::from(file.offsets)).ok().and_then(|at| read.get(at..));
+            let at =
+                usize::try_from(head + entry * u64::from(file.offsets)).ok().and_then(|at| read.get(at..));
             let mut at = MetadataCursor::new(at.unwrap_or_default(), "indirect block of a fractal heap");
             let child = at.address(file.offsets)?;
             let child_start = from + column * size;
@@ -229,8 +244,8 @@ impl FractalHeap {
         let from = usize::try_from(offset - start).ok();
         let range = from.and_then(|from| Some(from..from.checked_add(usize::try_from(len).ok()?)?));
         let bytes = range.and_then(|range| block.get(range));
-        bytes
-            .map(<[u8]>::to_vec)
-            .ok_or_else(|| damaged(format!("fractal heap: {len} bytes at offset {offset} exceed their block")))
+        bytes.map(<[u8]>::to_vec).ok_or_else(|| {
+            damaged(format!("fractal heap: {len} bytes at offset {offset} exceed their block"))
+        })
     }
 }

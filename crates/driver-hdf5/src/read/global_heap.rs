@@ -82,7 +82,8 @@ impl HdfFile {
     /// Announces reads of collections. In a remote file they are requested at once.
     pub(crate) fn prefetch_collections(&self, addresses: impl Iterator<Item = u64>) {
         let kept = self.heap.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing: BTreeSet<u64> = addresses.filter(|address| !kept.collections.contains_key(address)).collect();
+        let missing: BTreeSet<u64> =
+            addresses.filter(|address| !kept.collections.contains_key(address)).collect();
         let len = kept.len.clamp(LIKELY, MOST);
         drop(kept);
         let together = (TOGETHER / len) as usize;

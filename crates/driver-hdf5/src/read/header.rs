@@ -125,7 +125,8 @@ impl ObjectHeader {
                 at.skip(3)?;
                 let start = at.at();
                 at.skip(size.into())?;
-                let message = MessageRange { ty, flags, order: None, part: self.parts.len(), start, len: size.into() };
+                let message =
+                    MessageRange { ty, flags, order: None, part: self.parts.len(), start, len: size.into() };
                 self.take(file, message, &bytes, &mut parts)?;
             }
             self.parts.push(bytes);
@@ -144,7 +145,8 @@ impl ObjectHeader {
         at.skip(if flags & 0x10 != 0 { 4 } else { 0 })?;
         let len = at.uint(1 << (flags & 3))?;
         let start = at.at();
-        let whole = len.checked_add(start as u64 + 4).ok_or_else(|| damaged("object header: invalid size"))?;
+        let whole =
+            len.checked_add(start as u64 + 4).ok_or_else(|| damaged("object header: invalid size"))?;
         let mut parts = HeaderBlocks::new(self.address, whole);
         let mut budget = WalkBudget::new(file, 8);
         let mut next = 0;
@@ -163,7 +165,8 @@ impl ObjectHeader {
                 let order = if flags & 4 != 0 { Some(at.u16()?) } else { None };
                 let start = at.at();
                 at.skip(size.into())?;
-                let message = MessageRange { ty, flags: own, order, part: self.parts.len(), start, len: size.into() };
+                let message =
+                    MessageRange { ty, flags: own, order, part: self.parts.len(), start, len: size.into() };
                 self.take(file, message, &bytes, &mut parts)?;
             }
             self.parts.push(bytes);
@@ -171,7 +174,13 @@ impl ObjectHeader {
         Ok(())
     }
 
-    fn take(&mut self, file: &HdfFile, message: MessageRange, bytes: &[u8], parts: &mut HeaderBlocks) -> Result<()> {
+    fn take(
+        &mut self,
+        file: &HdfFile,
+        message: MessageRange,
+        bytes: &[u8],
+        parts: &mut HeaderBlocks,
+    ) -> Result<()> {
         if message.ty == message_type::CONTINUATION {
             let mut at = MetadataCursor::new(&bytes[message.start..][..message.len], "continuation");
             let (address, len) = (at.address(file.offsets)?, at.uint(file.lengths)?);

@@ -19,7 +19,8 @@ fn file(bytes: Vec<u8>) -> HdfFile {
 
 /// Makes a local heap that is one long name.
 fn heap(len: usize) -> Vec<u8> {
-    let mut bytes = [&b"HEAP\0\0\0\0"[..], &(len as u64 + 1).to_le_bytes(), &[0xff; 8], &32u64.to_le_bytes()].concat();
+    let mut bytes =
+        [&b"HEAP\0\0\0\0"[..], &(len as u64 + 1).to_le_bytes(), &[0xff; 8], &32u64.to_le_bytes()].concat();
     bytes.resize(32 + len, b'a');
     bytes.push(0);
     bytes
@@ -47,7 +48,10 @@ fn shared_fill_values_are_errors_and_not_absent() {
     // Version 2; late allocation, fill if set, value defined; 4 bytes.
     let own = [2, 2, 2, 1, 4, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
     let file = file(header(5, 0, &own));
-    assert_eq!(messages::fill(&file, &ObjectHeader::read(&file, 0).unwrap()).unwrap().value, Some(vec![7, 0, 0, 0]));
+    assert_eq!(
+        messages::fill(&file, &ObjectHeader::read(&file, 0).unwrap()).unwrap().value,
+        Some(vec![7, 0, 0, 0])
+    );
     for kind in [4, 5] {
         let file = super::limits::file(header(kind, 2, &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
         let error = messages::fill(&file, &ObjectHeader::read(&file, 0).unwrap()).unwrap_err();
@@ -95,10 +99,14 @@ fn a_large_message_may_be_shared_by_many() {
     let (bytes, id) = shared_heap(60_000);
     let mut file = file(bytes);
     file.shared.indexes = vec![(1 << message_type::DATATYPE, 0)];
-    let given = (0..100_000).map_while(|_| shared_messages::object(&file, message_type::DATATYPE, &id).ok()).count();
+    let given =
+        (0..100_000).map_while(|_| shared_messages::object(&file, message_type::DATATYPE, &id).ok()).count();
     assert!((1000..1200).contains(&given), "{given} times 60 kB");
     let error = shared_messages::object(&file, message_type::DATATYPE, &id).unwrap_err();
-    assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("shared messages: more than"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::HdfErr && error.to_string().contains("shared messages: more than"),
+        "{error}"
+    );
     // The message was read once.
     file.spend(32 << 20).unwrap();
 }
@@ -139,11 +147,14 @@ fn numbers_of_arrays_in_compounds_in_arrays_are_turned() {
     let member = |name: &str, offset, ty| CompoundMember { name: name.to_owned(), offset, ty };
     // A byte of padding, a pair of pairs, a number.
     let members = vec![member("a", 1, array(array(number(2), 2), 2)), member("b", 9, number(4))];
-    let compound = Datatype { size: 14, class: DatatypeClass::Compound(members), named: None, complex: false };
+    let compound =
+        Datatype { size: 14, class: DatatypeClass::Compound(members), named: None, complex: false };
     let mut bytes: Vec<u8> = (0..56).collect();
     values::to_native(&array(compound, 2), &mut bytes);
-    let expected: Vec<u8> =
-        [0, 14, 28, 42].iter().flat_map(|at| [0, 2, 1, 4, 3, 6, 5, 8, 7, 12, 11, 10, 9, 13].map(|i| at + i)).collect();
+    let expected: Vec<u8> = [0, 14, 28, 42]
+        .iter()
+        .flat_map(|at| [0, 2, 1, 4, 3, 6, 5, 8, 7, 12, 11, 10, 9, 13].map(|i| at + i))
+        .collect();
     assert_eq!(bytes, expected);
 }
 

@@ -24,7 +24,10 @@ impl LocalHeap {
     pub(crate) fn text(&self, file: &HdfFile, offset: u64) -> Result<String> {
         let rest = usize::try_from(offset).ok().and_then(|offset| self.0.get(offset..));
         let rest = rest.ok_or_else(|| {
-            damaged(format!("local heap: a name at offset {offset} is outside the heap of {} bytes", self.0.len()))
+            damaged(format!(
+                "local heap: a name at offset {offset} is outside the heap of {} bytes",
+                self.0.len()
+            ))
         })?;
         let text = MetadataCursor::new(rest, "local heap").until_zero()?;
         file.spend(text.len() as u64)?;

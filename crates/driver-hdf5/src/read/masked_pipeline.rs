@@ -67,11 +67,13 @@ impl Filter for MaskedPipeline {
         let short = || ErrorKind::Filter.context("chunk: the filter mask is missing");
         let (bits, stored) = src.split_first_chunk::<4>().ok_or_else(short)?;
         let bits = u32::from_le_bytes(*bits);
-        let left: Vec<_> = self.filters.iter().enumerate().filter(|(at, _)| bits >> (*at).min(31) & 1 == 0).collect();
+        let left: Vec<_> =
+            self.filters.iter().enumerate().filter(|(at, _)| bits >> (*at).min(31) & 1 == 0).collect();
         let mut bytes = Cow::Borrowed(stored);
         for (at, (_, (filter, room))) in left.iter().enumerate().rev() {
-            let named =
-                |error: nczarr_model::Error| error.at(format_args!("decoding with filter {}", filter.info().name));
+            let named = |error: nczarr_model::Error| {
+                error.at(format_args!("decoding with filter {}", filter.info().name))
+            };
             if at == 0 {
                 return filter.decode(&bytes, dst).map_err(named);
             }

@@ -143,7 +143,8 @@ impl DataLayout {
                     }
                     other => return Err(damaged(format!("layout: unknown chunk index type {other}"))),
                 };
-                let bytes = dims.iter().try_fold(1u64, |bytes, &dim| bytes.checked_mul(dim)).unwrap_or(u64::MAX);
+                let bytes =
+                    dims.iter().try_fold(1u64, |bytes, &dim| bytes.checked_mul(dim)).unwrap_or(u64::MAX);
                 let length_bytes = match version {
                     4 => (1 + (bytes.max(1).ilog2() + 8) / 8).min(8) as u8,
                     _ => file.lengths,
@@ -198,7 +199,11 @@ pub(crate) fn pipeline(file: &HdfFile, message: HeaderMessage<'_>) -> Result<Vec
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let params = (0..count).map(|_| at.u32()).collect::<Result<Vec<_>>>()?;
         at.skip(if version == 1 && count % 2 == 1 { 4 } else { 0 })?;
-        filters.push(FilterMessage { id: id.into(), name: String::from_utf8_lossy(name).into_owned(), params });
+        filters.push(FilterMessage {
+            id: id.into(),
+            name: String::from_utf8_lossy(name).into_owned(),
+            params,
+        });
     }
     Ok(filters)
 }

@@ -43,7 +43,10 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_from_source(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_from_source(
+    request: &OpenRequest<'_>,
+    source: Arc<dyn ByteSource>,
+) -> Result<Arc<dyn Dataset>> {
     if request.writable { Err(only_read(request)) } else { open_store(request, FileBytes::remote(source)) }
 }
 

@@ -47,7 +47,9 @@ impl PaddedVar {
             let stored = if at.iter().zip(inside).all(|(at, inside)| at < inside) { stored } else { 0 };
             then(PaddingStep::Stored(stored))?;
             then(PaddingStep::Beyond(row - stored))?;
-            let Some(next) = (0..last).rev().find(|&dim| at[dim] + 1 < slab.count[dim]) else { return Ok(()) };
+            let Some(next) = (0..last).rev().find(|&dim| at[dim] + 1 < slab.count[dim]) else {
+                return Ok(());
+            };
             at[next] += 1;
             at[next + 1..].fill(0);
         }
@@ -79,12 +81,17 @@ impl PaddedVar {
             }
             PaddingStep::Beyond(count) => (0..count).try_for_each(|_| out.put(&value)),
         })?;
-        if beyond { Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))) } else { Ok(()) }
+        if beyond {
+            Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name())))
+        } else {
+            Ok(())
+        }
     }
 
     fn strings(&self, slab: &Slab<'_>, inside: &[u64], out: &mut [NcString]) -> Result<()> {
         let part = Slab { count: inside, ..*slab };
-        let mut found = vec![NcString::new(); usize::try_from(part.len()).unwrap_or(usize::MAX).min(out.len())];
+        let mut found =
+            vec![NcString::new(); usize::try_from(part.len()).unwrap_or(usize::MAX).min(out.len())];
         if !part.is_empty() {
             self.inner.get(&part, MemMut::Strings(&mut found))?;
         }
@@ -109,7 +116,9 @@ impl VarData for PaddedVar {
         }
         match out {
             MemMut::Fixed { ty, out } => self.numbers(slab, &inside, ty, out),
-            MemMut::Strings(strings) if strings.len() as u64 == slab.len() => self.strings(slab, &inside, strings),
+            MemMut::Strings(strings) if strings.len() as u64 == slab.len() => {
+                self.strings(slab, &inside, strings)
+            }
             // The array reports the mismatch.
             out => self.inner.get(slab, out),
         }

@@ -38,7 +38,13 @@ pub(crate) fn follow(file: &HdfFile, path: &str, here: u64, budget: &mut WalkBud
     step(file, path, here, 0, budget)
 }
 
-fn step(file: &HdfFile, path: &str, here: u64, depth: usize, budget: &mut WalkBudget) -> Result<ResolvedPath> {
+fn step(
+    file: &HdfFile,
+    path: &str,
+    here: u64,
+    depth: usize,
+    budget: &mut WalkBudget,
+) -> Result<ResolvedPath> {
     if depth > DEPTH {
         return Ok(ResolvedPath::Nothing);
     }

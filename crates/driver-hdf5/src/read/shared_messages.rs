@@ -49,7 +49,8 @@ impl SharedTable {
     /// # Errors
     /// `NC_EHDFERR` if it is damaged.
     pub(crate) fn read(file: &HdfFile, extension: u64) -> Result<Self> {
-        let header = ObjectHeader::read(file, extension).map_err(|error| error.at("extension of the superblock"))?;
+        let header =
+            ObjectHeader::read(file, extension).map_err(|error| error.at("extension of the superblock"))?;
         let Some(message) = header.find(message_type::SHARED_TABLE) else { return Ok(Self::default()) };
         let mut at = MetadataCursor::new(message.bytes, "table of shared messages");
         at.version(0)?;
@@ -114,7 +115,9 @@ pub(crate) fn resolve<'h>(file: &HdfFile, kind: u16, message: HeaderMessage<'h>)
             let owner = ObjectHeader::read(file, address)?;
             let own = owner.find(kind).filter(|message| !message.shared);
             let own = own.ok_or_else(|| {
-                damaged(format!("shared message: the object at address {address} has no own message of type {kind}"))
+                damaged(format!(
+                    "shared message: the object at address {address} has no own message of type {kind}"
+                ))
             })?;
             Ok(Cow::Owned(own.bytes.to_vec()))
         }
@@ -129,8 +132,9 @@ pub(crate) fn object(file: &HdfFile, kind: u16, id: &[u8]) -> Result<Arc<[u8]>> 
     // The table lists old fill values as new ones.
     let listed = if kind == message_type::OLD_FILL { message_type::FILL } else { kind };
     let heap = file.shared.indexes.iter().find(|(kinds, _)| kinds >> listed & 1 == 1);
-    let &(_, address) = heap
-        .ok_or_else(|| damaged(format!("shared message: the table of shared messages has no index for type {kind}")))?;
+    let &(_, address) = heap.ok_or_else(|| {
+        damaged(format!("shared message: the table of shared messages has no index for type {kind}"))
+    })?;
     let id: [u8; 8] = id.try_into().map_err(|_| damaged("shared message: the id is too short"))?;
     let mut kept = file.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
     let CachedMessages { heaps, messages, taken, given } = &mut *kept;

@@ -73,7 +73,10 @@ pub(crate) fn open(store: Arc<FileBytes>) -> Result<(HdfFile, Superblock)> {
     check_driver(&file, driver, extension, cut)?;
     // The end address is relative to the base address at the time of writing.
     if cut {
-        let what = format!("the file is cut short (found {} bytes; the superblock states the end at {end})", file.len);
+        let what = format!(
+            "the file is cut short (found {} bytes; the superblock states the end at {end})",
+            file.len
+        );
         return Err(ErrorKind::Trunc.context(what));
     }
     if extension != UNDEFINED {
@@ -89,9 +92,9 @@ pub(crate) fn open(store: Arc<FileBytes>) -> Result<(HdfFile, Superblock)> {
 fn check_driver(file: &HdfFile, block: u64, extension: u64, cut: bool) -> Result<()> {
     let refuse = |what: &str| Err(ErrorKind::Storage.context(what));
     let named = |id: &[u8]| match id {
-        b"NCSAmult" => {
-            refuse("the file is one part of a file written with HDF5's multi or split driver, which is not supported")
-        }
+        b"NCSAmult" => refuse(
+            "the file is one part of a file written with HDF5's multi or split driver, which is not supported",
+        ),
         b"NCSAfami" if cut => {
             refuse("the file is one part of a file written with HDF5's family driver, which is not supported")
         }

@@ -42,7 +42,13 @@ impl TypeTable {
         for (number, group) in tree.groups.iter().enumerate() {
             for (name, ty) in &group.types {
                 let group = GroupId(number as u32);
-                types.known.push(NamedType { ty: ty.clone(), group, name: name.clone(), id: None, open: false });
+                types.known.push(NamedType {
+                    ty: ty.clone(),
+                    group,
+                    name: name.clone(),
+                    id: None,
+                    open: false,
+                });
             }
         }
         for number in 0..types.known.len() {
@@ -81,7 +87,8 @@ impl TypeTable {
                 let base_type = self.nc_type(base, model)?;
                 let mut list = Vec::new();
                 for (name, bytes) in members {
-                    let value = super::values::numbers(base, base_type, bytes).and_then(|values| values.scalar(0));
+                    let value =
+                        super::values::numbers(base, base_type, bytes).and_then(|values| values.scalar(0));
                     let Some(Scalar::Int(value)) = value else { return Err(no_type(ty)) };
                     list.push(EnumMember { name: name.clone(), value });
                 }
@@ -167,8 +174,8 @@ impl TypeTable {
         }
     }
 
-    /// As [`TypeTable::widened_type`], for a dataset. An unnamed type is defined under the name that netCDF-C gives
-    /// it.
+    /// As [`TypeTable::widened_type`], for a dataset. An unnamed type is defined under the name that netCDF-C
+    /// gives it.
     ///
     /// # Errors
     /// As [`TypeTable::nc_type`].

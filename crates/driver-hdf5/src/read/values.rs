@@ -73,7 +73,9 @@ fn swap_bytes(turns: &[ByteSwap], element: &mut [u8]) {
         match it {
             ByteSwap::Number(at, size) => element[*at..at + size].reverse(),
             ByteSwap::Each { at, step, count, turns } => {
-                element[*at..at + step * count].chunks_exact_mut(*step).for_each(|part| swap_bytes(turns, part));
+                element[*at..at + step * count]
+                    .chunks_exact_mut(*step)
+                    .for_each(|part| swap_bytes(turns, part));
             }
         }
     }
@@ -132,7 +134,8 @@ impl<'f> ElementDecoder<'f> {
         };
         let items = at.items(&collection, size)?;
         let left = self.left.checked_sub(items.len() as u64);
-        self.left = left.ok_or_else(|| damaged("elements of variable length: more bytes than the file can hold"))?;
+        self.left =
+            left.ok_or_else(|| damaged("elements of variable length: more bytes than the file can hold"))?;
         then(self, items)
     }
 
@@ -146,14 +149,18 @@ impl<'f> ElementDecoder<'f> {
             }
             match &ty.class {
                 DatatypeClass::Text => *out = text(element),
-                DatatypeClass::Strings if GlobalHeapId::parse(self.file, element)?.is_null() => *out = NcString::nil(),
+                DatatypeClass::Strings if GlobalHeapId::parse(self.file, element)?.is_null() => {
+                    *out = NcString::nil()
+                }
                 DatatypeClass::Strings => self.items(element, 1, &mut |_, items| {
                     *out = text(items);
                     Ok(())
                 })?,
                 DatatypeClass::List(base) => {
                     let mut packer = Packer::default();
-                    self.items(element, base.size, &mut |this, items| this.pack_all(base, items, &mut packer))?;
+                    self.items(element, base.size, &mut |this, items| {
+                        this.pack_all(base, items, &mut packer)
+                    })?;
                     *out = packer.finish();
                 }
                 _ => {
@@ -222,6 +229,7 @@ impl<'f> ElementDecoder<'f> {
                 _ => Values::String(strings),
             });
         }
-        numbers(ty, nc_type, bytes).ok_or_else(|| damaged(format!("{} bytes of type {}", bytes.len(), ty.name())))
+        numbers(ty, nc_type, bytes)
+            .ok_or_else(|| damaged(format!("{} bytes of type {}", bytes.len(), ty.name())))
     }
 }

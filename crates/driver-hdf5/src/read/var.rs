@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::{
-    ArrayDim, ArraySpec, BeyondEnd, ByteStore, ChunkStore, ChunkedArray, DimOrder, ElementLayout, ElementPiece,
-    FlatArray, FlatSpec,
+    ArrayDim, ArraySpec, BeyondEnd, ByteStore, ChunkStore, ChunkedArray, DimOrder, ElementLayout,
+    ElementPiece, FlatArray, FlatSpec,
 };
-use nczarr_dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
+use nczarr_dispatch::{
+    Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len,
+};
 use nczarr_model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
 use super::chunks::{ChunkLookup, ChunkObjects};
@@ -113,7 +115,12 @@ pub(crate) fn padding(
 ///
 /// # Errors
 /// As [`make`].
-pub(super) fn raw_array(with: &VarContext, name: &str, stored: &DatasetStorage, space: &Dataspace) -> Result<RawArray> {
+pub(super) fn raw_array(
+    with: &VarContext,
+    name: &str,
+    stored: &DatasetStorage,
+    space: &Dataspace,
+) -> Result<RawArray> {
     let dims = space.dims.iter().flatten();
     let dims = dims.map(|&len| ArrayDim { len: Arc::new(len.into()), unlimited: false }).collect();
     array(with, ArrayDescription { name, dims, number: None, stored, space })
@@ -122,7 +129,9 @@ pub(super) fn raw_array(with: &VarContext, name: &str, stored: &DatasetStorage, 
 fn array(with: &VarContext, array: ArrayDescription<'_>) -> Result<RawArray> {
     let ArrayDescription { name, number, stored, space, .. } = array;
     match &stored.layout {
-        DataLayout::Compact(_) | DataLayout::Contiguous(..) | DataLayout::External(_) if is_there(&stored.layout) => {
+        DataLayout::Compact(_) | DataLayout::Contiguous(..) | DataLayout::External(_)
+            if is_there(&stored.layout) =>
+        {
             let (store, begin) = flat_store(&with.file, stored, space)?;
             let dims = space.dims.iter().flatten();
             let mut dims: Vec<ArrayDim> =
@@ -169,7 +178,11 @@ fn is_there(layout: &DataLayout) -> bool {
     !matches!(layout, DataLayout::Contiguous(UNDEFINED, _))
 }
 
-fn flat_store(file: &Arc<HdfFile>, stored: &DatasetStorage, space: &Dataspace) -> Result<(Arc<dyn ByteStore>, u64)> {
+fn flat_store(
+    file: &Arc<HdfFile>,
+    stored: &DatasetStorage,
+    space: &Dataspace,
+) -> Result<(Arc<dyn ByteStore>, u64)> {
     let wanted = space.len()?.checked_mul(stored.ty.size.into());
     let wanted = wanted.ok_or_else(|| {
         damaged(format!("shape {:?} with elements of {} bytes is too large", space.dims, stored.ty.size))
@@ -181,7 +194,9 @@ fn flat_store(file: &Arc<HdfFile>, stored: &DatasetStorage, space: &Dataspace) -
         DataLayout::Contiguous(address, len) => {
             (*len, (Arc::<FileBytes>::clone(&file.store), file.place(*address, wanted)?))
         }
-        DataLayout::External(stretches) => (None, (Arc::new(ExternalData::open(file, stretches, wanted)?), 0)),
+        DataLayout::External(stretches) => {
+            (None, (Arc::new(ExternalData::open(file, stretches, wanted)?), 0))
+        }
         _ => return Err(ErrorKind::Internal.context("internal: the array is chunked")),
     };
     match len {
@@ -230,17 +245,22 @@ fn stored_chunks(with: &VarContext, array: ArrayDescription<'_>) -> Result<RawAr
     // HDF5 makes no chunk larger than the maximum length of a dimension.
     let beyond = |(&chunk, &most): (&u64, &u64)| most != UNDEFINED && chunk > most.max(1);
     if chunk_shape.iter().zip(&space.most).any(beyond) {
-        return Err(damaged(format!("chunk shape {chunk_shape:?} exceeds the maximum shape {:?}", space.most)));
+        return Err(damaged(format!(
+            "chunk shape {chunk_shape:?} exceeds the maximum shape {:?}",
+            space.most
+        )));
     }
     let bytes = chunk_shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
     let bytes = bytes.filter(|&bytes| bytes <= with.options.limits.chunk);
     let bytes = bytes.ok_or_else(|| {
-        ErrorKind::BadChunk.context(format!("chunk shape {chunk_shape:?} with elements of {size} bytes is too large"))
+        ErrorKind::BadChunk
+            .context(format!("chunk shape {chunk_shape:?} with elements of {size} bytes is too large"))
     })?;
     let file = &with.file;
     if file.is_remote() {
         let known = LazyChunkIndex::new(Arc::clone(file), layout, space, bytes, filters.len())?;
-        return far(with, array, chunk_shape, filters, Arc::new(known)).map(|far| RawArray::Far(Arc::new(far)));
+        return far(with, array, chunk_shape, filters, Arc::new(known))
+            .map(|far| RawArray::Far(Arc::new(far)));
     }
     let mut table = ChunkTable::read(file, &layout, space, bytes, !filters.is_empty())?;
     if let DataLayout::Chunked { plain_edges: true, shape, .. } = &layout {
@@ -269,8 +289,9 @@ fn far(
     plain_filters: Filters,
     known: Arc<LazyChunkIndex>,
 ) -> Result<RemoteArray> {
-    let store =
-        |masked| Arc::new(ChunkObjects::new(Arc::clone(&with.file), ChunkLookup::Wanted(Arc::clone(&known)), masked));
+    let store = |masked| {
+        Arc::new(ChunkObjects::new(Arc::clone(&with.file), ChunkLookup::Wanted(Arc::clone(&known)), masked))
+    };
     let masked = if plain_filters.is_empty() {
         None
     } else {
@@ -343,7 +364,12 @@ pub(super) enum RawArray {
 
 impl RawArray {
     /// Reads the stored bytes of elements of `size` bytes.
-    pub(super) fn get(&self, slab: &Slab<'_>, size: usize, out: &mut nczarr_dispatch::OutBuf<'_>) -> Result<()> {
+    pub(super) fn get(
+        &self,
+        slab: &Slab<'_>,
+        size: usize,
+        out: &mut nczarr_dispatch::OutBuf<'_>,
+    ) -> Result<()> {
         match self {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
             Self::Far(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
@@ -438,7 +464,10 @@ impl VarData for RawVar {
             MemMut::Strings(_) => {
                 Err(ErrorKind::Char.context("the elements are not text; read them as numbers or bytes"))
             }
-            _ => Err(ErrorKind::Char.context("the elements are text or of variable length; read them as strings")),
+            _ => {
+                Err(ErrorKind::Char
+                    .context("the elements are text or of variable length; read them as strings"))
+            }
         }
     }
 

@@ -132,7 +132,14 @@ impl FileWalker<'_> {
     fn group(&mut self, name: String, parent: Option<usize>, header: &ObjectHeader) -> Result<()> {
         let number = self.tree.groups.len();
         let (attributes, problem) = attributes::of(self.file, header);
-        let group = FileGroup { name, parent, attributes, datasets: Vec::new(), types: Vec::new(), groups: Vec::new() };
+        let group = FileGroup {
+            name,
+            parent,
+            attributes,
+            datasets: Vec::new(),
+            types: Vec::new(),
+            groups: Vec::new(),
+        };
         self.tree.groups.push(group);
         if let Some(parent) = parent {
             self.tree.groups[parent].groups.push(number);
@@ -204,7 +211,9 @@ impl FileWalker<'_> {
                 }
                 ResolvedPath::Nothing | ResolvedPath::Elsewhere => None,
             },
-            LinkTarget::External { file, path } => return self.external(group, link, file, path).map(|()| None),
+            LinkTarget::External { file, path } => {
+                return self.external(group, link, file, path).map(|()| None);
+            }
             LinkTarget::Elsewhere => {
                 self.left_out(group, link, "its link is user-defined and cannot be followed");
                 return Ok(None);
@@ -231,8 +240,10 @@ impl FileWalker<'_> {
             return Ok(Some(header));
         }
         if let Some(space) = header.find(message_type::DATASPACE) {
-            let mut space =
-                Dataspace::parse(self.file, &shared_messages::resolve(self.file, message_type::DATASPACE, space)?)?;
+            let mut space = Dataspace::parse(
+                self.file,
+                &shared_messages::resolve(self.file, message_type::DATASPACE, space)?,
+            )?;
             if space.dims.is_none() {
                 self.left_out(group, link, "the dataset has a null dataspace");
                 return Ok(None);
@@ -243,11 +254,14 @@ impl FileWalker<'_> {
             let (attributes, problem) = attributes::of(self.file, &header);
             // A damaged attribute must not look absent.
             let stored = problem.map_or(stored, Err);
-            let dataset = FileDataset { name: link.name.clone(), address, attributes, space, other: None, stored };
+            let dataset =
+                FileDataset { name: link.name.clone(), address, attributes, space, other: None, stored };
             self.tree.groups[group].datasets.push(dataset);
         } else if let Some(message) = header.find(message_type::DATATYPE) {
             let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
-            if header.find(message_type::ATTRIBUTE).is_some() || header.find(message_type::ATTRIBUTE_INFO).is_some() {
+            if header.find(message_type::ATTRIBUTE).is_some()
+                || header.find(message_type::ATTRIBUTE_INFO).is_some()
+            {
                 self.note_attributes(&header, link);
             }
             if ty.complex {
@@ -275,7 +289,11 @@ impl FileWalker<'_> {
             Some(other) => Arc::clone(other),
             None => {
                 let Some(other) = virtual_dataset::file(self.file, file)? else {
-                    self.left_out(group, link, &format!("its link leads to the file {file:?}, which does not exist"));
+                    self.left_out(
+                        group,
+                        link,
+                        &format!("its link leads to the file {file:?}, which does not exist"),
+                    );
                     return Ok(());
                 };
                 Arc::clone(self.others.entry(file.to_owned()).or_insert(Arc::new(other)))
@@ -292,7 +310,8 @@ impl FileWalker<'_> {
             self.left_out(group, link, &why);
             return Ok(());
         };
-        let mut space = Dataspace::parse(&other, &shared_messages::resolve(&other, message_type::DATASPACE, space)?)?;
+        let mut space =
+            Dataspace::parse(&other, &shared_messages::resolve(&other, message_type::DATASPACE, space)?)?;
         if space.dims.is_none() {
             self.left_out(group, link, "the dataset has a null dataspace");
             return Ok(());
@@ -308,7 +327,8 @@ impl FileWalker<'_> {
         }
         let stored = problem.map_or(stored, Err);
         let other = Some(other);
-        let stored = stored.map(|stored| DatasetStorage { ty: unnamed(stored.ty), other: other.clone(), ..stored });
+        let stored =
+            stored.map(|stored| DatasetStorage { ty: unnamed(stored.ty), other: other.clone(), ..stored });
         let dataset = FileDataset { name: link.name.clone(), address, attributes, space, other, stored };
         self.tree.groups[group].datasets.push(dataset);
         Ok(())
@@ -339,7 +359,8 @@ pub(crate) fn stored(file: &HdfFile, header: &ObjectHeader) -> Result<DatasetSto
     if let Some(files) = header.find(message_type::EXTERNAL) {
         layout = DataLayout::External(external::list(file, files.bytes)?);
     }
-    let filters =
-        header.find(message_type::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(file, found))?;
+    let filters = header
+        .find(message_type::PIPELINE)
+        .map_or(Ok(Vec::new()), |found| messages::pipeline(file, found))?;
     Ok(DatasetStorage { ty, layout, filters, fill: messages::fill(file, header)?, other: None })
 }

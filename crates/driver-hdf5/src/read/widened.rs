@@ -31,7 +31,9 @@ impl BitField {
     /// show it.
     pub(super) fn of(ty: &Datatype) -> Option<Self> {
         let (signed, big_endian, precision, offset) = match ty.class {
-            DatatypeClass::Integer { signed, big_endian, precision, offset } => (signed, big_endian, precision, offset),
+            DatatypeClass::Integer { signed, big_endian, precision, offset } => {
+                (signed, big_endian, precision, offset)
+            }
             DatatypeClass::Float { big_endian, half: half @ Some(_), .. } => {
                 return Some(Self { size: 2, big_endian, signed: false, precision: 16, offset: 0, half });
             }
@@ -63,7 +65,8 @@ impl BitField {
     /// Returns the number in an element, sign-extended to 64 bits.
     fn number(self, element: &[u8]) -> u64 {
         let more = |all: u128, &byte: &u8| all << 8 | u128::from(byte);
-        let all = if self.big_endian { element.iter().fold(0, more) } else { element.iter().rev().fold(0, more) };
+        let all =
+            if self.big_endian { element.iter().fold(0, more) } else { element.iter().rev().fold(0, more) };
         let above = 64 - self.precision;
         let top = ((all >> self.offset) as u64) << above;
         if self.signed { (top.cast_signed() >> above).cast_unsigned() } else { top >> above }
@@ -111,7 +114,11 @@ impl VarData for WidenedVar {
         let bytes = Buffer::<u8>::fill(len, |out| self.inner.get(slab, self.bits.size, out))?;
         let (values, beyond) = convert::convert_values(&self.bits.values(&bytes), ty)?;
         out.put(&values.to_native_bytes().ok_or_else(|| damaged(format!("numbers as {}", ty.name())))?)?;
-        if beyond { Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))) } else { Ok(()) }
+        if beyond {
+            Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name())))
+        } else {
+            Ok(())
+        }
     }
 
     fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {

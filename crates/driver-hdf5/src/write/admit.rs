@@ -73,7 +73,9 @@ impl WritableDataset {
             }
             Edit::RenameAtt { var, name, to, .. } => {
                 check_att_name(&name::nfc(to))?;
-                if let Some(id) = var.filter(|_| [name, to].iter().any(|name| *name::nfc(name) == *FILL_VALUE)) {
+                if let Some(id) =
+                    var.filter(|_| [name, to].iter().any(|name| *name::nfc(name) == *FILL_VALUE))
+                {
                     relayout(id, LateEdit::Fill)?;
                 }
             }
@@ -101,9 +103,9 @@ impl WritableDataset {
                 }
                 relayout(var, LateEdit::Layout)?;
             }
-            Edit::DefVarChunking { var, .. } | Edit::DefVarEndian { var, .. } | Edit::DefVarQuantize { var, .. } => {
-                relayout(var, LateEdit::Layout)?
-            }
+            Edit::DefVarChunking { var, .. }
+            | Edit::DefVarEndian { var, .. }
+            | Edit::DefVarQuantize { var, .. } => relayout(var, LateEdit::Layout)?,
             _ => {}
         }
         // An edit would copy a model that a snapshot still shares.
@@ -160,7 +162,8 @@ fn check_values(values: &Values) -> Result<()> {
 
 /// Refuses edits that the classic model does not allow.
 fn classic(model: &Model, edit: &Edit<'_>) -> Result<()> {
-    let strict = |what: &str| Err(ErrorKind::StrictNc3.context(format!("{what}: not allowed in the classic model")));
+    let strict =
+        |what: &str| Err(ErrorKind::StrictNc3.context(format!("{what}: not allowed in the classic model")));
     let unlimited = |id: DimId| model.dim(id).is_ok_and(|dim| dim.unlimited);
     match *edit {
         Edit::DefGroup { name, .. }

@@ -33,7 +33,12 @@ struct ChunkKey<'a> {
 /// Appends the chunk index, and returns the address of its root.
 ///
 /// `chunks` are sorted by index. `shape` is that of a chunk. `item` is the size of an element in bytes.
-pub(super) fn put(image: &mut MetadataImage, chunks: &[(&[u64], ChunkExtent)], shape: &[u64], item: usize) -> u64 {
+pub(super) fn put(
+    image: &mut MetadataImage,
+    chunks: &[(&[u64], ChunkExtent)],
+    shape: &[u64],
+    item: usize,
+) -> u64 {
     if chunks.is_empty() {
         return UNDEFINED;
     }

@@ -146,7 +146,14 @@ impl ChunkStore for WritableChunks {
 
 impl ZMap for WritableChunks {
     fn caps(&self) -> MapCaps {
-        MapCaps { write: true, overwrite: true, delete: true, list: true, range_read: true, ..MapCaps::default() }
+        MapCaps {
+            write: true,
+            overwrite: true,
+            delete: true,
+            list: true,
+            range_read: true,
+            ..MapCaps::default()
+        }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -175,7 +182,8 @@ impl ZMap for WritableChunks {
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         let (index, rank) = self.index(key)?;
-        let too_long = |_| ErrorKind::BadChunk.context(format!("chunk {key}: {} bytes are too many", value.len()));
+        let too_long =
+            |_| ErrorKind::BadChunk.context(format!("chunk {key}: {} bytes are too many", value.len()));
         let size = u32::try_from(value.len()).map_err(too_long)?;
         let epoch = self.file.epoch();
         let address = self.file.allocate(value.len() as u64)?;

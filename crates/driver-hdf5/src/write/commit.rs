@@ -40,7 +40,12 @@ impl CommittedFile {
     /// Makes the state of an opened file.
     pub(super) fn of_opened(edition: u64, model: &Model, changes: u64, len: u64) -> Self {
         let counted = DimLengths::of(model);
-        Self { made_of: Some((edition, lens(model, &counted), changes)), counted, opened: Some(len), ..Self::default() }
+        Self {
+            made_of: Some((edition, lens(model, &counted), changes)),
+            counted,
+            opened: Some(len),
+            ..Self::default()
+        }
     }
 
     /// Whether nothing was written yet.

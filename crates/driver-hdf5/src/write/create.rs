@@ -35,7 +35,8 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     if persist {
         check_place(request)?;
         let (path, durability) = (Path::new(&request.target.path), request.options.durability);
-        target = Some(PersistTarget::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
+        target =
+            Some(PersistTarget::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
     }
     Ok(start(request, WritableFile::memory(Vec::new()), CommittedFile::default(), target))
 }
@@ -43,8 +44,9 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
 fn check_place(request: &CreateRequest<'_>) -> Result<()> {
     let target = request.target;
     if request.map.is_some() || !target.scheme.is_local() {
-        return Err(ErrorKind::Inval
-            .context(format!("{target}: a netCDF-4 file cannot be created in a storage map; use a file path")));
+        return Err(ErrorKind::Inval.context(format!(
+            "{target}: a netCDF-4 file cannot be created in a storage map; use a file path"
+        )));
     }
     Ok(())
 }

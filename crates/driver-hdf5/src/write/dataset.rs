@@ -56,7 +56,11 @@ impl WritableDataset {
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
-        if self.shared.closing.is_closed() { Err(ErrorKind::BadId.context("the dataset is closed")) } else { Ok(()) }
+        if self.shared.closing.is_closed() {
+            Err(ErrorKind::BadId.context("the dataset is closed"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns the data of a variable. The first call lays them out.
@@ -126,7 +130,9 @@ impl Dataset for WritableDataset {
         let model = self.model.snapshot();
         let var = model.var(id)?;
         Ok(match var.quantize {
-            Some(quantize) => Arc::new(QuantizedArray::new(data, var.xtype, quantize, kept_value(&model, id)?)),
+            Some(quantize) => {
+                Arc::new(QuantizedArray::new(data, var.xtype, quantize, kept_value(&model, id)?))
+            }
             None => data,
         })
     }
@@ -158,7 +164,8 @@ impl Dataset for WritableDataset {
     fn close(&self) -> Result<()> {
         self.end(|| {
             let flushed = self.flush();
-            let written = self.write_metadata(&mut self.lock_committed(), true).and_then(|()| self.write_image());
+            let written =
+                self.write_metadata(&mut self.lock_committed(), true).and_then(|()| self.write_image());
             self.model.end();
             self.release();
             flushed.and(written)

@@ -144,7 +144,11 @@ pub(super) fn describe(model: &Model, ty: NcType, big: bool) -> Result<Vec<u8>> 
             let places = layout(model, id)?;
             let count = u16::try_from(fields.len()).ok().filter(|&count| count > 0);
             let count = count.ok_or_else(|| {
-                ErrorKind::BadType.context(format!("compound {}: {} fields are too many", user.name, fields.len()))
+                ErrorKind::BadType.context(format!(
+                    "compound {}: {} fields are too many",
+                    user.name,
+                    fields.len()
+                ))
             })?;
             head(&mut out, 3, 6, u32::from(count), places.size)?;
             for (field, offset) in fields.iter().zip(places.offsets) {
@@ -156,7 +160,8 @@ pub(super) fn describe(model: &Model, ty: NcType, big: bool) -> Result<Vec<u8>> 
                     out.extend(base);
                     continue;
                 }
-                let count = field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
+                let count =
+                    field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
                 head(&mut out, 3, 10, 0, count.saturating_mul(stored_size(model, field.ty)?))?;
                 out.u8(field.shape.len() as u8);
                 field.shape.iter().for_each(|&len| out.u32(len));
@@ -166,8 +171,8 @@ pub(super) fn describe(model: &Model, ty: NcType, big: bool) -> Result<Vec<u8>> 
         TypeClass::Enum { base, members } => {
             let size = stored_size(model, *base)?;
             let count = u16::try_from(members.len());
-            let count =
-                count.map_err(|_| ErrorKind::BadType.context(format!("enum {}: too many members", user.name)))?;
+            let count = count
+                .map_err(|_| ErrorKind::BadType.context(format!("enum {}: too many members", user.name)))?;
             head(&mut out, 3, 8, u32::from(count), size)?;
             out.extend(atomic(*base, NATIVE_BIG)?);
             for member in members {

@@ -287,9 +287,11 @@ mod tests {
         ds.close().unwrap();
         let again = registry.open_bytes("x.nc", ds.image().unwrap().into(), false, &options).unwrap();
         let (before, after) = (ds.model().snapshot(), again.model().snapshot());
-        let dims = |model: &nczarr_model::Model| model.dims().map(|(_, dim)| dim.name.clone()).collect::<Vec<_>>();
+        let dims =
+            |model: &nczarr_model::Model| model.dims().map(|(_, dim)| dim.name.clone()).collect::<Vec<_>>();
         assert_eq!(dims(&before), dims(&after));
-        let atts = |model: &nczarr_model::Model| model.var(v).unwrap().atts.clone().into_iter().collect::<Vec<_>>();
+        let atts =
+            |model: &nczarr_model::Model| model.var(v).unwrap().atts.clone().into_iter().collect::<Vec<_>>();
         assert_eq!(atts(&before), atts(&after));
     }
 }

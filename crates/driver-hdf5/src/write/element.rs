@@ -83,7 +83,8 @@ fn put_next(
             out.resize(start + places.size, 0);
             for (field, offset) in fields.iter().zip(places.offsets) {
                 bytes.clear();
-                let count = field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
+                let count =
+                    field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
                 for _ in 0..count {
                     put_next(model, field.ty, parts, heap, &mut bytes)?;
                 }
@@ -100,9 +101,17 @@ fn put_next(
 }
 
 /// Appends a sequence.
-fn put_list(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn HeapWriter, out: &mut Vec<u8>) -> Result<()> {
+fn put_list(
+    model: &Model,
+    ty: NcType,
+    packed: &[u8],
+    heap: &mut dyn HeapWriter,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let NcType::User(id) = ty else { return Err(wrong("the type is not a sequence")) };
-    let TypeClass::Vlen { base } = model.user_type(id)?.class else { return Err(wrong("the type is not a sequence")) };
+    let TypeClass::Vlen { base } = model.user_type(id)?.class else {
+        return Err(wrong("the type is not a sequence"));
+    };
     let size = stored_size(model, base)?;
     if model.is_fixed(base)? {
         if !packed.len().is_multiple_of(size) {
@@ -121,7 +130,12 @@ fn put_list(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn HeapWriter,
 ///
 /// # Errors
 /// As [`put`].
-pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn HeapWriter) -> Result<(Vec<u8>, usize)> {
+pub(super) fn values(
+    model: &Model,
+    values: &Values,
+    big: bool,
+    heap: &mut dyn HeapWriter,
+) -> Result<(Vec<u8>, usize)> {
     let strings = |ty: NcType, elements: &[NcString], heap: &mut dyn HeapWriter| {
         let mut out = Vec::new();
         for element in elements {

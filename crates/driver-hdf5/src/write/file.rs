@@ -142,7 +142,8 @@ impl WritableFile {
     /// # Errors
     /// `NC_EVARSIZE` if the file would become too long.
     pub(super) fn allocate(&self, len: u64) -> Result<u64> {
-        let too_long = || ErrorKind::VarSize.context(format!("the file would become too long with {len} more bytes"));
+        let too_long =
+            || ErrorKind::VarSize.context(format!("the file would become too long with {len} more bytes"));
         let len = len.checked_next_multiple_of(ALIGN).ok_or_else(too_long)?;
         self.space().take(len).ok_or_else(too_long)
     }
@@ -219,9 +220,8 @@ impl WritableFile {
     /// I/O errors.
     pub(super) fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         match &self.place {
-            FileBacking::File(file, path) => {
-                file_io::read_at(file, offset, out).map_err(|error| Error::io(path.display().to_string(), error))
-            }
+            FileBacking::File(file, path) => file_io::read_at(file, offset, out)
+                .map_err(|error| Error::io(path.display().to_string(), error)),
             FileBacking::Memory(bytes) => {
                 let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
                 let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
@@ -254,9 +254,8 @@ impl WritableFile {
         #[cfg(test)]
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push((offset, Some(bytes.to_vec())));
         match &self.place {
-            FileBacking::File(file, path) => {
-                file_io::write_at(file, offset, bytes).map_err(|error| Error::io(path.display().to_string(), error))
-            }
+            FileBacking::File(file, path) => file_io::write_at(file, offset, bytes)
+                .map_err(|error| Error::io(path.display().to_string(), error)),
             FileBacking::Memory(memory) => {
                 let no_mem = || ErrorKind::NoMem.context(format!("{} bytes at {offset}", bytes.len()));
                 let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(bytes.len()));
@@ -292,7 +291,8 @@ impl WritableFile {
             }
             FileBacking::Memory(memory) => {
                 let mut memory = memory.write().unwrap_or_else(PoisonError::into_inner);
-                let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
+                let len =
+                    usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
                 if memory.len() < len || shorter {
                     memory.resize(len, 0);
                 }

@@ -180,7 +180,11 @@ impl HeaderBuilder {
     }
 
     /// Appends the attributes in creation order.
-    pub(super) fn put_attributes(&mut self, image: &mut MetadataImage, attributes: &[AttributeMessage]) -> Result<()> {
+    pub(super) fn put_attributes(
+        &mut self,
+        image: &mut MetadataImage,
+        attributes: &[AttributeMessage],
+    ) -> Result<()> {
         let messages: Vec<Vec<u8>> = attributes.iter().map(AttributeMessage::message).collect();
         let compact = messages.len() <= COMPACT && messages.iter().all(|message| message.len() < MESSAGE);
         let names = attributes.iter().map(|attribute| &*attribute.name);
@@ -203,7 +207,8 @@ impl HeaderBuilder {
 
     /// Appends the links of a group in creation order.
     pub(super) fn put_links(&mut self, image: &mut MetadataImage, links: &[LinkMessage]) -> Result<()> {
-        let messages: Vec<Vec<u8>> = links.iter().enumerate().map(|(order, link)| link.message(order as u64)).collect();
+        let messages: Vec<Vec<u8>> =
+            links.iter().enumerate().map(|(order, link)| link.message(order as u64)).collect();
         let compact = messages.len() <= COMPACT;
         let stored = if compact {
             dense::DenseStorage::default()

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use nczarr_dispatch::{
+    Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry,
+};
 use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
 
 use super::commit::CommittedFile;
@@ -47,7 +49,8 @@ fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
             data.get(&slab, MemMut::Strings(&mut strings)).unwrap();
         } else {
             let mut bytes = vec![0; len * 4];
-            data.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::from_slice(&mut bytes) }).unwrap();
+            data.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::from_slice(&mut bytes) })
+                .unwrap();
             numbers.extend(bytes.chunks(4).map(|chunk| i32::from_ne_bytes(chunk.try_into().unwrap())));
         }
     }
@@ -57,7 +60,10 @@ fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
 fn put(ds: &WritableDataset, var: VarId, row: u64, value: i32) {
     let bytes = [value; 8].map(i32::to_ne_bytes).concat();
     let slab = (&[row, 0][..], &[1, 8][..]);
-    ds.data(var).unwrap().put(&Slab::new(slab.0, slab.1), MemRef::Fixed { ty: NcType::Int, bytes: &bytes }).unwrap();
+    ds.data(var)
+        .unwrap()
+        .put(&Slab::new(slab.0, slab.1), MemRef::Fixed { ty: NcType::Int, bytes: &bytes })
+        .unwrap();
 }
 
 #[test]
@@ -69,7 +75,8 @@ fn the_file_is_what_it_was_when_metadata_were_last_written() {
     let s = ds.def_var(ROOT, "s", NcType::String, &[x]).unwrap();
     // The content expected after a number of writes.
     let mut states = Vec::new();
-    let written = |ds: &WritableDataset| ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner).len();
+    let written =
+        |ds: &WritableDataset| ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner).len();
     let strings = |round: i32| -> Vec<NcString> {
         (0..8).map(|i| NcString::from("text ".repeat(round as usize * 40 + i).as_str())).collect()
     };

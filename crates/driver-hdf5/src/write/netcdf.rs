@@ -142,7 +142,8 @@ impl FileMetadata<'_> {
             let mut header = HeaderBuilder::default();
             header.put_datatype(&DatatypeMessage::Own(described));
             header.put_attributes(&mut maker.image, &[])?;
-            maker.found.types[id.index()] = header.finish(&mut maker.image).map_err(|error| error.at(&ty.name))?;
+            maker.found.types[id.index()] =
+                header.finish(&mut maker.image).map_err(|error| error.at(&ty.name))?;
         }
         let root = maker.group(GroupId::ROOT)?;
         let MetadataBuilder { mut found, image, .. } = maker;
@@ -331,7 +332,9 @@ impl MetadataBuilder<'_> {
         self.layout(&mut header, place, count.saturating_mul(item as u64), item)?;
         let mut attributes = Vec::new();
         match var.dims.first() {
-            Some(&dim) if scale(model, dim) == Some(id) => attributes = self.scale_attributes(dim, &var.name)?,
+            Some(&dim) if scale(model, dim) == Some(id) => {
+                attributes = self.scale_attributes(dim, &var.name)?
+            }
             Some(_) => attributes.push(self.dimension_list(&var.dims)?),
             None => {}
         }
@@ -366,7 +369,14 @@ impl MetadataBuilder<'_> {
     /// Returns the fill value message, so that other readers see the same values where nothing is stored.
     /// Without a fill value these are zeros, the default of HDF5. HDF5 may skip filling only if all data are
     /// stored.
-    fn fill(&mut self, var: &Var, big: bool, item: usize, place: &DataPlacement, whole: bool) -> Result<Vec<u8>> {
+    fn fill(
+        &mut self,
+        var: &Var,
+        big: bool,
+        item: usize,
+        place: &DataPlacement,
+        whole: bool,
+    ) -> Result<Vec<u8>> {
         // Allocation time: early, late, incremental.
         let taken = match place {
             DataPlacement::Compact(_) => 1,
@@ -393,7 +403,13 @@ impl MetadataBuilder<'_> {
     }
 
     /// Appends the layout message and the filter message.
-    fn layout(&mut self, header: &mut HeaderBuilder, place: &DataPlacement, bytes: u64, item: usize) -> Result<()> {
+    fn layout(
+        &mut self,
+        header: &mut HeaderBuilder,
+        place: &DataPlacement,
+        bytes: u64,
+        item: usize,
+    ) -> Result<()> {
         match place {
             DataPlacement::Compact(data) => {
                 let mut out = vec![3, 0];
@@ -414,7 +430,8 @@ impl MetadataBuilder<'_> {
                 let mut out = vec![3, 2, shape.len() as u8 + 1];
                 out.u64(index);
                 for &side in shape.iter().chain(&[item as u64]) {
-                    let too_long = |_| ErrorKind::BadChunk.context(format!("a chunk length of {side} is too large"));
+                    let too_long =
+                        |_| ErrorKind::BadChunk.context(format!("a chunk length of {side} is too large"));
                     out.u32(u32::try_from(side).map_err(too_long)?);
                 }
                 header.put(kind::LAYOUT, &out);

@@ -33,7 +33,9 @@ pub(super) fn check(model: &Model, name: &str, values: &Values) -> Result<()> {
         });
         // The model reports any other problem.
         match checked {
-            Err(error) if error.kind() == ErrorKind::Char => return Err(error.at(format_args!("{name}[{at}]"))),
+            Err(error) if error.kind() == ErrorKind::Char => {
+                return Err(error.at(format_args!("{name}[{at}]")));
+            }
             _ => {}
         }
     }

@@ -51,7 +51,9 @@ pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Lim
     let growing = dims.iter().any(|&(_, unlimited)| unlimited);
     let one = |form| StoragePlan { form, filters: Vec::new(), stored: Vec::new() };
     let shape = match &var.chunking {
-        _ if dims.is_empty() && matches!(var.chunking, Chunking::Compact) => return Ok(one(StorageForm::Compact)),
+        _ if dims.is_empty() && matches!(var.chunking, Chunking::Compact) => {
+            return Ok(one(StorageForm::Compact));
+        }
         _ if dims.is_empty() => return Ok(one(StorageForm::Contiguous)),
         Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
         Chunking::Compact if !growing && var.filters.is_empty() && bytes <= COMPACT => {
@@ -61,13 +63,15 @@ pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Lim
         _ => default_shape(&dims, item),
     };
     // A chunk is no longer than a dimension of fixed length.
-    let side = |(side, &(len, unlimited)): (u64, &(u64, bool))| if unlimited { side } else { side.min(len) }.max(1);
+    let side =
+        |(side, &(len, unlimited)): (u64, &(u64, bool))| if unlimited { side } else { side.min(len) }.max(1);
     let shape: Vec<u64> = shape.into_iter().zip(&dims).map(side).collect();
     let chunk = shape.iter().fold(item, |bytes, &side| bytes.saturating_mul(side));
     if chunk >= 1 << 32 || chunk > limits.chunk {
         let most = limits.chunk.min((1 << 32) - 1);
-        return Err(at(ErrorKind::BadChunk
-            .context(format!("chunk shape {shape:?} is too large (expected at most {most} bytes, found {chunk})"))));
+        return Err(at(ErrorKind::BadChunk.context(format!(
+            "chunk shape {shape:?} is too large (expected at most {most} bytes, found {chunk})"
+        ))));
     }
     let (filters, stored) = filters(model, id, &shape, item, registry).map_err(at)?;
     Ok(StoragePlan { form: StorageForm::Chunked(shape), filters, stored })
@@ -81,7 +85,8 @@ pub(super) fn check_rank(rank: usize) -> Result<()> {
     if rank <= MAX_RANK {
         Ok(())
     } else {
-        Err(ErrorKind::MaxDims.context(format!("too many dimensions (expected at most {MAX_RANK}, found {rank})")))
+        Err(ErrorKind::MaxDims
+            .context(format!("too many dimensions (expected at most {MAX_RANK}, found {rank})")))
     }
 }
 

@@ -29,7 +29,10 @@ use crate::read::{
 /// `NC_EPERM` if writing would lose some content; errors of opening for reading.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let opened = single_file::open(&request.target.path, true)?;
-    let file = opened.file.try_clone().map_err(|error| nczarr_model::Error::io(request.target.path.clone(), error))?;
+    let file = opened
+        .file
+        .try_clone()
+        .map_err(|error| nczarr_model::Error::io(request.target.path.clone(), error))?;
     start(request, FileBytes::File(file, opened.path.clone()), WritableFile::of(opened), None)
 }
 
@@ -118,8 +121,8 @@ fn take(
             return Err(refuse(format!("variable {:?}: its element type is {}", var.name, stored.ty.name())));
         }
         let growing = var.dims.iter().any(|&dim| model.dim(dim).is_ok_and(|dim| dim.unlimited));
-        let (plan, stand) =
-            locate_data(&hdf, stored, space, growing, request.registry).map_err(|error| error.at(&var.name))?;
+        let (plan, stand) = locate_data(&hdf, stored, space, growing, request.registry)
+            .map_err(|error| error.at(&var.name))?;
         let data = WritableVar::taken(&shared, &model, id, plan, stand, &mut used)?;
         vars.push(VarSlot { data: Some(Arc::new(data)), cache: None });
     }
@@ -166,7 +169,11 @@ fn check_shape(model: &Model, var: &Var, space: &Dataspace) -> Result<()> {
     for (dim, &stored) in var.dims.iter().zip(stored) {
         is_like &= fits(dim, stored)?;
     }
-    if is_like { Ok(()) } else { Err(refuse(format!("its stored shape {stored:?} does not match its dimensions"))) }
+    if is_like {
+        Ok(())
+    } else {
+        Err(refuse(format!("its stored shape {stored:?} does not match its dimensions")))
+    }
 }
 
 /// Returns the storage plan and the place of a variable's data.
@@ -213,8 +220,13 @@ fn locate_data(
                 });
             }
             let chunk = shape.iter().try_fold(item, |bytes, &side| bytes.checked_mul(side));
-            let table =
-                ChunkTable::read(hdf, layout, space, chunk.ok_or_else(|| refuse("its chunks"))?, !filters.is_empty())?;
+            let table = ChunkTable::read(
+                hdf,
+                layout,
+                space,
+                chunk.ok_or_else(|| refuse("its chunks"))?,
+                !filters.is_empty(),
+            )?;
             if table.chunks().iter().any(|chunk| chunk.skipped != 0) {
                 return Err(refuse("some of its chunks lack filters"));
             }

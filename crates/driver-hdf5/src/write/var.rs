@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nczarr_chunkio::{ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout, FlatArray, FlatSpec};
+use nczarr_chunkio::{
+    ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout, FlatArray, FlatSpec,
+};
 use nczarr_dispatch::{
     CacheConfig, CloseState, Linear, MemMut, MemRef, Options, Registry, VarData, WriteFence, byte_len,
 };
@@ -100,7 +102,11 @@ impl WritableVar {
         let here = Self::with(shared, model, id, plan)?;
         let extent = |address, len| {
             let too_long = |_| ErrorKind::BadChunk.context(format!("a chunk of {len} bytes is too large"));
-            Ok::<_, nczarr_model::Error>(ChunkExtent { address, size: u32::try_from(len).map_err(too_long)?, mask: 0 })
+            Ok::<_, nczarr_model::Error>(ChunkExtent {
+                address,
+                size: u32::try_from(len).map_err(too_long)?,
+                mask: 0,
+            })
         };
         let mut written = true;
         match (&here.data, stand) {
@@ -142,9 +148,11 @@ impl WritableVar {
             (StorageForm::Contiguous, Some(ElementLayout::Number { ty, big_endian })) => {
                 let item = stored_size(model, ty)?;
                 let fill = fill_bytes(model, var, big_endian, item, &mut &*shared.heap)?;
-                let too_large = || ErrorKind::VarSize.context(format!("{name}: shape {shape:?} is too large"));
+                let too_large =
+                    || ErrorKind::VarSize.context(format!("{name}: shape {shape:?} is too large"));
                 let len = shape.iter().try_fold(item as u64, |len, &side| len.checked_mul(side));
-                let piece = Arc::new(ContiguousData::new(Arc::clone(&shared.file), len.ok_or_else(too_large)?, fill));
+                let piece =
+                    Arc::new(ContiguousData::new(Arc::clone(&shared.file), len.ok_or_else(too_large)?, fill));
                 let array = FlatArray::new(FlatSpec {
                     name,
                     dims: dims(model, id)?,
@@ -289,9 +297,17 @@ impl WritableVar {
             StorageForm::Chunked(shape) => {
                 let mut stored = chunks.sorted();
                 stored.retain(|(index, _)| {
-                    index.iter().zip(shape).zip(lens).all(|((&at, &side), &len)| at.saturating_mul(side) < len)
+                    index
+                        .iter()
+                        .zip(shape)
+                        .zip(lens)
+                        .all(|((&at, &side), &len)| at.saturating_mul(side) < len)
                 });
-                DataPlacement::Chunked { shape: shape.clone(), chunks: stored, filters: self.plan.stored.clone() }
+                DataPlacement::Chunked {
+                    shape: shape.clone(),
+                    chunks: stored,
+                    filters: self.plan.stored.clone(),
+                }
             }
         })
     }
@@ -314,12 +330,16 @@ impl WritableVar {
     /// # Errors
     /// Errors of the chunk engine.
     pub(super) fn extend(&self, shape: &[u64], own: &[u64], value: &Values) -> Result<()> {
-        let bytes = value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(value.nc_type().name()))?;
+        let bytes =
+            value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(value.nc_type().name()))?;
         for dim in 0..shape.len() {
             let mut start = vec![0; shape.len()];
             let mut count = [&own[..dim], &shape[dim..]].concat();
-            let across =
-                count.iter().skip(dim + 1).chain(&own[..dim]).fold(bytes.len() as u64, |all, &n| all.saturating_mul(n));
+            let across = count
+                .iter()
+                .skip(dim + 1)
+                .chain(&own[..dim])
+                .fold(bytes.len() as u64, |all, &n| all.saturating_mul(n));
             let step = (EXTENDED / across.max(1)).max(1);
             for at in (own[dim]..shape[dim]).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
                 (start[dim], count[dim]) = (at, step.min(shape[dim] - at));

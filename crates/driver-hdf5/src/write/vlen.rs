@@ -75,7 +75,10 @@ impl FileHeap {
         if room == 0 || !open.values.has_room(value.len(), room) {
             self.write(&mut open)?;
             let room = (room * 2).clamp(heap::LEAST, heap::FULL) as u64;
-            *open = OpenCollection { place: Some((self.file.allocate(room)?, room)), ..OpenCollection::default() };
+            *open = OpenCollection {
+                place: Some((self.file.allocate(room)?, room)),
+                ..OpenCollection::default()
+            };
         }
         let index = open.values.push(value);
         open.changed = true;
@@ -84,8 +87,9 @@ impl FileHeap {
 
     /// Reads the value at a place.
     fn value(&self, address: u64, index: u32, read: &mut CollectionCache) -> Result<Vec<u8>> {
-        let absent =
-            || ErrorKind::HdfErr.context(format!("global heap at address {address}: value {index} is missing"));
+        let absent = || {
+            ErrorKind::HdfErr.context(format!("global heap at address {address}: value {index} is missing"))
+        };
         {
             let open = self.open();
             if open.place.is_some_and(|(here, _)| here == address) {
@@ -101,8 +105,9 @@ impl FileHeap {
                 // Collections do not overlap, so together they are no larger than the file.
                 read.bytes = read.bytes.saturating_add(len);
                 if read.bytes > self.file.end() {
-                    let what =
-                        format!("global heap at address {address}: a collection of {len} bytes exceeds the file");
+                    let what = format!(
+                        "global heap at address {address}: a collection of {len} bytes exceeds the file"
+                    );
                     return Err(ErrorKind::HdfErr.context(what));
                 }
                 self.file.read(address, usize::try_from(len).map_err(|_| absent())?, &mut bytes)?;
@@ -184,8 +189,10 @@ impl ElementCodec for VlenCodec {
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let size = stored_size(&self.model, self.ty)?;
         if count.checked_mul(size) != Some(src.len()) {
-            let what =
-                format!("wrong chunk size (expected {count} elements of {size} bytes, found {} bytes)", src.len());
+            let what = format!(
+                "wrong chunk size (expected {count} elements of {size} bytes, found {} bytes)",
+                src.len()
+            );
             return Err(ErrorKind::Filter.context(what));
         }
         let mut reader = VlenReader { codec: self, read: CollectionCache::default(), left: limit };
@@ -244,7 +251,8 @@ impl VlenReader<'_> {
                 let places = super::datatype::layout(model, id)?;
                 for (field, offset) in fields.iter().zip(places.offsets) {
                     let size = stored_size(model, field.ty)?;
-                    let count = field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
+                    let count =
+                        field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
                     for element in stored[offset..].chunks_exact(size).take(count) {
                         self.part(field.ty, element, out)?;
                     }

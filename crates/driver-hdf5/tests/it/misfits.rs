@@ -121,7 +121,9 @@ fn message(header: &[u8], kind: u8, mark: &[u8]) -> usize {
     let mut at = 6 + times + if flags & 0x10 != 0 { 4 } else { 0 } + (1 << (flags & 3));
     loop {
         let end = at + 4 + ordered + usize::from(u16::from_le_bytes([header[at + 1], header[at + 2]]));
-        if header[at] == kind && (mark.is_empty() || header[at..end].windows(mark.len()).any(|found| found == mark)) {
+        if header[at] == kind
+            && (mark.is_empty() || header[at..end].windows(mark.len()).any(|found| found == mark))
+        {
             return at;
         }
         at = end;
@@ -210,7 +212,8 @@ fn strings_of_many_collections_are_read_by_who_writes() {
     let v = var(&*ds, "v", NcType::String, &[x]);
     ds.def_var_chunking(v, &Chunking::Chunked(vec![3000])).unwrap();
     enddef(&*ds);
-    let strings = Values::String((0..3000).map(|i| NcString::from("text ".repeat(i % 97).as_str())).collect());
+    let strings =
+        Values::String((0..3000).map(|i| NcString::from("text ".repeat(i % 97).as_str())).collect());
     put(&*ds, v, &[0], &[3000], &strings);
     ds.close().unwrap();
     let ds = open(ds.image().unwrap()).unwrap();

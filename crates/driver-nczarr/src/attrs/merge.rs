@@ -17,8 +17,8 @@ const DIMENSIONS: &str = "dimensions";
 const TYPES: &str = "types";
 
 /// Returns the attributes to store in place of `other`, from `[ours, base, other]`. Our attributes come
-/// first, in our order. Names in `gone` are not listed; `missing` gets the names that [`merge::MergedDocument`]
-/// reports.
+/// first, in our order. Names in `gone` are not listed; `missing` gets the names that
+/// [`merge::MergedDocument`] reports.
 ///
 /// # Errors
 /// `NC_ENCZARR` if our own lists cannot be read back.
@@ -42,7 +42,9 @@ pub(crate) fn merge_attributes(
                 merge_annotation([ours, base], [Some(value), was, found.or(Some(&nothing))])
             }
             // A value that is not strict JSON is written as it was parsed.
-            _ if was == Some(value) => found.map(|found| if found.is_strict() { found } else { value }).cloned(),
+            _ if was == Some(value) => {
+                found.map(|found| if found.is_strict() { found } else { value }).cloned()
+            }
             (NCZARR_ARRAY, found) => apply_changes(value, was, found),
             _ => Some(value.clone()),
         };
@@ -101,18 +103,24 @@ struct AttributeChanges<'a> {
 }
 
 impl<'a> AttributeChanges<'a> {
-    fn new(attrs: [&'a Object; 2], recorded: [Option<&'a Json>; 2], types: fn(&Json) -> Vec<(String, String)>) -> Self {
+    fn new(
+        attrs: [&'a Object; 2],
+        recorded: [Option<&'a Json>; 2],
+        types: fn(&Json) -> Vec<(String, String)>,
+    ) -> Self {
         Self {
             attrs,
             types: recorded.map(|recorded| recorded.map(types).unwrap_or_default()),
-            kept: EXACT_MEMBERS.map(|member| recorded.map(|recorded| recorded?.as_object()?.get(member)?.as_object())),
+            kept: EXACT_MEMBERS
+                .map(|member| recorded.map(|recorded| recorded?.as_object()?.get(member)?.as_object())),
         }
     }
 
     /// Whether we changed an attribute. Then our record beside it also wins.
     fn is_changed(&self, name: &str) -> bool {
         let [ours, base] = &self.attrs;
-        let [our_types, base_types] = self.types.each_ref().map(|types| types.iter().find(|(of, _)| of == name));
+        let [our_types, base_types] =
+            self.types.each_ref().map(|types| types.iter().find(|(of, _)| of == name));
         let is_kept_otherwise = self.kept.iter().any(|kept| {
             let [ours, base] = kept.map(|kept| kept.and_then(|kept| kept.get(name)));
             ours != base
@@ -140,9 +148,9 @@ impl<'a> AttributeChanges<'a> {
     fn merged<T: Clone>(&self, ours: &[(String, T)], found: Vec<(String, T)>) -> Vec<(String, T)> {
         let our = |name: &str| ours.iter().find(|(of, _)| of == name);
         let known: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
-        let kept = found
-            .into_iter()
-            .filter_map(|(name, value)| if self.is_changed(&name) { our(&name).cloned() } else { Some((name, value)) });
+        let kept = found.into_iter().filter_map(|(name, value)| {
+            if self.is_changed(&name) { our(&name).cloned() } else { Some((name, value)) }
+        });
         let mut all: Vec<(String, T)> = kept.collect();
         all.extend(ours.iter().filter(|(name, _)| !known.contains(name) && self.is_changed(name)).cloned());
         all
@@ -174,7 +182,9 @@ fn merge_records(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -
     let merged = match ours {
         Some(ours) => apply_changes(ours, base, found),
         // We no longer have a record.
-        None => found.map(|found| apply_changes(&Json::Object(Object::new()), base, Some(found)).unwrap_or(Json::Null)),
+        None => found.map(|found| {
+            apply_changes(&Json::Object(Object::new()), base, Some(found)).unwrap_or(Json::Null)
+        }),
     };
     let mut merged = merged?.into_object()?;
     let [our_dims, base_dims] = [ours, base].map(|beside| beside?.as_object()?.get(DIMENSIONS)?.as_object());

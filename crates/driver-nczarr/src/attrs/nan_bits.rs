@@ -11,7 +11,9 @@ use crate::json::{Json, Value};
 pub(crate) fn bits(values: &Values) -> Option<Json> {
     let bits: Vec<String> = match values {
         Values::Float(v) => v.iter().filter(|v| v.is_nan()).map(|v| format!("{:08x}", v.to_bits())).collect(),
-        Values::Double(v) => v.iter().filter(|v| v.is_nan()).map(|v| format!("{:016x}", v.to_bits())).collect(),
+        Values::Double(v) => {
+            v.iter().filter(|v| v.is_nan()).map(|v| format!("{:016x}", v.to_bits())).collect()
+        }
         _ => return None,
     };
     let usual = [format!("{:08x}", f32::NAN.to_bits()), format!("{:016x}", f64::NAN.to_bits())];
@@ -59,8 +61,12 @@ mod tests {
             let kept = bits(&values);
             assert_eq!(kept.as_ref().map(text).as_deref(), expected);
             let plain = match &values {
-                Values::Float(v) => Values::Float(v.iter().map(|v| if v.is_nan() { f32::NAN } else { *v }).collect()),
-                Values::Double(v) => Values::Double(v.iter().map(|v| if v.is_nan() { f64::NAN } else { *v }).collect()),
+                Values::Float(v) => {
+                    Values::Float(v.iter().map(|v| if v.is_nan() { f32::NAN } else { *v }).collect())
+                }
+                Values::Double(v) => {
+                    Values::Double(v.iter().map(|v| if v.is_nan() { f64::NAN } else { *v }).collect())
+                }
                 other => other.clone(),
             };
             assert_eq!(restore(plain, kept.as_ref()), values);
@@ -70,7 +76,9 @@ mod tests {
     #[test]
     fn what_is_no_nan_changes_nothing() {
         let values = Values::Float(vec![f32::NAN, 1.0, f32::NAN]);
-        for kept in ["[]", "[\"3f800000\"]", "[\"xyz\",7]", "{}", "[\"7fc00000\",\"fffffffffffffffff\"]", "null"] {
+        for kept in
+            ["[]", "[\"3f800000\"]", "[\"xyz\",7]", "{}", "[\"7fc00000\",\"fffffffffffffffff\"]", "null"]
+        {
             let kept = parse(kept.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap();
             assert_eq!(restore(values.clone(), Some(&kept)), values, "{kept:?}");
         }

@@ -22,7 +22,8 @@ pub(super) fn of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Returns the bytes of the texts in `values` that are not UTF-8; `None` if all are UTF-8.
 pub(super) fn bytes(values: &Values) -> Option<Json> {
-    let kept = |bytes: &[u8]| std::str::from_utf8(bytes).is_err().then(|| Json::string(base64::encode(bytes)));
+    let kept =
+        |bytes: &[u8]| std::str::from_utf8(bytes).is_err().then(|| Json::string(base64::encode(bytes)));
     match values {
         Values::Char(text) => kept(text),
         Values::String(list) => {

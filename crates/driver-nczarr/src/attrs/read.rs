@@ -63,7 +63,11 @@ fn number(item: &Value<'_>, ty: NcType) -> Option<Values> {
 }
 
 /// Concatenates all items; `None` if one does not fit.
-fn collect(mut all: Values, items: &[Value<'_>], one: impl Fn(&Value<'_>) -> Option<Values>) -> Option<Values> {
+fn collect(
+    mut all: Values,
+    items: &[Value<'_>],
+    one: impl Fn(&Value<'_>) -> Option<Values>,
+) -> Option<Values> {
     if let [item] = items {
         return one(item);
     }
@@ -116,7 +120,8 @@ fn infer_numbers(items: &[Value<'_>]) -> Option<Values> {
         return None;
     }
     let is_integer = |item: &Value<'_>| {
-        item.token().is_some_and(|token| !is_special(token) && (is_hex(token) || !token.contains(['.', 'e', 'E'])))
+        item.token()
+            .is_some_and(|token| !is_special(token) && (is_hex(token) || !token.contains(['.', 'e', 'E'])))
     };
     if items.iter().all(is_integer) {
         for ty in [NcType::Int, NcType::UInt, NcType::Int64, NcType::UInt64] {

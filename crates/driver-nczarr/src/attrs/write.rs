@@ -8,7 +8,9 @@ use nczarr_model::{ErrorKind, NcString, Result, Values};
 
 use super::raw_text;
 use crate::dtype::DType;
-use crate::json::{self, Json, json_float, json_single, write_list, write_number, write_strict, write_string};
+use crate::json::{
+    self, Json, json_float, json_single, write_list, write_number, write_strict, write_string,
+};
 use crate::null_string;
 
 /// Returns the type to record in `_nczarr_attr` for these values.
@@ -100,7 +102,11 @@ fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out
 
 /// Returns the stored form of a string, with or without a recorded type.
 fn stored(string: &NcString, typed: bool) -> Cow<'_, str> {
-    if typed && string.is_nil() { Cow::Borrowed(null_string::NULL_STRING) } else { raw_text::of(string.as_bytes()) }
+    if typed && string.is_nil() {
+        Cow::Borrowed(null_string::NULL_STRING)
+    } else {
+        raw_text::of(string.as_bytes())
+    }
 }
 
 /// Appends one value alone, several as a list.
@@ -221,6 +227,9 @@ mod tests {
         assert_eq!(stored(&Values::Double(vec![-999.0])).0, "-999.0");
         let user = Values::User(nczarr_model::TypeId(0), vec![]);
         assert_eq!(check(&user, true).unwrap_err().kind(), ErrorKind::NotNc4);
-        assert_eq!(write(&user, &Limits::default(), true, &mut String::new()).unwrap_err().kind(), ErrorKind::NotNc4);
+        assert_eq!(
+            write(&user, &Limits::default(), true, &mut String::new()).unwrap_err().kind(),
+            ErrorKind::NotNc4
+        );
     }
 }

@@ -24,7 +24,9 @@ pub(super) fn compare(documents: &BTreeMap<String, Json>, faults: &mut Vec<Fault
     let known: BTreeSet<&str> = copies.iter().map(|(key, _)| key.as_str()).collect();
     // Consolidated metadata does not repeat documents of the other version of Zarr.
     let is_repeated = |key: &str| (place == ZARR_JSON) == (key.rsplit('/').next() == Some(ZARR_JSON));
-    for key in documents.keys().filter(|key| *key != place && is_repeated(key) && !known.contains(key.as_str())) {
+    for key in
+        documents.keys().filter(|key| *key != place && is_repeated(key) && !known.contains(key.as_str()))
+    {
         stale(format!("is stale: it has no copy of {key}"));
     }
 }
@@ -39,7 +41,10 @@ fn copies(documents: &BTreeMap<String, Json>) -> Option<(&'static str, Vec<(Stri
         value.as_object()
     };
     if let Some(all) = members(ZARR_JSON, &["consolidated_metadata", "metadata"]) {
-        return Some((ZARR_JSON, all.iter().map(|(path, copy)| (format!("{path}/{ZARR_JSON}"), copy)).collect()));
+        return Some((
+            ZARR_JSON,
+            all.iter().map(|(path, copy)| (format!("{path}/{ZARR_JSON}"), copy)).collect(),
+        ));
     }
     let all = members(ZMETADATA, &["metadata"])?;
     Some((ZMETADATA, all.iter().map(|(key, copy)| (key.to_owned(), copy)).collect()))

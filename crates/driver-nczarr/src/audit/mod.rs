@@ -57,7 +57,9 @@ impl ZarrDataset {
         }
         let nodes = Nodes::of(self, &keys)?;
         nodes.unlisted(&mut audit.faults);
-        for key in keys.iter().filter(|key| !is_document(key.name()) && !key.name().starts_with(INTERNAL_PREFIX)) {
+        for key in
+            keys.iter().filter(|key| !is_document(key.name()) && !key.name().starts_with(INTERNAL_PREFIX))
+        {
             audit.faults.extend(nodes.fault(key));
         }
         consolidated::compare(&documents, &mut audit.faults);
@@ -88,7 +90,9 @@ impl ZarrDataset {
     fn of_another_format(&self, key: &Key) -> Option<Fault> {
         let (is_v3, found) = (self.format == ZarrFormat::V3, key.name() == ZARR_JSON);
         let (ours, other) = if is_v3 { ("V3", "V2") } else { ("V2", "V3") };
-        let text = || format!("is a document of Zarr {other} in a dataset of Zarr {ours}; other readers may prefer it");
+        let text = || {
+            format!("is a document of Zarr {other} in a dataset of Zarr {ours}; other readers may prefer it")
+        };
         (is_v3 != found).then(|| Fault::unusual(key, text()))
     }
 }

@@ -34,7 +34,11 @@ impl Nodes {
         for ((id, shown), var) in model.vars().zip(&state.vars) {
             let chunks = match &var.stored.meta {
                 Some(meta) => Some(AuditedChunks {
-                    naming: ChunkNaming { separator: meta.separator, prefix: meta.prefix, rank: meta.chunks.len() },
+                    naming: ChunkNaming {
+                        separator: meta.separator,
+                        prefix: meta.prefix,
+                        rank: meta.chunks.len(),
+                    },
                     grid: match &meta.axes {
                         // The unreadable part of the metadata may be the grid.
                         _ if shown.problem.is_some() => vec![u64::MAX; meta.chunks.len()],
@@ -46,8 +50,12 @@ impl Nodes {
             };
             arrays.insert(var.key.as_str().to_owned(), chunks);
         }
-        let shown: BTreeSet<&str> =
-            state.groups.iter().map(|group| group.key.as_str()).chain(arrays.keys().map(String::as_str)).collect();
+        let shown: BTreeSet<&str> = state
+            .groups
+            .iter()
+            .map(|group| group.key.as_str())
+            .chain(arrays.keys().map(String::as_str))
+            .collect();
         let nodes = keys.iter().filter(|key| [ZARRAY, ZGROUP, ZARR_JSON].contains(&key.name()));
         let nodes = nodes.map(|key| key.as_str().rsplit_once('/').map_or("", |(node, _)| node));
         let unlisted = nodes.filter(|node| !shown.contains(node)).map(str::to_owned).collect();
@@ -83,7 +91,10 @@ impl AuditedChunks {
     fn name_problem(&self, name: &str) -> Option<String> {
         let mut index = Vec::new();
         if !self.naming.parse(name, &mut index) {
-            return Some(format!("is not the name of a chunk of an array with {} dimensions", self.grid.len()));
+            return Some(format!(
+                "is not the name of a chunk of an array with {} dimensions",
+                self.grid.len()
+            ));
         }
         let beyond = index.iter().zip(&self.grid).position(|(index, count)| index >= count)?;
         Some(format!("is beyond the array, which has {} chunks along dimension {beyond}", self.grid[beyond]))

@@ -44,11 +44,16 @@ pub(crate) enum DimNaming {
 }
 
 /// Returns the dimension references of an array with `rank` dimensions.
-pub(crate) fn dim_refs(naming: DimNaming, attrs: &ObjectMembers<'_>, zarray: &Value<'_>, rank: usize) -> DimRefs {
+pub(crate) fn dim_refs(
+    naming: DimNaming,
+    attrs: &ObjectMembers<'_>,
+    zarray: &Value<'_>,
+    rank: usize,
+) -> DimRefs {
     match naming {
-        DimNaming::References => {
-            DimRefs::References(nczarr_lists::references(attrs, zarray.as_object()).map(|found| found.map(Box::new)))
-        }
+        DimNaming::References => DimRefs::References(
+            nczarr_lists::references(attrs, zarray.as_object()).map(|found| found.map(Box::new)),
+        ),
         DimNaming::Attribute => plain::names(attrs, rank).map_or(DimRefs::None, DimRefs::Names),
         DimNaming::None => DimRefs::None,
     }
@@ -115,13 +120,19 @@ impl DatasetBuilder {
     }
 
     /// Adds a variable.
-    fn add_var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<StoredVariable>) -> nczarr_model::Result<VarId> {
+    fn add_var(
+        &mut self,
+        var: Arc<Var>,
+        key: Key,
+        mut stored: Arc<StoredVariable>,
+    ) -> nczarr_model::Result<VarId> {
         if self.keep {
             Arc::make_mut(&mut stored).dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
         let own = |id: VarId| self.model.var(id).is_ok_and(|var| var.xtype == types::UNDEFINED);
-        if own(id) && (stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user())) {
+        if own(id) && (stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user()))
+        {
             self.untyped_vars.push(id);
         }
         self.vars.push(VarState::loaded(key, stored));

@@ -20,8 +20,13 @@ use crate::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_proble
 /// array becomes its variable's `problem`.
 pub(crate) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBuilder> {
     let RawTree { notes, faults, empty_folders: hollow, .. } = tree;
-    let mut loaded =
-        DatasetBuilder { notes, faults, empty_folders: hollow, keep: reading.keep, ..DatasetBuilder::default() };
+    let mut loaded = DatasetBuilder {
+        notes,
+        faults,
+        empty_folders: hollow,
+        keep: reading.keep,
+        ..DatasetBuilder::default()
+    };
     let (mut arrays, mut types, displaced) = (Vec::new(), Vec::new(), tree.renamed_groups);
     let mut typed = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
@@ -70,7 +75,9 @@ pub(crate) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBu
         };
         if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
             let id = recover::resolve_renamed(&name, &displaced, |name| user::find(&loaded.model, name));
-            if let Err(error) = user::present(&loaded.model, var, Arc::make_mut(&mut stored), (&name, id), implied) {
+            if let Err(error) =
+                user::present(&loaded.model, var, Arc::make_mut(&mut stored), (&name, id), implied)
+            {
                 var.xtype = NcType::Byte;
                 var.fill = VarFill::NoFill;
                 set_problem(var, error.at(&key));
@@ -137,9 +144,11 @@ fn set_dims(
     }
     let mut ids = Vec::with_capacity(dims.len());
     for name in &dims {
-        let id = recover::resolve_renamed(name, displaced, |name| find_dim(model, name)).ok_or_else(|| {
-            ErrorKind::BadDim.context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
-        })?;
+        let id =
+            recover::resolve_renamed(name, displaced, |name| find_dim(model, name)).ok_or_else(|| {
+                ErrorKind::BadDim
+                    .context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
+            })?;
         ids.push(id);
     }
     if ids.len() != meta.shape.len() {
@@ -178,7 +187,9 @@ fn find_dim(model: &Model, name: &str) -> Option<DimId> {
 /// group.
 fn grow_dims(loaded: &mut DatasetBuilder, id: VarId) {
     let Ok(var) = loaded.model.var(id) else { return };
-    let Some(meta) = loaded.vars.get(id.index()).and_then(|stored| stored.stored.meta.as_ref()) else { return };
+    let Some(meta) = loaded.vars.get(id.index()).and_then(|stored| stored.stored.meta.as_ref()) else {
+        return;
+    };
     if var.problem.is_some() {
         return;
     }

@@ -63,7 +63,8 @@ pub(crate) fn load(
     let declared = loaded.model.dims().len();
     let mut others = Vec::new();
     loaded.xarray_dims |= declared > 0;
-    let arrays = arrays.into_iter().flat_map(|(group, arrays)| arrays.into_iter().map(move |array| (group, array)));
+    let arrays =
+        arrays.into_iter().flat_map(|(group, arrays)| arrays.into_iter().map(move |array| (group, array)));
     for (group, RawArray { key, name, built }) in arrays {
         let VariableDraft { var: mut shared, stored, dim_refs: links } = built;
         let var = Arc::make_mut(&mut shared);
@@ -79,9 +80,11 @@ pub(crate) fn load(
             let given: Option<Vec<String>> =
                 if reading.keep { names.clone().and_then(|names| names.into_iter().collect()) } else { None };
             let is_v3 = reading.format == ZarrFormat::V3;
-            var.dims = resolve_dims(&mut loaded.model, group, &meta.shape, names, (declared, is_v3), &mut others)?;
+            var.dims =
+                resolve_dims(&mut loaded.model, group, &meta.shape, names, (declared, is_v3), &mut others)?;
             if let Some(given) = given {
-                let told = if is_v3 { dim_names::of(&loaded.model, var)? } else { dim_names(&loaded.model, var)? };
+                let told =
+                    if is_v3 { dim_names::of(&loaded.model, var)? } else { dim_names(&loaded.model, var)? };
                 loaded.stale_dims |= given != told;
             }
         }
@@ -157,7 +160,13 @@ fn resolve_dims(
                 Some(id) => id,
                 None => find_or_add_dim(model, group, name, len, others)?,
             },
-            None => find_or_add_dim(model, GroupId::ROOT, ["_Anonymous_Dim_", &len.to_string()].concat(), len, others)?,
+            None => find_or_add_dim(
+                model,
+                GroupId::ROOT,
+                ["_Anonymous_Dim_", &len.to_string()].concat(),
+                len,
+                others,
+            )?,
         };
         ids.push(id);
     }
@@ -185,7 +194,9 @@ fn find_or_add_dim(
     len: u64,
     others: &mut Vec<(DimId, String)>,
 ) -> Result<DimId> {
-    let Some(&id) = model.group(group)?.dims.get(&given) else { return model.add_dim(group, given, len, len == 0) };
+    let Some(&id) = model.group(group)?.dims.get(&given) else {
+        return model.add_dim(group, given, len, len == 0);
+    };
     if model.dim(id)?.len() == len {
         return Ok(id);
     }

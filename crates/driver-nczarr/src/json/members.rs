@@ -63,7 +63,9 @@ impl<'t> ObjectMembers<'t> {
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value<'t>> {
         match &mut self.0 {
-            MemberStore::Few(few) => few.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1),
+            MemberStore::Few(few) => {
+                few.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1)
+            }
             MemberStore::Many(many) => many.get_mut(name),
         }
     }

@@ -159,9 +159,9 @@ impl<'t> Value<'t> {
         match self {
             Self::Word(text) => self.strict_word(text),
             Self::Array(items) => Self::Array(items.iter().map(Self::to_strict).collect()),
-            Self::Object(members) => {
-                Self::Object(members.iter().map(|(name, value)| (name.to_owned(), value.to_strict())).collect())
-            }
+            Self::Object(members) => Self::Object(
+                members.iter().map(|(name, value)| (name.to_owned(), value.to_strict())).collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -194,9 +194,9 @@ impl<'t> Value<'t> {
             },
             Self::String(text) => Serde::String(text.clone().into_owned()),
             Self::Array(items) => Serde::Array(items.iter().map(Self::to_serde).collect()),
-            Self::Object(members) => {
-                Serde::Object(members.iter().map(|(name, value)| (name.to_owned(), value.to_serde())).collect())
-            }
+            Self::Object(members) => Serde::Object(
+                members.iter().map(|(name, value)| (name.to_owned(), value.to_serde())).collect(),
+            ),
         }
     }
 
@@ -209,9 +209,9 @@ impl<'t> Value<'t> {
             Serde::Number(number) => Self::Number(Cow::Owned(number.to_string())),
             Serde::String(text) => Self::string(text.as_str()),
             Serde::Array(items) => Self::Array(items.iter().map(Self::from_serde).collect()),
-            Serde::Object(members) => {
-                Self::Object(members.iter().map(|(name, value)| (name.clone(), Self::from_serde(value))).collect())
-            }
+            Serde::Object(members) => Self::Object(
+                members.iter().map(|(name, value)| (name.clone(), Self::from_serde(value))).collect(),
+            ),
         }
     }
 }

@@ -108,7 +108,11 @@ fn decimal(text: &str) -> Option<&str> {
 
 /// Makes the JSON of a double: the shortest text that parses back; NaN and infinities as strings.
 pub(crate) fn json_float<'t>(value: f64) -> Value<'t> {
-    if value.is_finite() { Value::Number(format!("{value:?}").into()) } else { Value::string(special_name(value)) }
+    if value.is_finite() {
+        Value::Number(format!("{value:?}").into())
+    } else {
+        Value::string(special_name(value))
+    }
 }
 
 /// As [`json_float`], with the shortest text of a single.
@@ -155,10 +159,14 @@ mod tests {
         for good in ["0", "-0", "12", "1.10", "-1.25", "2.5e3", "1E-7", "1e+20", "0.0"] {
             assert!(is_strict(good), "{good}");
         }
-        for lenient in ["+1", "01", ".5", "5.", "0x10", "NaN", "nan", "-Infinity", "inf", "-nan", "nanf", "-0x1F"] {
+        for lenient in
+            ["+1", "01", ".5", "5.", "0x10", "NaN", "nan", "-Infinity", "inf", "-nan", "nanf", "-0x1F"]
+        {
             assert!(!is_strict(lenient) && is_lenient(lenient), "{lenient}");
         }
-        for bad in ["", "-", "+", ".", "e5", "1e", "--1", "abc", "0x", "0xg", "1.2.3", "12abc", "nano", "-.", "+-1"] {
+        for bad in
+            ["", "-", "+", ".", "e5", "1e", "--1", "abc", "0x", "0xg", "1.2.3", "12abc", "nano", "-.", "+-1"]
+        {
             assert!(!is_strict(bad) && !is_lenient(bad), "{bad}");
         }
     }

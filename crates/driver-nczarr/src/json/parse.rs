@@ -52,7 +52,9 @@ pub(crate) fn text_of<'t>(document: &'t [u8], limits: &Limits) -> Result<&'t str
         )));
     }
     let text = std::str::from_utf8(document).map_err(|error| {
-        ErrorKind::NcZarr.context(format!("byte {}: the document is not UTF-8", error.valid_up_to())).caused_by(error)
+        ErrorKind::NcZarr
+            .context(format!("byte {}: the document is not UTF-8", error.valid_up_to()))
+            .caused_by(error)
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
@@ -274,8 +276,10 @@ impl<'t> JsonParser<'t> {
         self.budget.values = self.budget.values.saturating_add(more);
         if self.budget.values > self.budget.most_values {
             let most = self.budget.most_values;
-            return Err(ErrorKind::NcZarr
-                .context(format!("byte {}: the document has too many values (expected at most {most})", self.at)));
+            return Err(ErrorKind::NcZarr.context(format!(
+                "byte {}: the document has too many values (expected at most {most})",
+                self.at
+            )));
         }
         Ok(())
     }
@@ -357,7 +361,9 @@ impl<'t> JsonParser<'t> {
     fn bare_word(&mut self) -> Result<Value<'t>> {
         let text: &'t str = self.text;
         let rest = &text[self.at..];
-        let end = rest.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')));
+        let end = rest
+            .bytes()
+            .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')));
         let word = &rest[..end.unwrap_or(rest.len())];
         let value = match word {
             "null" => Value::Null,
@@ -482,14 +488,19 @@ mod tests {
 
     #[test]
     fn sloppy_tokens_keep_their_text() {
-        for word in ["NaN", "Infinity", "-Infinity", "nan", "01", "+1", ".5", "5.", "0x10", "tRUE", "Null", "-nan"] {
+        for word in
+            ["NaN", "Infinity", "-Infinity", "nan", "01", "+1", ".5", "5.", "0x10", "tRUE", "Null", "-nan"]
+        {
             assert_eq!(read(word).unwrap(), Json::Word(word.into()));
             assert_eq!(read(&format!("[{word},1]")).unwrap().as_array().unwrap()[0].token(), Some(word));
         }
         assert_eq!(read("1.10").unwrap(), Json::Number("1.10".into()));
         assert_eq!(read("\"a\nb\tc\u{1}\"").unwrap(), Json::string("a\nb\tc\u{1}"));
         assert_eq!(read(r#""with \'quotes\' \x""#).unwrap(), Json::string("with 'quotes' x"));
-        assert_eq!(read(r#""\ud800x \udc00 \ud800\u0041""#).unwrap(), Json::string("\u{fffd}x \u{fffd} \u{fffd}A"));
+        assert_eq!(
+            read(r#""\ud800x \udc00 \ud800\u0041""#).unwrap(),
+            Json::string("\u{fffd}x \u{fffd} \u{fffd}A")
+        );
         assert_eq!(read("\u{feff}{}").unwrap(), Json::Object(ObjectMembers::new()));
     }
 

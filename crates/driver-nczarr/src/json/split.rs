@@ -1,5 +1,5 @@
-//! Parallel parsing of one long object: [`read_members`] parses a part of its members, [`read_around`] the rest of the
-//! document.
+//! Parallel parsing of one long object: [`read_members`] parses a part of its members, [`read_around`] the
+//! rest of the document.
 //!
 //! Each part starts and ends at a member. The parser keeps no state between members. So if the parts meet,
 //! the result equals that of one pass, wherever the cuts were. Values are only checked here and parsed when
@@ -23,7 +23,12 @@ pub(crate) struct MembersPart<'t> {
 }
 
 /// Parses the members of an object that begin between `from` and `until`; `None` for a syntax error.
-pub(crate) fn read_members<'t>(text: &'t str, from: usize, until: usize, room: ParseBudget) -> Option<MembersPart<'t>> {
+pub(crate) fn read_members<'t>(
+    text: &'t str,
+    from: usize,
+    until: usize,
+    room: ParseBudget,
+) -> Option<MembersPart<'t>> {
     let mut parser = JsonParser { text, at: from, budget: room };
     let mut members = Vec::new();
     // The last two distinct objects and their numbers of values: documents of arrays often repeat.

@@ -118,7 +118,8 @@ mod tests {
     fn words_become_legal() {
         let limits = nczarr_dispatch::Limits::default();
         let value =
-            super::super::parse(b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}", &limits).unwrap();
+            super::super::parse(b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}", &limits)
+                .unwrap();
         let mut line = String::new();
         write_strict(&value, &mut line);
         assert_eq!(line, "{\"a\": [\"NaN\",1,{\"b\": true}], \"c\": null, \"d\": 1.50}");

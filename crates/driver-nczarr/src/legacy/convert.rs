@@ -143,7 +143,10 @@ fn renamed<'t>(members: &ObjectMembers<'t>, names: &[(&str, &'static str)]) -> O
 }
 
 /// Returns the attributes with NCZarr's own, `ours`, and then the recorded types; `None` if there is nothing.
-fn current_attrs<'t>(documents: NodeDocuments<'_, 't>, ours: Vec<(&'static str, Value<'t>)>) -> Option<Value<'t>> {
+fn current_attrs<'t>(
+    documents: NodeDocuments<'_, 't>,
+    ours: Vec<(&'static str, Value<'t>)>,
+) -> Option<Value<'t>> {
     let recorded = documents.types.or_else(|| member(documents.attrs, NCZARR_ATTR));
     let recorded = recorded.and_then(Value::as_object).and_then(|members| members.get("types")?.as_object());
     let mut today = ObjectMembers::new();
@@ -252,16 +255,19 @@ mod tests {
             value(r#"{"dimrefs": ["/x"], "storage": "contiguous"}"#),
             value(r#"{"types": {"u": "4", "c": "2", "s": "12"}}"#),
         );
-        let documents = NodeDocuments { attrs: Some(&plain), own: Some(&own), types: Some(&types), marker: None };
+        let documents =
+            NodeDocuments { attrs: Some(&plain), own: Some(&own), types: Some(&types), marker: None };
         assert_eq!(printed(array(documents)), today);
         for (array_name, attr_name, char) in
             [("_NCZARR_ARRAY", "_NCZARR_ATTR", "<U1"), ("_nczarr_array", "_nczarr_attr", ">S1")]
         {
-            let marker = value(&format!(r#"{{"{array_name}": {{"dimrefs": ["/x"], "storage": "chunked"}}}}"#));
+            let marker =
+                value(&format!(r#"{{"{array_name}": {{"dimrefs": ["/x"], "storage": "chunked"}}}}"#));
             let attrs = value(&format!(
                 r#"{{"u": [5], "{attr_name}": {{"types": {{"u": "<i4", "c": "{char}", "s": "|S1"}}}}}}"#
             ));
-            let documents = NodeDocuments { marker: Some(&marker), attrs: Some(&attrs), ..NodeDocuments::default() };
+            let documents =
+                NodeDocuments { marker: Some(&marker), attrs: Some(&attrs), ..NodeDocuments::default() };
             assert_eq!(printed(array(documents)), today);
         }
         let done = value(today);
@@ -280,7 +286,8 @@ mod tests {
         assert_eq!(group(NodeDocuments::default(), NczarrVersion::SeparateKeys, false), None);
         for odd in ["[]", "4", "null"] {
             let odd = value(odd);
-            let documents = NodeDocuments { attrs: Some(&odd), own: Some(&odd), types: Some(&odd), marker: Some(&odd) };
+            let documents =
+                NodeDocuments { attrs: Some(&odd), own: Some(&odd), types: Some(&odd), marker: Some(&odd) };
             assert_eq!(array(documents), Some(odd.clone()));
             assert_eq!(marker(&odd, WriterBugs::default()), odd);
         }

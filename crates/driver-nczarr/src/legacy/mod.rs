@@ -76,7 +76,8 @@ pub(crate) struct WriterBugs {
 impl WriterBugs {
     /// Returns the bugs of the library that `_NCProperties` names: netCDF-C up to 4.9.2.
     pub(crate) fn of(properties: Option<&str>, generation: Option<NczarrVersion>) -> Self {
-        let version = properties.and_then(|text| text.split(',').find_map(|item| item.trim().strip_prefix("netcdf=")));
+        let version =
+            properties.and_then(|text| text.split(',').find_map(|item| item.trim().strip_prefix("netcdf=")));
         let early = version.is_some_and(|version| {
             let mut numbers = version.split(['.', '-', '_']).map(|part| part.parse::<u32>());
             let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
@@ -85,7 +86,8 @@ impl WriterBugs {
         // None of these versions wrote UCS-4 text.
         Self {
             swapped: early,
-            wide_char: early || matches!(generation, Some(NczarrVersion::UpperCase | NczarrVersion::SeparateKeys)),
+            wide_char: early
+                || matches!(generation, Some(NczarrVersion::UpperCase | NczarrVersion::SeparateKeys)),
         }
     }
 

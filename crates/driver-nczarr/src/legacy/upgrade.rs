@@ -68,7 +68,12 @@ impl ZarrDataset {
         Ok(())
     }
 
-    fn upgrade_node(&self, node: &UpgradedNode, found: &[Option<Json>; 4], generation: NczarrVersion) -> Result<()> {
+    fn upgrade_node(
+        &self,
+        node: &UpgradedNode,
+        found: &[Option<Json>; 4],
+        generation: NczarrVersion,
+    ) -> Result<()> {
         let [marker, attrs, own, types] = found.each_ref().map(Option::as_ref);
         let [marker_key, attrs_key, ..] = &node.keys;
         if !attrs.is_some_and(convert::is_current) {

@@ -8,7 +8,9 @@
 use nczarr_model::{ErrorKind, Item, Model, NcString, NcType, Result, TypeClass, TypeId, Values};
 
 use crate::fill::float_value;
-use crate::json::{Json, Value, json_float, json_single, write_list, write_number, write_strict, write_string};
+use crate::json::{
+    Json, Value, json_float, json_single, write_list, write_number, write_strict, write_string,
+};
 
 /// The deepest nesting of types; deeper ones count as cyclic.
 const MAX_DEPTH: usize = 64;
@@ -99,7 +101,8 @@ fn one(model: &Model, ty: NcType, item: &Item, out: &mut String) -> Result<()> {
 /// Parses a stored attribute; `None` if it does not fit the type.
 pub(crate) fn read(model: &Model, id: TypeId, value: &Json) -> Option<Values> {
     let ty = NcType::User(id);
-    let items = value.as_array()?.iter().map(|value| item(model, ty, value, 0)).collect::<Option<Vec<_>>>()?;
+    let items =
+        value.as_array()?.iter().map(|value| item(model, ty, value, 0)).collect::<Option<Vec<_>>>()?;
     model.values(ty, &items).ok()
 }
 
@@ -117,7 +120,9 @@ fn item(model: &Model, ty: NcType, value: &Value<'_>, depth: usize) -> Option<It
     }
     Some(match &model.user_type(id).ok()?.class {
         TypeClass::Enum { .. } => Item::Int(value.as_integer()?),
-        TypeClass::Opaque { size } => Item::Opaque(hexadecimal(value.as_str()?).filter(|bytes| bytes.len() == *size)?),
+        TypeClass::Opaque { size } => {
+            Item::Opaque(hexadecimal(value.as_str()?).filter(|bytes| bytes.len() == *size)?)
+        }
         TypeClass::Vlen { base } => Item::Vlen(items(model, *base, value, depth + 1)?),
         TypeClass::Compound { fields, .. } => {
             let parts = value.as_array().filter(|parts| parts.len() == fields.len())?;

@@ -141,8 +141,11 @@ impl ElementCodec for StringCompoundCodec {
     }
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
-        let lengths: usize =
-            self.steps.iter().map(|step| if let PackStep::Text { count, .. } = step { *count } else { 0 }).sum();
+        let lengths: usize = self
+            .steps
+            .iter()
+            .map(|step| if let PackStep::Text { count, .. } = step { *count } else { 0 })
+            .sum();
         let one = lengths.saturating_mul(8).saturating_add(self.size).saturating_add(size_of::<NcString>());
         if src.len() != count.saturating_mul(self.size) || count.saturating_mul(one) > limit.max(src.len()) {
             let what = format!(
@@ -222,11 +225,15 @@ impl ByteOrderSwap<'_> {
                     let start = self.out.len();
                     self.out.extend_from_slice(element);
                     for field in fields {
-                        let mut inner = ByteOrderSwap { model: self.model, foreign: self.foreign, out: Vec::new() };
+                        let mut inner =
+                            ByteOrderSwap { model: self.model, foreign: self.foreign, out: Vec::new() };
                         let from = element.get(field.offset..).ok_or_else(short)?;
                         inner.part(field.ty, field.count()?, from, depth + 1)?;
                         let at = start + field.offset;
-                        self.out.get_mut(at..at + inner.out.len()).ok_or_else(short)?.copy_from_slice(&inner.out);
+                        self.out
+                            .get_mut(at..at + inner.out.len())
+                            .ok_or_else(short)?
+                            .copy_from_slice(&inner.out);
                     }
                     rest = after;
                 }
@@ -310,15 +317,17 @@ impl ElementCodec for PackedCodec {
         if cfg!(target_endian = "little") {
             return self.codec.encode(elements, out);
         }
-        let stored = |element: &NcString| Ok(reordered(&self.model, self.ty, element.as_bytes(), false)?.into());
+        let stored =
+            |element: &NcString| Ok(reordered(&self.model, self.ty, element.as_bytes(), false)?.into());
         self.codec.encode(&elements.iter().map(stored).collect::<Result<Vec<_>>>()?, out)
     }
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let mut elements = self.codec.decode(src, count, limit)?;
         for (index, element) in elements.iter_mut().enumerate() {
-            let at =
-                |error: nczarr_model::Error| ErrorKind::Filter.context(format!("element {index}: {}", error.what()));
+            let at = |error: nczarr_model::Error| {
+                ErrorKind::Filter.context(format!("element {index}: {}", error.what()))
+            };
             if cfg!(target_endian = "big") {
                 *element = reordered(&self.model, self.ty, element.as_bytes(), true).map_err(at)?.into();
             }
@@ -341,15 +350,20 @@ mod tests {
             let ty = UserType { name: name.to_owned(), group: GroupId::ROOT, class };
             NcType::User(model.add_type(ty).unwrap())
         };
-        let field =
-            |name: &str, offset, ty, shape: &[u32]| Field { name: name.to_owned(), offset, ty, shape: shape.to_vec() };
+        let field = |name: &str, offset, ty, shape: &[u32]| Field {
+            name: name.to_owned(),
+            offset,
+            ty,
+            shape: shape.to_vec(),
+        };
         let fields = vec![field("a", 0, NcType::Short, &[2]), field("b", 8, NcType::Double, &[])];
         let point = add("point", TypeClass::Compound { size: 16, fields });
         let points = add("points", TypeClass::Vlen { base: point });
         let fields = vec![field("p", 0, points, &[]), field("s", 16, NcType::String, &[])];
         let note = add("note", TypeClass::Compound { size: 24, fields });
         let p = Item::Compound(vec![vec![Item::Int(1), Item::Int(2)], vec![Item::Double(3.0)]]);
-        let item = Item::Compound(vec![vec![Item::Vlen(vec![p.clone(), p])], vec![Item::String("ab".into())]]);
+        let item =
+            Item::Compound(vec![vec![Item::Vlen(vec![p.clone(), p])], vec![Item::String("ab".into())]]);
         let packed = model.pack(note, &item).unwrap();
         let other = reorder(&model, note, packed.as_bytes(), false).unwrap();
         let mut length = 32u64.to_ne_bytes();

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use nczarr_dispatch::Key;
 use nczarr_model::{
-    Defined, Edit, EnumMember, Error, ErrorKind, Field, Group, GroupId, Model, NcType, Result, TypeClass, TypeId,
+    Defined, Edit, EnumMember, Error, ErrorKind, Field, Group, GroupId, Model, NcType, Result, TypeClass,
+    TypeId,
 };
 
 use super::{MAX_SIZE, type_name};
@@ -183,7 +184,8 @@ impl TypeDefiner<'_> {
             member(of, name).and_then(|value| value.as_str().map(str::to_owned)).ok_or_else(|| missing(what))
         };
         let size = |of: &Object| {
-            let size = of.get("size").and_then(Value::as_u64).filter(|&size| (1..=MAX_SIZE as u64).contains(&size));
+            let size =
+                of.get("size").and_then(Value::as_u64).filter(|&size| (1..=MAX_SIZE as u64).contains(&size));
             size.map(|size| size as usize).ok_or_else(|| missing("a \"size\" from 1 to 2^30"))
         };
         let list = |of: &Object, name: &str| {
@@ -229,7 +231,8 @@ impl TypeDefiner<'_> {
                     let item = item.as_object().ok_or_else(|| missing("fields that are objects"))?;
                     let name = text(item, "name", "fields with a \"name\"")?;
                     let ty = self.of(model, &text(item, "type", "fields with a \"type\"")?, depth)?;
-                    let offset = item.get("offset").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
+                    let offset =
+                        item.get("offset").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
                     let offset = offset.ok_or_else(|| missing("fields with an \"offset\""))?;
                     let len = |len: &Json| len.as_u64().and_then(|len| u32::try_from(len).ok());
                     let shape: Option<Vec<u32>> = match item.get("shape") {
@@ -243,7 +246,9 @@ impl TypeDefiner<'_> {
             }
             other => Err(invalid_type(
                 full,
-                format!("unknown class (expected \"compound\", \"enum\", \"opaque\" or \"vlen\", found {other:?})"),
+                format!(
+                    "unknown class (expected \"compound\", \"enum\", \"opaque\" or \"vlen\", found {other:?})"
+                ),
             )),
         }
     }

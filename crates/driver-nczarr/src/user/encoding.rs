@@ -184,7 +184,8 @@ impl EncodingBuilder<'_> {
         if let Some(number) = integer_of(self.model, ty)?.filter(|number| number.is_numeric()) {
             let size = number.size().unwrap_or(1);
             steps.push(PackStep::numbers(size, 1, self.big_endian));
-            let endian = if self.big_endian { nczarr_model::Endian::Big } else { nczarr_model::Endian::Little };
+            let endian =
+                if self.big_endian { nczarr_model::Endian::Big } else { nczarr_model::Endian::Little };
             return DType::of(number, endian, 1, false);
         }
         let NcType::User(id) = ty else {
@@ -210,7 +211,8 @@ impl EncodingBuilder<'_> {
                     }
                     if fixed {
                         padding(field.offset.saturating_sub(end), &mut list, steps);
-                        let bytes = self.model.type_size(field.ty)?.unwrap_or(0).saturating_mul(field.count()?);
+                        let bytes =
+                            self.model.type_size(field.ty)?.unwrap_or(0).saturating_mul(field.count()?);
                         end = field.offset.saturating_add(bytes);
                     }
                     list.push(self.field(id, field, steps)?);
@@ -219,7 +221,9 @@ impl EncodingBuilder<'_> {
                     padding(size.saturating_sub(end), &mut list, steps);
                 }
                 if fields.is_empty() {
-                    return Err(ErrorKind::NotNc4.context(format!("type {}: the compound has no fields", user.name)));
+                    return Err(
+                        ErrorKind::NotNc4.context(format!("type {}: the compound has no fields", user.name))
+                    );
                 }
                 let record = CompoundDType { fields: list };
                 let text = crate::types::text(&record);
@@ -234,7 +238,12 @@ impl EncodingBuilder<'_> {
         }
     }
 
-    fn field(&self, owner: TypeId, field: &Field, steps: &mut Vec<PackStep>) -> Result<compound::CompoundField> {
+    fn field(
+        &self,
+        owner: TypeId,
+        field: &Field,
+        steps: &mut Vec<PackStep>,
+    ) -> Result<compound::CompoundField> {
         let mut shape = field.shape.clone();
         let count = field.count()?;
         let dtype = match field.ty {
@@ -296,7 +305,8 @@ fn repeat(one: &[PackStep], count: usize, steps: &mut Vec<PackStep>) {
 
 /// Whether all fields of a record are neither records nor arrays; in V3 also without padding.
 fn is_flat(dtype: &DType, format: ZarrFormat) -> bool {
-    let flat = |field: &compound::CompoundField| field.shape.is_empty() && field.dtype.kind != DTypeKind::Compound;
+    let flat =
+        |field: &compound::CompoundField| field.shape.is_empty() && field.dtype.kind != DTypeKind::Compound;
     let named = |field: &compound::CompoundField| !field.name.is_empty();
     let record = |plain: &dyn Fn(&compound::CompoundField) -> bool| {
         dtype.compound.as_ref().is_some_and(|record| record.fields.iter().all(plain))
@@ -317,8 +327,12 @@ pub(super) fn widths(
     for field in fields {
         let Some(stored) = record.fields.iter().find(|stored| stored.name == field.name) else { continue };
         match (field.ty, &stored.dtype.compound, stored.dtype.kind) {
-            (NcType::String, _, DTypeKind::Text(width)) => drop(found.insert((id, field.name.clone()), width)),
-            (NcType::User(inner), Some(record), _) if depth < 64 => widths(model, inner, record, found, depth + 1),
+            (NcType::String, _, DTypeKind::Text(width)) => {
+                found.insert((id, field.name.clone()), width);
+            }
+            (NcType::User(inner), Some(record), _) if depth < 64 => {
+                widths(model, inner, record, found, depth + 1)
+            }
             _ => {}
         }
     }

@@ -34,7 +34,8 @@ pub(crate) fn present(
     let ty = NcType::User(id);
     let Some(dtype) = stored.meta.as_ref().map(|meta| meta.dtype.clone()) else { return Ok(()) };
     let fixed = model.is_fixed(ty)?;
-    let wrong = || ErrorKind::NcZarr.context(format!("elements of type {name:?} cannot be stored as {}", dtype.text));
+    let wrong =
+        || ErrorKind::NcZarr.context(format!("elements of type {name:?} cannot be stored as {}", dtype.text));
     let found = match dtype.kind {
         DTypeKind::Object => {
             let (Some(codec), Some(list), false) = (stored.element.take(), stored.list, fixed) else {
@@ -61,7 +62,8 @@ pub(crate) fn present(
     let value = match &fill {
         // The stored form of an empty element.
         VarFill::Value(Values::Packed(_, list) | Values::String(list))
-            if dtype.kind == DTypeKind::Object && matches!(&list[..], [element] if element.as_bytes().is_empty()) =>
+            if dtype.kind == DTypeKind::Object
+                && matches!(&list[..], [element] if element.as_bytes().is_empty()) =>
         {
             None
         }
@@ -116,8 +118,8 @@ pub(crate) fn present_atts(
     displaced: &[Key],
 ) {
     for (name, ty, value) in typed {
-        if let Some(values) =
-            recover::resolve_renamed(ty, displaced, |ty| find(model, ty)).and_then(|id| read_att(model, id, value))
+        if let Some(values) = recover::resolve_renamed(ty, displaced, |ty| find(model, ty))
+            .and_then(|id| read_att(model, id, value))
             && let Some(shown) = atts.get_mut(name)
         {
             *shown = values;
@@ -190,19 +192,23 @@ fn read_fill(model: &Model, id: TypeId, form: &ElementEncoding, value: &Values) 
             match &form.element {
                 None => {
                     // Raw bytes have no byte order of their own.
-                    let stored = nczarr_chunkio::pack_element(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
+                    let stored =
+                        nczarr_chunkio::pack_element(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
                     Ok(Values::User(
                         id,
                         nczarr_chunkio::unpack_element(form.pieces.as_deref().ok_or_else(wrong)?, &stored)?,
                     ))
                 }
                 Some(codec) => {
-                    let stored = nczarr_chunkio::pack_element(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
+                    let stored =
+                        nczarr_chunkio::pack_element(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
                     Ok(Values::Packed(id, codec.decode(&stored, 1, usize::MAX)?))
                 }
             }
         }
-        (value, DTypeKind::Number(_)) => value.to_native_bytes().map(|bytes| Values::User(id, bytes)).ok_or_else(wrong),
+        (value, DTypeKind::Number(_)) => {
+            value.to_native_bytes().map(|bytes| Values::User(id, bytes)).ok_or_else(wrong)
+        }
         _ => Err(wrong()),
     }
 }
@@ -211,7 +217,12 @@ fn read_fill(model: &Model, id: TypeId, form: &ElementEncoding, value: &Values) 
 ///
 /// # Errors
 /// `NC_EINVAL` for text that is too long.
-pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &ElementEncoding) -> Result<Option<Values>> {
+pub(crate) fn stored_fill(
+    model: &Model,
+    var: &Var,
+    id: TypeId,
+    form: &ElementEncoding,
+) -> Result<Option<Values>> {
     let ty = NcType::User(id);
     let value = match &var.fill {
         VarFill::NoFill => return Ok(None),
@@ -225,7 +236,10 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &ElementEn
         }
         (Values::User(_, bytes), _) => {
             let stored = nczarr_chunkio::pack_element(form.pieces.as_deref().ok_or_else(wrong)?, &bytes)?;
-            Values::User(NO_TYPE, nczarr_chunkio::unpack_element(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
+            Values::User(
+                NO_TYPE,
+                nczarr_chunkio::unpack_element(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?,
+            )
         }
         (Values::Packed(_, list), DTypeKind::Object) => {
             let element = list.first().ok_or_else(wrong)?;
@@ -234,7 +248,10 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &ElementEn
         (Values::Packed(_, list), _) => {
             let mut stored = Vec::new();
             form.element.as_ref().ok_or_else(wrong)?.encode(&list, &mut stored)?;
-            Values::User(NO_TYPE, nczarr_chunkio::unpack_element(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
+            Values::User(
+                NO_TYPE,
+                nczarr_chunkio::unpack_element(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?,
+            )
         }
         _ => return Err(wrong()),
     }))

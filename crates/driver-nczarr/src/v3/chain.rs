@@ -1,8 +1,8 @@
 //! Conversion between the `codecs` member of Zarr V3 and [`CodecChain`], the engine's processing of a chunk.
 //!
 //! A chain has array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes
-//! an [`DimOrder`], `bytes` a byte order, codecs of variable length an element codec; the registry provides the
-//! rest as filters. An unknown codec does not fail the variable: it becomes the chain's `problem`.
+//! an [`DimOrder`], `bytes` a byte order, codecs of variable length an element codec; the registry provides
+//! the rest as filters. An unknown codec does not fail the variable: it becomes the chain's `problem`.
 //!
 //! Before `bytes`, elements have no byte order in V3. Filters here see them in the order that `bytes` will
 //! store, so types in their descriptions get that order.
@@ -134,7 +134,8 @@ pub(crate) fn read(
     chunks: &[u64],
     registry: &Registry,
 ) -> Result<(DataType, CodecChain)> {
-    let wrong = || ErrorKind::NcZarr.context(format!("member \"codecs\": expected a list, found {}", codecs.kind()));
+    let wrong =
+        || ErrorKind::NcZarr.context(format!("member \"codecs\": expected a list, found {}", codecs.kind()));
     let list = codecs.as_array().ok_or_else(wrong)?;
     let mut data = DataType::read(data_type, false)?;
     let axes: Vec<usize> = (0..chunks.len()).collect();
@@ -169,15 +170,16 @@ impl ChainReader<'_> {
             match name {
                 TRANSPOSE if made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
                 TRANSPOSE if in_a_row => {
-                    chain.fail(at(
-                        ErrorKind::Filter.context("the codec follows one that depends on the order of elements")
-                    ));
+                    chain.fail(at(ErrorKind::Filter
+                        .context("the codec follows one that depends on the order of elements")));
                 }
                 TRANSPOSE => match permuted(&axes, configuration) {
                     Ok(permuted) => axes = permuted,
                     Err(error) => chain.fail(at(error)),
                 },
-                BYTES | SHARDING if made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
+                BYTES | SHARDING if made_bytes => {
+                    chain.fail(misplaced("the codec needs an array, but gets bytes"))
+                }
                 BYTES => {
                     made_bytes = true;
                     match big_endian(configuration) {
@@ -201,7 +203,9 @@ impl ChainReader<'_> {
                         Err(error) => chain.fail(at(error)),
                     }
                 }
-                _ if is_variable && made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
+                _ if is_variable && made_bytes => {
+                    chain.fail(misplaced("the codec needs an array, but gets bytes"))
+                }
                 _ if is_variable => {
                     made_bytes = true;
                     if let Err(error) = self.element(name, codec, data, &mut chain) {
@@ -229,7 +233,8 @@ impl ChainReader<'_> {
         }
         if !made_bytes {
             chain.fail(
-                ErrorKind::NcZarr.context("member \"codecs\": the chain has no codec that encodes an array as bytes"),
+                ErrorKind::NcZarr
+                    .context("member \"codecs\": the chain has no codec that encodes an array as bytes"),
             );
         }
         chain.order = DimOrder::of(&axes).unwrap_or_default();
@@ -282,7 +287,8 @@ impl ChainReader<'_> {
             (_, item) => {
                 let item = item.and_then(user_types::list_base);
                 let what = item.map_or("text".to_owned(), |item| format!("lists of {}", item.name()));
-                return Err(ErrorKind::BadType.context(format!("the codec holds {what}, which does not fit the type")));
+                return Err(ErrorKind::BadType
+                    .context(format!("the codec holds {what}, which does not fit the type")));
             }
         }
         Ok(())
@@ -308,7 +314,8 @@ impl ChainReader<'_> {
             found.as_array().ok_or_else(|| wrong(name, "a list of codecs", found))
         };
         let shape = member("chunk_shape")?;
-        let sizes: Option<Vec<u64>> = shape.as_array().and_then(|sizes| sizes.iter().map(Value::as_u64).collect());
+        let sizes: Option<Vec<u64>> =
+            shape.as_array().and_then(|sizes| sizes.iter().map(Value::as_u64).collect());
         let sizes = sizes.filter(|sizes| sizes.len() == shard.len());
         let sizes = sizes.ok_or_else(|| wrong("chunk_shape", &format!("{} sizes", shard.len()), shape))?;
         let mut chunk_shape = vec![1; shard.len()];
@@ -316,7 +323,13 @@ impl ChainReader<'_> {
             let (of, place) = (shard.get(axis).copied(), chunk_shape.get_mut(axis));
             match (of, place) {
                 (Some(of), Some(place)) if size > 0 && of.is_multiple_of(size) => *place = size,
-                _ => return Err(wrong("chunk_shape", &format!("divisors of {shard:?} in the order {axes:?}"), shape)),
+                _ => {
+                    return Err(wrong(
+                        "chunk_shape",
+                        &format!("divisors of {shard:?} in the order {axes:?}"),
+                        shape,
+                    ));
+                }
             }
         }
         let at_start = match configuration.get("index_location").map(|place| (place, place.as_str())) {
@@ -325,8 +338,9 @@ impl ChainReader<'_> {
             Some((found, _)) => return Err(wrong("index_location", "\"start\" or \"end\"", found)),
         };
         let chain = self.chain(list("codecs")?, data, &chunk_shape, axes);
-        let index =
-            self.index(list("index_codecs")?, shard.len(), at_start).map_err(|error| error.at("\"index_codecs\""))?;
+        let index = self
+            .index(list("index_codecs")?, shard.len(), at_start)
+            .map_err(|error| error.at("\"index_codecs\""))?;
         Ok(ShardingCodec { chunk_shape, chain, index })
     }
 
@@ -340,9 +354,8 @@ impl ChainReader<'_> {
         }
         let sized = chain.filters.iter().all(|filter| CHECKSUMS.contains(&filter.info().name));
         if chain.shards.is_some() || !sized {
-            return Err(
-                ErrorKind::NcZarr.context("the codecs do not have a fixed encoded size (expected bytes and checksums)")
-            );
+            return Err(ErrorKind::NcZarr
+                .context("the codecs do not have a fixed encoded size (expected bytes and checksums)"));
         }
         let extra = chain.filters.len() as u64 * CHECKSUM_BYTES;
         Ok(ShardIndexCodecs {
@@ -374,8 +387,10 @@ fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &DimOrder) -
     let before = described.iter().take_while(computes).count();
     let (elementwise, others) = described.split_at(before);
     if let Some(found) = others.iter().find(computes) {
-        return Err(ErrorKind::Filter
-            .context(format!("codec {}: Zarr V3 requires array codecs before codecs of bytes", found["name"])));
+        return Err(ErrorKind::Filter.context(format!(
+            "codec {}: Zarr V3 requires array codecs before codecs of bytes",
+            found["name"]
+        )));
     }
     list.extend(elementwise.iter().map(Json::from_serde));
     list.push(match (&chain.shards, &chain.element) {
@@ -396,7 +411,9 @@ fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &DimOrder) -
             let name = element.name();
             // Registered names differ from those of numcodecs.
             if !matches!(name, "vlen-utf8" | "vlen-bytes") {
-                return Err(ErrorKind::Filter.context(format!("codec {name:?}: Zarr V3 has no such element codec")));
+                return Err(
+                    ErrorKind::Filter.context(format!("codec {name:?}: Zarr V3 has no such element codec"))
+                );
             }
             configured(name, [])
         }
@@ -460,10 +477,8 @@ fn big_endian(configuration: &ObjectMembers<'_>) -> Result<bool> {
     match configuration.get("endian").map(|endian| (endian, endian.as_str())) {
         None | Some((Value::Null, _) | (_, Some("little"))) => Ok(false),
         Some((_, Some("big"))) => Ok(true),
-        Some((found, _)) => {
-            Err(ErrorKind::NcZarr
-                .context(format!("\"endian\": expected \"little\" or \"big\", found {}", short(found))))
-        }
+        Some((found, _)) => Err(ErrorKind::NcZarr
+            .context(format!("\"endian\": expected \"little\" or \"big\", found {}", short(found)))),
     }
 }
 
@@ -499,7 +514,9 @@ fn numpy(name: &str, big: bool) -> String {
     let (kind, size) = bare.split_at(letters);
     let bits = size.parse::<u32>().ok();
     let short = match (kind, bits) {
-        ("int" | "uint" | "float", Some(bits)) if bits.is_multiple_of(8) => format!("{}{}", &kind[..1], bits / 8),
+        ("int" | "uint" | "float", Some(bits)) if bits.is_multiple_of(8) => {
+            format!("{}{}", &kind[..1], bits / 8)
+        }
         ("bool", None) => "b1".to_owned(),
         ("i" | "u" | "f" | "b", Some(_)) => bare.to_owned(),
         _ => return name.to_owned(),

@@ -57,7 +57,9 @@ pub(crate) struct InlineMetadata {
 
 impl InlineMetadata {
     pub(crate) fn new() -> Self {
-        let text = format!("\"{CONSOLIDATED}\": {{\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {{");
+        let text = format!(
+            "\"{CONSOLIDATED}\": {{\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {{"
+        );
         Self { text, is_first: true }
     }
 
@@ -122,8 +124,9 @@ mod tests {
 
     #[test]
     fn nothing_and_what_cannot_be_used() {
-        let found =
-            |member: &str| take(&mut parsed(&format!("{{{member}}}")), &Limits::default()).map(|found| found.map(drop));
+        let found = |member: &str| {
+            take(&mut parsed(&format!("{{{member}}}")), &Limits::default()).map(|found| found.map(drop))
+        };
         assert!(found("").is_none() && found(r#""consolidated_metadata": null"#).is_none());
         for (bad, word) in [
             ("7", "an object"),
@@ -132,7 +135,10 @@ mod tests {
             (r#"{"kind": "inline"}"#, "metadata"),
             (r#"{"kind": "inline", "metadata": []}"#, "metadata"),
             (r#"{"kind": "inline", "metadata": {"a": 1}}"#, "\"a\""),
-            (r#"{"kind": "inline", "metadata": {"a": {"zarr_format": 2, "node_type": "array"}}}"#, "zarr_format"),
+            (
+                r#"{"kind": "inline", "metadata": {"a": {"zarr_format": 2, "node_type": "array"}}}"#,
+                "zarr_format",
+            ),
             (r#"{"kind": "inline", "metadata": {"/a": {"zarr_format": 3, "node_type": "array"}}}"#, "/a"),
             (r#"{"kind": "inline", "metadata": {"a/../b": {"zarr_format": 3, "node_type": "array"}}}"#, ".."),
         ] {

@@ -90,7 +90,8 @@ mod tests {
             assert_eq!(found, names);
             // A number may look like part of a name; what a reader makes of it is authoritative elsewhere.
             if !dims.contains(&odd) {
-                let again: Vec<_> = found.iter().map(|name| of_stored(&model, group, name).unwrap()).collect();
+                let again: Vec<_> =
+                    found.iter().map(|name| of_stored(&model, group, name).unwrap()).collect();
                 let same = |(a, b): (&DimId, &DimId)| a == b || *a == odd && *b == x;
                 assert!(again.iter().zip(&dims).all(same), "{names:?}");
             }

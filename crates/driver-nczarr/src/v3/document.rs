@@ -151,7 +151,9 @@ pub(crate) fn read<'d, 't>(
     for (chunk, &len) in chunks.iter_mut().zip(&shape) {
         match (*chunk, len) {
             (0, 0) => *chunk = 1,
-            (0, _) => return Err(bad_member("chunk_grid", "chunk lengths of at least 1", raw.get("chunk_grid"))),
+            (0, _) => {
+                return Err(bad_member("chunk_grid", "chunk lengths of at least 1", raw.get("chunk_grid")));
+            }
             _ => {}
         }
     }
@@ -161,7 +163,8 @@ pub(crate) fn read<'d, 't>(
     let fill = raw.get("fill_value").unwrap_or(&Value::Null);
     data.detect_text(fill);
     if let (Some(axes), Some(shards)) = (&axes, &chain.shards)
-        && let Some(dim) = axes.iter().zip(&shards.chunk_shape).position(|(axis, size)| !axis.is_multiple_of(*size))
+        && let Some(dim) =
+            axes.iter().zip(&shards.chunk_shape).position(|(axis, size)| !axis.is_multiple_of(*size))
     {
         let text = format!("along dimension {dim}, an edge is not a multiple of the chunks in the shards");
         note_problem(&mut problem, ErrorKind::NcZarr.context(text).at("member \"chunk_grid\""));
@@ -173,7 +176,8 @@ pub(crate) fn read<'d, 't>(
         Some(Value::Array(list)) if list.is_empty() => {}
         Some(found) => note_problem(&mut problem, bad_member("storage_transformers", "none", Some(found))),
     }
-    if let Some((name, _)) = raw.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value)) {
+    if let Some((name, _)) = raw.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value))
+    {
         note_problem(&mut problem, unknown(name));
     }
     let mut meta = ArrayMeta {
@@ -192,8 +196,10 @@ pub(crate) fn read<'d, 't>(
     };
     if keep {
         meta.fill = fill.clone().into_owned();
-        meta.v3 =
-            Some(V3Description { data_type: data_type.clone().into_owned(), codecs: codecs.clone().into_owned() });
+        meta.v3 = Some(V3Description {
+            data_type: data_type.clone().into_owned(),
+            codecs: codecs.clone().into_owned(),
+        });
         meta.raw = without_attributes(document);
     }
     Ok(ArrayDocument { meta, data, chain, fill, names, problem })
@@ -206,26 +212,33 @@ pub(super) fn note_problem(problem: &mut Option<Error>, error: Error) {
 /// Returns the chunk key encoding: whether keys begin with `c`, and the separator of indices.
 fn keys(raw: &ObjectMembers<'_>, none: &ObjectMembers<'_>) -> Result<(bool, char)> {
     let at = |error: Error| error.at("member \"chunk_key_encoding\"");
-    let found = raw.get("chunk_key_encoding").ok_or_else(|| bad_member("chunk_key_encoding", "an encoding", None))?;
+    let found =
+        raw.get("chunk_key_encoding").ok_or_else(|| bad_member("chunk_key_encoding", "an encoding", None))?;
     let (name, configuration) = extension(found, none).map_err(at)?;
     let (prefix, default) = match name {
         "default" => (true, '/'),
         "v2" => (false, '.'),
-        _ => return Err(at(ErrorKind::NcZarr.context(format!("expected \"default\" or \"v2\", found {name:?}")))),
+        _ => {
+            return Err(at(
+                ErrorKind::NcZarr.context(format!("expected \"default\" or \"v2\", found {name:?}"))
+            ));
+        }
     };
     match configuration.get("separator").map(|separator| (separator, separator.as_str())) {
         None => Ok((prefix, default)),
         Some((_, Some("/"))) => Ok((prefix, '/')),
         Some((_, Some("."))) => Ok((prefix, '.')),
-        Some((found, _)) => Err(at(
-            ErrorKind::NcZarr.context(format!("\"separator\": expected \"/\" or \".\", found {}", short(found)))
-        )),
+        Some((found, _)) => Err(at(ErrorKind::NcZarr
+            .context(format!("\"separator\": expected \"/\" or \".\", found {}", short(found))))),
     }
 }
 
 fn names(raw: &ObjectMembers<'_>, rank: usize) -> Result<Vec<Option<String>>> {
-    let wrong = |found: &Value<'_>| bad_member("dimension_names", &format!("{rank} names or nulls"), Some(found));
-    let Some(found) = raw.get("dimension_names").filter(|found| !found.is_null()) else { return Ok(vec![None; rank]) };
+    let wrong =
+        |found: &Value<'_>| bad_member("dimension_names", &format!("{rank} names or nulls"), Some(found));
+    let Some(found) = raw.get("dimension_names").filter(|found| !found.is_null()) else {
+        return Ok(vec![None; rank]);
+    };
     let items = found.as_array().filter(|items| items.len() == rank).ok_or_else(|| wrong(found))?;
     let name = |item: &Value<'_>| match item {
         Value::String(name) => Ok(Some(name.clone().into_owned())),

@@ -25,7 +25,8 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
         return Ok(None);
     }
     let dtype = &ty.dtype;
-    let wrong = || bad_member("fill_value", &format!("{} for type {}", expected(ty), dtype.text), Some(value));
+    let wrong =
+        || bad_member("fill_value", &format!("{} for type {}", expected(ty), dtype.text), Some(value));
     let none = || ErrorKind::BadType.context(format!("type {} is not supported", dtype.text));
     Ok(Some(match (dtype.kind, ty.variable) {
         (DTypeKind::Number(ty), _) => match number(value, ty) {
@@ -86,7 +87,8 @@ pub(crate) fn write(value: &Values, ty: &DataType) -> Result<Json> {
         ))
     };
     let long = |len: usize, width: usize| {
-        ErrorKind::Range.context(format!("the fill value is too long (expected at most {width} bytes, found {len})"))
+        ErrorKind::Range
+            .context(format!("the fill value is too long (expected at most {width} bytes, found {len})"))
     };
     match (value, dtype.kind) {
         (Values::String(v), DTypeKind::Time { unit, .. }) => {
@@ -175,7 +177,9 @@ fn number(value: &Value<'_>, ty: NcType) -> Option<Values> {
             let bits = u32::try_from(bits(value, 8)?).ok()?;
             Some(Values::Float(vec![f32::from_bits(bits)]))
         }),
-        NcType::Double => float(value, ty).or_else(|| Some(Values::Double(vec![f64::from_bits(bits(value, 16)?)]))),
+        NcType::Double => {
+            float(value, ty).or_else(|| Some(Values::Double(vec![f64::from_bits(bits(value, 16)?)])))
+        }
         // Some NCZarr V3 writers store char as plain text, with or without a mark.
         NcType::UByte => match byte(value) {
             Some(byte) => Some(Values::UByte(vec![byte])),
@@ -261,7 +265,9 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
         }
         DTypeKind::Complex(part) => match value {
             Value::Array(parts) => match &parts[..] {
-                [re, im] => Some([number(re, part)?.to_native_bytes()?, number(im, part)?.to_native_bytes()?].concat()),
+                [re, im] => Some(
+                    [number(re, part)?.to_native_bytes()?, number(im, part)?.to_native_bytes()?].concat(),
+                ),
                 _ => None,
             },
             _ => None,
@@ -342,8 +348,9 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
         DTypeKind::Char => bytes.first().map(|&byte| Json::int(byte)),
         DTypeKind::Half(_) => {
             let mut stored = nczarr_chunkio::pack_element(&dtype.pieces()?, bytes).ok()?;
-            let value =
-                f32::from_ne_bytes(*nczarr_chunkio::unpack_element(&dtype.pieces()?, &stored).ok()?.first_chunk()?);
+            let value = f32::from_ne_bytes(
+                *nczarr_chunkio::unpack_element(&dtype.pieces()?, &stored).ok()?.first_chunk()?,
+            );
             if !value.is_nan() || value.to_bits() == f32::NAN.to_bits() {
                 return Some(json_single(value));
             }
@@ -361,7 +368,8 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
         DTypeKind::Text(_) | DTypeKind::Opaque(_) => base64(),
         DTypeKind::Utf32(_) => {
             let (points, _) = bytes.as_chunks::<4>();
-            let text: Option<String> = points.iter().map(|&point| char::from_u32(u32::from_ne_bytes(point))).collect();
+            let text: Option<String> =
+                points.iter().map(|&point| char::from_u32(u32::from_ne_bytes(point))).collect();
             text.map(|text| Json::string(text.trim_end_matches('\0')))
         }
         DTypeKind::Compound => {
@@ -467,7 +475,9 @@ mod tests {
         ] {
             for big in [false, true] {
                 let ty = ty(name, big);
-                let found = read(&json(value), &ty).unwrap_or_else(|error| panic!("{value} {name}: {error}")).unwrap();
+                let found = read(&json(value), &ty)
+                    .unwrap_or_else(|error| panic!("{value} {name}: {error}"))
+                    .unwrap();
                 assert_eq!(found.nc_type(), expected.nc_type(), "{value} {name}");
                 assert_eq!(found.to_native_bytes(), expected.to_native_bytes(), "{value} {name}");
                 if let Values::String(_) | Values::Packed(..) = expected {
@@ -523,18 +533,26 @@ mod tests {
             assert_eq!(read(&coded, &ty).unwrap().unwrap(), found);
             assert!(stored.starts_with(&[0xff, 0xff, 0xff, 0xff, b'a', b'b']));
         }
-        let one = ty(r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"}]}}"#, false);
+        let one =
+            ty(r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int16"}]}}"#, false);
         assert_eq!(read(&json("5"), &one).unwrap(), Some(user(&5_i16.to_ne_bytes())));
         for wrong in [r#"{"id": 1}"#, "5", "[]", r#""AAAA""#, r#"{"id": 300000000000}"#] {
-            assert_eq!(read(&json(wrong), &ty(STRUCT, false)).unwrap_err().kind(), ErrorKind::NcZarr, "{wrong}");
+            assert_eq!(
+                read(&json(wrong), &ty(STRUCT, false)).unwrap_err().kind(),
+                ErrorKind::NcZarr,
+                "{wrong}"
+            );
         }
     }
 
     #[test]
     fn strings_of_the_core_s_raw_bytes() {
-        for (value, expected) in
-            [(r#""none""#, "none"), (r#""""#, ""), (r#""bm9uZQAAAAA=""#, "none"), (r#""abcdefgh""#, "abcdefgh")]
-        {
+        for (value, expected) in [
+            (r#""none""#, "none"),
+            (r#""""#, ""),
+            (r#""bm9uZQAAAAA=""#, "none"),
+            (r#""abcdefgh""#, "abcdefgh"),
+        ] {
             let mut text = ty("r64", false);
             text.dtype = DType::from_name("|S8");
             assert_eq!(read(&json(value), &text).unwrap(), Some(string(expected)), "{value}");
@@ -574,10 +592,14 @@ mod tests {
             let error = read(&json(value), &ty(name, false)).unwrap_err();
             assert_eq!(error.kind(), kind, "{value} {name}: {error}");
         }
-        for (value, name) in [(Values::Int(vec![1]), "int16"), (string("x"), "int16"), (Values::Char(vec![1]), "int8")]
+        for (value, name) in
+            [(Values::Int(vec![1]), "int16"), (string("x"), "int16"), (Values::Char(vec![1]), "int8")]
         {
             assert_eq!(write(&value, &ty(name, false)).unwrap_err().kind(), ErrorKind::BadType);
         }
-        assert_eq!(write(&Values::Float(vec![1e30]), &ty("float16", false)).unwrap_err().kind(), ErrorKind::Range);
+        assert_eq!(
+            write(&Values::Float(vec![1e30]), &ty("float16", false)).unwrap_err().kind(),
+            ErrorKind::Range
+        );
     }
 }

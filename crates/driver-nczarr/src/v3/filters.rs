@@ -42,7 +42,12 @@ pub(crate) fn interoperable(
                 // Maps zstd's levels to the nine levels of blosc.
                 Some(next) => {
                     let level = level(&**next).cast_signed();
-                    codecs.push(shuffled("zstd", (level.clamp(1, 18) + 1).unsigned_abs() / 2, item, registry)?);
+                    codecs.push(shuffled(
+                        "zstd",
+                        (level.clamp(1, 18) + 1).unsigned_abs() / 2,
+                        item,
+                        registry,
+                    )?);
                 }
                 // Shuffle alone compresses nothing, and blosc shuffles anyway.
                 None if rest.peek().is_none_or(|next| next.info().name == "blosc") => {}
@@ -55,7 +60,9 @@ pub(crate) fn interoperable(
             "deflate" if level(&**filter) == 0 => {}
             "deflate" => codecs.push(named("gzip", json!({"level": level(&**filter).min(9)}), registry)?),
             "szip" => {
-                return Err(ErrorKind::Filter.context("szip: Zarr V3 has no such codec; choose another filter"));
+                return Err(
+                    ErrorKind::Filter.context("szip: Zarr V3 has no such codec; choose another filter")
+                );
             }
             "crc32c" => {
                 checked = true;
@@ -88,8 +95,10 @@ pub(crate) fn shown_filters(
     let stored = chain.all_specs();
     let Some(kept) = kept else { return stored };
     let made = || -> Result<Vec<Serde>> {
-        let filters =
-            kept.iter().map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
+        let filters = kept
+            .iter()
+            .map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry))
+            .collect::<Result<Vec<_>>>()?;
         Ok(interoperable(&filters, item, registry)?.iter().map(|codec| describe(&**codec)).collect())
     };
     let inner = &chain.innermost().filters;
@@ -113,10 +122,13 @@ pub(crate) fn recorded_filters(
             && plan::make_filter(spec, ZarrFormat::V3, registry)
                 .is_ok_and(|filter| filter.info().name == codec.info().name)
     };
-    let same = asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| told(spec, &**codec));
+    let same =
+        asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| told(spec, &**codec));
     let made = || {
-        let filters =
-            asked.iter().map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
+        let filters = asked
+            .iter()
+            .map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry))
+            .collect::<Result<Vec<_>>>()?;
         interoperable(&filters, item, registry)
     };
     // Codecs of another writer need no record.
@@ -204,11 +216,15 @@ mod tests {
     #[test]
     fn what_was_kept_counts_as_long_as_it_is_what_is_stored() {
         let registry = registry();
-        let spec =
-            |id, params: &[u32]| FilterSpec { hdf5_id: Some(id), params: params.into(), ..FilterSpec::default() };
+        let spec = |id, params: &[u32]| FilterSpec {
+            hdf5_id: Some(id),
+            params: params.into(),
+            ..FilterSpec::default()
+        };
         let kept = [spec(2, &[]), spec(1, &[5]), spec(3, &[])];
         let filters: Vec<_> = kept.iter().map(|spec| filter(spec.hdf5_id.unwrap(), &spec.params)).collect();
-        let chain = CodecChain { filters: interoperable(&filters, 4, &registry).unwrap(), ..CodecChain::default() };
+        let chain =
+            CodecChain { filters: interoperable(&filters, 4, &registry).unwrap(), ..CodecChain::default() };
         let found = shown_filters(&chain, Some(&kept), 4, &registry);
         let names: Vec<_> = found.iter().map(|spec| (spec.name.as_str(), &spec.params[..])).collect();
         assert_eq!(names, [("shuffle", &[][..]), ("deflate", &[5]), ("fletcher32", &[])]);
@@ -220,9 +236,16 @@ mod tests {
             codec("numcodecs.bz2", json!({"level": 1})),
             codec("crc32c", json!({})),
         ];
-        let found =
-            shown_filters(&CodecChain { filters: codecs, ..CodecChain::default() }, Some(&kept_alone), 4, &registry);
-        assert_eq!(found.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["shuffle", "bzip2", "fletcher32"]);
+        let found = shown_filters(
+            &CodecChain { filters: codecs, ..CodecChain::default() },
+            Some(&kept_alone),
+            4,
+            &registry,
+        );
+        assert_eq!(
+            found.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(),
+            ["shuffle", "bzip2", "fletcher32"]
+        );
         assert!(shown_filters(&chain, Some(&kept[1..]), 4, &registry).is_empty());
         assert!(shown_filters(&chain, Some(&[spec(65_000, &[])]), 4, &registry).is_empty());
         assert!(shown_filters(&chain, None, 4, &registry).is_empty());

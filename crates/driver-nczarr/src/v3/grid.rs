@@ -114,7 +114,9 @@ impl AxisEdges {
     /// which are never stored.
     pub(crate) fn at(&self, element: u64) -> AxisChunk {
         let run = self.runs.partition_point(|run| run.start <= element).checked_sub(1);
-        let Some(run) = run.and_then(|run| self.runs.get(run)) else { return AxisChunk { index: 0, start: 0, len: 1 } };
+        let Some(run) = run.and_then(|run| self.runs.get(run)) else {
+            return AxisChunk { index: 0, start: 0, len: 1 };
+        };
         let behind = (element - run.start) / run.edge;
         let index = run.index.saturating_add(behind);
         AxisChunk { index, start: run.start + behind * run.edge, len: run.edge }
@@ -149,7 +151,10 @@ pub(super) fn read(
             }
             Err(error) => note_problem(problem, at(error)),
         },
-        _ => note_problem(problem, at(ErrorKind::NcZarr.context(format!("{name:?} is not a known chunk grid")))),
+        _ => note_problem(
+            problem,
+            at(ErrorKind::NcZarr.context(format!("{name:?} is not a known chunk grid"))),
+        ),
     }
     Ok(None)
 }
@@ -160,10 +165,13 @@ fn axes(configuration: &ObjectMembers<'_>, shape: &[u64]) -> Result<Vec<AxisEdge
         return Err(bad_member("kind", "\"inline\"", configuration.get("kind")));
     }
     let found = configuration.get("chunk_shapes");
-    let expected = || bad_member("chunk_shapes", &format!("edges for each of {} dimensions", shape.len()), found);
-    let items = found.and_then(Value::as_array).filter(|items| items.len() == shape.len()).ok_or_else(expected)?;
+    let expected =
+        || bad_member("chunk_shapes", &format!("edges for each of {} dimensions", shape.len()), found);
+    let items =
+        found.and_then(Value::as_array).filter(|items| items.len() == shape.len()).ok_or_else(expected)?;
     let axis = |(dim, (item, &len)): (usize, (&Value<'_>, &u64))| {
-        AxisEdges::read(item, len).map_err(|error| error.at(format_args!("member \"chunk_shapes\", dimension {dim}")))
+        AxisEdges::read(item, len)
+            .map_err(|error| error.at(format_args!("member \"chunk_shapes\", dimension {dim}")))
     };
     items.iter().zip(shape).enumerate().map(axis).collect()
 }
@@ -202,7 +210,10 @@ mod tests {
     #[test]
     fn many_chunks_take_no_memory() {
         let axis = axis("[[1, 1000000000000000]]", 10).unwrap();
-        assert_eq!((axis.count(), axis.at(7)), (1_000_000_000_000_000, AxisChunk { index: 7, start: 7, len: 1 }));
+        assert_eq!(
+            (axis.count(), axis.at(7)),
+            (1_000_000_000_000_000, AxisChunk { index: 7, start: 7, len: 1 })
+        );
     }
 
     #[test]

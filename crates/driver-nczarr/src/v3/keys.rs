@@ -18,7 +18,8 @@ use crate::base64;
 use crate::dataset::NodeStates;
 use crate::dtype::{DType, DTypeKind};
 use crate::json::{
-    Json, Object, ObjectMembers, Value, json_float, json_single, write_list, write_name, write_number, write_string,
+    Json, Object, ObjectMembers, Value, json_float, json_single, write_list, write_name, write_number,
+    write_string,
 };
 use crate::user;
 
@@ -114,7 +115,9 @@ impl ArrayKeys {
     pub(crate) fn apply(&self, data: &mut DataType) {
         match (self.alias.as_deref(), data.dtype.kind) {
             (Some("char"), DTypeKind::Number(NcType::UByte)) => data.dtype = DType::from_name(">S1"),
-            (Some("string"), DTypeKind::Opaque(width)) => data.dtype = DType::from_name(&format!("|S{width}")),
+            (Some("string"), DTypeKind::Opaque(width)) => {
+                data.dtype = DType::from_name(&format!("|S{width}"))
+            }
             _ => {}
         }
     }
@@ -133,9 +136,9 @@ pub(crate) fn array<'t>(attrs: &ObjectMembers<'t>) -> Result<(ObjectMembers<'t>,
         extra.first_writer = members.contains_key("nczarr_type");
         let alias = members.remove("type_alias").or_else(|| members.remove("nczarr_type"));
         extra.alias = alias.as_ref().and_then(Value::as_str).map(str::to_owned);
-        extra.no_fill = members
-            .remove(NO_FILL)
-            .is_some_and(|flag| flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true));
+        extra.no_fill = members.remove(NO_FILL).is_some_and(|flag| {
+            flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true)
+        });
         extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
         extra.has_true_name = members.get(node_name::NAME).and_then(Value::as_str).is_some();
         extra.unwritten = members.get(FILL).and_then(Value::as_str) == Some(annotation::FILL_UNWRITTEN);
@@ -238,8 +241,8 @@ fn to_v2<'t>(attrs: &ObjectMembers<'t>) -> Result<ObjectMembers<'t>> {
         Some(Value::Array(list)) => {
             for entry in list {
                 let named = entry.as_object().and_then(|entry| Some((entry, entry.get("name")?.as_str()?)));
-                let (entry, name) =
-                    named.ok_or_else(|| bad_member("attribute_types", "objects with a \"name\"", Some(entry)))?;
+                let (entry, name) = named
+                    .ok_or_else(|| bad_member("attribute_types", "objects with a \"name\"", Some(entry)))?;
                 let ty = entry.get("configuration").and_then(Value::as_object).and_then(|ty| ty.get("type"));
                 record(name, ty.and_then(Value::as_str));
             }
@@ -319,7 +322,13 @@ pub(crate) fn write_superblock(out: &mut String) {
 ///
 /// # Errors
 /// A dimension that the model does not have.
-pub(crate) fn write_group(model: &Model, group: &Group, state: &NodeStates, key: &Key, out: &mut String) -> Result<()> {
+pub(crate) fn write_group(
+    model: &Model,
+    group: &Group,
+    state: &NodeStates,
+    key: &Key,
+    out: &mut String,
+) -> Result<()> {
     out.push_str("{\"dimensions\": [");
     for (name, &dim) in &group.dims {
         let dim = model.dim(dim)?;
@@ -328,11 +337,18 @@ pub(crate) fn write_group(model: &Model, group: &Group, state: &NodeStates, key:
         }
         out.push_str("{\"name\": ");
         write_string(name, out);
-        write_number(format_args!(", \"size\": {}, \"unlimited\": {}}}", dim.len(), u8::from(dim.unlimited)), out);
+        write_number(
+            format_args!(", \"size\": {}, \"unlimited\": {}}}", dim.len(), u8::from(dim.unlimited)),
+            out,
+        );
     }
     out.push(']');
     // Other readers look for nodes of these names.
-    let vars = group.vars.values().map(|&id| Ok(node_name::stored(&state.var(id)?.key))).collect::<Result<Vec<_>>>()?;
+    let vars = group
+        .vars
+        .values()
+        .map(|&id| Ok(node_name::stored(&state.var(id)?.key)))
+        .collect::<Result<Vec<_>>>()?;
     let groups = group.groups.values().map(|&id| Ok(node_name::stored(&state.group(id)?.key)));
     write_name("arrays", out);
     write_list(vars, out, write_string);
@@ -348,7 +364,12 @@ pub(crate) fn write_group(model: &Model, group: &Group, state: &NodeStates, key:
 }
 
 /// Appends the keys of an array with its name and key. `references` are the full names of its dimensions.
-pub(crate) fn write_array(references: &[String], extra: &ArrayKeys, (name, key): (&str, &Key), out: &mut String) {
+pub(crate) fn write_array(
+    references: &[String],
+    extra: &ArrayKeys,
+    (name, key): (&str, &Key),
+    out: &mut String,
+) {
     out.push_str("{\"dimension_references\": ");
     write_list(references, out, |name, out| write_string(name, out));
     if let Some(alias) = &extra.alias {
@@ -375,7 +396,8 @@ pub(crate) fn write_array(references: &[String], extra: &ArrayKeys, (name, key):
 /// Converts a group's lists from V2's form to V3, in the spelling of `like`; other members of `like` stay.
 pub(crate) fn stored_group(lists: &Object, like: &Json) -> Json {
     let like = like.as_object().cloned().unwrap_or_default();
-    let spelled = |names: [&'static str; 2]| *names.iter().find(|name| like.contains_key(name)).unwrap_or(&names[0]);
+    let spelled =
+        |names: [&'static str; 2]| *names.iter().find(|name| like.contains_key(name)).unwrap_or(&names[0]);
     let (arrays, groups) = (spelled(["arrays", "vars"]), spelled(["subgroups", "groups"]));
     let by_name = like.get("dimensions").is_some_and(|dims| dims.as_object().is_some());
     let mut stored = like;
@@ -403,7 +425,8 @@ fn stored_dimensions(dims: &Object, by_name: bool) -> Json {
         (name, [("size", size), ("unlimited", unlimited)])
     });
     if by_name {
-        let entries = entries.map(|(name, members)| (name.to_owned(), Json::Object(members.into_iter().collect())));
+        let entries =
+            entries.map(|(name, members)| (name.to_owned(), Json::Object(members.into_iter().collect())));
         return Json::Object(entries.collect());
     }
     let named = |(name, members): (&str, [(&'static str, Json); 2])| {
@@ -430,7 +453,11 @@ pub(crate) fn types(recorded: &Json) -> Vec<(String, String)> {
 }
 
 /// Renders recorded types and exact values in the spelling of `like`; other members of `like` stay.
-pub(crate) fn stored_types(types: &[(String, String)], kept: &[(&'static str, Json)], like: Option<&Json>) -> Json {
+pub(crate) fn stored_types(
+    types: &[(String, String)],
+    kept: &[(&'static str, Json)],
+    like: Option<&Json>,
+) -> Json {
     let mut stored = like.and_then(Json::as_object).cloned().unwrap_or_default();
     let types = match stored.get(TYPES) {
         Some(Json::Object(_)) => {

@@ -90,21 +90,25 @@ pub(crate) fn assign_true_names(tree: &mut RawTree, plain: bool) {
             named.push((parent, TreeNode::Group(at), name.to_owned()));
         }
         let told = group.arrays.iter().enumerate().filter(|(_, array)| array.built.stored.has_true_name);
-        named.extend(told.filter_map(|(i, array)| Some((at, TreeNode::Array(i), unescaped(&array.name)?.to_owned()))));
+        named.extend(
+            told.filter_map(|(i, array)| Some((at, TreeNode::Array(i), unescaped(&array.name)?.to_owned()))),
+        );
     }
     if named.is_empty() {
         return;
     }
     // A shorter name that stays escaped may collide with the true name of a longer one.
     named.sort_by_key(|(.., name)| name.len());
-    let known: HashSet<(usize, TreeNode)> = named.iter().map(|(parent, child, _)| (*parent, *child)).collect();
+    let known: HashSet<(usize, TreeNode)> =
+        named.iter().map(|(parent, child, _)| (*parent, *child)).collect();
     let mut taken: HashSet<(usize, String)> = HashSet::new();
     for (at, group) in tree.groups.iter().enumerate() {
         let parent = group.parent.unwrap_or(at);
         if !known.contains(&(parent, TreeNode::Group(at))) {
             taken.insert((parent, group.name.clone()));
         }
-        let others = group.arrays.iter().enumerate().filter(|(i, _)| !known.contains(&(at, TreeNode::Array(*i))));
+        let others =
+            group.arrays.iter().enumerate().filter(|(i, _)| !known.contains(&(at, TreeNode::Array(*i))));
         taken.extend(others.map(|(_, array)| (at, array.name.clone())));
     }
     for (parent, child, name) in named {
@@ -122,7 +126,8 @@ pub(crate) fn assign_true_names(tree: &mut RawTree, plain: bool) {
     for displaced in &mut tree.renamed_groups {
         let group = tree.groups.iter().find(|group| group.key == *displaced);
         let up = |group: &&RawGroup| group.parent.and_then(|parent| tree.groups.get(parent));
-        let names = std::iter::successors(group, up).map(|group| group.name.as_str()).filter(|name| !name.is_empty());
+        let names =
+            std::iter::successors(group, up).map(|group| group.name.as_str()).filter(|name| !name.is_empty());
         let mut names: Vec<&str> = names.collect();
         names.reverse();
         if let Ok(path) = Key::new(&names.join("/")) {
@@ -137,7 +142,8 @@ mod tests {
 
     #[test]
     fn names_never_meet() {
-        let names = ["zarr.json", "__a", "_nczarr.zarr.json", "_nczarr.__a", "_nczarr.x", "x", "_a", "zarr.jso"];
+        let names =
+            ["zarr.json", "__a", "_nczarr.zarr.json", "_nczarr.__a", "_nczarr.x", "x", "_a", "zarr.jso"];
         let nodes: Vec<_> = names.iter().map(|name| escaped(name, true)).collect();
         for (name, node) in names.iter().zip(&nodes) {
             assert!(!is_forbidden(node), "{node}");

@@ -42,7 +42,9 @@ impl LayoutPlanner<'_> {
         };
         let element = match (data.variable, &user) {
             (Some(_), Some((_, form))) => form.element.clone(),
-            (Some(_), None) => Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?),
+            (Some(_), None) => {
+                Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?)
+            }
             (None, _) => None,
         };
         let asked = var
@@ -52,7 +54,8 @@ impl LayoutPlanner<'_> {
             .collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
-        let mut chain = CodecChain { element, big_endian: dtype.big_endian, filters: bound, ..CodecChain::default() };
+        let mut chain =
+            CodecChain { element, big_endian: dtype.big_endian, filters: bound, ..CodecChain::default() };
         if let Some(shards) = &shards {
             self.check_index(shards, &chunks)?;
             chain = in_shards(chain, &chunks, self.registry)?;
@@ -73,7 +76,8 @@ impl LayoutPlanner<'_> {
             None => value,
         };
         stored.absent_value = value.clone().filter(|_| var.fill == VarFill::NoFill && user.is_none());
-        let given = stored.source_type.as_ref().filter(|given| given.of(model, var.xtype, var.endian).is_some());
+        let given =
+            stored.source_type.as_ref().filter(|given| given.of(model, var.xtype, var.endian).is_some());
         let fill = match (&value, given) {
             (value, Some(given)) => given.fill(value.as_ref(), &data),
             (Some(value), None) => fill::write(value, &data),
@@ -120,8 +124,10 @@ impl LayoutPlanner<'_> {
     ) -> Result<()> {
         let data = self.data_type(model, id, given)?;
         let chunks = self.chunks(model, id, &data.dtype)?;
-        let asked =
-            specs.iter().map(|spec| plan::make_filter(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
+        let asked = specs
+            .iter()
+            .map(|spec| plan::make_filter(spec, self.format, self.registry))
+            .collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
         let chain = CodecChain { filters: bound(&filters, &data.dtype, &chunks)?, ..CodecChain::default() };
         chain::write(&chain, &data, chunks.len()).map(drop)
@@ -147,7 +153,8 @@ impl LayoutPlanner<'_> {
             return Ok(data);
         }
         let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
-        let width = var.atts.get(MAXSTRLEN).and_then(plan::maxstrlen).or_else(|| root.and_then(plan::maxstrlen));
+        let width =
+            var.atts.get(MAXSTRLEN).and_then(plan::maxstrlen).or_else(|| root.and_then(plan::maxstrlen));
         let (dtype, variable) = match (var.xtype, width) {
             (NcType::String, Some(width)) if self.flavour == Flavour::NcZarr => {
                 (DType::from_name(&format!("|S{width}")), None)
@@ -174,7 +181,10 @@ pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
     planned.v3 == read.v3
         && ours(
             "chunk_grid",
-            types::configured("regular", [("chunk_shape", sizes(planned.shards.as_ref().unwrap_or(&planned.chunks)))]),
+            types::configured(
+                "regular",
+                [("chunk_shape", sizes(planned.shards.as_ref().unwrap_or(&planned.chunks)))],
+            ),
         )
         && ours("chunk_key_encoding", types::configured("default", [("separator", separator)]))
 }
@@ -182,7 +192,8 @@ pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
 /// Returns the shape of the shards, if requested. Chunks without a requested shape are at most as long as a
 /// shard, and shards are rounded up to multiples of chunks.
 fn shards(var: &Var, chunks: &mut [u64]) -> Option<Vec<u64>> {
-    let mut shards = var.shards.clone().filter(|shards| shards.len() == chunks.len() && !chunks.is_empty())?;
+    let mut shards =
+        var.shards.clone().filter(|shards| shards.len() == chunks.len() && !chunks.is_empty())?;
     let chosen = !matches!(var.chunking, Chunking::Chunked(_));
     for (shard, chunk) in shards.iter_mut().zip(chunks) {
         if chosen {

@@ -118,7 +118,13 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// Attributes or dimensions that cannot be written.
-    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, all: &NodeStates, out: &mut String) -> Result<()> {
+    pub(crate) fn v3_group(
+        &self,
+        model: &Model,
+        id: GroupId,
+        all: &NodeStates,
+        out: &mut String,
+    ) -> Result<()> {
         let (group, state) = (model.group(id)?, all.group(id)?);
         match &state.zgroup {
             Some(raw) => render::overlay(Some(raw), &[], out),
@@ -215,14 +221,20 @@ impl ZarrDataset {
                 _ => None,
             };
             extra.alias = alias.map(str::to_owned);
-            extra.unwritten =
-                var.xtype.is_atomic() && matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE);
+            extra.unwritten = var.xtype.is_atomic()
+                && matches!(var.fill, VarFill::Value(_))
+                && !var.atts.contains_key(FILL_VALUE);
             if let NcType::User(ty) = var.xtype {
                 extra.ty = Some(user::name_of(model, ty)?);
                 extra.fill_position = var.atts.get_index_of(FILL_VALUE);
                 extra.alias = None;
             }
-            keys::write_array(&references, &extra, (&var.name, &state.key), attributes.next(NCZARR_ARRAY, "json"));
+            keys::write_array(
+                &references,
+                &extra,
+                (&var.name, &state.key),
+                attributes.next(NCZARR_ARRAY, "json"),
+            );
             attributes.end();
         } else {
             extra.implied = uses_array_fill(meta.dtype.kind) && var.atts.contains_key(FILL_VALUE);

@@ -4,7 +4,9 @@
 //! floats. The netCDF type cannot express them, so a copy passes the stored type as well.
 
 use nczarr_dispatch::{StoredType, ZarrFormat};
-use nczarr_model::{DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
+use nczarr_model::{
+    DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId,
+};
 
 use super::fill;
 use super::types::{self, DataType};
@@ -43,7 +45,8 @@ impl SourceType {
 
     /// Renders a fill value in the form that readers of the type expect; zeros if there is none.
     pub(crate) fn fill(&self, value: Option<&Values>, data: &DataType) -> Result<Json> {
-        let none = || ErrorKind::BadType.context(format!("type {}: the fill value does not fit", data.dtype.text));
+        let none =
+            || ErrorKind::BadType.context(format!("type {}: the fill value does not fit", data.dtype.text));
         match value {
             Some(value) if self.has_members => fill::write(value, data),
             None if self.has_members => fill::zero(data),
@@ -78,7 +81,10 @@ fn is_same(a: (&Model, NcType), b: (&Model, NcType)) -> bool {
     let (NcType::User(one), NcType::User(other)) = (a.1, b.1) else { return a.1 == b.1 };
     let (Ok(one), Ok(other)) = (a.0.user_type(one), b.0.user_type(other)) else { return false };
     match (&one.class, &other.class) {
-        (TypeClass::Compound { size, fields }, TypeClass::Compound { size: other_size, fields: other_fields }) => {
+        (
+            TypeClass::Compound { size, fields },
+            TypeClass::Compound { size: other_size, fields: other_fields },
+        ) => {
             (size, fields.len()) == (other_size, other_fields.len())
                 && fields.iter().zip(other_fields).all(|(one, other)| {
                     (&one.name, one.offset, &one.shape) == (&other.name, other.offset, &other.shape)

@@ -67,7 +67,8 @@ impl DataType {
     /// [`ErrorKind::NcZarr`] if it is not an extension point.
     pub(crate) fn read(value: &Value<'_>, big_endian: bool) -> Result<Self> {
         let none = ObjectMembers::new();
-        let (name, configuration) = extension(value, &none).map_err(|error| error.at("member \"data_type\""))?;
+        let (name, configuration) =
+            extension(value, &none).map_err(|error| error.at("member \"data_type\""))?;
         let variable = match name {
             "string" => Some(VariableLength::Text),
             "bytes" | "variable_length_bytes" => Some(VariableLength::Bytes),
@@ -85,7 +86,8 @@ impl DataType {
 
     /// Treats the core's raw bytes as text if the fill value is plain text, as NCZarr V3 writers mean it.
     pub(crate) fn detect_text(&mut self, fill: &Value<'_>) {
-        if let (DTypeKind::Opaque(width), true, Value::String(text)) = (self.dtype.kind, self.is_core_raw, fill)
+        if let (DTypeKind::Opaque(width), true, Value::String(text)) =
+            (self.dtype.kind, self.is_core_raw, fill)
             && text.len() <= width
         {
             self.dtype = DType::from_name(&format!("|S{width}"));
@@ -102,8 +104,10 @@ pub(crate) fn extension<'d, 't>(
     value: &'d Value<'t>,
     none: &'d ObjectMembers<'t>,
 ) -> Result<(&'d str, &'d ObjectMembers<'t>)> {
-    let wrong =
-        || ErrorKind::NcZarr.context(format!("expected a name, or an object with a \"name\", found {}", short(value)));
+    let wrong = || {
+        ErrorKind::NcZarr
+            .context(format!("expected a name, or an object with a \"name\", found {}", short(value)))
+    };
     match value {
         Value::String(name) => Ok((name, none)),
         Value::Object(members) => {
@@ -111,8 +115,10 @@ pub(crate) fn extension<'d, 't>(
             match members.get("configuration") {
                 None | Some(Value::Null) => Ok((name, none)),
                 Some(Value::Object(configuration)) => Ok((name, configuration)),
-                Some(found) => Err(ErrorKind::NcZarr
-                    .context(format!("{name:?}: expected \"configuration\" to be an object, found {}", found.kind()))),
+                Some(found) => Err(ErrorKind::NcZarr.context(format!(
+                    "{name:?}: expected \"configuration\" to be an object, found {}",
+                    found.kind()
+                ))),
             }
         }
         _ => Err(wrong()),
@@ -135,7 +141,8 @@ fn v2(name: &str, configuration: &ObjectMembers<'_>, big_endian: bool) -> Option
     if let Some((_, v2)) = NAMES.iter().find(|(v3, _)| *v3 == name) {
         return Some(Json::string(v2.replace('?', order.encode_utf8(&mut [0; 4]))));
     }
-    let bytes = || configuration.get("length_bytes")?.as_u64().filter(|&len| (1..=MAX_WIDTH as u64).contains(&len));
+    let bytes =
+        || configuration.get("length_bytes")?.as_u64().filter(|&len| (1..=MAX_WIDTH as u64).contains(&len));
     Some(match name {
         DATETIME | TIMEDELTA => {
             let letter = if name == DATETIME { 'M' } else { 'm' };
@@ -158,7 +165,11 @@ fn v2(name: &str, configuration: &ObjectMembers<'_>, big_endian: bool) -> Option
         RAW => Json::string(format!("|V{}", bytes()?)),
         "struct" | "structured" => {
             let fields = configuration.get("fields")?.as_array()?;
-            return fields.iter().map(|field| self::field(field, big_endian)).collect::<Option<_>>().map(Json::Array);
+            return fields
+                .iter()
+                .map(|field| self::field(field, big_endian))
+                .collect::<Option<_>>()
+                .map(Json::Array);
         }
         _ => Json::string(format!("|V{}", core_raw(name)?)),
     })
@@ -191,7 +202,8 @@ fn field(field: &Value<'_>, big_endian: bool) -> Option<Json> {
 /// # Errors
 /// [`ErrorKind::NotNc4`] for types that V3 lacks.
 pub(crate) fn write(dtype: &DType, variable: Option<VariableLength>) -> Result<Json> {
-    let none = |what: &str| Err(ErrorKind::NotNc4.context(format!("type {}: Zarr V3 has no {what}", dtype.text)));
+    let none =
+        |what: &str| Err(ErrorKind::NotNc4.context(format!("type {}: Zarr V3 has no {what}", dtype.text)));
     let sized = |name: &str, bytes: usize| configured(name, [("length_bytes", Json::int(bytes as u64))]);
     Ok(match dtype.kind {
         DTypeKind::Number(ty) => Json::string(number(ty)),
@@ -215,7 +227,8 @@ pub(crate) fn write(dtype: &DType, variable: Option<VariableLength>) -> Result<J
                 if !field.shape.is_empty() {
                     return none("fields with a shape");
                 }
-                let members = [("name", Json::string(&*field.name)), ("data_type", write(&field.dtype, None)?)];
+                let members =
+                    [("name", Json::string(&*field.name)), ("data_type", write(&field.dtype, None)?)];
                 fields.push(Json::Object(members.into_iter().collect()));
             }
             configured("struct", [("fields", Json::Array(fields))])
@@ -237,7 +250,9 @@ pub(crate) fn raw_text(width: usize) -> Json {
 /// Returns an extension point with a configuration.
 pub(crate) fn configured<const N: usize>(name: &str, configuration: [(&'static str, Json); N]) -> Json {
     let configuration: Object = configuration.into_iter().collect();
-    Json::Object([("name", Json::string(name)), ("configuration", Json::Object(configuration))].into_iter().collect())
+    Json::Object(
+        [("name", Json::string(name)), ("configuration", Json::Object(configuration))].into_iter().collect(),
+    )
 }
 
 fn number(ty: NcType) -> &'static str {
@@ -288,13 +303,21 @@ mod tests {
             (r#""complex64""#, "<c8", ">c8"),
             (r#""complex128""#, "<c16", ">c16"),
             (r#""bfloat16""#, "bfloat16", "bfloat16"),
-            (r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#, "<M8[s]", ">M8[s]"),
+            (
+                r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#,
+                "<M8[s]",
+                ">M8[s]",
+            ),
             (
                 r#"{"name":"numpy.datetime64","configuration":{"unit":"us","scale_factor":25}}"#,
                 "<M8[25us]",
                 ">M8[25us]",
             ),
-            (r#"{"name":"numpy.timedelta64","configuration":{"unit":"generic","scale_factor":1}}"#, "<m8", ">m8"),
+            (
+                r#"{"name":"numpy.timedelta64","configuration":{"unit":"generic","scale_factor":1}}"#,
+                "<m8",
+                ">m8",
+            ),
             (r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":4}}"#, "|S4", "|S4"),
             (r#"{"name":"raw_bytes","configuration":{"length_bytes":5}}"#, "|V5", "|V5"),
             (r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":12}}"#, "<U3", ">U3"),

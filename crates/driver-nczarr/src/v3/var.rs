@@ -17,7 +17,9 @@ use crate::json::{ObjectMembers, Value};
 use crate::nczarr_lists;
 use crate::types;
 use crate::user;
-use crate::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem, show_times, shown_attributes};
+use crate::var::{
+    DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem, show_times, shown_attributes,
+};
 
 /// Builds the variable of the array at `key` from its document.
 pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<'_>) -> VariableDraft {
@@ -38,7 +40,8 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<
                     (ObjectMembers::new(), keys::ArrayKeys::default())
                 }
             };
-            let extra = if reading.naming == DimNaming::References { extra } else { keys::annotation_keys(&attrs) };
+            let extra =
+                if reading.naming == DimNaming::References { extra } else { keys::annotation_keys(&attrs) };
             match document::read(found, reading.limits.rank, reading.keep, reading.registry) {
                 Ok(mut document) => {
                     extra.apply(&mut document.data);
@@ -74,7 +77,8 @@ fn links(attrs: &ObjectMembers<'_>, document: &ArrayDocument<'_, '_>, reading: &
         return DimRefs::References(nczarr_lists::references(attrs, None).map(|found| found.map(Box::new)));
     }
     let mut names = document.names.clone();
-    let older = attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
+    let older =
+        attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
     if let (true, Some(older)) = (names.iter().all(Option::is_none), older) {
         names = older.iter().map(|name| name.as_str().map(str::to_owned)).collect();
     }
@@ -96,7 +100,11 @@ fn fill_in(
     let units = show_times(&mut data.dtype, reading.counted_times);
     let dtype = &data.dtype;
     var.endian = dtype.endian();
-    var.xtype = if chain.innermost().list.is_some() { types::UNDEFINED } else { dtype.xtype().unwrap_or(NcType::Byte) };
+    var.xtype = if chain.innermost().list.is_some() {
+        types::UNDEFINED
+    } else {
+        dtype.xtype().unwrap_or(NcType::Byte)
+    };
     var.stored_type = match dtype.kind {
         DTypeKind::Text(_) if !is_nczarr => Some(dtype.text.clone()),
         // Text of any length is simply a string.
@@ -131,7 +139,8 @@ fn fill_in(
             Ok(None) => var.fill = VarFill::NoFill,
             // User-defined types have zeros. Other types read as the stored value that every reader sees.
             Ok(Some(value)) if extra.no_fill && (user::is_typed(attrs) || is_zero(&value)) => {
-                stored.absent_value = Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
+                stored.absent_value =
+                    Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
                 var.fill = VarFill::NoFill;
             }
             Ok(Some(value)) if Some(&value) == nczarr_model::fill::default(var.xtype).as_ref() => {
@@ -185,7 +194,9 @@ pub(super) fn unfold(mut chain: CodecChain, chunks: &mut Vec<u64>) -> (Vec<Shard
 /// Whether a fill value is zero or empty.
 fn is_zero(value: &Values) -> bool {
     match value {
-        Values::String(list) | Values::Packed(_, list) => list.iter().all(|element| element.as_bytes().is_empty()),
+        Values::String(list) | Values::Packed(_, list) => {
+            list.iter().all(|element| element.as_bytes().is_empty())
+        }
         Values::User(_, bytes) => bytes.iter().all(|&byte| byte == 0),
         number => number.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0)),
     }

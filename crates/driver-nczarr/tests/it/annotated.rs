@@ -33,7 +33,8 @@ fn sample() -> Arc<TestMap> {
 
 /// All that the annotation is about.
 fn structure(model: &Model) -> String {
-    let mut dims: Vec<_> = model.dims().map(|(_, dim)| (dim.group, &dim.name, dim.len(), dim.unlimited)).collect();
+    let mut dims: Vec<_> =
+        model.dims().map(|(_, dim)| (dim.group, &dim.name, dim.len(), dim.unlimited)).collect();
     dims.sort_by_key(|dim| dim.0);
     // Group by group: the order within each is kept.
     let mut vars: Vec<_> = model.vars().map(|(_, var)| var).collect();
@@ -103,7 +104,8 @@ fn nothing_is_said_that_is_known_anyway() {
             d.def_dim(ROOT, "t", None).unwrap();
         }
         d.close().unwrap();
-        let said: Vec<String> = map.keys().into_iter().filter(|key| map.text(key).contains("\"_netcdf\"")).collect();
+        let said: Vec<String> =
+            map.keys().into_iter().filter(|key| map.text(key).contains("\"_netcdf\"")).collect();
         assert!(said.is_empty(), "{modes}: {said:?}");
     }
 }
@@ -199,10 +201,16 @@ fn the_documents_win() {
     let (t, unused, x) = (("t", 2, true), ("unused", 7, false), ("x", 3, false));
     let fixed = |lens: [u64; 4]| {
         let names = ["x", "t", "x", "t"];
-        names.into_iter().zip(lens).map(|(name, len)| (name, len, false)).filter(|dim| dim.1 > 0).collect::<Vec<_>>()
+        names
+            .into_iter()
+            .zip(lens)
+            .map(|(name, len)| (name, len, false))
+            .filter(|dim| dim.1 > 0)
+            .collect::<Vec<_>>()
     };
-    let gone =
-        |map: &TestMap| ["a/.zarray", "a/.zattrs", "g/.zgroup", "g/.zattrs"].iter().for_each(|key| map.remove(key));
+    let gone = |map: &TestMap| {
+        ["a/.zarray", "a/.zattrs", "g/.zgroup", "g/.zattrs"].iter().for_each(|key| map.remove(key))
+    };
     let changes: [Change<'_>; 6] = [
         // All arrays shorter: that is its length.
         (&shorter, false, vec![("t", 1, true), unused, x]),
@@ -221,7 +229,8 @@ fn the_documents_win() {
         change(&map);
         let d = open(&map).unwrap();
         let model = d.model().snapshot();
-        let found: Vec<_> = model.dims().map(|(_, dim)| (dim.name.as_str(), dim.len(), dim.unlimited)).collect();
+        let found: Vec<_> =
+            model.dims().map(|(_, dim)| (dim.name.as_str(), dim.len(), dim.unlimited)).collect();
         assert_eq!((found, is_left_aside(&*d)), (dims, left_aside), "{i}: {:?}", d.info().notes);
         assert!(model.vars().all(|(_, var)| var.problem.is_none()));
         // Written by us again, it is true again.
@@ -247,7 +256,10 @@ fn types_hold_for_values_that_fit() {
         ("{\"a\": 1}", Values::text("{\"a\": 1}")),
     ] {
         let map = sample();
-        map.put(".zattrs", map.text(".zattrs").replacen("\"level\": 5", &format!("\"level\": {value}"), 1).as_bytes());
+        map.put(
+            ".zattrs",
+            map.text(".zattrs").replacen("\"level\": 5", &format!("\"level\": {value}"), 1).as_bytes(),
+        );
         assert_eq!(read(&map).root().atts["level"], expected, "{value}");
     }
     // Text of more than one byte is not char.
@@ -281,7 +293,10 @@ fn nonsense_is_left_aside() {
             document["_netcdf"] = serde_json::Value::Null;
             map.put(
                 key,
-                document.to_string().replace("\"_netcdf\":null", &format!("\"_netcdf\":{annotation}")).as_bytes(),
+                document
+                    .to_string()
+                    .replace("\"_netcdf\":null", &format!("\"_netcdf\":{annotation}"))
+                    .as_bytes(),
             );
         }
         let model = read(&map);

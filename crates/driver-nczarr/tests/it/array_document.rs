@@ -98,10 +98,16 @@ fn modes_and_limits_apply_to_each_open() {
     }
     let mut options = Options::default();
     options.limits.json_depth = 1;
-    assert!(open_data(&map, "zarr,v3", "v", (&REGISTRY, &options)).is_err(), "a deeper document than is allowed");
+    assert!(
+        open_data(&map, "zarr,v3", "v", (&REGISTRY, &options)).is_err(),
+        "a deeper document than is allowed"
+    );
     options.limits = Options::default().limits;
     options.limits.document = 8;
-    assert!(open_data(&map, "zarr,v3", "v", (&REGISTRY, &options)).is_err(), "a longer document than is allowed");
+    assert!(
+        open_data(&map, "zarr,v3", "v", (&REGISTRY, &options)).is_err(),
+        "a longer document than is allowed"
+    );
 }
 
 #[test]

@@ -33,8 +33,20 @@ fn dataset() -> std::sync::Arc<TestMap> {
 #[test]
 fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
     for (key, from, to, kind, words) in [
-        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"..\"]", ErrorKind::Inval, [".zattrs", "\"arrays\"", ".."].as_slice()),
-        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"a/b\"]", ErrorKind::BadName, &[".zattrs", "\"arrays\"", "a/b"]),
+        (
+            ".zattrs",
+            "[\"v\",\"w\"]",
+            "[\"v\",\"..\"]",
+            ErrorKind::Inval,
+            [".zattrs", "\"arrays\"", ".."].as_slice(),
+        ),
+        (
+            ".zattrs",
+            "[\"v\",\"w\"]",
+            "[\"v\",\"a/b\"]",
+            ErrorKind::BadName,
+            &[".zattrs", "\"arrays\"", "a/b"],
+        ),
         (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"\"]", ErrorKind::Inval, &[".zattrs", "\"arrays\"", "empty"]),
         (".zattrs", "[\"g\"]", "[\".\"]", ErrorKind::Inval, &[".zattrs", "\"groups\"", "\".\""]),
         (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"v\"]", ErrorKind::NameInUse, &["v"]),
@@ -43,7 +55,13 @@ fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
         (".zattrs", "\"x\": 4", "\"x\": -4", ErrorKind::NcZarr, &[".zattrs", "\"dimensions.x\""]),
         (".zattrs", "\"x\": 4", "\"x\": \"4\"", ErrorKind::NcZarr, &[".zattrs", "\"dimensions.x\""]),
         (".zattrs", "\"_nczarr_group\"", "\"other\"", ErrorKind::NcZarr, &["_nczarr_group"]),
-        (".zattrs", "{\"_nczarr_superblock\"", "[\"_nczarr_superblock\"", ErrorKind::NcZarr, &[".zattrs", "byte"]),
+        (
+            ".zattrs",
+            "{\"_nczarr_superblock\"",
+            "[\"_nczarr_superblock\"",
+            ErrorKind::NcZarr,
+            &[".zattrs", "byte"],
+        ),
     ] {
         let map = dataset();
         let text = map.text(key);
@@ -69,7 +87,13 @@ fn what_is_wrong_with_a_group_stays_with_it() {
         ("g/.zattrs", GATTRS, "[]", "/g", &["g/.zattrs", "object"]),
         ("g/.zattrs", "\"arrays\": []", "\"arrays\": [\"..\"]", "/g", &["g/.zattrs", "\"arrays\""]),
         ("g/.zattrs", "\"groups\": []", "\"groups\": 7", "/g", &["g/.zattrs", "\"groups\""]),
-        ("g/.zattrs", "\"dimensions\": {}", "\"dimensions\": {\"x\": -1}", "/g", &["g/.zattrs", "dimensions.x"]),
+        (
+            "g/.zattrs",
+            "\"dimensions\": {}",
+            "\"dimensions\": {\"x\": -1}",
+            "/g",
+            &["g/.zattrs", "dimensions.x"],
+        ),
     ] {
         let map = dataset();
         let text = map.text(key);
@@ -77,7 +101,8 @@ fn what_is_wrong_with_a_group_stays_with_it() {
         map.put(key, text.replacen(from, to, 1).as_bytes());
         let d = open(&map).unwrap_or_else(|error| panic!("{key}: {to}: {error}"));
         let faults = d.info().faults;
-        let fault = faults.iter().find(|fault| fault.path == path).unwrap_or_else(|| panic!("{to}: {faults:?}"));
+        let fault =
+            faults.iter().find(|fault| fault.path == path).unwrap_or_else(|| panic!("{to}: {faults:?}"));
         assert!(words.iter().all(|word| fault.text.contains(word)), "{to}: {fault}");
         assert_eq!(get(&*d, var(&*d, "v")), [5.0; 4]);
     }
@@ -101,7 +126,13 @@ fn what_is_wrong_with_a_variable_stays_with_it() {
             ErrorKind::NcZarr,
             &["v/.zarray", "\"fill_value\""],
         ),
-        ("v/.zarray", "\"fill_value\": 5", "\"fill_value\": 1e99", ErrorKind::NcZarr, &["v/.zarray", "\"fill_value\""]),
+        (
+            "v/.zarray",
+            "\"fill_value\": 5",
+            "\"fill_value\": 1e99",
+            ErrorKind::NcZarr,
+            &["v/.zarray", "\"fill_value\""],
+        ),
         (
             "v/.zarray",
             "\"fill_value\": 5",
@@ -123,7 +154,13 @@ fn what_is_wrong_with_a_variable_stays_with_it() {
             ErrorKind::Filter,
             &["v/.zarray", "szip", "\"mask\""],
         ),
-        ("v/.zarray", "\"filters\": null", "\"filters\": [7]", ErrorKind::NcZarr, &["v/.zarray", "\"filters\""]),
+        (
+            "v/.zarray",
+            "\"filters\": null",
+            "\"filters\": [7]",
+            ErrorKind::NcZarr,
+            &["v/.zarray", "\"filters\""],
+        ),
         ("v/.zattrs", VATTRS, "{}", ErrorKind::NcZarr, &["v/.zattrs", "_nczarr_array"]),
         ("v/.zattrs", VATTRS, "[]", ErrorKind::NcZarr, &["v/.zattrs"]),
         ("v/.zattrs", VATTRS, "{", ErrorKind::NcZarr, &["v/.zattrs", "byte"]),
@@ -175,7 +212,10 @@ fn sizes_are_limits() {
             (".zgroup", "{\"zarr_format\": 2}"),
             ("v/.zarray", &ZARRAY.replace("[4]", &format!("[{shape}]"))),
             ("w/.zarray", &ZARRAY.replace("[4]", &format!("[{shape},{shape}]")).replace("[2]", "[2,2]")),
-            ("z/.zarray", &ZARRAY.replace("[4]", &format!("[{shape}]")).replace("[2]", &format!("[{shape}]"))),
+            (
+                "z/.zarray",
+                &ZARRAY.replace("[4]", &format!("[{shape}]")).replace("[2]", &format!("[{shape}]")),
+            ),
         ]);
         let d = open(&map).unwrap();
         // Its metadata is there; a chunk of that size is not made.

@@ -1,4 +1,5 @@
-//! Many at once: threads that define and write, datasets open for writing on one store, maps with batches of their own.
+//! Many at once: threads that define and write, datasets open for writing on one store, maps with batches of
+//! their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -112,7 +113,8 @@ fn threads_define_rename_delete_write_and_commit() {
             if round % 3 == 0 {
                 d.rename_var(v, &format!("m{thread}r{round}")).unwrap();
             }
-            d.put_att(ROOT, None, &format!("global{thread}"), NcType::Int, &Values::Int(vec![round as i32])).unwrap();
+            d.put_att(ROOT, None, &format!("global{thread}"), NcType::Int, &Values::Int(vec![round as i32]))
+                .unwrap();
         }
     });
     d.close().unwrap();
@@ -122,7 +124,10 @@ fn threads_define_rename_delete_write_and_commit() {
             let letter = if round % 3 == 0 { 'm' } else { 't' };
             let v = var(&*d, &format!("{letter}{thread}r{round}"));
             assert_eq!(get(&*d, v), [round as f64; 10]);
-            assert_eq!((number(&*d, Some(v), "new"), number(&*d, Some(v), "gone")), (Some(round as i32), None));
+            assert_eq!(
+                (number(&*d, Some(v), "new"), number(&*d, Some(v), "gone")),
+                (Some(round as i32), None)
+            );
             assert_eq!(d.data(v).unwrap().chunk_shape(), Some(vec![1 + round as u64 % 10]));
         }
         assert_eq!(number(&*d, None, &format!("global{thread}")), Some(ROUNDS as i32 - 1));
@@ -235,7 +240,8 @@ fn attributes_come_before_what_makes_an_array_whatever_the_map_does() {
         d.def_grp(g, "h").unwrap();
         d.close().unwrap();
         let written = map.take_writes();
-        let place = |key: &str| written.iter().position(|one| one == key).unwrap_or_else(|| panic!("no {key}"));
+        let place =
+            |key: &str| written.iter().position(|one| one == key).unwrap_or_else(|| panic!("no {key}"));
         for i in 0..100 {
             assert!(place(&format!("v{i}/.zattrs")) < place(&format!("v{i}/.zarray")));
             assert!(place(&format!("v{i}/.zarray")) < place(".zattrs"));
@@ -346,7 +352,9 @@ fn attributes_of_two_writers_are_all_there() {
                 assert!(!types || found == values, "{modes}: {name} is {found:?}");
             }
             match att("nan").unwrap() {
-                Values::Double(nan) if types => assert_eq!(nan[0].to_bits(), (-f64::NAN).to_bits(), "{modes}"),
+                Values::Double(nan) if types => {
+                    assert_eq!(nan[0].to_bits(), (-f64::NAN).to_bits(), "{modes}")
+                }
                 nan => assert!(!types, "{modes}: {nan:?}"),
             }
         }
@@ -374,7 +382,8 @@ fn consolidated_metadata_of_groups_does_not_grow_old() {
             } else {
                 map.put(key, b"{\"metadata\": {}, \"zarr_consolidated_format\": 1}");
             }
-            let is_there = || map.keys().iter().any(|one| one == key) && map.text(key).contains("onsolidated_");
+            let is_there =
+                || map.keys().iter().any(|one| one == key) && map.text(key).contains("onsolidated_");
             assert!(is_there());
             let d = open_rw(&map);
             let model = d.model().snapshot();
@@ -396,11 +405,13 @@ fn consolidated_metadata_of_groups_does_not_grow_old() {
     }
 }
 
-/// Consolidated metadata says what two writers stored together, or is not there if one of them cannot know it.
+/// Consolidated metadata says what two writers stored together, or is not there if one of them cannot know
+/// it.
 #[test]
 fn consolidated_metadata_lacks_nothing_of_another_writer() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
-        // One that created it, and one that opened it; the other defines a variable, or gives an attribute alone.
+        // One that created it, and one that opened it; the other defines a variable, or gives an attribute
+        // alone.
         for (created, defines) in [(true, true), (true, false), (false, true), (false, false)] {
             let map = TestMap::new(&[]);
             let mut one = with_variables(&map, &format!("{modes},consolidated"), 2);

@@ -19,7 +19,8 @@ fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named()
     for modes in ["nczarr", "zarr,v3"] {
         let map = TestMap::new(&[]);
         let d = create(&map, modes);
-        let (x, huge) = (d.def_dim(ROOT, "x", Some(5)).unwrap(), d.def_dim(ROOT, "huge", Some(1 << 40)).unwrap());
+        let (x, huge) =
+            (d.def_dim(ROOT, "x", Some(5)).unwrap(), d.def_dim(ROOT, "huge", Some(1 << 40)).unwrap());
         let bad = [70, 71, 230];
         let vars: Vec<_> = (0..300)
             .map(|at| {
@@ -50,7 +51,8 @@ fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named()
 }
 
 /// One variable of a kind: its type and dimensions, and what else is said of it.
-type Kind = (NcType, usize, fn(&dyn nczarr_dispatch::Dataset, nczarr_model::VarId) -> nczarr_model::Result<()>);
+type Kind =
+    (NcType, usize, fn(&dyn nczarr_dispatch::Dataset, nczarr_model::VarId) -> nczarr_model::Result<()>);
 
 /// Kinds that differ in one thing each.
 const KINDS: [Kind; 13] = [
@@ -60,13 +62,17 @@ const KINDS: [Kind; 13] = [
     (NcType::Float, 0, |_, _| Ok(())),
     (NcType::Float, 1, |d, v| d.def_var_fill(v, false, Some(&Values::Float(vec![0.0])))),
     (NcType::Float, 1, |d, v| d.def_var_fill(v, false, Some(&Values::Float(vec![-0.0])))),
-    (NcType::Float, 1, |d, v| d.put_att(ROOT, Some(v), "_FillValue", NcType::Float, &Values::Float(vec![f32::NAN]))),
+    (NcType::Float, 1, |d, v| {
+        d.put_att(ROOT, Some(v), "_FillValue", NcType::Float, &Values::Float(vec![f32::NAN]))
+    }),
     (NcType::Float, 1, |d, v| d.def_var_fill(v, true, None)),
     (NcType::Float, 1, |d, v| d.def_var_endian(v, Endian::Big)),
     (NcType::Float, 1, |d, v| d.def_var_chunking(v, &Chunking::Chunked(vec![3]))),
     (NcType::Float, 1, |d, v| d.def_var_deflate(v, true, true, 4)),
     (NcType::Float, 1, |d, v| d.def_var_deflate(v, true, true, 5)),
-    (NcType::String, 1, |d, v| d.put_att(ROOT, Some(v), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![9]))),
+    (NcType::String, 1, |d, v| {
+        d.put_att(ROOT, Some(v), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![9]))
+    }),
 ];
 
 /// Variables of these kinds, in this order, and then as `change` says; the document that makes each an array.
@@ -288,7 +294,9 @@ fn every_type_comes_back() {
         if var.xtype.is_numeric() {
             let values = get(&*d, id);
             assert_eq!(values[1..3], [1.0, 100.0], "{}", var.name);
-            let Some(fill) = nczarr_model::fill::default(var.xtype).and_then(|fill| fill.scalar(0)) else { panic!() };
+            let Some(fill) = nczarr_model::fill::default(var.xtype).and_then(|fill| fill.scalar(0)) else {
+                panic!()
+            };
             let fill = match fill {
                 nczarr_model::Scalar::Int(fill) => fill as f64,
                 nczarr_model::Scalar::Float(fill) => fill,
@@ -313,12 +321,15 @@ fn strings_have_the_width_that_was_asked_for() {
     put_text(&*d, five, &[0], &[1], &["größe"]).unwrap_err();
     put_text(&*d, five, &[0], &[2], &["grö", ""]).unwrap();
     put_text(&*d, v, &[0], &[1], &["x"]).unwrap();
-    for bad in [Values::Int(vec![0]), Values::Int(vec![1, 2]), Values::text("5"), Values::Int64(vec![1 << 40])] {
+    for bad in
+        [Values::Int(vec![0]), Values::Int(vec![1, 2]), Values::text("5"), Values::Int64(vec![1 << 40])]
+    {
         let error = d.put_att(ROOT, Some(wide), "_nczarr_maxstrlen", bad.nc_type(), &bad).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Inval);
     }
     // With data, only the present setting is accepted.
-    let set = |width: i32| d.put_att(ROOT, Some(five), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![width]));
+    let set =
+        |width: i32| d.put_att(ROOT, Some(five), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![width]));
     set(5).unwrap();
     assert_eq!(set(6).unwrap_err().kind(), ErrorKind::LateDef);
     d.close().unwrap();
@@ -389,7 +400,9 @@ fn what_cannot_be_stored_is_refused() {
     let d = create(&map, "nczarr");
     let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
     let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
-    for name in ["_ARRAY_DIMENSIONS", "_nczarr_group", "_nczarr_attr", "_NCProperties", "_Netcdf4Dimid", "_Codecs"] {
+    for name in
+        ["_ARRAY_DIMENSIONS", "_nczarr_group", "_nczarr_attr", "_NCProperties", "_Netcdf4Dimid", "_Codecs"]
+    {
         for place in [None, Some(v)] {
             let error = d.put_att(ROOT, place, name, NcType::Int, &Values::Int(vec![1])).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NameInUse, "{name}");
@@ -455,7 +468,8 @@ fn fill_modes_and_fill_values() {
 #[test]
 fn separators_and_consolidated_metadata() {
     let map = TestMap::new(&[]);
-    let d = create_with(&map, "mode=nczarr,file,consolidated&dimension_separator=/", Clobber::Refuse, false).unwrap();
+    let d = create_with(&map, "mode=nczarr,file,consolidated&dimension_separator=/", Clobber::Refuse, false)
+        .unwrap();
     let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
     let v = d.def_var(ROOT, "v", NcType::Int, &[x, x]).unwrap();
     d.def_var_chunking(v, &Chunking::Chunked(vec![2, 4])).unwrap();
@@ -482,7 +496,8 @@ fn separators_and_consolidated_metadata() {
     d.put_att(ROOT, None, "a", NcType::Int, &Values::Int(vec![2])).unwrap();
     d.close().unwrap();
     assert_eq!(map.json(".zmetadata")["metadata"][".zattrs"]["a"], 2);
-    let bad = create_with(&TestMap::new(&[]), "mode=nczarr,file&dimension_separator=x", Clobber::Refuse, false);
+    let bad =
+        create_with(&TestMap::new(&[]), "mode=nczarr,file&dimension_separator=x", Clobber::Refuse, false);
     assert_eq!(bad.unwrap_err().kind(), ErrorKind::Inval);
 }
 
@@ -537,7 +552,8 @@ fn many_threads_define_nothing_twice() {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr");
     let x = d.def_dim(ROOT, "x", Some(1000)).unwrap();
-    let vars: Vec<_> = (0..16).map(|i| d.def_var(ROOT, &format!("v{i}"), NcType::Int, &[x]).unwrap()).collect();
+    let vars: Vec<_> =
+        (0..16).map(|i| d.def_var(ROOT, &format!("v{i}"), NcType::Int, &[x]).unwrap()).collect();
     std::thread::scope(|scope| {
         for (i, &v) in vars.iter().enumerate() {
             let d = &d;
@@ -568,7 +584,11 @@ fn a_variable_may_have_the_name_of_another_versions_document() {
         let d = open_with(&map, modes, true, &Options::default()).unwrap();
         assert_eq!(get(&*d, var(&*d, "zarr.json")), [1.0, 2.0], "{modes}");
         assert_eq!(get(&*d, var(&*d, "g/zarr.json/zarr.json")), [3.0, 4.0], "{modes}");
-        assert!(!d.info().notes.iter().any(|note| note.contains("zarr.json")), "{modes}: {:?}", d.info().notes);
+        assert!(
+            !d.info().notes.iter().any(|note| note.contains("zarr.json")),
+            "{modes}: {:?}",
+            d.info().notes
+        );
         d.rename_var(var(&*d, "zarr.json"), "v").unwrap();
         d.close().unwrap();
         let d = open_with(&map, modes, false, &Options::default()).unwrap();

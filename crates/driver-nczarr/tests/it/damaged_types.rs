@@ -1,5 +1,5 @@
-//! User-defined types where something went wrong or is large: a rename that was stopped, an attribute that was deleted,
-//! documents that claim much.
+//! User-defined types where something went wrong or is large: a rename that was stopped, an attribute that
+//! was deleted, documents that claim much.
 
 use nczarr_dispatch::{Dataset, MemMut, NcDispatch, OutBuf};
 use nczarr_model::{Defined, Edit, ErrorKind, FILL_VALUE, GroupId, NcType, TypeId, Values, VarFill, VarId};
@@ -89,7 +89,11 @@ fn types_of_a_group_whose_rename_was_stopped_are_found() {
         let row = model.find_type(ROOT, "row").unwrap();
         assert_eq!(model.vlen_base(NcType::User(row)).unwrap(), Some(NcType::User(point)));
         for id in [v, w] {
-            assert!(model.var(id).unwrap().problem.is_none(), "{modes}: {:?}", model.var(id).unwrap().problem);
+            assert!(
+                model.var(id).unwrap().problem.is_none(),
+                "{modes}: {:?}",
+                model.var(id).unwrap().problem
+            );
         }
     }
 }
@@ -128,10 +132,22 @@ fn a_large_fill_value_is_not_made_of_a_word() {
     let map = dataset(
         types,
         &[
-            ("v_big", r#""filters": null, "dtype": "|V16777216", "fill_value": 0"#, r#""type": "/big", "fill": 0"#),
+            (
+                "v_big",
+                r#""filters": null, "dtype": "|V16777216", "fill_value": 0"#,
+                r#""type": "/big", "fill": 0"#,
+            ),
             ("v_plain", r#""filters": null, "dtype": "|V16777216", "fill_value": 0"#, r#""type": "/big""#),
-            ("v_none", r#""filters": null, "dtype": "|V16777216", "fill_value": null"#, r#""type": "/big", "fill": 0"#),
-            ("v_small", r#""filters": null, "dtype": "|V4096", "fill_value": 0"#, r#""type": "/small", "fill": 0"#),
+            (
+                "v_none",
+                r#""filters": null, "dtype": "|V16777216", "fill_value": null"#,
+                r#""type": "/big", "fill": 0"#,
+            ),
+            (
+                "v_small",
+                r#""filters": null, "dtype": "|V4096", "fill_value": 0"#,
+                r#""type": "/small", "fill": 0"#,
+            ),
             ("v_texts", &format!("{packed} \"\""), r#""type": "/texts", "fill": 0"#),
             ("v_row", &format!("{packed} \"\""), r#""type": "/row", "fill": 0"#),
         ],
@@ -140,16 +156,29 @@ fn a_large_fill_value_is_not_made_of_a_word() {
     let model = d.model().snapshot();
     for name in ["v_big", "v_texts"] {
         let problem = model.var(var(&*d, name)).unwrap().problem.clone().unwrap();
-        assert!(problem.kind() == ErrorKind::NcZarr && problem.to_string().contains("fill_value"), "{name}: {problem}");
-        assert!(problem.to_string().contains("4096") && problem.to_string().contains(name), "{name}: {problem}");
+        assert!(
+            problem.kind() == ErrorKind::NcZarr && problem.to_string().contains("fill_value"),
+            "{name}: {problem}"
+        );
+        assert!(
+            problem.to_string().contains("4096") && problem.to_string().contains(name),
+            "{name}: {problem}"
+        );
     }
     for (name, fill, has) in [("v_plain", VarFill::Default, false), ("v_none", VarFill::NoFill, false)] {
         let found = model.var(var(&*d, name)).unwrap();
-        assert!(found.problem.is_none() && found.fill == fill && found.atts.contains_key(FILL_VALUE) == has, "{name}");
+        assert!(
+            found.problem.is_none() && found.fill == fill && found.atts.contains_key(FILL_VALUE) == has,
+            "{name}"
+        );
     }
     for name in ["v_small", "v_row"] {
         let found = model.var(var(&*d, name)).unwrap();
-        assert!(found.problem.is_none() && found.atts.contains_key(FILL_VALUE), "{name}: {:?}", found.problem);
+        assert!(
+            found.problem.is_none() && found.atts.contains_key(FILL_VALUE),
+            "{name}: {:?}",
+            found.problem
+        );
     }
 }
 
@@ -187,7 +216,10 @@ fn types_of_types_are_looked_at_once() {
         ));
     }
     let types = format!("[{}]", types.join(","));
-    let map = dataset(&types, &[("v", r#""filters": null, "dtype": "|V8", "fill_value": null"#, r#""type": "/t27""#)]);
+    let map = dataset(
+        &types,
+        &[("v", r#""filters": null, "dtype": "|V8", "fill_value": null"#, r#""type": "/t27""#)],
+    );
     let d = open(&map).unwrap();
     let model = d.model().snapshot();
     assert_eq!(model.var(var(&*d, "v")).unwrap().problem.clone().unwrap().kind(), ErrorKind::NcZarr);
@@ -197,13 +229,20 @@ fn types_of_types_are_looked_at_once() {
 #[test]
 fn types_have_as_many_members_as_in_hdf5() {
     let members = |count: usize| {
-        let list: Vec<String> = (0..count).map(|i| format!("{{\"name\": \"m{i}\", \"value\": {i}}}")).collect();
-        format!("[{{\"name\": \"e\", \"class\": \"enum\", \"base\": \"int\", \"members\": [{}]}}]", list.join(","))
+        let list: Vec<String> =
+            (0..count).map(|i| format!("{{\"name\": \"m{i}\", \"value\": {i}}}")).collect();
+        format!(
+            "[{{\"name\": \"e\", \"class\": \"enum\", \"base\": \"int\", \"members\": [{}]}}]",
+            list.join(",")
+        )
     };
     let fields = |count: usize| {
         let field = |i| format!("{{\"name\": \"f{i}\", \"type\": \"byte\", \"offset\": {i}}}");
         let list: Vec<String> = (0..count).map(field).collect();
-        format!("[{{\"name\": \"c\", \"class\": \"compound\", \"size\": 100000, \"fields\": [{}]}}]", list.join(","))
+        format!(
+            "[{{\"name\": \"c\", \"class\": \"compound\", \"size\": 100000, \"fields\": [{}]}}]",
+            list.join(",")
+        )
     };
     for types in [members(MOST + 1), fields(MOST + 1)] {
         let error = open(&dataset(&types, &[])).unwrap_err();

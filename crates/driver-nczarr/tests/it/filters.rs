@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, Filter, FilterClass, FilterInfo, Json, NcDispatch, OutBuf, Registry, ZarrFormat};
+use nczarr_dispatch::{
+    Clobber, Filter, FilterClass, FilterInfo, Json, NcDispatch, OutBuf, Registry, ZarrFormat,
+};
 use nczarr_model::{Chunking, Edit, ErrorKind, FilterSpec, GroupId, NcType, Result, Values};
 use serde_json::json;
 
@@ -51,7 +53,10 @@ fn strings_are_shuffled_as_netcdf_c_does() {
         put_text(&*d, s, &[0], &[4], &["abcd", "efgh", "ijkl", "mnop"]).unwrap();
         d.close().unwrap();
         assert_eq!(map.objects()["s/0"], BY_8, "{modes}");
-        assert_eq!(map.json("s/.zarray")["compressor"]["elementsize"].as_u64().or(elementsize(&map, "s")), Some(8));
+        assert_eq!(
+            map.json("s/.zarray")["compressor"]["elementsize"].as_u64().or(elementsize(&map, "s")),
+            Some(8)
+        );
         let d = open(&map).unwrap();
         assert_eq!(get_text(&*d, var(&*d, "s")), ["abcd", "efgh", "ijkl", "mnop"], "{modes}");
     }
@@ -87,7 +92,8 @@ fn szip_refuses_bytes_when_they_are_defined() {
     let map = TestMap::new(&[]);
     let d = create(&map, "zarr");
     let x = d.def_dim(ROOT, "x", Some(64)).unwrap();
-    let nczarr_model::Defined::Type(ty) = d.edit(&Edit::DefOpaque { group: ROOT, name: "four", size: 4 }).unwrap()
+    let nczarr_model::Defined::Type(ty) =
+        d.edit(&Edit::DefOpaque { group: ROOT, name: "four", size: 4 }).unwrap()
     else {
         panic!("no type")
     };
@@ -107,7 +113,10 @@ fn elementsize(map: &TestMap, name: &str) -> Option<u64> {
 fn a_copied_filter_is_described_anew() {
     let map = TestMap::new(&[
         (".zgroup", r#"{"zarr_format": 2}"#),
-        ("v/.zarray", &text_array(r#"{"id": "shuffle", "elementsize": 2}"#).replace("|S4", "<i4").replace("\"\"", "0")),
+        (
+            "v/.zarray",
+            &text_array(r#"{"id": "shuffle", "elementsize": 2}"#).replace("|S4", "<i4").replace("\"\"", "0"),
+        ),
     ]);
     let from = open(&map).unwrap();
     let filters = from.model().snapshot().var(var(&*from, "v")).unwrap().filters.clone();
@@ -119,8 +128,11 @@ fn a_copied_filter_is_described_anew() {
     d.def_var_chunking(v, &Chunking::Chunked(vec![4])).unwrap();
     d.def_var_filter_spec(v, &filters[0]).unwrap();
     // Without an id the description is all there is.
-    let gzip =
-        FilterSpec { name: "gzip".into(), codec: Some(r#"{"id": "gzip", "level": 3}"#.into()), ..Default::default() };
+    let gzip = FilterSpec {
+        name: "gzip".into(),
+        codec: Some(r#"{"id": "gzip", "level": 3}"#.into()),
+        ..Default::default()
+    };
     d.def_var_filter_spec(v, &gzip).unwrap();
     put(&*d, v, &[0], &[4], &[1.0, 2.0, 3.0, 4.0]);
     d.close().unwrap();
@@ -149,7 +161,8 @@ fn negative_levels_are_spelled_as_the_readers_want_them() {
     }
 }
 
-/// Szip's scanlines are as long as the last dimension of the array, which nothing stored tells of an unlimited one.
+/// Szip's scanlines are as long as the last dimension of the array, which nothing stored tells of an
+/// unlimited one.
 #[test]
 fn szip_wants_numbers_and_a_last_dimension_that_stays() {
     let shapes: [(&[Option<u64>], Option<&str>); 4] = [
@@ -162,10 +175,14 @@ fn szip_wants_numbers_and_a_last_dimension_that_stays() {
         for (shape, refused) in shapes {
             let map = TestMap::new(&[]);
             let d = create(&map, modes);
-            let dims: Vec<_> =
-                shape.iter().enumerate().map(|(at, &len)| d.def_dim(ROOT, &format!("d{at}"), len).unwrap()).collect();
+            let dims: Vec<_> = shape
+                .iter()
+                .enumerate()
+                .map(|(at, &len)| d.def_dim(ROOT, &format!("d{at}"), len).unwrap())
+                .collect();
             let v = d.def_var(ROOT, "v", NcType::Short, &dims).unwrap();
-            d.def_var_chunking(v, &Chunking::Chunked(vec![3, if shape[1] == Some(2) { 2 } else { 13 }])).unwrap();
+            d.def_var_chunking(v, &Chunking::Chunked(vec![3, if shape[1] == Some(2) { 2 } else { 13 }]))
+                .unwrap();
             d.def_var_filter(v, 4, &[32, 16]).unwrap();
             assert_eq!(d.inq_var_filter_info(v, 4).unwrap(), [32, 16]);
             let Some(refused) = refused else {
@@ -197,7 +214,8 @@ fn szip_wants_numbers_and_a_last_dimension_that_stays() {
     assert!(problem.to_string().contains("works on numbers"), "{problem}");
 }
 
-/// Every filter with an HDF5 id is defined, told and found again by it, and chunks that it makes longer are stored.
+/// Every filter with an HDF5 id is defined, told and found again by it, and chunks that it makes longer are
+/// stored.
 #[test]
 fn filters_by_id_and_chunks_that_do_not_shrink() {
     let noise: Vec<f64> = (0..64u64).map(|i| f64::from((i * i * 2_654_435_761 % (1 << 31)) as u32)).collect();
@@ -324,7 +342,8 @@ fn a_filter_may_have_a_name_in_one_generation() {
         for named in [ZarrFormat::V2, ZarrFormat::V3] {
             let registry = Arc::new(Registry::clone(&registry()).with_filter(Only(named)));
             let map = TestMap::new(&[]);
-            let d = create_among(&registry, &map, &format!("mode={modes},file"), Clobber::Refuse, false).unwrap();
+            let d =
+                create_among(&registry, &map, &format!("mode={modes},file"), Clobber::Refuse, false).unwrap();
             let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
             let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
             let set = d.def_var_filter(v, 40_000, &[]);
@@ -338,7 +357,8 @@ fn a_filter_may_have_a_name_in_one_generation() {
             d.close().unwrap();
             let documents = map.objects().into_values().filter_map(|bytes| String::from_utf8(bytes).ok());
             assert!(documents.filter(|text| text.contains(ONLY.name)).count() > 0, "{modes}");
-            let stored: Vec<u8> = [1_i32, 2, 3, 4].iter().flat_map(|number| (!number).to_le_bytes()).collect();
+            let stored: Vec<u8> =
+                [1_i32, 2, 3, 4].iter().flat_map(|number| (!number).to_le_bytes()).collect();
             assert!(map.objects().values().any(|bytes| *bytes == stored), "{modes}");
         }
     }

@@ -2,12 +2,15 @@
 
 use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
 use nczarr_model::{
-    Defined, Edit, ErrorKind, Field, GroupId, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId,
+    Defined, Edit, ErrorKind, Field, GroupId, NcString, NcType, Result, Slab, TypeClass, TypeId, Values,
+    VarId,
 };
 use proptest::prelude::*;
 
 use crate::bad_documents::mutate;
-use crate::support::{TestMap, create, get, get_text, open, open_rw, open_with, put, put_text, try_get, try_put, var};
+use crate::support::{
+    TestMap, create, get, get_text, open, open_rw, open_with, put, put_text, try_get, try_put, var,
+};
 
 const ROOT: GroupId = GroupId::ROOT;
 const GROUP: (&str, &str) = (".zgroup", r#"{"zarr_format": 2}"#);
@@ -22,7 +25,12 @@ fn read(dataset: &dyn Dataset, id: VarId, start: u64, count: u64) -> Result<Vec<
     let model = dataset.model().snapshot();
     let ty = model.var(id)?.xtype;
     let mut bytes = vec![0xaa; count as usize * model.type_size(ty)?.unwrap()];
-    dataset.get_vara(id, &[start], &[count], MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
+    dataset.get_vara(
+        id,
+        &[start],
+        &[count],
+        MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) },
+    )?;
     Ok(bytes)
 }
 
@@ -105,7 +113,10 @@ fn times_are_counts_if_asked_for() {
     let d = open("zarr&datetime=cf&mode=zarr", false).unwrap();
     let find = |name: &str| d.model().snapshot().var(var(&*d, name)).unwrap().clone();
     assert_eq!(get(&*d, var(&*d, "t")), [7.0; 4]);
-    assert_eq!((find("t").xtype, find("d").xtype, find("m").xtype), (NcType::Int64, NcType::Int64, NcType::String));
+    assert_eq!(
+        (find("t").xtype, find("d").xtype, find("m").xtype),
+        (NcType::Int64, NcType::Int64, NcType::String)
+    );
     assert_eq!(find("t").atts["units"].as_text(), Some("milliseconds since 1970-01-01 00:00:00"));
     assert_eq!(find("d").atts["units"].as_text(), Some("hours"));
     // Months have no length that a count could tell.
@@ -218,7 +229,9 @@ fn records() {
     d.close().unwrap();
     let dtype: serde_json::Value = serde_json::from_str(RECORD).unwrap();
     assert_eq!(map.json("rec/.zarray")["dtype"], dtype);
-    assert!(!map.objects().contains_key("rec/.zattrs") || map.json("rec/.zattrs").get("_FillValue").is_none());
+    assert!(
+        !map.objects().contains_key("rec/.zattrs") || map.json("rec/.zattrs").get("_FillValue").is_none()
+    );
     let d = open(&map).unwrap();
     assert_eq!(read(&*d, var(&*d, "rec"), 3, 1).unwrap(), held);
 }
@@ -258,7 +271,11 @@ fn records_that_cannot_be_read() {
         r#"[["",[["b","<i4"]]]]"#,
         r#"[5]"#,
     ] {
-        let map = TestMap::new(&[GROUP, ("v/.zarray", &zarray(dtype, "null")), ("w/.zarray", &zarray("\"<i4\"", "1"))]);
+        let map = TestMap::new(&[
+            GROUP,
+            ("v/.zarray", &zarray(dtype, "null")),
+            ("w/.zarray", &zarray("\"<i4\"", "1")),
+        ]);
         let d = open(&map).unwrap();
         let error = try_get(&*d, var(&*d, "v")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadType, "{dtype}: {error}");
@@ -438,7 +455,8 @@ fn elements_that_no_codec_holds_are_refused_at_once() {
         let map = TestMap::new(&[GROUP, ("v/.zarray", &text)]);
         let d = open_rw(&map);
         let id = var(&*d, "v");
-        let put = |at: u64, value: &[u8]| d.put_vara(id, &[at], &[1], MemRef::Strings(&[NcString::from(value)]));
+        let put =
+            |at: u64, value: &[u8]| d.put_vara(id, &[at], &[1], MemRef::Strings(&[NcString::from(value)]));
         put(0, good).unwrap();
         let error = put(1, bad).unwrap_err();
         assert!(error.kind() == kind && error.to_string().contains("v[1]"), "{codec}: {error}");
@@ -469,7 +487,12 @@ fn all(dataset: &dyn Dataset, id: VarId) -> Result<(Vec<u8>, Vec<NcString>)> {
     match model.type_size(ty)? {
         Some(size) if ty != NcType::String => {
             let mut bytes = vec![0xaa; elems * size];
-            dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })?;
+            dataset.get_vara(
+                id,
+                &start,
+                &shape,
+                MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) },
+            )?;
             Ok((bytes, Vec::new()))
         }
         _ => {

@@ -93,7 +93,10 @@ fn a_first_change_brings_all_to_todays_style_and_changes_nothing_else() {
         assert_eq!(map.take_writes(), Vec::<String>::new(), "{name}: once");
         // And by a reader that knows today's style only: what an old marker could tell is gone.
         let info = open(&map).unwrap().info();
-        assert!(info.notes.iter().any(|note| note.ends_with("the root has \"_nczarr_superblock\"")), "{info:?}");
+        assert!(
+            info.notes.iter().any(|note| note.ends_with("the root has \"_nczarr_superblock\"")),
+            "{info:?}"
+        );
     }
 }
 
@@ -280,18 +283,26 @@ fn what_cannot_be_understood_is_not_upgraded() {
         let before = map.objects();
         let error = open_with(&map, "nczarr", true, &Options::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Perm, "{name}");
-        assert!(error.to_string().contains("legacy NCZarr style") && error.to_string().contains(key), "{error}");
+        assert!(
+            error.to_string().contains("legacy NCZarr style") && error.to_string().contains(key),
+            "{error}"
+        );
         let d = open(&map).unwrap();
         let model = d.model().snapshot();
         assert!(model.var(var(&*d, "ocean/m")).unwrap().problem.is_some());
         assert!(model.var(var(&*d, "ocean/data")).unwrap().problem.is_none());
         assert_eq!(map.objects(), before);
     }
-    for (key, text) in [("ocean/.nczgroup", "{\"dims\": 4}"), ("ocean/.nczgroup", "{"), ("ocean/.nczattr", "{")] {
+    for (key, text) in
+        [("ocean/.nczgroup", "{\"dims\": 4}"), ("ocean/.nczgroup", "{"), ("ocean/.nczattr", "{")]
+    {
         let map = TestMap::sample("old480_groups");
         map.put(key, text.as_bytes());
         let error = open_with(&map, "nczarr", true, &Options::default()).unwrap_err();
-        assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("/ocean"), "{key} {text}: {error}");
+        assert!(
+            error.kind() == ErrorKind::Perm && error.to_string().contains("/ocean"),
+            "{key} {text}: {error}"
+        );
         let d = open(&map).unwrap();
         let faults: Vec<String> = d.info().faults.into_iter().map(|fault| fault.path).collect();
         assert_eq!(faults, ["/ocean"], "{key} {text}");
@@ -370,7 +381,8 @@ fn documents_are_asked_for_once_and_others_not_at_all() {
     // Plain Zarr: one listing of the root.
     let map = TestMap::sample("mode_04_nc-noxarray");
     let mut expected: Vec<String> = root.iter().map(|key| (*key).to_owned()).collect();
-    expected.extend(map.keys().into_iter().filter(|key| key.ends_with("/.zarray") || key.ends_with("/.zattrs")));
+    expected
+        .extend(map.keys().into_iter().filter(|key| key.ends_with("/.zarray") || key.ends_with("/.zattrs")));
     expected.push("/".to_owned());
     expected.sort();
     let found = asked(&map);
@@ -391,7 +403,8 @@ fn documents_are_asked_for_once_and_others_not_at_all() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// After any change of a document, a dataset that opens for writing reads the same afterwards; another stays unchanged.
+    /// After any change of a document, a dataset that opens for writing reads the same afterwards; another
+    /// stays unchanged.
     #[test]
     fn damage_is_refused_or_kept(
         sample in prop::sample::select(vec!["old480_atts", "old480_groups", "old490_types", "old492_jsonatts", "old492_strings"]),
@@ -435,8 +448,9 @@ fn a_recorded_type_that_is_no_json_is_no_loss_of_the_others() {
         add(&*d).unwrap();
         d.close().unwrap();
         let after = open(&map).unwrap();
-        let added =
-            |told: String| told.lines().filter(|line| !line.contains("added")).map(str::to_owned).collect::<Vec<_>>();
+        let added = |told: String| {
+            told.lines().filter(|line| !line.contains("added")).map(str::to_owned).collect::<Vec<_>>()
+        };
         assert_eq!(added(told(&after.model().snapshot())), added(expected), "{name}");
     }
 }

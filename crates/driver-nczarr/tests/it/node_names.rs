@@ -1,4 +1,5 @@
-//! Names that no node of Zarr V3 can have: stored under others, with the true name beside, through every kind of change.
+//! Names that no node of Zarr V3 can have: stored under others, with the true name beside, through every kind
+//! of change.
 
 use nczarr_dispatch::{Dataset, NcDispatch, Options};
 use nczarr_model::{ErrorKind, GroupId, NcType};
@@ -29,10 +30,15 @@ fn dataset(modes: &str) -> std::sync::Arc<TestMap> {
     let g = d.def_grp(ROOT, "__g").unwrap();
     let y = d.def_dim(g, "y", Some(2)).unwrap();
     let h = d.def_grp(g, "zarr.json").unwrap();
-    for (i, (group, name, dim)) in
-        [(ROOT, "zarr.json", x), (ROOT, "_nczarr.zarr.json", x), (ROOT, "plain", x), (g, "__v", y), (h, "zarr.json", y)]
-            .into_iter()
-            .enumerate()
+    for (i, (group, name, dim)) in [
+        (ROOT, "zarr.json", x),
+        (ROOT, "_nczarr.zarr.json", x),
+        (ROOT, "plain", x),
+        (g, "__v", y),
+        (h, "zarr.json", y),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let v = d.def_var(group, name, NcType::Int, &[dim]).unwrap();
         put(&*d, v, &[0], &[2], &[i as f64; 2]);
@@ -60,11 +66,14 @@ fn any_name_is_stored_and_found() {
         assert_eq!(dims("__g/__v"), dims("__g/zarr.json/zarr.json"), "{modes}");
         assert_eq!(dims("zarr.json"), dims("plain"), "{modes}");
         let keys = map.keys();
-        for key in ["_nczarr.zarr.json/zarr.json", "_nczarr._nczarr.zarr.json/c/0", "_nczarr.__g/_nczarr.__v/c/0"] {
+        for key in
+            ["_nczarr.zarr.json/zarr.json", "_nczarr._nczarr.zarr.json/c/0", "_nczarr.__g/_nczarr.__v/c/0"]
+        {
             assert!(keys.iter().any(|found| found == key), "{modes}: {keys:?}");
         }
         // No segment but those of documents is reserved.
-        let nodes = keys.iter().flat_map(|key| key.rsplit_once('/').map_or("", |(nodes, _)| nodes).split('/'));
+        let nodes =
+            keys.iter().flat_map(|key| key.rsplit_once('/').map_or("", |(nodes, _)| nodes).split('/'));
         assert!(nodes.into_iter().all(|name| name != "zarr.json" && !name.starts_with("__")), "{keys:?}");
         // Read as plain Zarr without names: what others see.
         let d = open_with(&map, "zarr,noxarray", false, &Options::default()).unwrap();
@@ -108,7 +117,10 @@ fn names_are_consolidated_renamed_and_merged() {
         expect(&*open(&map).unwrap(), &expected);
         assert!(map.text("zarr.json").contains("consolidated_metadata"), "{modes}");
         assert!(map.keys().iter().any(|key| key == "g/v/zarr.json"), "{:?}", map.keys());
-        assert!(!map.text("g/v/zarr.json").contains("__v") && !map.text("g/zarr.json").contains("__g"), "{modes}");
+        assert!(
+            !map.text("g/v/zarr.json").contains("__v") && !map.text("g/zarr.json").contains("__g"),
+            "{modes}"
+        );
         // Two writers; one renames.
         let (one, two) = (open_rw(&map), open_rw(&map));
         let w = two.def_var(ROOT, "__new", NcType::Int, &[]).unwrap();
@@ -184,7 +196,10 @@ fn a_name_that_does_not_fit_counts_for_nothing() {
         change("zarr.json", "\"plain\"", "\"plain\",\"__g\"");
         let d = open(&map).unwrap();
         let model = d.model().snapshot();
-        assert!(model.find_group(ROOT, "_nczarr.__g").is_some() && model.root().vars.contains_key("__g"), "{modes}");
+        assert!(
+            model.find_group(ROOT, "_nczarr.__g").is_some() && model.root().vars.contains_key("__g"),
+            "{modes}"
+        );
     }
 }
 
@@ -206,7 +221,11 @@ fn expect_stored(map: &std::sync::Arc<TestMap>, expected: &[(&str, f64)]) {
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let found: Vec<_> = found.iter().map(|(path, value)| (path.as_str(), *value)).collect();
     assert_eq!(found, expected, "{:?}", map.keys());
-    assert!(map.keys().iter().all(|key| !key.split('/').any(|name| name.starts_with('.'))), "{:?}", map.keys());
+    assert!(
+        map.keys().iter().all(|key| !key.split('/').any(|name| name.starts_with('.'))),
+        "{:?}",
+        map.keys()
+    );
 }
 
 #[test]
@@ -278,7 +297,8 @@ fn a_name_and_its_escaped_form_are_swapped() {
 fn no_new_node_takes_the_place_of_one_of_others() {
     for modes in MODES {
         let map = pair(modes);
-        // As a writer stores them that knows nothing of all this: without `__a`, and `_nczarr.__a` by its own name.
+        // As a writer stores them that knows nothing of all this: without `__a`, and `_nczarr.__a` by its own
+        // name.
         for rest in ["zarr.json", "c"] {
             map.remove(&format!("_nczarr.__a/{rest}"));
             let bytes = map.objects()[&format!("_nczarr._nczarr.__a/{rest}")].clone();

@@ -56,8 +56,12 @@ fn bytes_come_back() {
         let document = map.json(key);
         let atts = if modes.contains("v3") { &document["attributes"] } else { &document };
         assert_eq!((&atts["unit"], &atts["list"]), (&json!("°C"), &json!("[\"é\"]")), "{modes}");
-        let beside = ["_nczarr_attr", "_nczarr_attrs", "_netcdf"].iter().find_map(|name| atts.get(*name)).unwrap();
-        assert_eq!(beside["bytes"], json!({"unit": "sEM=", "list": "WyLpIl0=", "strings": [null, "//4=", null]}));
+        let beside =
+            ["_nczarr_attr", "_nczarr_attrs", "_netcdf"].iter().find_map(|name| atts.get(*name)).unwrap();
+        assert_eq!(
+            beside["bytes"],
+            json!({"unit": "sEM=", "list": "WyLpIl0=", "strings": [null, "//4=", null]})
+        );
         assert!(beside["nan"]["nan"].is_array(), "{modes}");
         // Another writer without this feature changes the text.
         map.put(key, map.text(key).replace("\"unit\": \"°C\"", "\"unit\": \"°F\"").as_bytes());

@@ -89,7 +89,8 @@ fn names_in_common_are_told_of_but_not_without_end() {
     map.put("w/.zattrs", br#"{"_ARRAY_DIMENSIONS": ["x","x_3"]}"#);
     let d = open(&map).unwrap();
     let model = d.model().snapshot();
-    let w: Vec<_> = model.var(var(&*d, "w")).unwrap().dims.iter().map(|&dim| &model.dim(dim).unwrap().name).collect();
+    let w: Vec<_> =
+        model.var(var(&*d, "w")).unwrap().dims.iter().map(|&dim| &model.dim(dim).unwrap().name).collect();
     assert_eq!(w, ["x_2", "x_3_77"]);
     let faults = d.info().faults;
     assert_eq!(faults.iter().filter(|fault| fault.text.contains("arrays call it")).count(), 20);
@@ -106,7 +107,10 @@ fn stores_without_groups() {
     assert_eq!(d.model().snapshot().var(v).unwrap().atts["units"], Values::text("K"));
     assert!(d.model().snapshot().root().atts.is_empty());
     assert_eq!(d.def_var(ROOT, "x", NcType::Int, &[]).unwrap_err().kind(), ErrorKind::Perm);
-    assert_eq!(d.put_att(ROOT, None, "a", NcType::Int, &Values::Int(vec![1])).unwrap_err().kind(), ErrorKind::Perm);
+    assert_eq!(
+        d.put_att(ROOT, None, "a", NcType::Int, &Values::Int(vec![1])).unwrap_err().kind(),
+        ErrorKind::Perm
+    );
     d.put_att(ROOT, Some(v), "units", NcType::Char, &Values::text("C")).unwrap();
     put(&*d, v, &[1], &[1], &[5.0]);
     d.close().unwrap();
@@ -260,7 +264,10 @@ fn a_plain_store_stays_plain() {
         r#"{"flag": true, "n": 1e3, "new": 1, "DIMENSION_LIST": 5, "_ARRAY_DIMENSIONS": ["t"]}"#
     );
     let zarray = map.json("v/.zarray");
-    assert_eq!((zarray["shape"].to_string(), zarray["extra"].to_string()), ("[2]".into(), r#"{"kept":true}"#.into()));
+    assert_eq!(
+        (zarray["shape"].to_string(), zarray["extra"].to_string()),
+        ("[2]".into(), r#"{"kept":true}"#.into())
+    );
     assert!(map.objects().values().all(|value| !String::from_utf8_lossy(value).contains("_nczarr")));
 }
 

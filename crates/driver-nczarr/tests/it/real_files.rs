@@ -33,7 +33,8 @@ fn a_dataset_in_a_directory() {
     assert!(matches!(error.kind(), ErrorKind::Object | ErrorKind::Exist), "{error}");
 
     // Two sessions append; the lengths merge under the file map's locks.
-    let (one, two) = (registry.open(path, true, &options).unwrap(), registry.open(path, true, &options).unwrap());
+    let (one, two) =
+        (registry.open(path, true, &options).unwrap(), registry.open(path, true, &options).unwrap());
     let v = var(&*one, "g/v");
     put(&*one, v, &[7], &[1], &[7.0]);
     put(&*two, v, &[5], &[1], &[5.0]);

@@ -33,7 +33,9 @@ fn no_string_at_all_becomes_an_empty_one_and_the_other_way_round() {
             let string = if nil { NcString::nil() } else { NcString::new() };
             d.put_att(ROOT, None, "a", NcType::String, &Values::String(vec![string, "b".into()])).unwrap();
             d.close().unwrap();
-            let Values::String(found) = open(&map).unwrap().get_att(ROOT, None, "a", None).unwrap().0 else { panic!() };
+            let Values::String(found) = open(&map).unwrap().get_att(ROOT, None, "a", None).unwrap().0 else {
+                panic!()
+            };
             assert_eq!((found[0].is_nil(), found[1].is_nil()), (nil, false), "{modes}");
         }
     }
@@ -279,7 +281,8 @@ fn only_what_was_touched_is_written() {
     }
     d.sync().unwrap();
     map.take_writes();
-    let metadata = || -> Vec<String> { map.take_writes().into_iter().filter(|key| key.contains(".z")).collect() };
+    let metadata =
+        || -> Vec<String> { map.take_writes().into_iter().filter(|key| key.contains(".z")).collect() };
     d.sync().unwrap();
     assert_eq!(metadata(), Vec::<String>::new());
     d.put_att(ROOT, Some(var(&*d, "v7")), "a", NcType::Int, &Values::Int(vec![1])).unwrap();
@@ -290,7 +293,11 @@ fn only_what_was_touched_is_written() {
     assert_eq!(metadata().len(), 151, "all along the dimension, and the group that declares it");
     d.rename_dim(x, "y").unwrap();
     d.close().unwrap();
-    assert_eq!(metadata().len(), 152, "all that refer to it, and the group that declares it, before and after");
+    assert_eq!(
+        metadata().len(),
+        152,
+        "all that refer to it, and the group that declares it, before and after"
+    );
     let model = open(&map).unwrap().model().snapshot();
     assert!(model.vars().all(|(_, var)| var.problem.is_none()));
 }
@@ -305,7 +312,11 @@ fn a_name_that_is_taken_is_in_use_in_a_stored_dataset_as_well() {
     d.close().unwrap();
     let d = open_rw(&map);
     for name in ["v", "g"] {
-        assert_eq!(d.def_var(ROOT, name, NcType::Int, &[x]).unwrap_err().kind(), ErrorKind::NameInUse, "{name}");
+        assert_eq!(
+            d.def_var(ROOT, name, NcType::Int, &[x]).unwrap_err().kind(),
+            ErrorKind::NameInUse,
+            "{name}"
+        );
         assert_eq!(d.def_grp(ROOT, name).unwrap_err().kind(), ErrorKind::NameInUse, "{name}");
     }
     // Objects outside of all lists are not overwritten.

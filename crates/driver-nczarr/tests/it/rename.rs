@@ -32,7 +32,8 @@ fn dataset(modes: &str) -> std::sync::Arc<TestMap> {
 fn values(map: &std::sync::Arc<TestMap>) -> Vec<(String, f64)> {
     let d = open(map).unwrap();
     let model = d.model().snapshot();
-    let mut all: Vec<_> = model.vars().map(|(id, _)| (model.var_path(id).unwrap(), get(&*d, id)[0])).collect();
+    let mut all: Vec<_> =
+        model.vars().map(|(id, _)| (model.var_path(id).unwrap(), get(&*d, id)[0])).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all
 }
@@ -166,8 +167,13 @@ fn what_takes_a_free_name_and_gives_it_up_again_takes_no_data_along() {
                 }
                 d.close().unwrap();
                 match groups {
-                    true => expect(&map, &[("/G/h/v", 9.0), ("/a", 0.0), ("/b", 1.0), ("/c", 2.0), ("/f/h/v", 7.0)]),
-                    false => expect(&map, &[("/A", 0.0), ("/b", 1.0), ("/c", 2.0), ("/f", 7.0), ("/g/h/v", 9.0)]),
+                    true => expect(
+                        &map,
+                        &[("/G/h/v", 9.0), ("/a", 0.0), ("/b", 1.0), ("/c", 2.0), ("/f/h/v", 7.0)],
+                    ),
+                    false => {
+                        expect(&map, &[("/A", 0.0), ("/b", 1.0), ("/c", 2.0), ("/f", 7.0), ("/g/h/v", 9.0)])
+                    }
                 }
             }
         }

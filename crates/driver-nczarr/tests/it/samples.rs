@@ -23,7 +23,11 @@ fn what_was_only_read_is_rendered_as_it_was() {
     for name in names().iter().filter(|name| !name.starts_with("old")) {
         let map = TestMap::sample(name);
         let before = map.objects();
-        let modes = if name == "mode_04_nc-noxarray" { "nczarr,noxarray,consolidated" } else { "nczarr,consolidated" };
+        let modes = if name == "mode_04_nc-noxarray" {
+            "nczarr,noxarray,consolidated"
+        } else {
+            "nczarr,consolidated"
+        };
         let d = open_with(&map, modes, true, &Options::default()).unwrap();
         d.close().unwrap();
         if before.contains_key(".zmetadata") {

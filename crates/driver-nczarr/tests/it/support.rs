@@ -1,4 +1,5 @@
-//! A map in memory for tests, filled by hand or from a file of documents; the driver called on it; data as doubles.
+//! A map in memory for tests, filled by hand or from a file of documents; the driver called on it; data as
+//! doubles.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    ByteRange, Clobber, CreateRequest, Dataset, Driver, Key, MapCaps, MemMut, MemRef, NcDispatch, OpenRequest, Options,
-    OutBuf, Payload, Precondition, Registry, Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
+    ByteRange, Clobber, CreateRequest, Dataset, Driver, Key, MapCaps, MemMut, MemRef, NcDispatch,
+    OpenRequest, Options, OutBuf, Payload, Precondition, Registry, Version, WriteJob, WriteOutcome,
+    WriteTicket, ZMap,
 };
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
@@ -101,8 +103,8 @@ impl TestMap {
         asked
     }
 
-    /// Lets something happen in the middle of the next call of this kind for this key, before it does anything: one of
-    /// `len`, `read`, `write`, `delete`.
+    /// Lets something happen in the middle of the next call of this kind for this key, before it does
+    /// anything: one of `len`, `read`, `write`, `delete`.
     pub fn once(&self, call: &str, event: impl FnOnce() + Send + 'static) {
         self.events.0.lock().unwrap().insert(call.to_owned(), Box::new(event));
     }
@@ -143,7 +145,9 @@ impl TestMap {
 
     fn spend(&self, key: &Key) -> Result<()> {
         if let Some(budget) = &mut *self.budget.lock().unwrap() {
-            *budget = budget.checked_sub(1).ok_or_else(|| ErrorKind::Io.context(format!("{key}: no more changes")))?;
+            *budget = budget
+                .checked_sub(1)
+                .ok_or_else(|| ErrorKind::Io.context(format!("{key}: no more changes")))?;
         }
         Ok(())
     }
@@ -270,7 +274,12 @@ pub fn registry() -> Arc<Registry> {
     Arc::new(Registry::new().with_table(&TABLE))
 }
 
-pub fn open_with(map: &Arc<TestMap>, modes: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
+pub fn open_with(
+    map: &Arc<TestMap>,
+    modes: &str,
+    writable: bool,
+    options: &Options,
+) -> Result<Arc<dyn Dataset>> {
     let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
     NcZarrDriver.open(&OpenRequest {
         target: &target,
@@ -290,7 +299,12 @@ pub fn open_rw(map: &Arc<TestMap>) -> Arc<dyn Dataset> {
     open_with(map, "nczarr", true, &Options::default()).unwrap()
 }
 
-pub fn create_with(map: &Arc<TestMap>, fragment: &str, clobber: Clobber, classic: bool) -> Result<Arc<dyn Dataset>> {
+pub fn create_with(
+    map: &Arc<TestMap>,
+    fragment: &str,
+    clobber: Clobber,
+    classic: bool,
+) -> Result<Arc<dyn Dataset>> {
     create_among(&registry(), map, fragment, clobber, classic)
 }
 
@@ -322,7 +336,13 @@ pub fn var(dataset: &dyn Dataset, path: &str) -> VarId {
     dataset.model().snapshot().var_at(GroupId::ROOT, path).unwrap()
 }
 
-pub fn try_put(dataset: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &[f64]) -> Result<()> {
+pub fn try_put(
+    dataset: &dyn Dataset,
+    var: VarId,
+    start: &[u64],
+    count: &[u64],
+    values: &[f64],
+) -> Result<()> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     dataset.put_vara(var, start, count, MemRef::Fixed { ty: NcType::Double, bytes: &bytes })
 }
@@ -345,7 +365,13 @@ pub fn try_get(dataset: &dyn Dataset, var: VarId) -> Result<Vec<f64>> {
     Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
 }
 
-pub fn put_text(dataset: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], texts: &[&str]) -> Result<()> {
+pub fn put_text(
+    dataset: &dyn Dataset,
+    var: VarId,
+    start: &[u64],
+    count: &[u64],
+    texts: &[&str],
+) -> Result<()> {
     let strings: Vec<NcString> = texts.iter().map(|&text| text.into()).collect();
     dataset.put_vara(var, start, count, MemRef::Strings(&strings))
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf};
 use nczarr_model::{
-    Defined, Edit, ErrorKind, FILL_VALUE, GroupId, Item, Model, NcString, NcType, Slab, TypeClass, TypeId, Values,
-    VarFill, VarId,
+    Defined, Edit, ErrorKind, FILL_VALUE, GroupId, Item, Model, NcString, NcType, Slab, TypeClass, TypeId,
+    Values, VarFill, VarId,
 };
 use proptest::prelude::*;
 
@@ -126,9 +126,17 @@ fn any_values(model: &Model, ty: NcType, count: usize, random: &mut Random) -> V
     model.values(ty, &model.items(&values).unwrap()).unwrap()
 }
 
-fn put(dataset: &dyn Dataset, id: VarId, start: &[u64], count: &[u64], values: &Values) -> nczarr_model::Result<()> {
+fn put(
+    dataset: &dyn Dataset,
+    id: VarId,
+    start: &[u64],
+    count: &[u64],
+    values: &Values,
+) -> nczarr_model::Result<()> {
     match values {
-        Values::Packed(_, list) | Values::String(list) => dataset.put_vara(id, start, count, MemRef::Strings(list)),
+        Values::Packed(_, list) | Values::String(list) => {
+            dataset.put_vara(id, start, count, MemRef::Strings(list))
+        }
         other => {
             let bytes = other.to_native_bytes().unwrap();
             dataset.put_vara(id, start, count, MemRef::Fixed { ty: other.nc_type(), bytes: &bytes })
@@ -139,7 +147,8 @@ fn put(dataset: &dyn Dataset, id: VarId, start: &[u64], count: &[u64], values: &
 fn get(dataset: &dyn Dataset, id: VarId) -> Values {
     let model = model_of(dataset);
     let shape = model.shape(id).unwrap();
-    let (ty, start, len) = (model.var(id).unwrap().xtype, vec![0; shape.len()], shape.iter().product::<u64>() as usize);
+    let (ty, start, len) =
+        (model.var(id).unwrap().xtype, vec![0; shape.len()], shape.iter().product::<u64>() as usize);
     let slab = Slab::new(&start, &shape);
     if !model.is_fixed(ty).unwrap() {
         let mut list = vec![NcString::new(); len];
@@ -148,11 +157,14 @@ fn get(dataset: &dyn Dataset, id: VarId) -> Values {
         return Values::Packed(id, list);
     }
     let mut bytes = vec![0; len * model.type_size(ty).unwrap().unwrap()];
-    dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }).unwrap();
+    dataset
+        .get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) })
+        .unwrap();
     Values::from_native_bytes(ty, &bytes).unwrap()
 }
 
-/// A value as text, in which types are known by their names: elements of two datasets are compared so, NaNs by their bits.
+/// A value as text, in which types are known by their names: elements of two datasets are compared so, NaNs
+/// by their bits.
 fn told(model: &Model, values: &Values) -> String {
     fn bits(item: &Item) -> String {
         match item {
@@ -194,7 +206,9 @@ fn everything(dataset: &dyn Dataset) -> Vec<String> {
     for (_, group) in model.groups() {
         let types: Vec<&String> = group.types.keys().collect();
         all.push(format!("{} types {types:?}", group.name));
-        all.extend(group.atts.iter().map(|(name, values)| format!("{}:{name} {}", group.name, told(&model, values))));
+        all.extend(
+            group.atts.iter().map(|(name, values)| format!("{}:{name} {}", group.name, told(&model, values))),
+        );
     }
     all.extend(
         model
@@ -210,7 +224,9 @@ fn everything(dataset: &dyn Dataset) -> Vec<String> {
             other => format!("{other:?}"),
         };
         all.push(format!("{} {} fill {fill}", var.name, type_told(&model, var.xtype)));
-        all.extend(var.atts.iter().map(|(name, values)| format!("{}:{name} {}", var.name, told(&model, values))));
+        all.extend(
+            var.atts.iter().map(|(name, values)| format!("{}:{name} {}", var.name, told(&model, values))),
+        );
         all.push(told(&model, &get(dataset, id)));
     }
     all
@@ -221,7 +237,8 @@ fn differing(found: &[String], expected: &[String]) -> Option<(String, String)> 
     let at = found.iter().zip(expected).position(|(found, expected)| found != expected);
     match at {
         Some(at) => Some((found[at].clone(), expected[at].clone())),
-        None => (found.len() != expected.len()).then(|| (format!("{}", found.len()), format!("{}", expected.len()))),
+        None => (found.len() != expected.len())
+            .then(|| (format!("{}", found.len()), format!("{}", expected.len()))),
     }
 }
 
@@ -354,7 +371,8 @@ fn elements_are_stored_as_the_specification_says() {
         d.edit(&Edit::InsertEnum { ty: colour, name: "red", value: -1 }).unwrap();
         let blob = define(&*d, &Edit::DefOpaque { group: ROOT, name: "blob", size: 3 });
         let point = define(&*d, &Edit::DefCompound { group: ROOT, name: "point", size: 16 });
-        for (name, offset, field) in [("x", 0, NcType::Double), ("c", 8, NcType::User(colour)), ("n", 12, NcType::Int)]
+        for (name, offset, field) in
+            [("x", 0, NcType::Double), ("c", 8, NcType::User(colour)), ("n", 12, NcType::Int)]
         {
             d.edit(&Edit::InsertField { ty: point, name, offset, field, shape: &[] }).unwrap();
         }
@@ -377,12 +395,19 @@ fn elements_are_stored_as_the_specification_says() {
         for (bad, what) in
             [("sixsix", "the text is too long (expected at most 5 bytes, found 6)"), ("a\0", "ends with NUL")]
         {
-            let error = put(&*d, n, &[1], &[1], &model.values(NcType::User(note), &[text(bad)]).unwrap()).unwrap_err();
+            let error = put(&*d, n, &[1], &[1], &model.values(NcType::User(note), &[text(bad)]).unwrap())
+                .unwrap_err();
             assert!(error.kind() == ErrorKind::Inval && error.to_string().contains(what), "{error}");
         }
         let r = var(&*d, "r");
-        put(&*d, r, &[0], &[1], &model.values(NcType::User(row), &[Item::Vlen(vec![Item::Int(258)])]).unwrap())
-            .unwrap();
+        put(
+            &*d,
+            r,
+            &[0],
+            &[1],
+            &model.values(NcType::User(row), &[Item::Vlen(vec![Item::Int(258)])]).unwrap(),
+        )
+        .unwrap();
         put(
             &*d,
             var(&*d, "l"),
@@ -393,7 +418,9 @@ fn elements_are_stored_as_the_specification_says() {
         .unwrap();
         d.close().unwrap();
         let (group, sub) = match v3 {
-            false => (map.json(".zattrs")["_nczarr_group"].clone(), map.json("g/.zattrs")["_nczarr_group"].clone()),
+            false => {
+                (map.json(".zattrs")["_nczarr_group"].clone(), map.json("g/.zattrs")["_nczarr_group"].clone())
+            }
             true => {
                 let of = |key: &str| map.json(key)["attributes"]["_nczarr_group"].clone();
                 (of("zarr.json"), of("g/zarr.json"))
@@ -421,9 +448,16 @@ fn elements_are_stored_as_the_specification_says() {
         if v3 {
             let ty = |name: &str| map.json(&format!("{name}/zarr.json"))["data_type"].clone();
             assert_eq!(ty("c"), serde_json::json!("int16"));
-            assert_eq!(ty("b"), serde_json::json!({"name": "raw_bytes", "configuration": {"length_bytes": 3}}));
-            assert_eq!(ty("p"), serde_json::json!({"name": "raw_bytes", "configuration": {"length_bytes": 16}}));
-            let text = serde_json::json!({"name": "null_terminated_bytes", "configuration": {"length_bytes": 5}});
+            assert_eq!(
+                ty("b"),
+                serde_json::json!({"name": "raw_bytes", "configuration": {"length_bytes": 3}})
+            );
+            assert_eq!(
+                ty("p"),
+                serde_json::json!({"name": "raw_bytes", "configuration": {"length_bytes": 16}})
+            );
+            let text =
+                serde_json::json!({"name": "null_terminated_bytes", "configuration": {"length_bytes": 5}});
             let fields = serde_json::json!([{"name": "id", "data_type": "int32"}, {"name": "text", "data_type": text}]);
             assert_eq!(ty("n"), serde_json::json!({"name": "struct", "configuration": {"fields": fields}}));
             assert_eq!(ty("r"), serde_json::json!("variable_length_bytes"));
@@ -467,15 +501,27 @@ fn definitions_that_make_no_sense_are_told() {
         (r#"[{"name": "a", "class": "opaque", "size": 0}]"#, "size"),
         (r#"[{"name": "a", "class": "opaque", "size": 9999999999999}]"#, "size"),
         (r#"[{"name": "a/b", "class": "opaque", "size": 1}]"#, "a/b"),
-        (r#"[{"name": "a", "class": "opaque", "size": 1}, {"name": "a", "class": "opaque", "size": 1}]"#, "once"),
+        (
+            r#"[{"name": "a", "class": "opaque", "size": 1}, {"name": "a", "class": "opaque", "size": 1}]"#,
+            "once",
+        ),
         (r#"[{"name": "a", "class": "vlen", "base": "/a"}]"#, "contains itself"),
-        (r#"[{"name": "a", "class": "vlen", "base": "/b"}, {"name": "b", "class": "vlen", "base": "/a"}]"#, "itself"),
+        (
+            r#"[{"name": "a", "class": "vlen", "base": "/b"}, {"name": "b", "class": "vlen", "base": "/a"}]"#,
+            "itself",
+        ),
         (r#"[{"name": "a", "class": "vlen", "base": "/c"}]"#, "/c"),
         (r#"[{"name": "a", "class": "vlen", "base": "complex"}]"#, "complex"),
         (r#"[{"name": "a", "class": "enum", "base": "float", "members": []}]"#, "float"),
-        (r#"[{"name": "a", "class": "enum", "base": "byte", "members": [{"name": "x", "value": 200}]}]"#, "200"),
+        (
+            r#"[{"name": "a", "class": "enum", "base": "byte", "members": [{"name": "x", "value": 200}]}]"#,
+            "200",
+        ),
         (r#"[{"name": "a", "class": "enum", "base": "byte", "members": {"x": 2}}]"#, "members"),
-        (r#"[{"name": "a", "class": "compound", "size": 4, "fields": [{"name": "f", "type": "int"}]}]"#, "offset"),
+        (
+            r#"[{"name": "a", "class": "compound", "size": 4, "fields": [{"name": "f", "type": "int"}]}]"#,
+            "offset",
+        ),
         (
             r#"[{"name": "a", "class": "compound", "size": 4, "fields": [{"name": "f", "type": "int", "offset": 1}]}]"#,
             "beyond",
@@ -532,9 +578,15 @@ fn an_array_that_is_none_of_its_type_is_told_and_leaves_the_others_alone() {
     let model = model_of(&*d);
     for (name, what) in [("a", "|V4"), ("b", "/blub"), ("c", "/row")] {
         let problem = model.var(var(&*d, name)).unwrap().problem.clone().unwrap();
-        assert!(problem.kind() == ErrorKind::NcZarr && problem.to_string().contains(what), "{name}: {problem}");
+        assert!(
+            problem.kind() == ErrorKind::NcZarr && problem.to_string().contains(what),
+            "{name}: {problem}"
+        );
     }
-    assert_eq!(get(&*d, var(&*d, "d")), Values::Packed(model.find_type(ROOT, "row").unwrap(), vec![NcString::new()]));
+    assert_eq!(
+        get(&*d, var(&*d, "d")),
+        Values::Packed(model.find_type(ROOT, "row").unwrap(), vec![NcString::new()])
+    );
 }
 
 /// Other writers may store compounds of compounds and arrays, with the same bytes.
@@ -547,15 +599,19 @@ fn records_of_any_fields_are_read() {
         d.edit(&Edit::InsertField { ty: inner, name, offset, field, shape: &[] }).unwrap();
     }
     let outer = define(&*d, &Edit::DefCompound { group: ROOT, name: "outer", size: 24 });
-    let fields =
-        [("x", 0, NcType::Float, &[2u32][..]), ("i", 8, NcType::User(inner), &[2]), ("t", 21, NcType::Char, &[3])];
+    let fields = [
+        ("x", 0, NcType::Float, &[2u32][..]),
+        ("i", 8, NcType::User(inner), &[2]),
+        ("t", 21, NcType::Char, &[3]),
+    ];
     for (name, offset, field, shape) in fields {
         d.edit(&Edit::InsertField { ty: outer, name, offset, field, shape }).unwrap();
     }
     let v = d.def_var(ROOT, "v", NcType::User(outer), &[]).unwrap();
     let inner = |a: i32| Item::Compound(vec![vec![Item::Int(a.into())], vec![Item::Int(-2)]]);
     let text = b"abc".map(Item::Char).to_vec();
-    let item = Item::Compound(vec![vec![Item::Float(1.5), Item::Float(-0.5)], vec![inner(7), inner(8)], text]);
+    let item =
+        Item::Compound(vec![vec![Item::Float(1.5), Item::Float(-0.5)], vec![inner(7), inner(8)], text]);
     let values = model_of(&*d).values(NcType::User(outer), &[item]).unwrap();
     put(&*d, v, &[], &[], &values).unwrap();
     d.close().unwrap();

@@ -1,4 +1,5 @@
-//! Datasets of Zarr V3 opened for writing: one document holds all of a node, and may hold what only others know.
+//! Datasets of Zarr V3 opened for writing: one document holds all of a node, and may hold what only others
+//! know.
 
 use std::sync::Arc;
 
@@ -238,7 +239,10 @@ fn of_others_nothing_changes_but_what_is_edited() {
 
     let d = open_rw(&map);
     let values = get(&*d, v);
-    assert!(values.iter().enumerate().all(|(at, &value)| value == if at == 8 { 42.0 } else { 7.0 }), "{values:?}");
+    assert!(
+        values.iter().enumerate().all(|(at, &value)| value == if at == 8 { 42.0 } else { 7.0 }),
+        "{values:?}"
+    );
     put_int(&*d, None, "global", 6);
     d.rename_att(ROOT, Some(v), "new", "newer").unwrap();
     d.del_att(ROOT, Some(v), "flags").unwrap();
@@ -249,7 +253,9 @@ fn of_others_nothing_changes_but_what_is_edited() {
     attributes["newer"] = json!(5);
     let found = map.json("v/zarr.json");
     assert_eq!(found["attributes"], attributes);
-    for member in ["codecs", "chunk_key_encoding", "hint", "storage_transformers", "shape", "fill_value", "data_type"] {
+    for member in
+        ["codecs", "chunk_key_encoding", "hint", "storage_transformers", "shape", "fill_value", "data_type"]
+    {
         assert_eq!(found[member], array[member], "{member}");
     }
     let found = map.json("zarr.json");
@@ -270,7 +276,10 @@ fn a_layout_of_others_stays() {
     ] {
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::LateDef);
     }
-    assert_eq!(d.def_var_fill(v, false, Some(&Values::Short(vec![1]))).unwrap_err().kind(), ErrorKind::LateFill);
+    assert_eq!(
+        d.def_var_fill(v, false, Some(&Values::Short(vec![1]))).unwrap_err().kind(),
+        ErrorKind::LateFill
+    );
     let fill = Values::Short(vec![1]);
     let outcome = d.put_att(ROOT, Some(v), "_FillValue", NcType::Short, &fill);
     assert_eq!(outcome.unwrap_err().kind(), ErrorKind::LateFill);

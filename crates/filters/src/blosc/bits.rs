@@ -18,7 +18,9 @@ pub(super) fn unshuffle(src: &[u8], item: usize, dst: &mut OutBuf<'_>) -> Result
     match rows(src.len(), item) {
         None => dst.put(src),
         // SAFETY: `unshuffle_all` writes every byte of its output.
-        Some(row) => unsafe { transpose::write_all(src.len(), dst, |out| unshuffle_all(src, item, row, out)) },
+        Some(row) => unsafe {
+            transpose::write_all(src.len(), dst, |out| unshuffle_all(src, item, row, out))
+        },
     }
 }
 
@@ -125,7 +127,9 @@ fn split<const N: usize>(items: &[u8], row: usize, out: &mut Out) -> usize {
 #[inline(always)]
 fn turn(bytes: [u8; 8]) -> [u8; 8] {
     let mut x = u64::from_le_bytes(bytes);
-    for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)] {
+    for (shift, mask) in
+        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
+    {
         let swap = (x ^ (x >> shift)) & mask;
         x ^= swap ^ (swap << shift);
     }
@@ -206,7 +210,8 @@ mod tests {
             for count in [0, 1, 7, 8, 9, 16, 64, 248, 256, 264, 512, 1024, 1032, 2312] {
                 for tail in [0, item - 1] {
                     let what = format!("{count} elements of {item} and {tail}");
-                    let elements: Vec<u8> = (0..count * item + tail).map(|i| (i * 37 + i / 11) as u8).collect();
+                    let elements: Vec<u8> =
+                        (0..count * item + tail).map(|i| (i * 37 + i / 11) as u8).collect();
                     let rows = slow(&elements, item);
                     let mut memory = vec![MaybeUninit::uninit(); rows.len()];
                     let mut out = OutBuf::new(&mut memory);

@@ -15,15 +15,16 @@ pub(super) fn all(frame: &BloscFrame<'_>, dst: &mut OutBuf<'_>) -> Result<()> {
     if let Some(data) = frame.copy() {
         return dst.put(data);
     }
-    scratch::with(|scratch| (0..frame.blocks()).try_for_each(|index| block(frame, index, &mut scratch.shuffled, dst)))
+    scratch::with(|scratch| {
+        (0..frame.blocks()).try_for_each(|index| block(frame, index, &mut scratch.shuffled, dst))
+    })
 }
 
 /// Appends these ranges, one after another.
 pub(super) fn ranges(frame: &BloscFrame<'_>, wanted: &[Range<usize>], dst: &mut OutBuf<'_>) -> Result<()> {
     if let Some(range) = wanted.iter().find(|range| range.start > range.end || range.end > frame.nbytes()) {
-        return Err(
-            ErrorKind::Internal.context(format!("blosc: the range {range:?} exceeds the {} bytes", frame.nbytes()))
-        );
+        return Err(ErrorKind::Internal
+            .context(format!("blosc: the range {range:?} exceeds the {} bytes", frame.nbytes())));
     }
     if let Some(data) = frame.copy() {
         return wanted.iter().try_for_each(|range| dst.put(&data[range.clone()]));
@@ -57,7 +58,12 @@ pub(super) fn ranges(frame: &BloscFrame<'_>, wanted: &[Range<usize>], dst: &mut 
 }
 
 /// Appends one block.
-fn block(frame: &BloscFrame<'_>, index: usize, shuffled: &mut AlignedBuffer, dst: &mut OutBuf<'_>) -> Result<()> {
+fn block(
+    frame: &BloscFrame<'_>,
+    index: usize,
+    shuffled: &mut AlignedBuffer,
+    dst: &mut OutBuf<'_>,
+) -> Result<()> {
     let len = frame.block_len(index);
     let order = frame.order(len);
     if order == ShuffleKind::Plain {
@@ -88,7 +94,9 @@ fn streams(frame: &BloscFrame<'_>, index: usize, dst: &mut OutBuf<'_>) -> Result
         ffi::decompress(frame.format(), stream, holds, dst).map_err(in_block)?;
         let made = dst.filled().len() - before;
         if made != holds {
-            return Err(in_block(failed(format!("a stream has a wrong size (expected {holds} bytes, found {made})"))));
+            return Err(in_block(failed(format!(
+                "a stream has a wrong size (expected {holds} bytes, found {made})"
+            ))));
         }
     }
     Ok(())

@@ -106,14 +106,21 @@ impl FrameLayout {
         };
         let mut header = [0; OVERHEAD];
         header[..4].copy_from_slice(&[VERSION, 1, flags, self.typesize as u8]);
-        for (place, number) in header[4..].as_chunks_mut().0.iter_mut().zip([self.nbytes, self.blocksize, len]) {
+        for (place, number) in
+            header[4..].as_chunks_mut().0.iter_mut().zip([self.nbytes, self.blocksize, len])
+        {
             *place = bytes_of(number);
         }
         header
     }
 
     /// Writes everything behind the header. Returns the frame's length, or `None` if it does not fit.
-    fn blocks(&self, src: &[u8], shuffled: &mut AlignedBuffer, room: &mut [MaybeUninit<u8>]) -> Result<Option<usize>> {
+    fn blocks(
+        &self,
+        src: &[u8],
+        shuffled: &mut AlignedBuffer,
+        room: &mut [MaybeUninit<u8>],
+    ) -> Result<Option<usize>> {
         let size = room.len();
         let count = self.nbytes.div_ceil(self.blocksize);
         let Some((table, mut rest)) = room[OVERHEAD..].split_at_mut_checked(4 * count) else {
@@ -146,8 +153,13 @@ impl FrameLayout {
 
     /// Writes a stream with its length before it. Returns the rest of the memory, or `None` if it does not
     /// fit.
-    fn stream<'a>(&self, bytes: &[u8], room: &'a mut [MaybeUninit<u8>]) -> Result<Option<&'a mut [MaybeUninit<u8>]>> {
-        let Some((place, rest)) = room.split_first_chunk_mut::<4>().filter(|(_, rest)| !rest.is_empty()) else {
+    fn stream<'a>(
+        &self,
+        bytes: &[u8],
+        room: &'a mut [MaybeUninit<u8>],
+    ) -> Result<Option<&'a mut [MaybeUninit<u8>]>> {
+        let Some((place, rest)) = room.split_first_chunk_mut::<4>().filter(|(_, rest)| !rest.is_empty())
+        else {
             return Ok(None);
         };
         let most = ffi::most(self.compressor, bytes.len()).min(rest.len());
@@ -243,12 +255,20 @@ mod tests {
     fn check(how: &BloscSettings, src: &[u8]) {
         let what = format!("{how:?}, {} bytes", src.len());
         let (ours, theirs) = (make(how, src), reference::compress(how, src));
-        assert!(reference::decompress(&ours, src.len()).as_deref() == Some(src), "{what}: the C library reads it");
+        assert!(
+            reference::decompress(&ours, src.len()).as_deref() == Some(src),
+            "{what}: the C library reads it"
+        );
         assert!(read(&ours, src.len()) == src, "{what}: we read it");
         assert!(read(&theirs, src.len()) == src, "{what}: we read the C library's");
         match how.compressor {
             Compressor::Lz4 | Compressor::Lz4Hc | Compressor::BloscLz => {
-                assert!(ours == theirs, "{what}: {} bytes are the {} of the C library", ours.len(), theirs.len());
+                assert!(
+                    ours == theirs,
+                    "{what}: {} bytes are the {} of the C library",
+                    ours.len(),
+                    theirs.len()
+                );
             }
             // Streams may differ in length, so one frame may be a copy and the other not.
             _ if (ours[2] ^ theirs[2]) & frame::FLAG_COPY != 0 => {}
@@ -327,7 +347,8 @@ mod tests {
                 }
             }
         }
-        let how = BloscSettings { compressor: Compressor::Lz4, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
+        let how =
+            BloscSettings { compressor: Compressor::Lz4, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
         check(&how, &[waves.clone(), noise, waves].concat());
     }
 

@@ -45,7 +45,12 @@ unsafe extern "C" {
 use blosc as _;
 
 /// Appends the data of a stream, at most `holds` bytes.
-pub(super) fn decompress(format: StreamFormat, stream: &[u8], holds: usize, dst: &mut OutBuf<'_>) -> Result<()> {
+pub(super) fn decompress(
+    format: StreamFormat,
+    stream: &[u8],
+    holds: usize,
+    dst: &mut OutBuf<'_>,
+) -> Result<()> {
     match format {
         StreamFormat::Zlib => fast::decode_at_most(Wrap::Zlib, stream, holds, dst).map(drop),
         StreamFormat::Zstd => zstd_ffi::decode(stream, holds, dst),
@@ -71,7 +76,8 @@ fn bounded(
 ) -> Result<()> {
     let damaged = || failed(format!("the {name} stream is damaged or holds more than {holds} bytes"));
     let len = c_int::try_from(stream.len()).map_err(|_| damaged())?;
-    // SAFETY: the decompressors of this module write at most `room` bytes, all from `start` on, and answer how many.
+    // SAFETY: the decompressors of this module write at most `room` bytes, all from `start` on, and answer
+    // how many.
     unsafe {
         raw_out::append(dst, holds, |start, room| {
             let room = c_int::try_from(room).map_err(|_| damaged())?;
@@ -87,8 +93,12 @@ fn snappy(stream: &[u8], holds: usize, dst: &mut OutBuf<'_>) -> Result<()> {
     unsafe {
         raw_out::append(dst, holds, |start, room| {
             let mut made = room;
-            let status =
-                snappy_src::snappy_uncompress(stream.as_ptr().cast(), stream.len(), start.cast(), &raw mut made);
+            let status = snappy_src::snappy_uncompress(
+                stream.as_ptr().cast(),
+                stream.len(),
+                start.cast(),
+                &raw mut made,
+            );
             if status == snappy_src::snappy_status_SNAPPY_OK { Ok(made) } else { Err(damaged()) }
         })
     }
@@ -157,7 +167,9 @@ pub(super) fn compress(
             |state| {
                 fitting(src, dst, |src, len, out, room| {
                     // SAFETY: as above; the state is as large as the library says, and ours alone.
-                    unsafe { LZ4_compress_HC_extStateHC(state.start(), src.cast(), out.cast(), len, room, level) }
+                    unsafe {
+                        LZ4_compress_HC_extStateHC(state.start(), src.cast(), out.cast(), len, room, level)
+                    }
                 })
             },
         ),
@@ -183,7 +195,8 @@ fn fitting(
 ) -> Result<bool> {
     let len = c_int::try_from(src.len()).map_err(|_| failed(format!("a stream of {} bytes", src.len())))?;
     let mut made = 0;
-    // SAFETY: the compressors of this module write at most `room` bytes, all from `start` on, and answer how many.
+    // SAFETY: the compressors of this module write at most `room` bytes, all from `start` on, and answer how
+    // many.
     unsafe {
         raw_out::append(dst, c_int::MAX as usize, |start, room| {
             // A negative result is an error. There is no stream then either.
@@ -219,8 +232,13 @@ fn snappy_compress(src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
     let made = unsafe {
         raw_out::append(dst, usize::MAX, |start, room| {
             let mut made = room;
-            let status = snappy_src::snappy_compress(src.as_ptr().cast(), src.len(), start.cast(), &raw mut made);
-            if status == snappy_src::snappy_status_SNAPPY_OK { Ok(made) } else { Err(failed("snappy".into())) }
+            let status =
+                snappy_src::snappy_compress(src.as_ptr().cast(), src.len(), start.cast(), &raw mut made);
+            if status == snappy_src::snappy_status_SNAPPY_OK {
+                Ok(made)
+            } else {
+                Err(failed("snappy".into()))
+            }
         })
     };
     Ok(made.is_ok())

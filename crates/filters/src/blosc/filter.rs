@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
+};
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
@@ -108,7 +110,8 @@ impl Blosc {
         if level > 9 {
             return wrong(format!("expected parameter 4, the level, to be 0 to 9, not {level}"));
         }
-        let Some(shuffle) = [ShuffleSetting::None, ShuffleSetting::Bytes, ShuffleSetting::Bits].get(shuffle as usize)
+        let Some(shuffle) =
+            [ShuffleSetting::None, ShuffleSetting::Bytes, ShuffleSetting::Bits].get(shuffle as usize)
         else {
             return wrong(format!("expected parameter 5, the shuffle, to be 0 to 2, not {shuffle}"));
         };
@@ -116,7 +119,8 @@ impl Blosc {
             return wrong(format!("expected parameter 6, the compressor, to be 0 to 5, not {compressor}"));
         };
         // With a filter revision, the parameters are those that HDF5 stores.
-        let (typesize, blocksize, chunk_bytes) = if revision == 0 { (0, size, 0) } else { (typesize, 0, size) };
+        let (typesize, blocksize, chunk_bytes) =
+            if revision == 0 { (0, size, 0) } else { (typesize, 0, size) };
         Ok(Self { compressor: *compressor, level, shuffle: *shuffle, blocksize, typesize, chunk_bytes })
     }
 
@@ -125,8 +129,11 @@ impl Blosc {
         let compressor = match members.get("cname") {
             None => Compressor::Lz4,
             Some(value) => {
-                let named = value.as_str().and_then(|name| Compressor::ALL.into_iter().find(|c| c.name() == name));
-                named.ok_or_else(|| members.wrong("cname", "one of blosclz, lz4, lz4hc, snappy, zlib, zstd", value))?
+                let named =
+                    value.as_str().and_then(|name| Compressor::ALL.into_iter().find(|c| c.name() == name));
+                named.ok_or_else(|| {
+                    members.wrong("cname", "one of blosclz, lz4, lz4hc, snappy, zlib, zstd", value)
+                })?
             }
         };
         let shuffle = match members.get("shuffle") {
@@ -151,7 +158,9 @@ impl Blosc {
         };
         let size = |member: &str| match members.int(member)? {
             None => Ok(0),
-            Some(size) => u32::try_from(size).map_err(|_| members.wrong(member, "a size in bytes", &json!(size))),
+            Some(size) => {
+                u32::try_from(size).map_err(|_| members.wrong(member, "a size in bytes", &json!(size)))
+            }
         };
         Ok(Self {
             compressor,

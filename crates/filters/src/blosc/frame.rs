@@ -59,7 +59,8 @@ pub(super) const FLAG_ONE_STREAM: u8 = 16;
 impl<'a> BloscFrame<'a> {
     /// Parses and checks the header. Bytes after the frame are ignored.
     pub(super) fn parse(src: &'a [u8]) -> Result<Self> {
-        let Some(&[version, stream_version, flags, typesize, ref sizes @ ..]) = src.first_chunk::<OVERHEAD>() else {
+        let Some(&[version, stream_version, flags, typesize, ref sizes @ ..]) = src.first_chunk::<OVERHEAD>()
+        else {
             return Err(failed(format!("expected a header of {OVERHEAD} bytes, found {} bytes", src.len())));
         };
         let (sizes, _) = sizes.as_chunks::<4>();
@@ -160,7 +161,8 @@ impl<'a> BloscFrame<'a> {
     pub(super) fn streams(&self, index: usize) -> Result<BlockStreams<'a>> {
         let len = self.block_len(index);
         let whole = len == self.blocksize;
-        let split = self.flags & FLAG_ONE_STREAM == 0 && whole && self.typesize <= 16 && len / self.typesize >= 128;
+        let split =
+            self.flags & FLAG_ONE_STREAM == 0 && whole && self.typesize <= 16 && len / self.typesize >= 128;
         let count = if split { self.typesize } else { 1 };
         let table = OVERHEAD + 4 * self.blocks();
         let at = number(&self.bytes[..table], OVERHEAD + 4 * index);

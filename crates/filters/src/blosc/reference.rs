@@ -9,7 +9,8 @@ use super::frame::OVERHEAD;
 pub(super) fn compress(how: &BloscSettings, src: &[u8]) -> Vec<u8> {
     let mut frame = vec![0u8; src.len() + OVERHEAD];
     let typesize = if how.typesize > 255 { 1 } else { how.typesize.max(1) };
-    // SAFETY: it reads `src.len()` bytes of `src` and writes at most `frame.len()` to `frame`; the name ends with 0.
+    // SAFETY: it reads `src.len()` bytes of `src` and writes at most `frame.len()` to `frame`; the name ends
+    // with 0.
     let made = unsafe {
         blosc::blosc_compress_ctx(
             how.level as c_int,
@@ -31,10 +32,12 @@ pub(super) fn compress(how: &BloscSettings, src: &[u8]) -> Vec<u8> {
 /// Decodes a frame of `len` bytes of data with the C library.
 pub(super) fn decompress(frame: &[u8], len: usize) -> Option<Vec<u8>> {
     let (mut size, mut data) = (0, vec![0u8; len]);
-    // SAFETY: the first checks the frame within its bytes; the second is called if that went well, and writes at most
-    // `data.len()` bytes. It calls a frame that holds nothing an error.
+    // SAFETY: the first checks the frame within its bytes; the second is called if that went well, and writes
+    // at most `data.len()` bytes. It calls a frame that holds nothing an error.
     let made = unsafe {
-        if blosc::blosc_cbuffer_validate(frame.as_ptr().cast(), frame.len(), &raw mut size) != 0 || size != len {
+        if blosc::blosc_cbuffer_validate(frame.as_ptr().cast(), frame.len(), &raw mut size) != 0
+            || size != len
+        {
             return None;
         }
         match len {

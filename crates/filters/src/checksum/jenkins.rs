@@ -34,7 +34,8 @@ impl FilterClass for JenkinsLookup3Class {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let (initval, prefix) = params.split_first().map_or((0, &[][..]), |(initval, prefix)| (*initval, prefix));
+        let (initval, prefix) =
+            params.split_first().map_or((0, &[][..]), |(initval, prefix)| (*initval, prefix));
         let bytes = prefix.iter().map(|&byte| u8::try_from(byte)).collect::<Result<Vec<_>, _>>();
         match bytes {
             Ok(prefix) => Ok(Box::new(Jenkins { initval, prefix })),
@@ -54,7 +55,8 @@ impl FilterClass for JenkinsLookup3Class {
             None => Vec::new(),
             Some(value) => {
                 let byte = |byte: &Json| byte.as_u64().and_then(|byte| u8::try_from(byte).ok());
-                let bytes = value.as_array().and_then(|bytes| bytes.iter().map(byte).collect::<Option<Vec<_>>>());
+                let bytes =
+                    value.as_array().and_then(|bytes| bytes.iter().map(byte).collect::<Option<Vec<_>>>());
                 bytes.ok_or_else(|| members.wrong("prefix", "null or a list of bytes", value))?
             }
         };

@@ -29,7 +29,9 @@ impl ChecksumAlgorithm {
             _ => {
                 let name = self.info.name;
                 let expected = "no parameter, or one: 0 for a checksum in front, 1 for one at the end";
-                return Err(ErrorKind::Inval.context(format!("{name}: expected {expected}, found {params:?}")));
+                return Err(
+                    ErrorKind::Inval.context(format!("{name}: expected {expected}, found {params:?}"))
+                );
             }
         };
         Ok(Box::new(LocatedChecksum { algorithm: self, told }))
@@ -76,7 +78,10 @@ impl Filter for LocatedChecksum {
     fn to_json(&self, format: ZarrFormat) -> Json {
         let mut members = Map::new();
         if let Some(place) = self.told {
-            members.insert("location".into(), if place == ChecksumLocation::Start { "start" } else { "end" }.into());
+            members.insert(
+                "location".into(),
+                if place == ChecksumLocation::Start { "start" } else { "end" }.into(),
+            );
         }
         let v3 = self.algorithm.v3[usize::from(self.told.is_some())];
         describe(format, self.algorithm.info.name, v3, Json::Object(members))

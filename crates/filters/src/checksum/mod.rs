@@ -61,8 +61,10 @@ fn verify(
         ChecksumLocation::End => src.split_last_chunk::<4>(),
     };
     let Some((data, stored)) = parts else {
-        return Err(ErrorKind::Filter
-            .context(format!("{name}: expected at least the 4 bytes of the checksum, found {} bytes", src.len())));
+        return Err(ErrorKind::Filter.context(format!(
+            "{name}: expected at least the 4 bytes of the checksum, found {} bytes",
+            src.len()
+        )));
     };
     let (stored, computed) = (u32::from_le_bytes(*stored), sum(data));
     if stored != computed {

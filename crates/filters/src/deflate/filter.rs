@@ -75,8 +75,10 @@ impl Deflate {
     fn of_params(wrap: Wrap, params: &[u32]) -> Result<Box<dyn Filter>> {
         match *params {
             [level @ 0..=9] => Ok(Box::new(Self { wrap, level })),
-            _ => Err(ErrorKind::Inval
-                .context(format!("{}: expected one parameter, the level 0 to 9, found {params:?}", wrap.name()))),
+            _ => Err(ErrorKind::Inval.context(format!(
+                "{}: expected one parameter, the level 0 to 9, found {params:?}",
+                wrap.name()
+            ))),
         }
     }
 
@@ -177,11 +179,18 @@ mod tests {
                     let src = sample(len);
                     let a = encoded(fast::encode, fast::bound(wrap, len).unwrap(), wrap, level, &src);
                     let b = encoded(pure::encode, pure::bound(wrap, len).unwrap(), wrap, level, &src);
-                    for (stream, one) in
-                        [(&a, pure::decode as Decode), (&a, fast::decode), (&b, pure::decode), (&b, fast::decode)]
-                    {
+                    for (stream, one) in [
+                        (&a, pure::decode as Decode),
+                        (&a, fast::decode),
+                        (&b, pure::decode),
+                        (&b, fast::decode),
+                    ] {
                         assert_eq!(decoded(one, wrap, stream, len).unwrap(), src, "{wrap:?} {level} {len}");
-                        assert_eq!(decoded(one, wrap, stream, len + 9).unwrap(), src, "{wrap:?} {level} {len}");
+                        assert_eq!(
+                            decoded(one, wrap, stream, len + 9).unwrap(),
+                            src,
+                            "{wrap:?} {level} {len}"
+                        );
                         if len > 0 {
                             let error = decoded(one, wrap, stream, len - 1).unwrap_err().to_string();
                             assert!(error.contains("more than"), "{error}");
@@ -218,33 +227,54 @@ mod tests {
     #[test]
     fn noise_is_stored_and_all_else_compressed() {
         use super::super::incompressible::tests::noise;
-        let some = |len: usize, seed: u64| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & 15).collect() };
+        let some =
+            |len: usize, seed: u64| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & 15).collect() };
         let chunks: [(&str, Vec<Vec<u8>>); 8] = [
             ("all", vec![noise(300_000, 1)]),
             ("all of its granules", vec![noise(1 << 18, 2)]),
             ("first", vec![noise(100_000, 3), some(200_000, 4)]),
             ("last", vec![some(200_000, 5), noise(100_000, 6)]),
             ("between", vec![vec![0; 262_144], noise(262_144, 7), some(262_144, 8), vec![63; 262_144]]),
-            ("twice", vec![some(99_991, 9), noise(99_991, 10), some(70_001, 11), noise(99_991, 12), some(7, 13)]),
-            ("thrice", vec![noise(40_000, 14), vec![1; 9000], noise(40_000, 15), vec![2; 9001], noise(40_000, 16)]),
+            (
+                "twice",
+                vec![some(99_991, 9), noise(99_991, 10), some(70_001, 11), noise(99_991, 12), some(7, 13)],
+            ),
+            (
+                "thrice",
+                vec![noise(40_000, 14), vec![1; 9000], noise(40_000, 15), vec![2; 9001], noise(40_000, 16)],
+            ),
             ("a little", vec![some(60_000, 17), noise(24_576, 18)]),
         ];
         for (what, pieces) in chunks {
             let src = pieces.concat();
-            for (wrap, level) in [Wrap::Zlib, Wrap::Gzip].into_iter().flat_map(|wrap| [1, 5, 6, 9].map(|l| (wrap, l))) {
+            for (wrap, level) in
+                [Wrap::Zlib, Wrap::Gzip].into_iter().flat_map(|wrap| [1, 5, 6, 9].map(|l| (wrap, l)))
+            {
                 let bound = fast::bound(wrap, src.len()).unwrap();
                 let stream = encoded(fast::encode, bound, wrap, level, &src);
                 for one in [pure::decode as Decode, fast::decode] {
-                    assert!(decoded(one, wrap, &stream, src.len()).unwrap() == src, "{what} {wrap:?} {level}");
+                    assert!(
+                        decoded(one, wrap, &stream, src.len()).unwrap() == src,
+                        "{what} {wrap:?} {level}"
+                    );
                 }
                 let other = encoded(pure::encode, pure::bound(wrap, src.len()).unwrap(), wrap, level, &src);
-                assert!(stream.len() <= other.len() + other.len() / 50, "{what} {} {}", stream.len(), other.len());
-                let kept = pieces.iter().max_by_key(|piece| piece.iter().filter(|&&byte| byte > 250).count()).unwrap();
+                assert!(
+                    stream.len() <= other.len() + other.len() / 50,
+                    "{what} {} {}",
+                    stream.len(),
+                    other.len()
+                );
+                let kept = pieces
+                    .iter()
+                    .max_by_key(|piece| piece.iter().filter(|&&byte| byte > 250).count())
+                    .unwrap();
                 let middle = &kept[kept.len() / 2..][..100];
                 assert!(stream.windows(100).any(|bytes| bytes == middle), "{what}: noise is stored");
                 let mut memory = vec![0; stream.len() - 1];
-                let error =
-                    fast::encode(wrap, level, &src, &mut OutBuf::from_slice(&mut memory)).unwrap_err().to_string();
+                let error = fast::encode(wrap, level, &src, &mut OutBuf::from_slice(&mut memory))
+                    .unwrap_err()
+                    .to_string();
                 assert!(error.contains("do not fit"), "{error}");
             }
         }
@@ -255,8 +285,9 @@ mod tests {
     #[test]
     fn literals_stand_between_other_things() {
         use super::super::incompressible::tests::noise;
-        let bits =
-            |len: usize, seed: u64, mask: u8| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & mask).collect() };
+        let bits = |len: usize, seed: u64, mask: u8| -> Vec<u8> {
+            noise(len, seed).iter().map(|byte| byte & mask).collect()
+        };
         let bell = |len: usize, seed: u64| -> Vec<u8> {
             let dice = noise(4 * len, seed);
             dice.as_chunks::<4>().0.iter().map(|four| four.map(|byte| byte / 8).iter().sum()).collect()
@@ -276,7 +307,10 @@ mod tests {
             for (wrap, level) in [(Wrap::Zlib, 5), (Wrap::Gzip, 1)] {
                 let stream = encoded(fast::encode, fast::bound(wrap, src.len()).unwrap(), wrap, level, &src);
                 for one in [pure::decode as Decode, fast::decode] {
-                    assert!(decoded(one, wrap, &stream, src.len()).unwrap() == src, "{number} {wrap:?} {level}");
+                    assert!(
+                        decoded(one, wrap, &stream, src.len()).unwrap() == src,
+                        "{number} {wrap:?} {level}"
+                    );
                 }
                 let mut memory = vec![0; fast::bound(wrap, src.len()).unwrap()];
                 let mut other = OutBuf::from_slice(&mut memory);
@@ -285,8 +319,9 @@ mod tests {
                 assert!(stream.len() <= other + other / 50, "{number} {level} {} {other}", stream.len());
                 for less in [1, 10_000] {
                     let mut memory = vec![0; stream.len() - less];
-                    let error =
-                        fast::encode(wrap, level, &src, &mut OutBuf::from_slice(&mut memory)).unwrap_err().to_string();
+                    let error = fast::encode(wrap, level, &src, &mut OutBuf::from_slice(&mut memory))
+                        .unwrap_err()
+                        .to_string();
                     assert!(error.contains("do not fit"), "{error}");
                 }
             }

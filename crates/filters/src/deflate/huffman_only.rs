@@ -30,7 +30,8 @@ pub(super) fn put(src: &[u8], stream: &mut StreamWriter<'_>) -> Result<(), Strea
         counts[..END].copy_from_slice(&histogram(block));
         counts[END] = 1;
         let lengths: [u8; END + 1] = lengths(&counts, LONGEST);
-        let bits: usize = counts.iter().zip(lengths).map(|(&count, len)| count as usize * usize::from(len)).sum();
+        let bits: usize =
+            counts.iter().zip(lengths).map(|(&count, len)| count as usize * usize::from(len)).sum();
         // The codes themselves take 50 to 250 bytes.
         if bits / 8 + 256 > block.len() {
             stream.store(block)?;
@@ -185,7 +186,8 @@ mod tests {
                 (a, b) = (b, (a + b).min(60_000));
             }
             let lengths = lengths(&counts, LONGEST);
-            let sum: u32 = lengths.iter().filter(|&&len| len > 0).map(|&len| 1 << (LONGEST - u32::from(len))).sum();
+            let sum: u32 =
+                lengths.iter().filter(|&&len| len > 0).map(|&len| 1 << (LONGEST - u32::from(len))).sum();
             assert_eq!(sum, 1 << LONGEST, "{counts:?}");
             assert!((0..=END).all(|symbol| (lengths[symbol] > 0) == (counts[symbol] > 0)));
         }

@@ -280,7 +280,11 @@ pub(super) mod tests {
     /// Returns the noise ranges.
     fn noise_in(src: &[u8]) -> Vec<Range<usize>> {
         let found = IncompressibleFinder::new().find(src);
-        found.into_iter().filter(|stretch| stretch.kind == RangeKind::Noise).map(|stretch| stretch.place).collect()
+        found
+            .into_iter()
+            .filter(|stretch| stretch.kind == RangeKind::Noise)
+            .map(|stretch| stretch.place)
+            .collect()
     }
 
     #[test]
@@ -310,8 +314,12 @@ pub(super) mod tests {
     fn what_is_worth_codes_alone_is_found() {
         let len = 1 << 18;
         let bits = |mask: u8| noise(len, 9).iter().map(|byte| byte & mask).collect::<Vec<_>>();
-        let bell =
-            noise(4 * len, 10).as_chunks::<4>().0.iter().map(|four| four.map(|byte| byte / 8).iter().sum()).collect();
+        let bell = noise(4 * len, 10)
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|four| four.map(|byte| byte / 8).iter().sum())
+            .collect();
         for data in [bits(7), bits(0b1001_1000), bits(15), bits(63), bits(127), bell] {
             let found = IncompressibleFinder::new().find(&data);
             // The first granule has nothing before it.
@@ -354,7 +362,10 @@ pub(super) mod tests {
                 let some: Vec<u8> = noise(period, 5).iter().map(|byte| byte & mask).collect();
                 let data: Vec<u8> = some.iter().copied().cycle().take(len).collect();
                 let found = finder.find(&data);
-                assert!(found.iter().all(|stretch| stretch.place.end <= period + GRANULE), "{period} {found:?}");
+                assert!(
+                    found.iter().all(|stretch| stretch.place.end <= period + GRANULE),
+                    "{period} {found:?}"
+                );
             }
         }
     }
@@ -366,7 +377,10 @@ pub(super) mod tests {
         let data = [&period[..], &noise(1 << 18, 8)].concat();
         let found = noise_in(&data);
         let last = found.last().expect("noise");
-        assert!((1 << 18..=(1 << 18) + PAUSE * GRANULE).contains(&last.start) && last.end == data.len(), "{found:?}");
+        assert!(
+            (1 << 18..=(1 << 18) + PAUSE * GRANULE).contains(&last.start) && last.end == data.len(),
+            "{found:?}"
+        );
     }
 
     #[test]

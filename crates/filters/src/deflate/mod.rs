@@ -61,7 +61,8 @@ impl Wrap {
     }
 
     fn overrun(self, room: usize) -> Error {
-        ErrorKind::Filter.context(format!("{}: the stream holds more than the {room} bytes expected", self.name()))
+        ErrorKind::Filter
+            .context(format!("{}: the stream holds more than the {room} bytes expected", self.name()))
     }
 
     #[cfg(feature = "deflate")]

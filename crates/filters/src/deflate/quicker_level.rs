@@ -55,8 +55,9 @@ pub(super) fn level(asked: u32, src: &[u8], mut len: impl FnMut(u32, &[u8]) -> O
 fn may_be(src: &[u8]) -> bool {
     let step = (src.len() - FARTHEST - 8 * WORDS) / (PLACES - 1);
     let most = PLACES * WORDS * BEGIN;
-    let found = DISTANCES
-        .map(|distance| (0..PLACES).map(|place| repeated_triples(&src[place * step..], distance)).sum::<usize>());
+    let found = DISTANCES.map(|distance| {
+        (0..PLACES).map(|place| repeated_triples(&src[place * step..], distance)).sum::<usize>()
+    });
     let best = found.into_iter().max().unwrap_or(0) * HUNDRED;
     (SOME * most..=MANY * most).contains(&best)
 }
@@ -106,7 +107,8 @@ mod tests {
     /// Waves with noise, as doubles that are multiples of one part in `parts`.
     fn doubles(len: usize, parts: f64) -> Vec<u8> {
         let some = noise(4 * len, 3);
-        let some = some.as_chunks::<4>().0.iter().map(|four| four.map(f64::from).iter().sum::<f64>() / 512.0 - 1.0);
+        let some =
+            some.as_chunks::<4>().0.iter().map(|four| four.map(f64::from).iter().sum::<f64>() / 512.0 - 1.0);
         let numbers = some.enumerate().map(|(at, some)| {
             let (x, y) = ((at % 64) as f64, (at / 64) as f64);
             280.0 + 4.0 * (x / 27.0).sin() + 9.0 * (y / 90.0).cos() + some / 6.0
@@ -133,9 +135,13 @@ mod tests {
     fn elsewhere_all_is_as_asked() {
         let len = 1 << 20;
         let some = noise(len, 4);
-        let text: Vec<u8> = some.iter().map(|byte| b"etaoin shrdlu cmfwyp"[usize::from(*byte) % 20]).collect();
-        let shorts =
-            some.iter().enumerate().flat_map(|(at, byte)| (at as u16 / 9 + u16::from(*byte)).to_le_bytes()).collect();
+        let text: Vec<u8> =
+            some.iter().map(|byte| b"etaoin shrdlu cmfwyp"[usize::from(*byte) % 20]).collect();
+        let shorts = some
+            .iter()
+            .enumerate()
+            .flat_map(|(at, byte)| (at as u16 / 9 + u16::from(*byte)).to_le_bytes())
+            .collect();
         let rare = some.iter().map(|byte| u8::from(*byte < 3)).collect();
         for src in [text, shorts, rare, some.clone()] {
             assert_eq!(level(LAZY, &src, |_, _| panic!("a sample")), LAZY);
@@ -146,10 +152,17 @@ mod tests {
             .iter()
             .flat_map(|double| (f64::from_le_bytes(*double) as f32).to_le_bytes())
             .collect();
-        let ints: Vec<u8> = some.iter().take(len / 2).flat_map(|byte| u32::from(byte & 7).to_le_bytes()).collect();
+        let ints: Vec<u8> =
+            some.iter().take(len / 2).flat_map(|byte| u32::from(byte & 7).to_le_bytes()).collect();
         for src in [floats, ints, doubles(len / 4, 10.0), doubles(len / 4, 1000.0), doubles(len / 4, 0.5)] {
             let [ours, greedy, lazy] = encoded(Wrap::Zlib, &src);
-            assert!(ours.len() <= lazy.len() + lazy.len() / 100, "{} {} {}", ours.len(), greedy.len(), lazy.len());
+            assert!(
+                ours.len() <= lazy.len() + lazy.len() / 100,
+                "{} {} {}",
+                ours.len(),
+                greedy.len(),
+                lazy.len()
+            );
             assert_read(&ours, Wrap::Zlib, &src);
         }
     }

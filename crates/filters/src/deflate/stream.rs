@@ -88,7 +88,8 @@ impl<'a> StreamWriter<'a> {
             // A stream starts at a byte.
             self.stored(0)?;
         }
-        let part = compress(self.memory.get_mut(self.made..).ok_or(StreamFailure::Room)?).ok_or(StreamFailure::Room)?;
+        let part = compress(self.memory.get_mut(self.made..).ok_or(StreamFailure::Room)?)
+            .ok_or(StreamFailure::Room)?;
         if last {
             self.made += part.len();
             return Ok(());

@@ -11,7 +11,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 static INFO: FilterInfo = FilterInfo {
@@ -98,7 +100,12 @@ impl Filter for Lzf {
             let same = match place {
                 0 => 0,
                 _ if back > MOST_BACK => 0,
-                _ => src[at..].iter().zip(&src[place - 1..]).take(MOST_MATCH).take_while(|(a, b)| a == b).count(),
+                _ => src[at..]
+                    .iter()
+                    .zip(&src[place - 1..])
+                    .take(MOST_MATCH)
+                    .take_while(|(a, b)| a == b)
+                    .count(),
             };
             if same < 3 {
                 at += 1;
@@ -121,7 +128,8 @@ impl Filter for Lzf {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let mut rest = src;
         let mut next = |count: usize| -> Result<&[u8]> {
-            let (bytes, after) = rest.split_at_checked(count).ok_or_else(|| damaged("the stream ends within a run"))?;
+            let (bytes, after) =
+                rest.split_at_checked(count).ok_or_else(|| damaged("the stream ends within a run"))?;
             rest = after;
             Ok(bytes)
         };

@@ -17,7 +17,8 @@ pub use scaleoffset::ScaleOffsetClass;
 
 /// Returns the error of a filter without a codec description.
 fn no_codec<T>(name: &str, codec: &Json) -> Result<T> {
-    Err(ErrorKind::NoFilter.context(format!("{name}: only HDF5 files have this filter; it has no codec ({codec})")))
+    Err(ErrorKind::NoFilter
+        .context(format!("{name}: only HDF5 files have this filter; it has no codec ({codec})")))
 }
 
 fn only_read(name: &str) -> Error {

@@ -11,7 +11,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::bits::PackedBits;
@@ -99,9 +101,10 @@ type Params<'a> = std::iter::Copied<std::slice::Iter<'a, u32>>;
 impl NbitType {
     fn size(&self) -> usize {
         match *self {
-            Self::Bits { size, .. } | Self::Bytes(size) | Self::Array { size, .. } | Self::Compound { size, .. } => {
-                size
-            }
+            Self::Bits { size, .. }
+            | Self::Bytes(size)
+            | Self::Array { size, .. }
+            | Self::Compound { size, .. } => size,
         }
     }
 
@@ -223,11 +226,13 @@ impl Filter for Nbit {
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let Some(kind) = &self.kind else { return dst.put(src) };
         let bytes = self.elements.checked_mul(kind.size());
-        let bytes = bytes.ok_or_else(|| damaged(format!("{} elements of {} bytes", self.elements, kind.size())))?;
+        let bytes =
+            bytes.ok_or_else(|| damaged(format!("{} elements of {} bytes", self.elements, kind.size())))?;
         let mut bits = PackedBits::new(src);
         for element in dst.put_zeros(bytes)?.chunks_exact_mut(kind.size()) {
-            kind.decode(&mut bits, element)
-                .ok_or_else(|| damaged(format!("{} bytes end before {} elements", src.len(), self.elements)))?;
+            kind.decode(&mut bits, element).ok_or_else(|| {
+                damaged(format!("{} bytes end before {} elements", src.len(), self.elements))
+            })?;
         }
         Ok(())
     }

@@ -14,7 +14,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::bits::PackedBits;
@@ -166,7 +168,8 @@ impl Filter for ScaleOffset {
         }
         let short = || damaged(format!("{} bytes end before {} elements", src.len(), self.elements));
         let (head, stored) = src.split_at_checked(HEAD).ok_or_else(short)?;
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+        let number =
+            |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
         let width = number(&head[..4]);
         let least = number(&head[5..][..usize::from(head[4].min(8))]);
         let whole = 8 * self.size as u64;
@@ -181,7 +184,9 @@ impl Filter for ScaleOffset {
         }
         let elements = dst.put_zeros(bytes)?.chunks_exact_mut(self.size);
         if width == whole {
-            elements.zip(stored.chunks_exact(self.size)).for_each(|(element, bytes)| self.put(bytes, element));
+            elements
+                .zip(stored.chunks_exact(self.size))
+                .for_each(|(element, bytes)| self.put(bytes, element));
             return Ok(());
         }
         let (mut bits, ones) = (PackedBits::new(stored), (1u64 << width) - 1);

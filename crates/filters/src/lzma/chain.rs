@@ -111,9 +111,8 @@ pub(super) fn options(link: &ChainFilter, len: usize) -> Result<LzmaOptions> {
     options.dict_size(link.get(DICT_SIZE, preset_dict(preset)).min(enough));
     let small = |member: usize| match link.values[member] {
         // The library refuses larger values. They are also its limit for a sum.
-        Some(bits) if bits > 4 => {
-            Err(ErrorKind::Filter.context(format!("lzma: expected {:?} to be 0 to 4, found {bits}", MEMBERS[member])))
-        }
+        Some(bits) if bits > 4 => Err(ErrorKind::Filter
+            .context(format!("lzma: expected {:?} to be 0 to 4, found {bits}", MEMBERS[member]))),
         bits => Ok(bits),
     };
     if let Some(bits) = small(LC)? {

@@ -79,10 +79,8 @@ impl Lzma {
             0 => Ok(Check::None),
             1 => Ok(Check::Crc32),
             10 => Ok(Check::Sha256),
-            other => {
-                Err(ErrorKind::Filter
-                    .context(format!("lzma: expected \"check\" to be -1, 0, 1, 4 or 10, found {other}")))
-            }
+            other => Err(ErrorKind::Filter
+                .context(format!("lzma: expected \"check\" to be -1, 0, 1, 4 or 10, found {other}"))),
         }
     }
 }
@@ -103,7 +101,8 @@ impl Filter for Lzma {
     /// Returns the bound of LZMA2, which stores incompressible data in pieces with three bytes of header.
     /// LZMA1 has no bound.
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
-        let copies = self.form != LzmaFormat::Alone && self.links().last().is_some_and(|link| link.id == LZMA2);
+        let copies =
+            self.form != LzmaFormat::Alone && self.links().last().is_some_and(|link| link.id == LZMA2);
         if copies { decoded.checked_add(decoded / 1000)?.checked_add(1024) } else { None }
     }
 

@@ -24,7 +24,11 @@ pub(super) fn parse(codec: &Json, format: ZarrFormat) -> Result<Lzma> {
         Some(other) => return Err(members.wrong("filters", "a list of filters", other)),
     };
     if form == LzmaFormat::Raw && chain.is_empty() {
-        return Err(members.wrong("filters", "a list of filters, which format 3 cannot be read without", &Json::Null));
+        return Err(members.wrong(
+            "filters",
+            "a list of filters, which format 3 cannot be read without",
+            &Json::Null,
+        ));
     }
     let delta = unsigned(&members, "delta")?.unwrap_or(0);
     if delta > 256 || delta > 0 && (form != LzmaFormat::Xz || !chain.is_empty()) {

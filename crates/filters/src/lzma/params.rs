@@ -15,7 +15,8 @@ pub(super) fn of(lzma: &Lzma) -> Vec<u32> {
     if lzma.form == LzmaFormat::Xz && lzma.check == -1 && lzma.delta == 0 && lzma.chain.is_empty() {
         return Vec::from_iter(lzma.preset);
     }
-    let mut params = vec![lzma.form as u32, lzma.check.cast_unsigned(), lzma.preset.unwrap_or(NONE), lzma.delta];
+    let mut params =
+        vec![lzma.form as u32, lzma.check.cast_unsigned(), lzma.preset.unwrap_or(NONE), lzma.delta];
     for link in &lzma.chain {
         params.push(if link.id == LZMA1 { 1 } else { link.id as u32 });
         let told = link.values.iter().enumerate().filter(|(_, value)| value.is_some());
@@ -50,7 +51,8 @@ pub(super) fn parse(params: &[u32]) -> Result<Lzma> {
         rest = values;
         for (member, value) in link.values.iter_mut().enumerate() {
             if told >> member & 1 == 1 {
-                let (first, others) = rest.split_first().ok_or_else(|| wrong("a value for each given member"))?;
+                let (first, others) =
+                    rest.split_first().ok_or_else(|| wrong("a value for each given member"))?;
                 (*value, rest) = (Some(*first), others);
             }
         }

@@ -50,8 +50,9 @@ pub(super) fn decode_alone(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         *dict = u32::from_le_bytes(*dict).min(enough).to_le_bytes();
         let holds = header.last_chunk::<8>().map_or(u64::MAX, |holds| u64::from_le_bytes(*holds));
         if holds != u64::MAX && holds > room as u64 {
-            return Err(ErrorKind::Filter
-                .context(format!("lzma: the stream at byte {at} holds {holds} bytes, more than the {room} expected")));
+            return Err(ErrorKind::Filter.context(format!(
+                "lzma: the stream at byte {at} holds {holds} bytes, more than the {room} expected"
+            )));
         }
         let stream = Stream::new_lzma_decoder(u64::MAX).map_err(no_decoder)?;
         rest = decode(stream, &header, body, at, dst)?;
@@ -149,9 +150,12 @@ fn damaged(at: usize, error: liblzma::stream::Error) -> Error {
         Lzma::Mem => ErrorKind::NoMem.context("an lzma decoder"),
         Lzma::MemLimit => {
             let most = MEMORY >> 20;
-            ErrorKind::Filter.context(format!("lzma: the stream at byte {at} wants more than {most} MiB of memory"))
+            ErrorKind::Filter
+                .context(format!("lzma: the stream at byte {at} wants more than {most} MiB of memory"))
         }
-        error => ErrorKind::Filter.context(format!("lzma: the stream at byte {at} is damaged")).caused_by(error),
+        error => {
+            ErrorKind::Filter.context(format!("lzma: the stream at byte {at} is damaged")).caused_by(error)
+        }
     }
 }
 
@@ -162,6 +166,8 @@ fn no_decoder(error: liblzma::stream::Error) -> Error {
 fn bad_chain(error: liblzma::stream::Error) -> Error {
     match error {
         liblzma::stream::Error::Mem => ErrorKind::NoMem.context("an lzma stream"),
-        error => ErrorKind::Filter.context("lzma: the library refuses the filters, preset or check").caused_by(error),
+        error => ErrorKind::Filter
+            .context("lzma: the library refuses the filters, preset or check")
+            .caused_by(error),
     }
 }

@@ -140,7 +140,10 @@ mod tests {
         }
         let stored = bytes_of(&[0.0, f64::NAN], false);
         let error = decode(&*astype("<f8", "<i4"), &stored, 8).unwrap_err();
-        assert!(error.to_string().contains("element 1: NaN does not convert to signed integers of 4 bytes"), "{error}");
+        assert!(
+            error.to_string().contains("element 1: NaN does not convert to signed integers of 4 bytes"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -11,7 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_dispatch::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
@@ -44,7 +45,10 @@ impl FilterClass for BitroundClass {
         let keepbits = match *params {
             [] => None,
             [keepbits] => Some(keepbits),
-            _ => return Err(ErrorKind::Inval.context(format!("bitround: expected the bits to keep, found {params:?}"))),
+            _ => {
+                return Err(ErrorKind::Inval
+                    .context(format!("bitround: expected the bits to keep, found {params:?}")));
+            }
         };
         Ok(Box::new(Bitround { keepbits, item: ItemType::BYTES }))
     }
@@ -188,16 +192,25 @@ mod tests {
             assert_eq!(found, bytes_of(&rounded, big));
         }
         let (values, rounded) = (values.map(f64::from), rounded.map(f64::from));
-        assert_eq!(encode(&*filter(3, item(8, true)), &bytes_of(&values, true)).unwrap(), bytes_of(&rounded, true));
-        let bits = |values: &[f64]| values.iter().map(|&value| f16::from_f64(value).to_bits()).collect::<Vec<_>>();
+        assert_eq!(
+            encode(&*filter(3, item(8, true)), &bytes_of(&values, true)).unwrap(),
+            bytes_of(&rounded, true)
+        );
+        let bits =
+            |values: &[f64]| values.iter().map(|&value| f16::from_f64(value).to_bits()).collect::<Vec<_>>();
         let found = encode(&*filter(3, item(2, false)), &bytes_of(&bits(&values), false)).unwrap();
-        assert_eq!(found, bytes_of(&bits(&[0.1015625, 1.0, 1.25, -4.0, f64::INFINITY, f64::INFINITY]), false));
+        assert_eq!(
+            found,
+            bytes_of(&bits(&[0.1015625, 1.0, 1.25, -4.0, f64::INFINITY, f64::INFINITY]), false)
+        );
     }
 
     #[test]
     fn what_is_no_number_stays_what_it_is() {
         for keepbits in [0, 1, 22, 23] {
-            for bits in [0x7fc0_0000u32, 0xffc0_0000, 0x7f80_0001, 0x7fff_ffff, 0xff80_0000, 0x7f80_0000, 0x8000_0000] {
+            for bits in
+                [0x7fc0_0000u32, 0xffc0_0000, 0x7f80_0001, 0x7fff_ffff, 0xff80_0000, 0x7f80_0000, 0x8000_0000]
+            {
                 let bytes = bits.to_le_bytes();
                 assert_eq!(encode(&*filter(keepbits, item(4, false)), &bytes).unwrap(), bytes, "{bits:#x}");
             }
@@ -216,7 +229,8 @@ mod tests {
             big_endian: false,
             item,
         };
-        let mut filter = class.parse_json(&json!({"id": "bitround", "keepbits": 24}), ZarrFormat::V2).unwrap();
+        let mut filter =
+            class.parse_json(&json!({"id": "bitround", "keepbits": 24}), ZarrFormat::V2).unwrap();
         assert!(filter.bind(&chunk(item(4, false))).unwrap_err().to_string().contains("at most 23 bits"));
         filter.bind(&chunk(item(8, false))).unwrap();
         // Any keepbits decode.

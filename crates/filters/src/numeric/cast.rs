@@ -47,7 +47,8 @@ pub(super) enum OutOfRange {
 
 impl OutOfRange {
     /// All treatments with their names; the first is the default.
-    pub(super) const ALL: &[(Self, &str)] = &[(Self::Error, "error"), (Self::Clamp, "clamp"), (Self::Wrap, "wrap")];
+    pub(super) const ALL: &[(Self, &str)] =
+        &[(Self::Error, "error"), (Self::Clamp, "clamp"), (Self::Wrap, "wrap")];
 }
 
 /// The rules for one direction.
@@ -193,7 +194,13 @@ mod tests {
         NumberFormat::new(ItemType { kind, size, big_endian: false }).unwrap()
     }
 
-    fn cast(value: WideValue, kind: ItemKind, size: usize, rounding: Rounding, range: OutOfRange) -> Option<WideValue> {
+    fn cast(
+        value: WideValue,
+        kind: ItemKind,
+        size: usize,
+        rounding: Rounding,
+        range: OutOfRange,
+    ) -> Option<WideValue> {
         CastRules::new(rounding, range, Vec::new()).cast(value, &form(kind, size))
     }
 
@@ -203,13 +210,41 @@ mod tests {
         use {OutOfRange as Range, Rounding as By};
         let float = WideValue::Float;
         for (value, kind, size, by, range, expected) in [
-            (float(0.1), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(f64::from(0.099999994f32)))),
-            (float(0.1), ItemKind::Float, 4, By::TowardsPositive, Range::Error, Some(float(f64::from(0.1f32)))),
+            (
+                float(0.1),
+                ItemKind::Float,
+                4,
+                By::TowardsZero,
+                Range::Error,
+                Some(float(f64::from(0.099999994f32))),
+            ),
+            (
+                float(0.1),
+                ItemKind::Float,
+                4,
+                By::TowardsPositive,
+                Range::Error,
+                Some(float(f64::from(0.1f32))),
+            ),
             (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Error, None),
             (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
             (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Wrap, None),
-            (WideValue::Int(70_000), ItemKind::Float, 2, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
-            (WideValue::Int(16_777_217), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(16_777_216.0))),
+            (
+                WideValue::Int(70_000),
+                ItemKind::Float,
+                2,
+                By::NearestEven,
+                Range::Clamp,
+                Some(float(f64::INFINITY)),
+            ),
+            (
+                WideValue::Int(16_777_217),
+                ItemKind::Float,
+                4,
+                By::TowardsZero,
+                Range::Error,
+                Some(float(16_777_216.0)),
+            ),
             (float(-1e30), ItemKind::UInt, 2, By::NearestEven, Range::Wrap, Some(WideValue::Int(0))),
             (float(300.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(WideValue::Int(44))),
             (float(-1.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(WideValue::Int(254))),
@@ -219,9 +254,20 @@ mod tests {
             (float(f64::NAN), ItemKind::UInt, 1, By::NearestEven, Range::Clamp, None),
             (float(f64::INFINITY), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, None),
             // By the text of the specification.
-            (float(f64::NEG_INFINITY), ItemKind::Int, 1, By::NearestEven, Range::Clamp, Some(WideValue::Int(-128))),
+            (
+                float(f64::NEG_INFINITY),
+                ItemKind::Int,
+                1,
+                By::NearestEven,
+                Range::Clamp,
+                Some(WideValue::Int(-128)),
+            ),
         ] {
-            assert_eq!(cast(value, kind, size, by, range), expected, "{value} {kind:?}{size} {by:?} {range:?}");
+            assert_eq!(
+                cast(value, kind, size, by, range),
+                expected,
+                "{value} {kind:?}{size} {by:?} {range:?}"
+            );
         }
     }
 
@@ -232,7 +278,9 @@ mod tests {
         let best = near.iter().map(distance).min().unwrap();
         let nearest: Vec<i64> = near.iter().copied().filter(|n| distance(n) == best).collect();
         match rounding {
-            Rounding::NearestEven => nearest.iter().copied().find(|n| nearest.len() == 1 || n % 2 == 0).unwrap(),
+            Rounding::NearestEven => {
+                nearest.iter().copied().find(|n| nearest.len() == 1 || n % 2 == 0).unwrap()
+            }
             Rounding::NearestAway => nearest.into_iter().max_by_key(|n| n.abs()).unwrap(),
             Rounding::TowardsPositive => near.into_iter().filter(|n| 4 * n >= quarters).min().unwrap(),
             Rounding::TowardsNegative => near.into_iter().filter(|n| 4 * n <= quarters).max().unwrap(),

@@ -13,7 +13,8 @@
 use std::borrow::Cow;
 
 use nczarr_dispatch::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
@@ -47,16 +48,21 @@ impl FilterClass for CastValueClass {
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let wrong = || ErrorKind::Inval.context(format!("{}: invalid parameters {params:?}", INFO.name));
-        let Some((&[ty, rounding, range, pairs], rest)) = params.split_first_chunk() else { return Err(wrong()) };
+        let Some((&[ty, rounding, range, pairs], rest)) = params.split_first_chunk() else {
+            return Err(wrong());
+        };
         let dtype = of_word(ty).filter(|dtype| NUMBERS(dtype.item.kind)).ok_or_else(wrong)?;
         let number = |list: usize, at: u32| usize::try_from(at).ok().filter(|at| *at < list);
-        let rounding = Rounding::ALL.get(number(Rounding::ALL.len(), rounding).ok_or_else(wrong)?).ok_or_else(wrong)?;
-        let range = OutOfRange::ALL.get(number(OutOfRange::ALL.len(), range).ok_or_else(wrong)?).ok_or_else(wrong)?;
+        let rounding =
+            Rounding::ALL.get(number(Rounding::ALL.len(), rounding).ok_or_else(wrong)?).ok_or_else(wrong)?;
+        let range =
+            OutOfRange::ALL.get(number(OutOfRange::ALL.len(), range).ok_or_else(wrong)?).ok_or_else(wrong)?;
         let (words, more) = rest.as_chunks::<4>();
         let all: Vec<_> = words.iter().map(|&[a, b, c, d]| (float_of(a, b), float_of(c, d))).collect();
         let split = usize::try_from(pairs).ok().filter(|split| more.is_empty() && *split <= all.len());
         let (encode, decode) = all.split_at(split.ok_or_else(wrong)?);
-        let [encode, decode] = [encode, decode].map(|pairs| CastRules::new(rounding.0, range.0, pairs.to_vec()));
+        let [encode, decode] =
+            [encode, decode].map(|pairs| CastRules::new(rounding.0, range.0, pairs.to_vec()));
         Ok(Box::new(CastValue { dtype, encode, decode, forms: None }))
     }
 
@@ -70,7 +76,8 @@ impl FilterClass for CastValueClass {
             .ok_or_else(|| members.wrong("data_type", "a type of numbers", &Json::Null))?;
         let rounding = word_of(&members, "rounding", Rounding::ALL)?;
         let range = word_of(&members, "out_of_range", OutOfRange::ALL)?;
-        let rules = |side: &str| -> Result<CastRules> { Ok(CastRules::new(rounding, range, pairs(&members, side)?)) };
+        let rules =
+            |side: &str| -> Result<CastRules> { Ok(CastRules::new(rounding, range, pairs(&members, side)?)) };
         let (encode, decode) = (rules("encode")?, rules("decode")?);
         Ok(Box::new(CastValue { dtype, encode, decode, forms: None }))
     }
@@ -183,7 +190,8 @@ impl Filter for CastValue {
         let mut map = Map::new();
         for (side, rules) in [("encode", &self.encode), ("decode", &self.decode)] {
             if !rules.pairs.is_empty() {
-                let pairs = rules.pairs.iter().map(|(from, to)| json!([scalar_json(*from), scalar_json(*to)]));
+                let pairs =
+                    rules.pairs.iter().map(|(from, to)| json!([scalar_json(*from), scalar_json(*to)]));
                 map.insert(side.into(), pairs.collect());
             }
         }
@@ -203,9 +211,8 @@ impl Filter for CastValue {
         self.forms = decoded.zip(NumberFormat::new(encoded));
         match self.forms {
             Some(_) => Ok(()),
-            None => {
-                Err(ErrorKind::Filter.context(format!("{}: expected numbers, found {:?}", INFO.name, chunk.item.kind)))
-            }
+            None => Err(ErrorKind::Filter
+                .context(format!("{}: expected numbers, found {:?}", INFO.name, chunk.item.kind))),
         }
     }
 
@@ -247,7 +254,8 @@ mod tests {
         let encoded = encode(&*filter, &bytes_of(&values, false)).unwrap();
         assert_eq!(encoded, [1, 2, 4, 255, 0, 0, 255]);
         let back = decode(&*filter, &encoded, 28).unwrap();
-        let back: Vec<f32> = back.chunks(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect();
+        let back: Vec<f32> =
+            back.chunks(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect();
         assert_eq!(back[..4], [1.0, 2.0, 4.0, 255.0]);
         assert!(back[4].is_nan() && back[5].is_nan() && back[6] == 255.0);
     }

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use nczarr_dispatch::{
-    ElementClass, ElementCodec, ElementPlugin, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf,
-    ZarrFormat, inventory,
+    ElementClass, ElementCodec, ElementPlugin, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json,
+    OutBuf, ZarrFormat, inventory,
 };
 use nczarr_model::{Error, ErrorKind, NcString, Result};
 use serde_json::{Map, json};
@@ -55,7 +55,8 @@ impl CategoryLabels {
     fn read(codec: &Json, format: ZarrFormat) -> Result<Self> {
         let members = CodecMembers::of(INFO.name, codec, format)?;
         let found = members.get("labels").unwrap_or(&Json::Null);
-        let labels = found.as_array().map(|labels| labels.iter().map(|label| label.as_str().map(str::to_owned)));
+        let labels =
+            found.as_array().map(|labels| labels.iter().map(|label| label.as_str().map(str::to_owned)));
         let labels: Option<Vec<String>> = labels.and_then(Iterator::collect);
         let labels = labels.ok_or_else(|| members.wrong("labels", "a list of strings", found))?;
         let dtype = match members.get("dtype") {
@@ -64,12 +65,18 @@ impl CategoryLabels {
             Some(other) => return Err(members.wrong("dtype", "a type of text", other)),
         };
         let astype = named(&members, "astype", NUMBERS)?;
-        let item = astype.as_ref().map_or(ItemType::of(nczarr_model::NcType::UByte, false), |astype| astype.item);
-        let form =
-            NumberFormat::new(item).ok_or_else(|| ErrorKind::Internal.context("categorize: unsupported type"))?;
+        let item =
+            astype.as_ref().map_or(ItemType::of(nczarr_model::NcType::UByte, false), |astype| astype.item);
+        let form = NumberFormat::new(item)
+            .ok_or_else(|| ErrorKind::Internal.context("categorize: unsupported type"))?;
         let most = WideValue::Int(labels.len() as i128);
-        if form.cast(most) != Some(most) && form.cast(most).map(WideValue::float) != Some(labels.len() as f64) {
-            return Err(failed(format_args!("{} labels are more than codes of {} bytes", labels.len(), item.size)));
+        if form.cast(most) != Some(most) && form.cast(most).map(WideValue::float) != Some(labels.len() as f64)
+        {
+            return Err(failed(format_args!(
+                "{} labels are more than codes of {} bytes",
+                labels.len(),
+                item.size
+            )));
         }
         let codes = labels.iter().enumerate().map(|(index, label)| (label.clone(), index + 1)).collect();
         Ok(Self { labels, codes, dtype, astype, form })
@@ -94,7 +101,10 @@ impl CategoryLabels {
             None if text.is_empty() => Ok(WideValue::Int(0)),
             None => {
                 let text: String = text.chars().take(60).collect();
-                Err(failed(format_args!("element {index}: {text:?} is not one of the {} labels", self.labels.len())))
+                Err(failed(format_args!(
+                    "element {index}: {text:?} is not one of the {} labels",
+                    self.labels.len()
+                )))
             }
         }
     }
@@ -111,7 +121,10 @@ impl CategoryLabels {
             None => None,
         };
         label.ok_or_else(|| {
-            failed(format_args!("element {index}: code {code} has no label (found {} labels)", self.labels.len()))
+            failed(format_args!(
+                "element {index}: code {code} has no label (found {} labels)",
+                self.labels.len()
+            ))
         })
     }
 }
@@ -127,7 +140,8 @@ impl FilterClass for CategorizeClass {
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let wrong = || {
-            ErrorKind::Inval.context(format!("categorize: the {} parameters do not hold a description", params.len()))
+            ErrorKind::Inval
+                .context(format!("categorize: the {} parameters do not hold a description", params.len()))
         };
         let (&len, words) = params.split_first().ok_or_else(wrong)?;
         let len = usize::try_from(len).ok().filter(|len| len.div_ceil(4) == words.len()).ok_or_else(wrong)?;
@@ -146,12 +160,15 @@ impl FilterClass for CategorizeClass {
                 _ => return None,
             };
             let digits = width.bytes().all(|byte| byte.is_ascii_digit());
-            let chars = width.parse::<usize>().ok().filter(|&chars| digits && (1..=1 << 28).contains(&chars))?;
+            let chars =
+                width.parse::<usize>().ok().filter(|&chars| digits && (1..=1 << 28).contains(&chars))?;
             Some((chars, big_endian))
         });
         let Some((chars, big_endian)) = width else {
             let found = categories.dtype.as_deref().unwrap_or("none");
-            return Err(failed(format_args!("expected \"dtype\" to be a type of text of fixed width, found {found}")));
+            return Err(failed(format_args!(
+                "expected \"dtype\" to be a type of text of fixed width, found {found}"
+            )));
         };
         Ok(Box::new(FixedTextCategorize { categories, chars, big_endian }))
     }
@@ -169,7 +186,9 @@ impl FixedTextCategorize {
     fn text(&self, index: usize, element: &[u8]) -> Result<String> {
         let points = element.as_chunks::<4>().0.iter();
         let points =
-            points.map(|&bytes| if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) });
+            points.map(
+                |&bytes| if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) },
+            );
         let text: Option<String> = points.map(char::from_u32).collect();
         let text = text.ok_or_else(|| failed(format_args!("element {index} is not text")))?;
         Ok(text.trim_end_matches('\0').to_owned())
@@ -250,7 +269,9 @@ impl ElementClass for CategorizeClass {
         let categories = CategoryLabels::read(codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
         match categories.dtype.as_deref() {
             None | Some("|O" | "O" | "object") => Ok(Box::new(TextCategorize { categories, v3 })),
-            Some(other) => Err(failed(format_args!("expected \"dtype\" of elements of any length, found {other}"))),
+            Some(other) => {
+                Err(failed(format_args!("expected \"dtype\" of elements of any length, found {other}")))
+            }
         }
     }
 }
@@ -275,7 +296,8 @@ impl ElementCodec for TextCategorize {
         let form = &self.categories.form;
         out.clear();
         out.resize(elements.len().saturating_mul(form.item.size), 0);
-        for (index, (element, place)) in elements.iter().zip(out.chunks_exact_mut(form.item.size)).enumerate() {
+        for (index, (element, place)) in elements.iter().zip(out.chunks_exact_mut(form.item.size)).enumerate()
+        {
             let text = std::str::from_utf8(element.as_bytes())
                 .map_err(|error| failed(format_args!("element {index} is not UTF-8")).caused_by(error))?;
             form.store(self.categories.code(index, text)?, place);
@@ -325,7 +347,8 @@ mod tests {
     #[test]
     fn the_bytes_are_those_of_numcodecs() {
         // numcodecs.Categorize(["female", "männlich"], object).encode(["männlich", "", "female"])
-        let codec = json!({"id": "categorize", "labels": ["female", "männlich"], "dtype": "|O", "astype": "|u1"});
+        let codec =
+            json!({"id": "categorize", "labels": ["female", "männlich"], "dtype": "|O", "astype": "|u1"});
         let elements = strings(&["männlich", "", "female"]);
         let mut out = b"old".to_vec();
         codes(codec.clone()).encode(&elements, &mut out).unwrap();
@@ -333,7 +356,9 @@ mod tests {
         assert_eq!(codes(codec.clone()).decode(&out, 3, 1000).unwrap(), elements);
         assert_eq!(codes(codec.clone()).to_json(), codec);
         // The same with astype ">u2" and with "<f4".
-        for (astype, stored) in [(">u2", &[0, 2, 0, 0, 0, 1][..]), ("<f4", &[0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 128, 63])] {
+        for (astype, stored) in
+            [(">u2", &[0, 2, 0, 0, 0, 1][..]), ("<f4", &[0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 128, 63])]
+        {
             let codec = json!({"id": "categorize", "labels": ["female", "männlich"], "astype": astype});
             codes(codec.clone()).encode(&elements, &mut out).unwrap();
             assert_eq!(out, stored);
@@ -357,7 +382,10 @@ mod tests {
             assert_eq!(decode(&*filter, &[2, 0, 1, 2], data.len()).unwrap(), data);
             assert_eq!(filter.to_json(ZarrFormat::V2), codec);
             assert!(
-                encode(&*filter, &points("abc")).unwrap_err().to_string().contains("element 0: \"abc\" is not one of")
+                encode(&*filter, &points("abc"))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("element 0: \"abc\" is not one of")
             );
             assert!(decode(&*filter, &[0, 3], 24).unwrap_err().to_string().contains("element 1: code 3"));
             assert!(decode(&*filter, &[0, 1], 23).is_err());
@@ -374,7 +402,10 @@ mod tests {
         assert!(error.to_string().contains("element 1: \"b\" is not one of the 1 labels"), "{error}");
         assert!(codes(codec.clone()).encode(&[NcString::from(&b"\xff"[..])], &mut out).is_err());
         for (stored, count) in [(&[2][..], 1), (&[255], 1), (&[1], 2), (&[1, 1], 1), (&[], 1)] {
-            assert_eq!(codes(codec.clone()).decode(stored, count, 1000).unwrap_err().kind(), ErrorKind::Filter);
+            assert_eq!(
+                codes(codec.clone()).decode(stored, count, 1000).unwrap_err().kind(),
+                ErrorKind::Filter
+            );
         }
         let need = 2 * size_of::<NcString>() + 2;
         assert_eq!(codes(codec.clone()).decode(&[1, 1], 2, need).unwrap().len(), 2);

@@ -46,8 +46,10 @@ impl FilterClass for FixedScaleOffsetClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let wrong =
-            || ErrorKind::Inval.context(format!("{}: expected an offset and a scale, found {params:?}", INFO.name));
+        let wrong = || {
+            ErrorKind::Inval
+                .context(format!("{}: expected an offset and a scale, found {params:?}", INFO.name))
+        };
         let Some((&[a, b, c, d], types)) = params.split_first_chunk() else { return Err(wrong()) };
         let (offset, scale) = (float_of(a, b), float_of(c, d));
         Ok(Box::new(FixedScaleOffset {
@@ -102,7 +104,9 @@ fn apply(
 ) -> Option<WideValue> {
     match (a, b) {
         (WideValue::Int(a), WideValue::Int(b)) => form.keep(WideValue::Int(int(a, b)?)),
-        (WideValue::Float(a), b) if form.is_float() => form.cast(WideValue::Float(float(a, form.cast(b)?.float()))),
+        (WideValue::Float(a), b) if form.is_float() => {
+            form.cast(WideValue::Float(float(a, form.cast(b)?.float())))
+        }
         (a, b) => Some(WideValue::Float(float(a.float(), b.float()))),
     }
 }
@@ -171,8 +175,7 @@ mod tests {
     use crate::numeric::testing::{bytes_of, decode, encode, filter};
 
     fn codec(offset: Json, scale: Json, dtype: &str, astype: &str) -> Box<dyn Filter> {
-        let codec =
-            json!({"id": "fixedscaleoffset", "scale": scale, "offset": offset, "dtype": dtype, "astype": astype});
+        let codec = json!({"id": "fixedscaleoffset", "scale": scale, "offset": offset, "dtype": dtype, "astype": astype});
         filter(&FixedScaleOffsetClass, codec)
     }
 
@@ -190,13 +193,17 @@ mod tests {
         assert_eq!(stored, bytes_of::<i16>(&[2, -100, 4, 0], true));
         let back = [20.5f32, -999.5, 40.5, 0.5];
         assert_eq!(decode(&*f4, &stored, 16).unwrap(), bytes_of(&back, true));
-        // numcodecs.FixedScaleOffset(2**62, 1, "<i8"): integers are subtracted as integers, but added as floats.
+        // numcodecs.FixedScaleOffset(2**62, 1, "<i8"): integers are subtracted as integers, but added as
+        // floats.
         let i8 = codec(json!(1i64 << 62), json!(1), "<i8", "<i8");
         let stored = encode(&*i8, &bytes_of(&[(1i64 << 62) + 1, 1 << 62], false)).unwrap();
         assert_eq!(stored, bytes_of::<i64>(&[1, 0], false));
         // numcodecs.FixedScaleOffset(0, 3, "<i4"): the fraction is lost.
         let i4 = codec(json!(0), json!(3), "<i4", "<i4");
-        assert_eq!(decode(&*i4, &bytes_of::<i32>(&[8, -8], false), 8).unwrap(), bytes_of::<i32>(&[2, -2], false));
+        assert_eq!(
+            decode(&*i4, &bytes_of::<i32>(&[8, -8], false), 8).unwrap(),
+            bytes_of::<i32>(&[2, -2], false)
+        );
     }
 
     #[test]
@@ -220,7 +227,8 @@ mod tests {
     #[test]
     fn numbers_are_kept_as_they_were_written() {
         for (offset, scale) in [("10", "4"), ("10.0", "0.25"), ("-1.5", "1e-7"), ("0", "-3")] {
-            let text = format!(r#"{{"id":"fixedscaleoffset","scale":{scale},"offset":{offset},"dtype":"<f8"}}"#);
+            let text =
+                format!(r#"{{"id":"fixedscaleoffset","scale":{scale},"offset":{offset},"dtype":"<f8"}}"#);
             let codec: Json = serde_json::from_str(&text).unwrap();
             let filter = FixedScaleOffsetClass.parse_json(&codec, ZarrFormat::V2).unwrap();
             assert_eq!(filter.to_json(ZarrFormat::V2), codec);

@@ -144,8 +144,10 @@ fn refused(name: &str, index: usize, value: WideValue, to: &NumberFormat) -> Err
         ItemKind::UInt => "unsigned integers",
         _ => "floats",
     };
-    ErrorKind::Filter
-        .context(format!("{name}: element {index}: {value} does not convert to {kind} of {} bytes", to.item.size))
+    ErrorKind::Filter.context(format!(
+        "{name}: element {index}: {value} does not convert to {kind} of {} bytes",
+        to.item.size
+    ))
 }
 
 fn load<T: NumberBytes, const BIG: bool>(element: &[u8]) -> WideValue {
@@ -308,7 +310,12 @@ mod tests {
             ("<i2", Float(-2.9), Some(Int(-2)), Some(Int(-2))),
             ("<i2", Float(32768.0), None, None),
             ("<i8", Float(9.3e18), None, None),
-            ("<u8", Float(1.8e19), Some(Int(18_000_000_000_000_000_000)), Some(Int(18_000_000_000_000_000_000))),
+            (
+                "<u8",
+                Float(1.8e19),
+                Some(Int(18_000_000_000_000_000_000)),
+                Some(Int(18_000_000_000_000_000_000)),
+            ),
             ("<u8", Float(-1.0), None, None),
             ("<i4", Float(f64::NAN), None, None),
             ("<i4", Float(f64::INFINITY), None, None),
@@ -362,8 +369,11 @@ mod tests {
     fn halves_are_the_nearest() {
         let tie = 1.0 + 2f64.powi(-11);
         let odd_tie = 1.0 + 3.0 * 2f64.powi(-11);
-        for base in [tie, odd_tie, 2f64.powi(-25), 3.0 * 2f64.powi(-25), 65520.0, 65504.0, 0.1, 2f64.powi(-14), 1e-30] {
-            for value in [base, base.next_up(), base.next_down(), base * (1.0 + 1e-12), base * (1.0 - 1e-12)] {
+        for base in
+            [tie, odd_tie, 2f64.powi(-25), 3.0 * 2f64.powi(-25), 65520.0, 65504.0, 0.1, 2f64.powi(-14), 1e-30]
+        {
+            for value in [base, base.next_up(), base.next_down(), base * (1.0 + 1e-12), base * (1.0 - 1e-12)]
+            {
                 for value in [value, -value] {
                     assert_eq!(half_of(value).to_bits(), slow_half(value), "{value:e}");
                 }

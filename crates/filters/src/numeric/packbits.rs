@@ -11,7 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_dispatch::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
@@ -86,8 +87,9 @@ impl Filter for Packbits {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         if let Some((index, value)) = src.iter().enumerate().find(|(_, value)| **value > 1) {
-            return Err(ErrorKind::Filter
-                .context(format!("packbits: element {index}: invalid boolean (expected 0 or 1, found {value})")));
+            return Err(ErrorKind::Filter.context(format!(
+                "packbits: element {index}: invalid boolean (expected 0 or 1, found {value})"
+            )));
         }
         let out = dst.put_zeros(src.len().div_ceil(8) + 1)?;
         let (padding, packed) = out.split_at_mut(1);

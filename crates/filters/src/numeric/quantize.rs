@@ -52,7 +52,8 @@ impl FilterClass for QuantizeClass {
             Some((digits, types)) => (Some(digits.cast_signed()), types),
         };
         if digits.is_some_and(|digits| digits.unsigned_abs() > MOST.unsigned_abs()) {
-            return Err(ErrorKind::Inval.context(format!("quantize: expected at most {MOST} digits, found {params:?}")));
+            return Err(ErrorKind::Inval
+                .context(format!("quantize: expected at most {MOST} digits, found {params:?}")));
         }
         Ok(Box::new(Quantize { digits, types: FilterTypes::of_words(INFO.name, types, MEMBERS, FLOATS)? }))
     }
@@ -145,7 +146,8 @@ mod tests {
         assert_eq!(stored, bytes_of(&rounded, false));
         assert_eq!(decode(&*quantize, &stored, 48).unwrap(), stored);
         // numcodecs.Quantize(1, ">f4", "<f2")
-        let quantize = filter(&QuantizeClass, json!({"id": "quantize", "digits": 1, "dtype": ">f4", "astype": "<f2"}));
+        let quantize =
+            filter(&QuantizeClass, json!({"id": "quantize", "digits": 1, "dtype": ">f4", "astype": "<f2"}));
         let stored = encode(&*quantize, &bytes_of(&[0.1f32, 1.0 / 3.0, -2.7, 1000.0], true)).unwrap();
         assert_eq!(stored, [0x00, 0x30, 0x00, 0x35, 0x60, 0xc1, 0xd0, 0x63]);
         let back = bytes_of(&[0.125f32, 0.3125, -2.6875, 1000.0], true);
@@ -158,7 +160,8 @@ mod tests {
         let quantize = filter(&QuantizeClass, json!({"id": "quantize", "digits": 30, "dtype": "<f4"}));
         let values = bytes_of(&[1e30f32, -3e38, f32::INFINITY, 0.5], false);
         assert_eq!(encode(&*quantize, &values).unwrap(), values);
-        let narrow = filter(&QuantizeClass, json!({"id": "quantize", "digits": 2, "dtype": "<f4", "astype": "<f2"}));
+        let narrow =
+            filter(&QuantizeClass, json!({"id": "quantize", "digits": 2, "dtype": "<f4", "astype": "<f2"}));
         assert!(encode(&*narrow, &values).unwrap_err().to_string().contains("element 0:"));
         let most = filter(&QuantizeClass, json!({"id": "quantize", "digits": 308, "dtype": "<f8"}));
         let values = bytes_of(&[0.1f64, 1e-320, -7.0], false);
@@ -170,7 +173,8 @@ mod tests {
         let quantize = filter(&QuantizeClass, json!({"id": "quantize", "dtype": "<f4"}));
         assert_eq!(decode(&*quantize, &[0; 8], 8).unwrap(), [0; 8]);
         assert!(encode(&*quantize, &[0; 8]).unwrap_err().to_string().contains("\"digits\""));
-        for wrong in [json!({"digits": 309}), json!({"digits": -309}), json!({"digits": 1.5}), json!({"dtype": "<i4"})]
+        for wrong in
+            [json!({"digits": 309}), json!({"digits": -309}), json!({"digits": 1.5}), json!({"dtype": "<i4"})]
         {
             assert!(QuantizeClass.parse_json(&wrong, ZarrFormat::V2).is_err(), "{wrong}");
         }

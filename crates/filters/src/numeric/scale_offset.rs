@@ -43,8 +43,10 @@ impl FilterClass for ScaleAndOffsetClass {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let wrong =
-            || ErrorKind::Inval.context(format!("{}: expected an offset and a scale, found {params:?}", INFO.name));
+        let wrong = || {
+            ErrorKind::Inval
+                .context(format!("{}: expected an offset and a scale, found {params:?}", INFO.name))
+        };
         let &[a, b, c, d] = params else { return Err(wrong()) };
         let number = |value: f64| {
             if value.fract() == 0.0 && value.abs() <= 9.0e15 {
@@ -92,9 +94,11 @@ impl ScaleOffset {
                 (None, Some(value)) if !form.is_float() && value.fract() != 0.0 => None,
                 (None, value) => value.map(WideValue::Float),
             };
-            let held = value.and_then(|value| if form.is_float() { form.cast(value) } else { form.keep(value) });
+            let held =
+                value.and_then(|value| if form.is_float() { form.cast(value) } else { form.keep(value) });
             held.ok_or_else(|| {
-                ErrorKind::Filter.context(format!("{}: {number} does not fit the type of the elements", INFO.name))
+                ErrorKind::Filter
+                    .context(format!("{}: {number} does not fit the type of the elements", INFO.name))
             })
         };
         Ok((form, of(&self.offset)?, of(&self.scale)?))
@@ -207,8 +211,15 @@ mod tests {
         let mut filter = ScaleAndOffsetClass.parse_json(&json, ZarrFormat::V3).unwrap();
         assert_eq!((filter.to_json(ZarrFormat::V3), filter.to_json(ZarrFormat::V2)), (json, Json::Null));
         let item = ItemType { kind: ItemKind::Int, size: 4, big_endian: false };
-        let chunk =
-            ChunkInfo { item_size: 4, chunk_bytes: 4, elements: 1, row: 1, array_row: None, big_endian: false, item };
+        let chunk = ChunkInfo {
+            item_size: 4,
+            chunk_bytes: 4,
+            elements: 1,
+            row: 1,
+            array_row: None,
+            big_endian: false,
+            item,
+        };
         assert!(filter.bind(&chunk).is_err(), "2.5 is no integer");
     }
 }

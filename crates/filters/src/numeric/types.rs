@@ -52,7 +52,9 @@ impl FilterTypes {
     ) -> Result<Self> {
         let mut found = [None, None];
         if words.len() > found.len() {
-            return Err(ErrorKind::Inval.context(format!("{filter}: expected at most two types, found {words:?}")));
+            return Err(
+                ErrorKind::Inval.context(format!("{filter}: expected at most two types, found {words:?}"))
+            );
         }
         for (found, &word) in found.iter_mut().zip(words) {
             *found = Some(of_word(word).filter(|dtype| allowed(dtype.item.kind)).ok_or_else(|| {

@@ -37,9 +37,8 @@ impl ElementClass for Json2Class {
             None | Some(Json::Null) => {}
             Some(Json::String(name)) if is_utf8(name) => {}
             Some(other) => {
-                return Err(
-                    ErrorKind::Filter.context(format!("json2: expected \"encoding\" to be utf-8, found {other}"))
-                );
+                return Err(ErrorKind::Filter
+                    .context(format!("json2: expected \"encoding\" to be utf-8, found {other}")));
             }
         }
         let ascii = members.get("ensure_ascii") != Some(&Json::Bool(false));
@@ -75,7 +74,8 @@ impl ElementCodec for Json2 {
     }
 
     fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
-        let failed = |error| ErrorKind::Internal.context("json2: text that does not become JSON").caused_by(error);
+        let failed =
+            |error| ErrorKind::Internal.context("json2: text that does not become JSON").caused_by(error);
         out.clear();
         out.push(b'[');
         for (index, element) in elements.iter().enumerate() {
@@ -99,7 +99,9 @@ impl ElementCodec for Json2 {
         reader.end().map_err(failed)?;
         match node {
             ObjectNode::List(list) => elements(NAME, list, count, self.order),
-            other => Err(ErrorKind::Filter.context(format!("{NAME}: expected a list, found {}", other.kind()))),
+            other => {
+                Err(ErrorKind::Filter.context(format!("{NAME}: expected a list, found {}", other.kind())))
+            }
         }
     }
 }
@@ -129,7 +131,10 @@ impl Seed<'_> {
 impl<'de> serde::de::DeserializeSeed<'de> for Seed<'_> {
     type Value = ObjectNode;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> std::result::Result<ObjectNode, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<ObjectNode, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -171,7 +176,10 @@ impl<'de> serde::de::Visitor<'de> for Seed<'_> {
         Ok(ObjectNode::Text(text.into()))
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(mut self, mut list: A) -> std::result::Result<ObjectNode, A::Error> {
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(
+        mut self,
+        mut list: A,
+    ) -> std::result::Result<ObjectNode, A::Error> {
         self.take(0)?;
         let mut nodes = Vec::new();
         while let Some(node) = list.next_element_seed(Seed(self.0))? {
@@ -180,7 +188,10 @@ impl<'de> serde::de::Visitor<'de> for Seed<'_> {
         Ok(ObjectNode::List(nodes))
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<ObjectNode, A::Error> {
+    fn visit_map<A: serde::de::MapAccess<'de>>(
+        mut self,
+        mut map: A,
+    ) -> std::result::Result<ObjectNode, A::Error> {
         self.take(0)?;
         let mut members = Vec::new();
         while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
@@ -226,7 +237,8 @@ mod tests {
 
     #[test]
     fn objects_that_are_no_text_are_read_as_json() {
-        // numcodecs.JSON().encode(np.array([[1, "a"], True, {"k": None}, -1, 1.5, None], object)), without the last shape
+        // numcodecs.JSON().encode(np.array([[1, "a"], True, {"k": None}, -1, 1.5, None], object)), without
+        // the last shape
         let foreign = br#"[[1,"a"],true,{"k":null},-1,1.5,null,"|O",[6]]"#;
         let expected = [r#"[1,"a"]"#, "true", r#"{"k":null}"#, "-1", "1.5", ""].map(NcString::from);
         assert_eq!(plain().decode(foreign, 6, LIMIT).unwrap(), expected);

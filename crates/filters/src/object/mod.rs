@@ -50,7 +50,8 @@ impl ObjectNode {
     /// If it contains text that is not UTF-8.
     fn json(&self, out: &mut String) -> std::result::Result<(), String> {
         let quoted = |text: &NcString, out: &mut String| -> std::result::Result<(), String> {
-            let text = std::str::from_utf8(text.as_bytes()).map_err(|_| "text in it is not UTF-8".to_owned())?;
+            let text =
+                std::str::from_utf8(text.as_bytes()).map_err(|_| "text in it is not UTF-8".to_owned())?;
             out.push_str(&serde_json::to_string(text).map_err(|error| error.to_string())?);
             Ok(())
         };
@@ -128,7 +129,12 @@ impl NestedOrder {
 }
 
 /// Returns the elements of a stored list.
-fn elements(name: &str, mut list: Vec<ObjectNode>, count: usize, order: NestedOrder) -> Result<Vec<NcString>> {
+fn elements(
+    name: &str,
+    mut list: Vec<ObjectNode>,
+    count: usize,
+    order: NestedOrder,
+) -> Result<Vec<NcString>> {
     let failed = |what: String| ErrorKind::Filter.context(format!("{name}: {what}"));
     let (shape, dtype) = (list.pop(), list.pop());
     let (Some(ObjectNode::List(shape)), Some(ObjectNode::Text(dtype))) = (shape, dtype) else {
@@ -149,7 +155,9 @@ fn elements(name: &str, mut list: Vec<ObjectNode>, count: usize, order: NestedOr
         return Err(failed(format!("expected {count} elements, found shape {shape:?}")));
     }
     if shape.len() > 1 && order.first_fastest {
-        return Err(failed(format!("nested lists of shape {shape:?} in an array of order F have no agreed meaning")));
+        return Err(failed(format!(
+            "nested lists of shape {shape:?} in an array of order F have no agreed meaning"
+        )));
     }
     // Every element is a stored value, so the input limits this.
     let mut elements = Vec::new();
@@ -163,7 +171,11 @@ fn flatten(name: &str, list: Vec<ObjectNode>, shape: &[usize], out: &mut Vec<NcS
     let failed = |what: String| -> Error { ErrorKind::Filter.context(format!("{name}: {what}")) };
     let Some((&len, inner)) = shape.split_first() else { return Ok(()) };
     if list.len() != len {
-        return Err(failed(format!("expected a list of {len} values at element {}, found {}", out.len(), list.len())));
+        return Err(failed(format!(
+            "expected a list of {len} values at element {}, found {}",
+            out.len(),
+            list.len()
+        )));
     }
     for node in list {
         match node {
@@ -188,7 +200,9 @@ fn flatten(name: &str, list: Vec<ObjectNode>, shape: &[usize], out: &mut Vec<NcS
 fn text<'e>(name: &str, index: usize, element: &'e NcString) -> Result<&'e str> {
     std::str::from_utf8(element.as_bytes()).map_err(|error| {
         let at = error.valid_up_to();
-        ErrorKind::Filter.context(format!("{name}: element {index} is not UTF-8 at byte {at}")).caused_by(error)
+        ErrorKind::Filter
+            .context(format!("{name}: element {index} is not UTF-8 at byte {at}"))
+            .caused_by(error)
     })
 }
 
@@ -210,12 +224,23 @@ mod tests {
     fn lists_of_every_shape() {
         let order = NestedOrder::default();
         let texts = |texts: &[&str]| texts.iter().map(|&text| NcString::from(text)).collect::<Vec<_>>();
-        assert_eq!(elements("x", stored(list(&["a", "b"]), "|O", &[2]), 2, order).unwrap(), texts(&["a", "b"]));
+        assert_eq!(
+            elements("x", stored(list(&["a", "b"]), "|O", &[2]), 2, order).unwrap(),
+            texts(&["a", "b"])
+        );
         assert_eq!(elements("x", stored(list(&["a"]), "|O", &[]), 1, order).unwrap(), texts(&["a"]));
         assert_eq!(elements("x", stored(vec![], "|O", &[0]), 0, order).unwrap(), texts(&[]));
-        assert_eq!(elements("x", stored(vec![ObjectNode::Null], "<U3", &[1]), 1, order).unwrap(), texts(&[""]));
-        let nested =
-            || stored(vec![ObjectNode::List(list(&["a", "b"])), ObjectNode::List(list(&["c", "d"]))], "|O", &[2, 2]);
+        assert_eq!(
+            elements("x", stored(vec![ObjectNode::Null], "<U3", &[1]), 1, order).unwrap(),
+            texts(&[""])
+        );
+        let nested = || {
+            stored(
+                vec![ObjectNode::List(list(&["a", "b"])), ObjectNode::List(list(&["c", "d"]))],
+                "|O",
+                &[2, 2],
+            )
+        };
         assert_eq!(elements("x", nested(), 4, order).unwrap(), texts(&["a", "b", "c", "d"]));
         let first_fastest = NestedOrder::of(&ElementChunk { shape: &[2, 2], first_fastest: true });
         assert!(elements("x", nested(), 4, first_fastest).unwrap_err().to_string().contains("order F"));

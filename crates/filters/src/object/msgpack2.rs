@@ -32,13 +32,12 @@ impl ElementClass for Msgpack2Class {
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
         let members = codec.get("configuration").filter(|_| crate::json::is_v3(codec)).unwrap_or(codec);
-        let flag =
-            |member: &str, default: bool| match members.get(member) {
-                None | Some(Json::Null) => Ok(default),
-                Some(Json::Bool(flag)) => Ok(*flag),
-                Some(other) => Err(ErrorKind::Filter
-                    .context(format!("{NAME}: expected {member:?} to be true or false, found {other}"))),
-            };
+        let flag = |member: &str, default: bool| match members.get(member) {
+            None | Some(Json::Null) => Ok(default),
+            Some(Json::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(ErrorKind::Filter
+                .context(format!("{NAME}: expected {member:?} to be true or false, found {other}"))),
+        };
         let (raw, old) = (flag("raw", false)?, !flag("use_bin_type", true)?);
         let codec = if codec.is_object() { codec.clone() } else { json!({"id": NAME}) };
         Ok(Box::new(Msgpack2 { codec, raw, old, order: NestedOrder::default() }))
@@ -91,13 +90,17 @@ impl ElementCodec for Msgpack2 {
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let mut budget = MemoryBudget::new(limit);
-        let node = read(src, &mut budget).map_err(|what| ErrorKind::Filter.context(format!("{NAME}: {what}")))?;
+        let node =
+            read(src, &mut budget).map_err(|what| ErrorKind::Filter.context(format!("{NAME}: {what}")))?;
         let ObjectNode::List(list) = node else {
             return Err(ErrorKind::Filter.context(format!("{NAME}: expected a list, found {}", node.kind())));
         };
         let elements = elements(NAME, list, count, self.order)?;
         if !self.raw {
-            elements.iter().enumerate().try_for_each(|(index, element)| text(NAME, index, element).map(drop))?;
+            elements
+                .iter()
+                .enumerate()
+                .try_for_each(|(index, element)| text(NAME, index, element).map(drop))?;
         }
         Ok(elements)
     }
@@ -142,7 +145,9 @@ mod tests {
             assert_eq!(out[1..=head.len()], *head, "{len}");
             assert_eq!(plain().decode(&out, 1, LIMIT).unwrap(), [text]);
         }
-        codec(json!({"id": "msgpack2", "use_bin_type": false})).encode(&["x".repeat(32).into()], &mut out).unwrap();
+        codec(json!({"id": "msgpack2", "use_bin_type": false}))
+            .encode(&["x".repeat(32).into()], &mut out)
+            .unwrap();
         assert_eq!(out[1..4], *b"\xda\x00\x20");
         for count in [13, 14, 200, 70_000] {
             let elements = vec![NcString::from("y"); count];
@@ -154,7 +159,8 @@ mod tests {
     #[test]
     fn objects_that_are_no_text_are_read_as_json() {
         // numcodecs.MsgPack().encode(np.array([[1, "a"], True, {"k": None}, -1, 1.5, -300], object))
-        let foreign = b"\x98\x92\x01\xa1a\xc3\x81\xa1k\xc0\xff\xcb\x3f\xf8\0\0\0\0\0\0\xd1\xfe\xd4\xa2|O\x91\x06";
+        let foreign =
+            b"\x98\x92\x01\xa1a\xc3\x81\xa1k\xc0\xff\xcb\x3f\xf8\0\0\0\0\0\0\xd1\xfe\xd4\xa2|O\x91\x06";
         let expected = [r#"[1,"a"]"#, "true", r#"{"k":null}"#, "-1", "1.5", "-300"].map(NcString::from);
         assert_eq!(plain().decode(foreign, 6, LIMIT).unwrap(), expected);
     }
@@ -178,11 +184,16 @@ mod tests {
             let error = plain().decode(stored, 1, LIMIT).unwrap_err();
             assert!(error.kind() == ErrorKind::Filter && error.to_string().contains(about), "{error}");
         }
-        assert!(plain().decode(&vec![0x91; 100_000], 1, LIMIT).unwrap_err().to_string().contains("64 levels"));
+        assert!(
+            plain().decode(&vec![0x91; 100_000], 1, LIMIT).unwrap_err().to_string().contains("64 levels")
+        );
         let many = [b"\xdc\x03\xea".to_vec(), vec![0; 1000], b"\xa2|O\x91\xcd\x03\xe8".to_vec()].concat();
         assert!(plain().decode(&many, 1000, 1000).unwrap_err().to_string().contains("limit of 1000 bytes"));
         let raw = codec(json!({"id": "msgpack2", "raw": true}));
-        assert_eq!(raw.decode(b"\x93\xa1\xff\xa2|O\x91\x01", 1, LIMIT).unwrap(), [NcString::from(&b"\xff"[..])]);
+        assert_eq!(
+            raw.decode(b"\x93\xa1\xff\xa2|O\x91\x01", 1, LIMIT).unwrap(),
+            [NcString::from(&b"\xff"[..])]
+        );
         assert!(Msgpack2Class.parse(&json!({"id": "msgpack2", "raw": 1})).is_err());
     }
 

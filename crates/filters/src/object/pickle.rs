@@ -34,6 +34,9 @@ mod tests {
     #[test]
     fn it_is_refused_by_name() {
         let error = PickleClass.parse(&json!({"id": "pickle", "protocol": 4})).unwrap_err();
-        assert!(error.kind() == ErrorKind::BadType && error.to_string().contains("\"pickle\" is refused"), "{error}");
+        assert!(
+            error.kind() == ErrorKind::BadType && error.to_string().contains("\"pickle\" is refused"),
+            "{error}"
+        );
     }
 }

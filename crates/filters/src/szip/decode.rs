@@ -31,7 +31,12 @@ pub(super) fn line(
 }
 
 /// Decodes the next blocks of a scanline that are coded together, from block `at` on. Returns their number.
-fn blocks(code: BlockCode, bits: &mut SzipBitReader<'_>, rest: &mut [u16], at: usize) -> Result<usize, Damage> {
+fn blocks(
+    code: BlockCode,
+    bits: &mut SzipBitReader<'_>,
+    rest: &mut [u16],
+    at: usize,
+) -> Result<usize, Damage> {
     let first = usize::from(code.predict && at == 0);
     let id = u32::from(bits.number(code.id_bits()).ok_or(ENDS)?);
     let pairs = id == 0 && bits.number(1).ok_or(ENDS)? == 1;
@@ -65,7 +70,8 @@ fn numbers(samples: &mut [u16], bits: &mut SzipBitReader<'_>, width: u32) -> Res
 fn split(samples: &mut [u16], bits: &mut SzipBitReader<'_>, low: u32, max: u16) -> Result<(), Damage> {
     for sample in samples.iter_mut() {
         let high = bits.zeros().ok_or(ENDS)?;
-        let high = u16::try_from(high).ok().filter(|&high| high <= max >> low).ok_or("a sample is too large")?;
+        let high =
+            u16::try_from(high).ok().filter(|&high| high <= max >> low).ok_or("a sample is too large")?;
         *sample = high << low;
     }
     if low > 0 {
@@ -81,8 +87,9 @@ fn pairs(samples: &mut [u16], bits: &mut SzipBitReader<'_>, first: usize) -> Res
     let (alone, samples) = samples.split_at_mut(first);
     let mut next = || {
         let number = bits.zeros().ok_or(ENDS)?;
-        let sum =
-            (0..=PAIR_SUM as usize).find(|sum| number < (sum + 1) * (sum + 2) / 2).ok_or("a pair is too large")?;
+        let sum = (0..=PAIR_SUM as usize)
+            .find(|sum| number < (sum + 1) * (sum + 2) / 2)
+            .ok_or("a pair is too large")?;
         let second = number - sum * (sum + 1) / 2;
         Ok::<_, Damage>([sum - second, second].map(|sample| sample as u16))
     };

@@ -53,7 +53,12 @@ fn put_reference(code: BlockCode, reference: Option<u16>, bits: &mut SzipBitWrit
     reference.map_or(Ok(()), |reference| bits.number(reference.into(), code.bits))
 }
 
-fn put_block(code: BlockCode, reference: Option<u16>, block: &[u16], bits: &mut SzipBitWriter<'_, '_>) -> Result<()> {
+fn put_block(
+    code: BlockCode,
+    reference: Option<u16>,
+    block: &[u16],
+    bits: &mut SzipBitWriter<'_, '_>,
+) -> Result<()> {
     let samples = block.get(usize::from(reference.is_some())..).unwrap_or_default();
     let plain = samples.len() as u64 * u64::from(code.bits);
     let (low, split) = best_split(code, samples);

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::json;
 
@@ -100,13 +102,14 @@ impl Szip {
             return Err(kind.context(format!("szip: expected a mask with either 4 or 32, found {mask}")));
         }
         if !(2..=32).contains(&block) || !block.is_multiple_of(2) {
-            return Err(
-                kind.context(format!("szip: expected an even number of 2 to 32 pixels per block, found {block}"))
-            );
+            return Err(kind.context(format!(
+                "szip: expected an even number of 2 to 32 pixels per block, found {block}"
+            )));
         }
         if pixels.is_some_and(|pixels| pixels == 0 || pixels as usize > block as usize * MOST_BLOCKS) {
-            return Err(kind
-                .context(format!("szip: expected scanlines of up to {MOST_BLOCKS} blocks, found {pixels:?} pixels")));
+            return Err(kind.context(format!(
+                "szip: expected scanlines of up to {MOST_BLOCKS} blocks, found {pixels:?} pixels"
+            )));
         }
         let mask = if pixels.is_some() { mask & (mask::EC | mask::NN) } else { mask };
         Ok(Box::new(Self { mask, block, pixels, bound: None }))
@@ -148,9 +151,8 @@ impl Filter for Szip {
     fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
         let item = chunk.item_size;
         if ![1, 2, 4, 8].contains(&item) {
-            return Err(
-                ErrorKind::Filter.context(format!("szip: elements of {item} bytes; 1, 2, 4 and 8 are possible"))
-            );
+            return Err(ErrorKind::Filter
+                .context(format!("szip: elements of {item} bytes; 1, 2, 4 and 8 are possible")));
         }
         let block = self.block as usize;
         let pixels = match (self.pixels, chunk.array_row) {
@@ -176,7 +178,8 @@ impl Filter for Szip {
             blocks: pixels.div_ceil(block),
             predict: self.mask & mask::NN != 0,
         };
-        self.bound = Some(BoundSzip { item, lines: Scanlines { code, pixels, big_endian: chunk.big_endian } });
+        self.bound =
+            Some(BoundSzip { item, lines: Scanlines { code, pixels, big_endian: chunk.big_endian } });
         Ok(())
     }
 
@@ -186,8 +189,9 @@ impl Filter for Szip {
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         let bound = self.bound()?;
-        let size = u32::try_from(src.len())
-            .map_err(|_| ErrorKind::Filter.context(format!("szip: {} bytes are more than it can code", src.len())))?;
+        let size = u32::try_from(src.len()).map_err(|_| {
+            ErrorKind::Filter.context(format!("szip: {} bytes are more than it can code", src.len()))
+        })?;
         dst.put(&size.to_le_bytes())?;
         with(|scratch| {
             if !bound.planes() {
@@ -204,8 +208,10 @@ impl Filter for Szip {
         let (size, stream) = src.split_first_chunk::<HEADER>().ok_or_else(|| short(src.len()))?;
         let size = u32::from_le_bytes(*size) as usize;
         if size > dst.remaining() {
-            return Err(ErrorKind::Filter
-                .context(format!("szip: the stream is of {size} bytes, more than the {} declared", dst.remaining())));
+            return Err(ErrorKind::Filter.context(format!(
+                "szip: the stream is of {size} bytes, more than the {} declared",
+                dst.remaining()
+            )));
         }
         with(|scratch| {
             if !bound.planes() {
@@ -223,7 +229,8 @@ impl Filter for Szip {
 const HEADER: usize = 4;
 
 fn short(found: usize) -> Error {
-    ErrorKind::Filter.context(format!("szip: expected at least the {HEADER} bytes of the size, found {found} bytes"))
+    ErrorKind::Filter
+        .context(format!("szip: expected at least the {HEADER} bytes of the size, found {found} bytes"))
 }
 
 /// Memory kept per thread.

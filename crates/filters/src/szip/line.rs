@@ -52,7 +52,13 @@ impl Scanlines {
     ///
     /// # Errors
     /// `NC_EFILTER` if `src` decodes to other or more bytes.
-    pub(super) fn decode(self, src: &[u8], len: usize, samples: &mut Vec<u16>, out: &mut OutBuf<'_>) -> Result<()> {
+    pub(super) fn decode(
+        self,
+        src: &[u8],
+        len: usize,
+        samples: &mut Vec<u16>,
+        out: &mut OutBuf<'_>,
+    ) -> Result<()> {
         let mut bits = SzipBitReader::new(src);
         samples.clear();
         samples.resize(self.code.padded(), 0);
@@ -63,8 +69,10 @@ impl Scanlines {
             let size = self.code.bits.div_ceil(8) as usize;
             let wanted = if left > 0 { self.code.padded() } else { here.div_ceil(size) };
             decode::line(self.code, &mut bits, samples, wanted).map_err(|damage| {
-                ErrorKind::Filter
-                    .context(format!("szip: {damage}, in the scanline from byte {} of {len}", len - left - here))
+                ErrorKind::Filter.context(format!(
+                    "szip: {damage}, in the scanline from byte {} of {len}",
+                    len - left - here
+                ))
             })?;
             let bytes = out.put_zeros(here)?;
             if size == 1 {

@@ -195,7 +195,8 @@ mod tests {
     #[test]
     fn every_item_size_and_length_as_defined() {
         for item in (1..=20).chain([255, 256, 1000]) {
-            for len in (0..70).chain([item * 32, item * 64 + 3, item * 65, 1024, 4099, item * 300 + item / 2]) {
+            for len in (0..70).chain([item * 32, item * 64 + 3, item * 65, 1024, 4099, item * 300 + item / 2])
+            {
                 let src = sample(len);
                 let planes = run(shuffle, &src, item);
                 assert_eq!(planes, slow(&src, item), "item {item}, {len} bytes");
@@ -253,6 +254,9 @@ mod tests {
     #[test]
     fn too_little_room_is_an_error() {
         let mut memory = [MaybeUninit::uninit(); 7];
-        assert_eq!(unshuffle(&[0; 8], 4, &mut OutBuf::new(&mut memory)).unwrap_err().kind(), ErrorKind::Filter);
+        assert_eq!(
+            unshuffle(&[0; 8], 4, &mut OutBuf::new(&mut memory)).unwrap_err().kind(),
+            ErrorKind::Filter
+        );
     }
 }

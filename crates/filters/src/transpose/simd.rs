@@ -25,15 +25,23 @@ pub(super) fn join<const N: usize>(planes: [&[u8]; N], items: &mut [[MaybeUninit
 }
 
 /// Writes the planes of elements. Returns the number of elements; the caller writes the rest.
-pub(super) fn split<const N: usize>(items: &[[u8; N]], planes: &mut [MaybeUninit<u8>], stride: usize) -> usize {
+pub(super) fn split<const N: usize>(
+    items: &[[u8; N]],
+    planes: &mut [MaybeUninit<u8>],
+    stride: usize,
+) -> usize {
     let count = items.len() / STEP * STEP;
     assert!(
-        stride.checked_mul(N - 1).and_then(|start| planes.len().checked_sub(start)).is_some_and(|left| left >= count)
+        stride
+            .checked_mul(N - 1)
+            .and_then(|start| planes.len().checked_sub(start))
+            .is_some_and(|left| left >= count)
     );
     if count == 0 || !fits::<N>() {
         return 0;
     }
-    // SAFETY: the processor has AVX2, and there are so many elements, and room for so many bytes of each plane.
+    // SAFETY: the processor has AVX2, and there are so many elements, and room for so many bytes of each
+    // plane.
     unsafe { split_steps::<N>(items.as_ptr().cast(), planes.as_mut_ptr().cast(), stride, count) }
     count
 }

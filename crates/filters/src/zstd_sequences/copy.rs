@@ -12,7 +12,8 @@ pub(super) const COPY: usize = 16;
 /// `to`. `offset` must not be 0, and must lead to initialised bytes.
 #[inline(never)]
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, ll: usize, ml: usize, offset: usize, rest: usize) {
-    // SAFETY: as promised by the caller; steps of 16 bytes end less than 16 bytes beyond what they are for, where there is room.
+    // SAFETY: as promised by the caller; steps of 16 bytes end less than 16 bytes beyond what they are for,
+    // where there is room.
     unsafe {
         let wide = rest - ll - ml >= COPY;
         let match_to = to.add(ll);

@@ -43,7 +43,8 @@ impl FrameHeader {
         let said = rest.get(..len)?.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
         let said = if len == 2 { said + 256 } else { said };
         let window = window.unwrap_or(said);
-        let head = Self { blocks: frame.len() - rest.len() + len, block: BLOCK.min(usize::try_from(window).ok()?) };
+        let head =
+            Self { blocks: frame.len() - rest.len() + len, block: BLOCK.min(usize::try_from(window).ok()?) };
         (said == decoded as u64 && window <= WINDOW).then_some(head)
     }
 }

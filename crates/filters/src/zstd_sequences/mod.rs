@@ -75,7 +75,10 @@ impl SequenceDecoder {
     /// Decodes the only frame in `frame`, whose data fill `dst`, block by block until `end` bytes are there.
     /// Returns their number. `None`: use another decoder.
     pub(crate) fn decode(&mut self, frame: &[u8], end: usize, dst: &mut [MaybeUninit<u8>]) -> Option<usize> {
-        if dst.len() < SHORT || !self.bmi || !is_worthwhile(frame, &FrameHeader::of(frame, dst.len())?, dst.len())? {
+        if dst.len() < SHORT
+            || !self.bmi
+            || !is_worthwhile(frame, &FrameHeader::of(frame, dst.len())?, dst.len())?
+        {
             return None;
         }
         if self.decline > 0 {
@@ -86,7 +89,13 @@ impl SequenceDecoder {
     }
 
     /// Decodes a frame. `choosy`: declines if too many sequences are slow.
-    fn frame(&mut self, frame: &[u8], until: usize, dst: &mut [MaybeUninit<u8>], choosy: bool) -> Option<usize> {
+    fn frame(
+        &mut self,
+        frame: &[u8],
+        until: usize,
+        dst: &mut [MaybeUninit<u8>],
+        choosy: bool,
+    ) -> Option<usize> {
         let head = FrameHeader::of(frame, dst.len())?;
         self.codes.forget();
         (self.tables.literals.log, self.tables.lengths.log, self.tables.offsets.log) = (None, None, None);
@@ -206,7 +215,15 @@ impl SequenceDecoder {
         }
         let tables = &mut *self.tables;
         let mut at = 1;
-        at += table(&mut tables.literals, modes >> 6, &section[at..], &codes::LITERALS, 9, 36, codes::literals)?;
+        at += table(
+            &mut tables.literals,
+            modes >> 6,
+            &section[at..],
+            &codes::LITERALS,
+            9,
+            36,
+            codes::literals,
+        )?;
         let rest = section.get(at..)?;
         at += table(&mut tables.offsets, modes >> 4 & 3, rest, &codes::OFFSETS, 8, 32, codes::offsets)?;
         let rest = section.get(at..)?;

@@ -160,7 +160,8 @@ unsafe fn walk<const BMI: bool>(
     let mut place = WalkPosition { states, at, bit, from, to, last: *repeats, count };
     let mut slow = 0;
     while place.count > 0 {
-        // SAFETY: as promised by the caller; `place` is within the bounds, as it was found out, and so is what comes of it.
+        // SAFETY: as promised by the caller; `place` is within the bounds, as it was found out, and so is
+        // what comes of it.
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if BMI && !run(tables, &bounds, &mut place) {
@@ -177,7 +178,11 @@ unsafe fn walk<const BMI: bool>(
         return None;
     }
     *repeats = place.last;
-    Some(SectionResult { made: place.to as usize - start as usize, taken: place.from as usize - from as usize, slow })
+    Some(SectionResult {
+        made: place.to as usize - start as usize,
+        taken: place.from as usize - from as usize,
+        slow,
+    })
 }
 
 /// Decodes any one sequence. After the last one no states are read.
@@ -186,7 +191,8 @@ unsafe fn walk<const BMI: bool>(
 /// `place` must be within `bounds`.
 #[inline(always)]
 unsafe fn step(tables: &SequenceTables, bounds: &WalkBounds, place: &mut WalkPosition) -> Option<()> {
-    // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it.
+    // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to
+    // it.
     let (literals, lengths, offsets) = unsafe {
         (
             tables.literals.entries.get_unchecked(place.states.literals),

@@ -74,8 +74,8 @@ pub(super) unsafe fn run(tables: &SequenceTables, bounds: &WalkBounds, place: &m
     let FseStates { mut literals, mut lengths, mut offsets } = place.states;
     let mut rest = most;
     loop {
-        // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it. There
-        // are as many bits as so many sequences take, and 8 bytes before them.
+        // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add
+        // to it. There are as many bits as so many sequences take, and 8 bytes before them.
         let (ll_entry, ml_entry, of_entry, word) = unsafe {
             (
                 tables.literals.entries.get_unchecked(literals),
@@ -101,7 +101,8 @@ pub(super) unsafe fn run(tables: &SequenceTables, bounds: &WalkBounds, place: &m
         // SAFETY: the machine has the instructions, and there are six orders.
         let (after, offset) = unsafe {
             let all = _mm_insert_epi32::<3>(three, value.wrapping_sub(3) as i32);
-            let after = _mm_shuffle_epi8(all, _mm_load_si128(tables.orders.get_unchecked(which).0.as_ptr().cast()));
+            let after =
+                _mm_shuffle_epi8(all, _mm_load_si128(tables.orders.get_unchecked(which).0.as_ptr().cast()));
             (after, _mm_cvtsi128_si32(after) as u32 as usize)
         };
         let end = to.wrapping_add(ll);
@@ -129,8 +130,8 @@ pub(super) unsafe fn run(tables: &SequenceTables, bounds: &WalkBounds, place: &m
                 options(nomem, nostack, preserves_flags)
             );
         }
-        // SAFETY: all that is copied fits, as many may be read behind any literal, and what is `offset` bytes before has
-        // been written, as is found out.
+        // SAFETY: all that is copied fits, as many may be read behind any literal, and what is `offset` bytes
+        // before has been written, as is found out.
         unsafe {
             ptr::copy_nonoverlapping(from, to, COPY);
             from = from.add(ll);

@@ -54,7 +54,12 @@ impl<const SIZE: usize> FseTable<SIZE> {
 
     /// Spreads symbols over the states. `meaning` returns base and extra bits of a symbol. The counts add up
     /// to `1 << log`.
-    pub(super) fn set(&mut self, counts: &[i16], log: u32, meaning: impl Fn(usize) -> Option<(u32, u8)>) -> Option<()> {
+    pub(super) fn set(
+        &mut self,
+        counts: &[i16],
+        log: u32,
+        meaning: impl Fn(usize) -> Option<(u32, u8)>,
+    ) -> Option<()> {
         self.log = None;
         let size = 1_usize << log;
         let mut symbols = [0_u8; SIZE];
@@ -84,7 +89,12 @@ impl<const SIZE: usize> FseTable<SIZE> {
             let symbol = usize::from(symbol);
             let bits = log - next[symbol].checked_ilog2()?;
             let (base, extra) = meaning(symbol)?;
-            *entry = FseEntry { base, extra, next: (next[symbol] << bits).wrapping_sub(size as u16), bits: bits as u8 };
+            *entry = FseEntry {
+                base,
+                extra,
+                next: (next[symbol] << bits).wrapping_sub(size as u16),
+                bits: bits as u8,
+            };
             next[symbol] += 1;
         }
         self.log = Some(log);
@@ -94,7 +104,11 @@ impl<const SIZE: usize> FseTable<SIZE> {
 
 /// Reads symbol frequencies. Returns the counts, the number of symbols, the logarithm of their sum, and the
 /// bytes used.
-pub(super) fn counts(src: &[u8], most_symbols: usize, most_log: u32) -> Option<(FseCounts, usize, u32, usize)> {
+pub(super) fn counts(
+    src: &[u8],
+    most_symbols: usize,
+    most_log: u32,
+) -> Option<(FseCounts, usize, u32, usize)> {
     let mut bits = ForwardBits::new(src);
     let log = bits.take(4) + 5;
     if log > most_log {

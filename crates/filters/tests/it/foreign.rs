@@ -30,7 +30,11 @@ fn what_may_follow_a_deflate_stream() {
         let stream = [vector!("zlib"), tail].concat();
         assert_eq!(decode(&*zlib, &stream, data.len()).unwrap(), data, "zlib and {tail:?}");
         let stream = [vector!("gzip"), tail].concat();
-        assert_eq!(decode(&*gzip, &stream, data.len()).is_ok(), tail.iter().all(|&b| b == 0), "gzip and {tail:?}");
+        assert_eq!(
+            decode(&*gzip, &stream, data.len()).is_ok(),
+            tail.iter().all(|&b| b == 0),
+            "gzip and {tail:?}"
+        );
     }
     // A second member exceeds the declared size, so it is an error.
     let twice = [vector!("gzip"), vector!("gzip")].concat();
@@ -65,11 +69,16 @@ fn zstd() {
 #[cfg(feature = "shuffle")]
 fn shuffle() {
     let data = sample(250);
-    for (size, stream) in
-        [(2, vector!("shuffle-2")), (4, vector!("shuffle-4")), (8, vector!("shuffle-8")), (10, vector!("shuffle-10"))]
-    {
+    for (size, stream) in [
+        (2, vector!("shuffle-2")),
+        (4, vector!("shuffle-4")),
+        (8, vector!("shuffle-8")),
+        (10, vector!("shuffle-10")),
+    ] {
         // The size in the description, or that of the element if it is 0.
-        for filter in [v2(json!({"id": "shuffle", "elementsize": size}), 3), v2(json!({"id": "shuffle"}), size)] {
+        for filter in
+            [v2(json!({"id": "shuffle", "elementsize": size}), 3), v2(json!({"id": "shuffle"}), size)]
+        {
             assert_eq!(encode(&*filter, &data).unwrap(), stream, "{size}");
             assert_eq!(decode(&*filter, stream, data.len()).unwrap(), data, "{size}");
         }
@@ -144,8 +153,10 @@ mod lzma {
         let data = sample(250);
         let (xz, alone) = (json!({"id": "lzma"}), json!({"id": "lzma", "format": 2.0}));
         let gdal = json!({"id": "lzma", "preset": 6, "delta": 1});
-        let raw = json!({"id": "lzma", "format": 3, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]});
-        let raw1 = json!({"id": "lzma", "format": 3, "filters": [{"id": LZMA1, "preset": 1, "lc": 2, "pb": 1}]});
+        let raw =
+            json!({"id": "lzma", "format": 3, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]});
+        let raw1 =
+            json!({"id": "lzma", "format": 3, "filters": [{"id": LZMA1, "preset": 1, "lc": 2, "pb": 1}]});
         for (codec, stream) in [
             (&xz, vector!("lzma-xz")),
             (&xz, vector!("lzma-xz-nocheck")),
@@ -173,9 +184,12 @@ mod lzma {
             let twice = decode(&*filter, &[stream, stream].concat(), 2 * data.len()).unwrap();
             assert_eq!(twice, [&data[..], &data].concat(), "{codec}");
         }
-        for (codec, stream) in
-            [(&xz, vector!("lzma-alone")), (&alone, vector!("lzma-xz")), (&raw, vector!("lzma-xz")), (&xz, b"")]
-        {
+        for (codec, stream) in [
+            (&xz, vector!("lzma-alone")),
+            (&alone, vector!("lzma-xz")),
+            (&raw, vector!("lzma-xz")),
+            (&xz, b""),
+        ] {
             assert!(decode(&*v2(codec.clone(), 4), stream, data.len()).is_err(), "{codec}");
         }
     }
@@ -249,7 +263,9 @@ fn checksums() {
         }
         assert_eq!(encode(&*silent, &data).unwrap(), if default == "start" { start } else { end }, "{id}");
         for short in [0, 3] {
-            assert!(decode(&*silent, &end[..short], 0).unwrap_err().to_string().contains("at least the 4 bytes"));
+            assert!(
+                decode(&*silent, &end[..short], 0).unwrap_err().to_string().contains("at least the 4 bytes")
+            );
         }
         let mut damaged = end.to_vec();
         damaged[17] ^= 4;
@@ -346,8 +362,17 @@ mod blosc {
     fn parts_of_frames_are_parts_of_the_whole() {
         let all = sample(20_001);
         let filter = v2(json!({"id": "blosc"}), 4);
-        let wanted =
-            [0..4, 0..0, 10..5000, 8191..8193, 65_535..65_537, 0..70_000, 80_000..80_000, 79_990..80_000, 4..8];
+        let wanted = [
+            0..4,
+            0..0,
+            10..5000,
+            8191..8193,
+            65_535..65_537,
+            0..70_000,
+            80_000..80_000,
+            79_990..80_000,
+            4..8,
+        ];
         let expected: Vec<u8> = wanted.iter().flat_map(|range| all[range.clone()].iter().copied()).collect();
         let mut several = 0;
         for (name, frame) in FRAMES {
@@ -402,7 +427,9 @@ mod blosc {
         let mut frame = vector!("blosc-lz4-1-4").to_vec();
         frame[2] = frame[2] & 0x1f | 2 << 5;
         let filter = v2(json!({"id": "blosc", "cname": "snappy"}), 4);
-        for error in [decode(&*filter, &frame, 80_004).unwrap_err(), encode(&*filter, &sample(99)).unwrap_err()] {
+        for error in
+            [decode(&*filter, &frame, 80_004).unwrap_err(), encode(&*filter, &sample(99)).unwrap_err()]
+        {
             assert_eq!(error.kind(), nczarr_model::ErrorKind::NoFilter);
             assert!(error.to_string().contains("blosc-snappy"), "{error}");
         }

@@ -9,7 +9,10 @@ fn the_table_is_what_the_filters_say() {
     for class in nczarr_filters::BUILTIN {
         let info = class.info();
         let Some(id) = info.hdf5_id else { continue };
-        let row = HDF5_FILTERS.iter().find(|row| row.id == id).unwrap_or_else(|| panic!("no row for {}", info.name));
+        let row = HDF5_FILTERS
+            .iter()
+            .find(|row| row.id == id)
+            .unwrap_or_else(|| panic!("no row for {}", info.name));
         assert_eq!((info.name, true, class.can_encode()), (row.name, row.read, row.written));
         let Some((v2, v3)) = row.codec else { continue };
         let filter = match info.name {
@@ -26,7 +29,11 @@ fn the_table_is_what_the_filters_say() {
         assert_eq!(filter.params().len(), count, "{}", info.name);
     }
     for row in HDF5_FILTERS.iter().filter(|row| !row.read) {
-        assert!(nczarr_filters::BUILTIN.iter().all(|class| class.info().hdf5_id != Some(row.id)), "{}", row.name);
+        assert!(
+            nczarr_filters::BUILTIN.iter().all(|class| class.info().hdf5_id != Some(row.id)),
+            "{}",
+            row.name
+        );
     }
 }
 
@@ -111,7 +118,8 @@ fn lzf_comes_back() {
     let short = crate::encode(&*filter, &[7; 100_000]).unwrap();
     assert!(short.len() < 1200, "{} bytes", short.len());
     // A match before the data, a run that ends.
-    for stream in [&[0x20, 0x00][..], &[0, 1, 0x20, 1], &[5, 1, 2], &[0, 1, 0xe0], &[0, 1, 0xe0, 1], &[0x1f]] {
+    for stream in [&[0x20, 0x00][..], &[0, 1, 0x20, 1], &[5, 1, 2], &[0, 1, 0xe0], &[0, 1, 0xe0, 1], &[0x1f]]
+    {
         assert_eq!(
             crate::decode(&*filter, stream, 1000).unwrap_err().kind(),
             nczarr_model::ErrorKind::Filter,
@@ -188,7 +196,9 @@ mod lz4 {
         for block in [0, 1, 2, 7, 100, 4096, u32::MAX] {
             for acceleration in [1, 20] {
                 let lz4 = bound(class("lz4").parse_hdf5(&[block, acceleration]).unwrap(), 4);
-                for data in [vec![], vec![7], noise(1), noise(5000), sample(3000), [noise(99), vec![3; 999]].concat()] {
+                for data in
+                    [vec![], vec![7], noise(1), noise(5000), sample(3000), [noise(99), vec![3; 999]].concat()]
+                {
                     let stream = encode(&*lz4, &data).unwrap();
                     assert!(
                         decode(&*lz4, &stream, data.len()).unwrap() == data,

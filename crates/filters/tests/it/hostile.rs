@@ -113,8 +113,24 @@ fn blosc_headers_that_lie() {
     let filters = all_filters(4);
     for filter in filters.iter().filter(|filter| filter.info().name == "blosc").step_by(5) {
         let stream = encode(&**filter, &data).unwrap();
-        let numbers =
-            [0, 1, 2, 3, 5, 15, 16, 17, 127, 1 << 16, 79_999, 80_001, 1 << 30, (1 << 31) - 1, 1 << 31, u32::MAX];
+        let numbers = [
+            0,
+            1,
+            2,
+            3,
+            5,
+            15,
+            16,
+            17,
+            127,
+            1 << 16,
+            79_999,
+            80_001,
+            1 << 30,
+            (1 << 31) - 1,
+            1 << 31,
+            u32::MAX,
+        ];
         // Decoded size, block size, frame size, and the first block positions.
         for field in [4, 8, 12, 16, 20, 24] {
             for number in numbers {
@@ -123,7 +139,12 @@ fn blosc_headers_that_lie() {
                 attack(&**filter, &lying, &data, &format!("{number} at byte {field}"));
                 for typesize in [0, 1, 3, 5, 16, 17, 255] {
                     lying[3] = typesize;
-                    attack(&**filter, &lying, &data, &format!("{number} at byte {field}, elements of {typesize}"));
+                    attack(
+                        &**filter,
+                        &lying,
+                        &data,
+                        &format!("{number} at byte {field}, elements of {typesize}"),
+                    );
                 }
             }
         }
@@ -153,7 +174,10 @@ fn szip_streams_that_lie() {
             assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter, "{filter:?} {size}: {error}");
         }
         let longer = [&stream[..], &[0]].concat();
-        assert!(decode(&**filter, &longer, data.len()).unwrap_err().to_string().contains("to end"), "{filter:?}");
+        assert!(
+            decode(&**filter, &longer, data.len()).unwrap_err().to_string().contains("to end"),
+            "{filter:?}"
+        );
         // Zeros to the end of endless scanlines; and numbers without end.
         for byte in [0x08, 0x00, 0x10, 0xff] {
             let mut bomb = u32::MAX.to_le_bytes().to_vec();

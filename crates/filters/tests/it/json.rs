@@ -62,8 +62,9 @@ fn zstd() {
             => {"id": "zstd", "level": 0}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}, [0];
     }
     // The checksum has no HDF5 parameter.
-    let filter =
-        class("numcodecs.zstd").parse_json(&json!({"id": "zstd", "level": "1", "checksum": true}), V2).unwrap();
+    let filter = class("numcodecs.zstd")
+        .parse_json(&json!({"id": "zstd", "level": "1", "checksum": true}), V2)
+        .unwrap();
     assert_eq!(filter.to_json(V2), json!({"id": "zstd", "level": 1, "checksum": true}));
     assert_eq!(filter.to_json(V3)["configuration"], json!({"level": 1, "checksum": true}));
     assert_eq!(&*class("zstd").parse_params(&[]).unwrap().params(), [3]);
@@ -73,7 +74,10 @@ fn zstd() {
     }
     for level in [23, -131_073] {
         let error = class("zstd").parse_params(&[i32::cast_unsigned(level)]).unwrap_err();
-        assert!(error.kind() == ErrorKind::Inval && error.to_string().contains(&level.to_string()), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Inval && error.to_string().contains(&level.to_string()),
+            "{error}"
+        );
         // Decoding needs no level.
         let filter = class("zstd").parse_json(&json!({"id": "zstd", "level": level}), V2).unwrap();
         assert_eq!(filter.to_json(V2)["level"], level.clamp(-131_072, 22));
@@ -143,7 +147,9 @@ fn blosc() {
     assert_eq!(&*filter.working_params(), [2, 2, 4, 4096, 1, 2, 4]);
     assert_eq!(&*class("blosc").parse_params(&[0; 4]).unwrap().params(), [0, 0, 0, 0, 5, 1, 0]);
 
-    for params in [&[][..], &[0; 3], &[0; 8], &[0, 0, 0, 0, 10, 0, 0], &[0, 0, 0, 0, 0, 3, 0], &[0, 0, 0, 0, 0, 0, 6]] {
+    for params in
+        [&[][..], &[0; 3], &[0; 8], &[0, 0, 0, 0, 10, 0, 0], &[0, 0, 0, 0, 0, 3, 0], &[0, 0, 0, 0, 0, 0, 6]]
+    {
         assert_eq!(class("blosc").parse_params(params).unwrap_err().kind(), ErrorKind::Inval, "{params:?}");
     }
     for (member, wrong) in [
@@ -185,7 +191,11 @@ fn bzip2_and_lz4() {
         ("lz4", &[0, 65_538]),
         ("lz4", &[0, 1, 1]),
     ] {
-        assert_eq!(class(name).parse_params(params).unwrap_err().kind(), ErrorKind::Inval, "{name} {params:?}");
+        assert_eq!(
+            class(name).parse_params(params).unwrap_err().kind(),
+            ErrorKind::Inval,
+            "{name} {params:?}"
+        );
     }
 }
 
@@ -299,7 +309,8 @@ fn checksums() {
             => {"id": "jenkins_lookup3", "initval": 7, "prefix": [0, 255]},
                {"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 7, "prefix": [0, 255]}}, [7, 0, 255];
     }
-    for (name, params) in [("crc32", &[2][..]), ("crc32c", &[0, 0]), ("adler32", &[9]), ("jenkins_lookup3", &[0, 256])]
+    for (name, params) in
+        [("crc32", &[2][..]), ("crc32c", &[0, 0]), ("adler32", &[9]), ("jenkins_lookup3", &[0, 256])]
     {
         assert_eq!(class(name).parse_params(params).unwrap_err().kind(), ErrorKind::Inval, "{name}");
     }

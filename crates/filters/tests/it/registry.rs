@@ -40,7 +40,8 @@ fn the_table_names_what_the_features_say() {
     for (name, id) in [("nbit", 5), ("scaleoffset", 6), ("lzf", 32000)] {
         add(cfg!(feature = "hdf5"), name, Some(id));
     }
-    let table: Vec<_> = nczarr_filters::BUILTIN.iter().map(|class| (class.info().name, class.info().hdf5_id)).collect();
+    let table: Vec<_> =
+        nczarr_filters::BUILTIN.iter().map(|class| (class.info().name, class.info().hdf5_id)).collect();
     assert_eq!(table, expected);
 
     let mut linked: Vec<_> = inventory::iter::<FilterPlugin>().map(|plugin| plugin.0.info().name).collect();

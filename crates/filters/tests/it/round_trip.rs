@@ -82,7 +82,8 @@ fn check(filter: &dyn Filter, data: &[u8]) {
     let len = data.len();
     let stream = encode(filter, data).unwrap_or_else(|error| panic!("{filter:?}, {len} bytes: {error}"));
     for capacity in [len, len + 1] {
-        let back = decode(filter, &stream, capacity).unwrap_or_else(|error| panic!("{filter:?}, {len} bytes: {error}"));
+        let back = decode(filter, &stream, capacity)
+            .unwrap_or_else(|error| panic!("{filter:?}, {len} bytes: {error}"));
         assert!(back == data, "{filter:?}, {len} bytes");
     }
     if len > 0 {

@@ -107,8 +107,9 @@ mod tests {
         }
         let halves = (0..0x7c00).map(f16::from_bits);
         let distance = |half: &f16| (f64::from(*half) - value.abs()).abs();
-        let best = halves
-            .min_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| (a.to_bits() & 1).cmp(&(b.to_bits() & 1))));
+        let best = halves.min_by(|a, b| {
+            distance(a).total_cmp(&distance(b)).then_with(|| (a.to_bits() & 1).cmp(&(b.to_bits() & 1)))
+        });
         f64::from(best.unwrap()).copysign(value)
     }
 

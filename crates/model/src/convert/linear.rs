@@ -4,7 +4,8 @@
 //! The arithmetic uses doubles: one rounded multiplication, one rounded addition. Singles are rounded once
 //! more at the end. Missing values are compared exactly, before any computation.
 //!
-//! Source: the attributes `scale_factor`, `add_offset`, `_FillValue` and `missing_value` of the CF conventions.
+//! Source: the attributes `scale_factor`, `add_offset`, `_FillValue` and `missing_value` of the CF
+//! conventions.
 
 use super::number::To;
 use crate::{ErrorKind, NcType, Result, Values};
@@ -91,7 +92,11 @@ impl LinearRow {
     /// `NC_ECHAR` or `NC_EBADTYPE` if they are not numbers, or if the missing values have another type.
     pub fn new(from: NcType, linear: &Linear) -> Result<Self> {
         super::check(from, NcType::Double)?;
-        let terms = LinearRowTerms { scale: linear.scale, offset: linear.offset, missing: linear.missing_bytes(from)? };
+        let terms = LinearRowTerms {
+            scale: linear.scale,
+            offset: linear.offset,
+            missing: linear.missing_bytes(from)?,
+        };
         let run = super::with_number!(from, S => each::<S>, else return Err(super::no_row(from)));
         Ok(Self { run, terms })
     }

@@ -5,9 +5,9 @@
 //! bits of the 64-bit integer. A double beyond the range of a float becomes infinite. NaN as an integer is 0
 //! and out of range. Infinities as floats and integers as floats are always in range. Text does not convert.
 //!
-//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for attributes, [`Linear`]
-//! for packed data.
-//! Source: netCDF-C's conversion rules; it differs in calling an infinite double out of a float's range.
+//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for
+//! attributes, [`Linear`] for packed data. Source: netCDF-C's conversion rules; it differs in calling an
+//! infinite double out of a float's range.
 
 mod half;
 mod number;
@@ -27,7 +27,8 @@ pub type Row = fn(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool;
 /// Checks that values of type `from` convert to `to`.
 ///
 /// # Errors
-/// `NC_ECHAR` between text or strings and anything else; `NC_EBADTYPE` between a user-defined type and anything else.
+/// `NC_ECHAR` between text or strings and anything else; `NC_EBADTYPE` between a user-defined type and
+/// anything else.
 pub fn check(from: NcType, to: NcType) -> Result<()> {
     if from == to || (from.is_numeric() && to.is_numeric()) {
         return Ok(());
@@ -137,7 +138,10 @@ fn no_row(ty: NcType) -> crate::Error {
 /// Elements per pass, so that a second pass finds the block in the first-level cache.
 const BLOCK: usize = 1024;
 
-fn each<S: To<T>, T: Number, const IN: bool, const OUT: bool>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
+fn each<S: To<T>, T: Number, const IN: bool, const OUT: bool>(
+    src: &[u8],
+    dst: &mut [MaybeUninit<u8>],
+) -> bool {
     let mut out_of_range = false;
     for (items, slots) in S::items(src).chunks(BLOCK).zip(T::slots(dst).chunks_mut(BLOCK)) {
         let mut all_fit = true;

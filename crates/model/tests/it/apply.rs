@@ -1,11 +1,13 @@
 //! The rules of every edit, as tables.
 
 use nczarr_model::{
-    Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, FILL_VALUE, Field, FillMode, FilterSpec, GroupId,
-    Model, ModelCell, NcString, NcType, Quantize, TypeClass, TypeId, Values, VarFill, VarId,
+    Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, FILL_VALUE, Field, FillMode, FilterSpec,
+    GroupId, Model, ModelCell, NcString, NcType, Quantize, TypeClass, TypeId, Values, VarFill, VarId,
 };
 
-use crate::sample::{self, BLOB, COLOUR, DEPTH, G, H, LIST, POINT, ROOT, SCALAR, TEMP, TIME, USED, X, Y, outcome};
+use crate::sample::{
+    self, BLOB, COLOUR, DEPTH, G, H, LIST, POINT, ROOT, SCALAR, TEMP, TIME, USED, X, Y, outcome,
+};
 
 type Outcome = Result<Defined, ErrorKind>;
 
@@ -131,7 +133,9 @@ fn values_are_taken_only_if_they_are_put() {
         let outcome = model.take_att(ROOT, var, name, &mut given).map_err(|error| error.kind());
         assert_eq!(outcome, expected, "{name}");
         match expected {
-            Ok(()) => assert_eq!((given.len(), model.find_att(ROOT, var, name).unwrap()), (0, &values), "{name}"),
+            Ok(()) => {
+                assert_eq!((given.len(), model.find_att(ROOT, var, name).unwrap()), (0, &values), "{name}")
+            }
             Err(_) => assert_eq!(given, values, "{name}"),
         }
     }
@@ -241,8 +245,12 @@ fn layout() {
 
 #[test]
 fn filters_are_replaced_in_place() {
-    let spec =
-        |hdf5_id, name: &str, level| FilterSpec { hdf5_id, name: name.to_owned(), params: vec![level], codec: None };
+    let spec = |hdf5_id, name: &str, level| FilterSpec {
+        hdf5_id,
+        name: name.to_owned(),
+        params: vec![level],
+        codec: None,
+    };
     let mut model = sample::model();
     for (filter, expected) in [
         (spec(Some(2), "shuffle", 0), "shuffle 0"),
@@ -255,8 +263,12 @@ fn filters_are_replaced_in_place() {
         (spec(Some(7), "shuffle", 1), "shuffle 1, zlib 6, lz4 9, LZ4 9"),
     ] {
         sample::apply(&mut model, &Edit::DefVarFilter { var: TEMP, filter: &filter }).unwrap();
-        let list =
-            model.var(TEMP).unwrap().filters.iter().map(|filter| format!("{} {}", filter.name, filter.params[0]));
+        let list = model
+            .var(TEMP)
+            .unwrap()
+            .filters
+            .iter()
+            .map(|filter| format!("{} {}", filter.name, filter.params[0]));
         assert_eq!(list.collect::<Vec<_>>().join(", "), expected);
     }
     let (nameless, deflate) = (FilterSpec::default(), spec(Some(1), "deflate", 1));
@@ -329,7 +341,9 @@ fn fields() {
     ] {
         assert_eq!(sample::apply(&mut model, &edit).map_err(|error| error.kind()), expected, "{edit:?}");
     }
-    let TypeClass::Compound { fields, .. } = &model.user_type(POINT).unwrap().class else { panic!("no compound") };
+    let TypeClass::Compound { fields, .. } = &model.user_type(POINT).unwrap().class else {
+        panic!("no compound")
+    };
     let found: Vec<(&str, usize)> = fields.iter().map(|field| (field.name.as_str(), field.offset)).collect();
     assert_eq!(found, [("mid", 4), ("low", 0), ("high", 8)]);
 }
@@ -353,7 +367,10 @@ fn members() {
         (insert(COLOUR, "red", 2), Err(ErrorKind::NameInUse)),
         (insert(COLOUR, "blue", 1), Err(ErrorKind::NameInUse)),
         (insert(COLOUR, "blue", 2), DONE),
-        (Edit::DefVar { group: ROOT, name: "v", xtype: NcType::User(COLOUR), dims: &[] }, Ok(Defined::Var(VarId(4)))),
+        (
+            Edit::DefVar { group: ROOT, name: "v", xtype: NcType::User(COLOUR), dims: &[] },
+            Ok(Defined::Var(VarId(4))),
+        ),
         (insert(COLOUR, "green", 3), Err(ErrorKind::TypDefined)),
     ] {
         assert_eq!(sample::apply(&mut model, &edit).map_err(|error| error.kind()), expected, "{edit:?}");
@@ -379,7 +396,13 @@ fn a_used_type_is_closed() {
     model.apply(&Edit::DefCompound { group: ROOT, name: "outer", size: 16 }).unwrap();
     let outer = NcType::User(TypeId(5));
     model
-        .apply(&Edit::InsertField { ty: TypeId(5), name: "p", offset: 0, field: NcType::User(POINT), shape: &[] })
+        .apply(&Edit::InsertField {
+            ty: TypeId(5),
+            name: "p",
+            offset: 0,
+            field: NcType::User(POINT),
+            shape: &[],
+        })
         .unwrap();
     let back = Edit::InsertField { ty: POINT, name: "o", offset: 0, field: outer, shape: &[] };
     assert_eq!(sample::apply(&mut model, &back).unwrap_err().kind(), ErrorKind::TypDefined);
@@ -434,8 +457,12 @@ fn a_cell_keeps_snapshots_apart_and_rolls_back() {
 /// What is defined at once is what many insertions make, and refused where one of them is.
 #[test]
 fn whole_types_are_those_of_insertions() {
-    let field =
-        |name: &str, offset, ty, shape: &[u32]| Field { name: name.to_owned(), offset, ty, shape: shape.to_vec() };
+    let field = |name: &str, offset, ty, shape: &[u32]| Field {
+        name: name.to_owned(),
+        offset,
+        ty,
+        shape: shape.to_vec(),
+    };
     let long = [1; 1025];
     for fields in [
         vec![],
@@ -460,7 +487,9 @@ fn whole_types_are_those_of_insertions() {
         vec![field("a", 0, NcType::String, &[]), field("b", 8, NcType::String, &[])],
     ] {
         let mut model = sample::model();
-        let Defined::Type(ty) = model.apply(&Edit::DefCompound { group: ROOT, name: "new", size: 16 }).unwrap() else {
+        let Defined::Type(ty) =
+            model.apply(&Edit::DefCompound { group: ROOT, name: "new", size: 16 }).unwrap()
+        else {
             panic!("no type")
         };
         let expected = fields.iter().try_for_each(|Field { name, offset, ty: field, shape }| {
@@ -487,7 +516,8 @@ fn whole_types_are_those_of_insertions() {
         vec![member("", 1)],
     ] {
         let mut model = sample::model();
-        let Defined::Type(ty) = model.apply(&Edit::DefEnum { group: ROOT, name: "new", base: NcType::Byte }).unwrap()
+        let Defined::Type(ty) =
+            model.apply(&Edit::DefEnum { group: ROOT, name: "new", base: NcType::Byte }).unwrap()
         else {
             panic!("no type")
         };
@@ -502,7 +532,10 @@ fn whole_types_are_those_of_insertions() {
         }
     }
     let mut model = sample::model();
-    assert_eq!(model.define_enum(ROOT, "new", NcType::Float, Vec::new()).unwrap_err().kind(), ErrorKind::BadType);
+    assert_eq!(
+        model.define_enum(ROOT, "new", NcType::Float, Vec::new()).unwrap_err().kind(),
+        ErrorKind::BadType
+    );
     assert_eq!(model.define_compound(ROOT, "new", 0, Vec::new()).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(model.define_compound(ROOT, "a/b", 1, Vec::new()).unwrap_err().kind(), ErrorKind::BadName);
 }

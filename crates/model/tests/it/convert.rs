@@ -71,7 +71,8 @@ fn oracle(value: Scalar, to: NcType) -> (Values, bool) {
             // Beyond 2^100 the cast may saturate; that is out of every range all the same.
             let whole = v.trunc() as i128;
             let rest = v - v.trunc();
-            let out = whole > high || whole < low || (whole == high && rest > 0.0) || (whole == low && rest < 0.0);
+            let out =
+                whole > high || whole < low || (whole == high && rest > 0.0) || (whole == low && rest < 0.0);
             let top = if to == NcType::UInt64 { u64::MAX.into() } else { i64::MAX.into() };
             (one(to, Scalar::Int(whole.clamp(i64::MIN.into(), top))), out)
         }
@@ -147,7 +148,8 @@ fn check(from: NcType, to: NcType, values: &[Scalar]) {
     let mut flag = false;
     for value in values {
         let item = one(from, *value);
-        let (converted, out) = if from == to { (item.clone(), false) } else { oracle(item.scalar(0).unwrap(), to) };
+        let (converted, out) =
+            if from == to { (item.clone(), false) } else { oracle(item.scalar(0).unwrap(), to) };
         src.extend(item.to_native_bytes().unwrap());
         expected.extend(converted.to_native_bytes().unwrap());
         flag |= out;
@@ -194,7 +196,8 @@ fn one_bad_value_is_found_at_any_place_of_a_long_row() {
     }
 }
 
-/// What converts to what: `.` fine, `c` NC_ECHAR, `t` NC_EBADTYPE. Rows and columns in the order of the type numbers.
+/// What converts to what: `.` fine, `c` NC_ECHAR, `t` NC_EBADTYPE. Rows and columns in the order of the type
+/// numbers.
 #[test]
 fn the_table_of_all_types() {
     let user = NcType::User(TypeId(3));
@@ -224,7 +227,11 @@ fn the_table_of_all_types() {
                 'c' => Some(ErrorKind::Char),
                 _ => Some(ErrorKind::BadType),
             };
-            assert_eq!(convert::check(*from, *to).err().map(|error| error.kind()), expected, "{from:?} to {to:?}");
+            assert_eq!(
+                convert::check(*from, *to).err().map(|error| error.kind()),
+                expected,
+                "{from:?} to {to:?}"
+            );
             let values = Values::empty(*from).unwrap();
             let converted = convert::convert_values(&values, *to);
             assert_eq!(converted.as_ref().err().map(|error| error.kind()), expected, "{from:?} to {to:?}");
@@ -265,7 +272,9 @@ fn no_bit_of_a_nan_changes_between_equal_types() {
 
 #[test]
 fn sides_of_different_length_are_no_panic() {
-    for (from, to) in [(NcType::Int, NcType::Double), (NcType::Int, NcType::Int), (NcType::Char, NcType::Char)] {
+    for (from, to) in
+        [(NcType::Int, NcType::Double), (NcType::Int, NcType::Int), (NcType::Char, NcType::Char)]
+    {
         for swap in [false, true] {
             let row = convert::read_row(from, to, swap).unwrap();
             for (src, dst) in [(0, 9), (9, 0), (4, 100), (100, 4), (7, 7)] {

@@ -40,9 +40,13 @@ fn paths() {
     ] {
         assert_eq!(model.var_at(from, path).map_err(|error| error.kind()), expected, "{path}");
     }
-    for (from, path, expected) in
-        [(H, "", Ok(H)), (H, "/", Ok(ROOT)), (ROOT, "g/h", Ok(H)), (G, "h", Ok(H)), (G, "/h", Err(ErrorKind::NoGrp))]
-    {
+    for (from, path, expected) in [
+        (H, "", Ok(H)),
+        (H, "/", Ok(ROOT)),
+        (ROOT, "g/h", Ok(H)),
+        (G, "h", Ok(H)),
+        (G, "/h", Err(ErrorKind::NoGrp)),
+    ] {
         assert_eq!(model.group_at(from, path).map_err(|error| error.kind()), expected, "{path}");
     }
     assert_eq!(model.group_path(H).unwrap(), "/g/h");
@@ -54,7 +58,8 @@ fn paths() {
 #[test]
 fn escapes_and_nfc() {
     let mut model = Model::new();
-    let Ok(nczarr_model::Defined::Group(group)) = model.apply(&Edit::DefGroup { parent: ROOT, name: "mean sea" })
+    let Ok(nczarr_model::Defined::Group(group)) =
+        model.apply(&Edit::DefGroup { parent: ROOT, name: "mean sea" })
     else {
         panic!("no group");
     };

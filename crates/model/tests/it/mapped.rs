@@ -1,6 +1,8 @@
 //! Mapped access against one loop over all indices.
 
-use nczarr_model::{ErrorKind, NcString, check_imap, gather_items, gather_mapped, scatter_items, scatter_mapped};
+use nczarr_model::{
+    ErrorKind, NcString, check_imap, gather_items, gather_mapped, scatter_items, scatter_mapped,
+};
 use proptest::prelude::*;
 
 /// The place in memory of every element, in C order; by definition.

@@ -1,8 +1,9 @@
-//! Elements of user-defined types: their packed and memory forms against a tree of values, and bytes that are none.
+//! Elements of user-defined types: their packed and memory forms against a tree of values, and bytes that are
+//! none.
 
 use nczarr_model::{
-    Edit, EnumMember, ErrorKind, Field, GroupId, Item, Model, NcString, NcType, PackedPart, Packer, TypeClass, TypeId,
-    UserType, Values, VarFill,
+    Edit, EnumMember, ErrorKind, Field, GroupId, Item, Model, NcString, NcType, PackedPart, Packer,
+    TypeClass, TypeId, UserType, Values, VarFill,
 };
 use proptest::prelude::*;
 
@@ -27,15 +28,20 @@ fn compound(model: &mut Model, name: &str, fields: &[(&str, NcType, &[u32])]) ->
 fn types() -> (Model, Vec<NcType>) {
     let mut m = Model::new();
     let member = |name: &str, value| EnumMember { name: name.to_owned(), value };
-    let colour = TypeClass::Enum { base: NcType::Short, members: vec![member("red", -1), member("blue", 300)] };
+    let colour =
+        TypeClass::Enum { base: NcType::Short, members: vec![member("red", -1), member("blue", 300)] };
     let colour = add(&mut m, "colour", colour);
     let blob = add(&mut m, "blob", TypeClass::Opaque { size: 3 });
     let shorts = add(&mut m, "shorts", TypeClass::Vlen { base: NcType::Short });
     let strings = add(&mut m, "strings", TypeClass::Vlen { base: NcType::String });
     let rows = add(&mut m, "rows", TypeClass::Vlen { base: shorts });
-    let point = compound(&mut m, "point", &[("x", NcType::Float, &[]), ("c", colour, &[2]), ("b", blob, &[])]);
-    let note =
-        compound(&mut m, "note", &[("id", NcType::UInt64, &[]), ("text", NcType::String, &[2]), ("l", shorts, &[])]);
+    let point =
+        compound(&mut m, "point", &[("x", NcType::Float, &[]), ("c", colour, &[2]), ("b", blob, &[])]);
+    let note = compound(
+        &mut m,
+        "note",
+        &[("id", NcType::UInt64, &[]), ("text", NcType::String, &[2]), ("l", shorts, &[])],
+    );
     let all = compound(
         &mut m,
         "all",
@@ -53,16 +59,26 @@ fn element(model: &Model, ty: NcType) -> BoxedStrategy<Item> {
         NcType::Byte => int(-128..=127),
         NcType::Short => int(-32768..=32767),
         NcType::UInt64 => any::<u64>().prop_map(|value| Item::Int(value.into())).boxed(),
-        NcType::Float => any::<f32>().prop_filter("equal to itself", |v| !v.is_nan()).prop_map(Item::Float).boxed(),
-        NcType::Double => any::<f64>().prop_filter("equal to itself", |v| !v.is_nan()).prop_map(Item::Double).boxed(),
+        NcType::Float => {
+            any::<f32>().prop_filter("equal to itself", |v| !v.is_nan()).prop_map(Item::Float).boxed()
+        }
+        NcType::Double => {
+            any::<f64>().prop_filter("equal to itself", |v| !v.is_nan()).prop_map(Item::Double).boxed()
+        }
         NcType::Char => any::<u8>().prop_map(Item::Char).boxed(),
-        NcType::String => prop::collection::vec(any::<u8>(), 0..20).prop_map(|text| Item::String(text.into())).boxed(),
+        NcType::String => {
+            prop::collection::vec(any::<u8>(), 0..20).prop_map(|text| Item::String(text.into())).boxed()
+        }
         NcType::User(id) => match &model.user_type(id).unwrap().class {
             TypeClass::Enum { base, .. } => element(model, *base),
-            TypeClass::Opaque { size } => prop::collection::vec(any::<u8>(), *size).prop_map(Item::Opaque).boxed(),
+            TypeClass::Opaque { size } => {
+                prop::collection::vec(any::<u8>(), *size).prop_map(Item::Opaque).boxed()
+            }
             TypeClass::Vlen { base } => many(*base, 0..4).prop_map(Item::Vlen).boxed(),
             TypeClass::Compound { fields, .. } => {
-                let part = |field: &Field| many(field.ty, field.count().unwrap()..field.count().unwrap() + 1).boxed();
+                let part = |field: &Field| {
+                    many(field.ty, field.count().unwrap()..field.count().unwrap() + 1).boxed()
+                };
                 fields.iter().map(part).collect::<Vec<_>>().prop_map(Item::Compound).boxed()
             }
         },
@@ -207,7 +223,8 @@ fn attributes_and_fills_are_elements_in_the_form_of_their_type() {
     assert_eq!(put(&mut model, &packed(shorts, &[1])), Err(ErrorKind::BadType));
     assert_eq!(put(&mut model, &Values::User(shorts, vec![1, 0])), Err(ErrorKind::BadType));
     assert_eq!(put(&mut model, &packed(point, &[0; 4])), Err(ErrorKind::BadType));
-    let var = model.apply(&Edit::DefVar { group: GroupId::ROOT, name: "v", xtype: types[4], dims: &[] }).unwrap();
+    let var =
+        model.apply(&Edit::DefVar { group: GroupId::ROOT, name: "v", xtype: types[4], dims: &[] }).unwrap();
     let nczarr_model::Defined::Var(var) = var else { panic!() };
     let fill = packed(shorts, &[7, 0]);
     model.apply(&Edit::DefVarFill { var, no_fill: false, value: Some(&fill) }).unwrap();

@@ -1,7 +1,8 @@
 //! A small model that has one of everything.
 
 use nczarr_model::{
-    Chunking, Defined, DimId, Edit, ErrorKind, GroupId, Model, NcType, Quantize, Result, TypeId, Values, VarId,
+    Chunking, Defined, DimId, Edit, ErrorKind, GroupId, Model, NcType, Quantize, Result, TypeId, Values,
+    VarId,
 };
 
 pub const ROOT: GroupId = GroupId::ROOT;
@@ -46,7 +47,12 @@ pub fn model() -> Model {
         Edit::PutAtt { group: ROOT, var: None, name: "history", values: &Values::text("h") },
         Edit::PutAtt { group: ROOT, var: Some(TEMP), name: "units", values: &Values::text("K") },
         Edit::PutAtt { group: ROOT, var: Some(TEMP), name: "valid_min", values: &Values::Float(vec![1.0]) },
-        Edit::PutAtt { group: ROOT, var: Some(TEMP), name: "valid_range", values: &Values::Float(vec![1.0, 2.0]) },
+        Edit::PutAtt {
+            group: ROOT,
+            var: Some(TEMP),
+            name: "valid_range",
+            values: &Values::Float(vec![1.0, 2.0]),
+        },
         Edit::DefVarChunking { var: DEPTH, chunking: &Chunking::Chunked(vec![3, 4]) },
         Edit::DefVarQuantize { var: DEPTH, quantize: Some(Quantize::BitRound(9)) },
     ] {

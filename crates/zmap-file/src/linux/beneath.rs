@@ -10,8 +10,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, openat, openat2,
 use rustix::io::{Errno, retry_on_intr};
 
 /// Flags to read an object. A fifo must not block, and a terminal must not become the controlling one.
-pub(super) const READ: OFlags =
-    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::NOFOLLOW);
+pub(super) const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::NOFOLLOW);
 
 /// Flags to inspect a path without opening the file.
 pub(super) const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);

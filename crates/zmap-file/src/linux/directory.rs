@@ -170,7 +170,9 @@ impl FileMap {
                         return Ok(ObjectDirectory { path: path.to_owned(), dir: Some(dir), identity: None });
                     }
                 }
-                Err(Errno::NOTDIR) => return Err(self.collision(key.as_str(), "lies below an object").into()),
+                Err(Errno::NOTDIR) => {
+                    return Err(self.collision(key.as_str(), "lies below an object").into());
+                }
                 Err(errno) => return Err(self.fail(key.as_str(), "open the directory of", errno).into()),
             }
         }
@@ -225,7 +227,12 @@ impl FileMap {
     /// Makes room for an object at `key`: removes an empty directory of that name.
     ///
     /// `false` if an object exists. With `directories_lock` the caller holds the lock of the directories.
-    pub(super) fn clear_target(&self, dir: BorrowedFd<'_>, key: &Key, directories_lock: bool) -> Result<bool> {
+    pub(super) fn clear_target(
+        &self,
+        dir: BorrowedFd<'_>,
+        key: &Key,
+        directories_lock: bool,
+    ) -> Result<bool> {
         let (_, name) = names::split(key);
         for _ in 0..MAX_ROUNDS {
             let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -240,7 +247,9 @@ impl FileMap {
                     let _guard = if directories_lock { None } else { Some(self.hold_tree(key)?) };
                     match tree::remove_hollow(dir, name) {
                         Ok(()) => return Ok(true),
-                        Err(Errno::NOTEMPTY) => return Err(self.collision(key.as_str(), "is a prefix of objects")),
+                        Err(Errno::NOTEMPTY) => {
+                            return Err(self.collision(key.as_str(), "is a prefix of objects"));
+                        }
                         // Another file replaced it.
                         Err(Errno::NOTDIR) => {}
                         Err(errno) => return Err(self.fail(key.as_str(), "clear the place of", errno)),

@@ -185,7 +185,11 @@ fn one<'s>(
     if fill(file, &mut out, asked, offset, None)? {
         want_file(file, &out)?;
     }
-    if out.filled().len() > limit { Err(ReadFailure::TooLong(limit)) } else { Ok(ReadOutput::ReadScratch(out)) }
+    if out.filled().len() > limit {
+        Err(ReadFailure::TooLong(limit))
+    } else {
+        Ok(ReadOutput::ReadScratch(out))
+    }
 }
 
 /// Reads a whole object of about `hint` bytes.
@@ -322,7 +326,9 @@ impl<'r> RangeList<'r> {
     /// Converts ranges; `None` if a length is missing or an end does not fit 64 bits.
     fn of(ranges: &'r Ranges) -> Option<Self> {
         match ranges {
-            Ranges::One(range) => Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 }),
+            Ranges::One(range) => {
+                Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 })
+            }
             Ranges::Strided { first, step, count } => {
                 let len = first.len?;
                 let last = u64::from(count.saturating_sub(1)).checked_mul(*step)?;
@@ -331,7 +337,8 @@ impl<'r> RangeList<'r> {
                 Some(Self::Every { offset: first.offset, len, step: *step, count })
             }
             Ranges::List(list) => {
-                let fits = |range: &ByteRange| range.len.and_then(|len| range.offset.checked_add(len)).is_some();
+                let fits =
+                    |range: &ByteRange| range.len.and_then(|len| range.offset.checked_add(len)).is_some();
                 list.iter().all(fits).then_some(Self::List(list))
             }
             _ => None,
@@ -366,7 +373,12 @@ impl<'r> RangeList<'r> {
     }
 
     /// Appends all ranges to `out`, each complete.
-    fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut ReadBuffer) -> Result<(), ReadFailure> {
+    fn read(
+        self,
+        file: BorrowedFd<'_>,
+        out: &mut OutBuf<'_>,
+        span: &mut ReadBuffer,
+    ) -> Result<(), ReadFailure> {
         let mut index = 0;
         while index < self.count() {
             let (offset, len) = self.piece(index);

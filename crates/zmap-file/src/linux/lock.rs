@@ -103,7 +103,10 @@ impl KeyLocks {
     /// Announces, once, that temporary files are made. Calls `sweep` first if all earlier writers crashed.
     /// Errors here fail no write.
     pub(super) fn announce(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) {
-        if self.exclusive || self.announced.done.load(Ordering::Acquire) || self.refused.load(Ordering::Relaxed) {
+        if self.exclusive
+            || self.announced.done.load(Ordering::Acquire)
+            || self.refused.load(Ordering::Relaxed)
+        {
             return;
         }
         // Other threads wait here until the sweep is over.
@@ -116,7 +119,11 @@ impl KeyLocks {
     }
 
     /// Announces in the lock file and returns it.
-    fn try_announce(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) -> Option<Arc<OwnedFd>> {
+    fn try_announce(
+        &self,
+        root: BorrowedFd<'_>,
+        sweep: &dyn Fn() -> Result<(), Errno>,
+    ) -> Option<Arc<OwnedFd>> {
         let file = self.file(root).ok()?;
         let alone = set_lock(file.as_fd(), TEMPORARIES_BYTE, libc::F_WRLCK, false).is_ok();
         if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
@@ -147,7 +154,12 @@ impl KeyLocks {
     }
 
     /// Locks a byte against other processes; `None` if the storage refuses locks or the map is exclusive.
-    fn byte(&self, root: BorrowedFd<'_>, byte: i64, wait: bool) -> Result<Option<(Arc<OwnedFd>, i64)>, Errno> {
+    fn byte(
+        &self,
+        root: BorrowedFd<'_>,
+        byte: i64,
+        wait: bool,
+    ) -> Result<Option<(Arc<OwnedFd>, i64)>, Errno> {
         if self.exclusive {
             return Ok(None);
         }
@@ -176,7 +188,8 @@ impl KeyLocks {
         }
         let mut slot = self.file.write().unwrap_or_else(PoisonError::into_inner);
         if slot.is_none() {
-            *slot = Some(Arc::new(beneath::open(root, LOCK, OPEN | OFlags::CREATE, Mode::from_raw_mode(0o666))?));
+            *slot =
+                Some(Arc::new(beneath::open(root, LOCK, OPEN | OFlags::CREATE, Mode::from_raw_mode(0o666))?));
         }
         slot.as_ref().map(Arc::clone).ok_or(Errno::NOLCK)
     }
@@ -204,7 +217,9 @@ fn probe(root: BorrowedFd<'_>) -> bool {
     };
     // Other errors may be temporary; the real lock reports them.
     let file = match file {
-        Err(Errno::IO | Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => return true,
+        Err(Errno::IO | Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => {
+            return true;
+        }
         Err(_) => return false,
         Ok(file) => file,
     };
@@ -227,9 +242,9 @@ const TEMPORARIES_BYTE: i64 = PROBE_BYTE + 2;
 /// Returns the byte of a key: 30 bits of FNV-1a, mixed because its last bytes hardly affect the high bits.
 /// *Invariant:* all versions of this code choose the same byte.
 pub(super) fn byte_of(key: &str) -> i64 {
-    let hash = key
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     let mixed = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (mixed >> 34) as i64
 }
@@ -267,9 +282,13 @@ mod tests {
 
     #[test]
     fn the_byte_of_a_key_never_changes() {
-        assert_eq!([byte_of(""), byte_of("temp/0.0"), byte_of("temp/0.1")], [1_064_271_275, 428_360_303, 174_412_707]);
+        assert_eq!(
+            [byte_of(""), byte_of("temp/0.0"), byte_of("temp/0.1")],
+            [1_064_271_275, 428_360_303, 174_412_707]
+        );
         assert!((0..10_000).all(|i| (0..PROBE_BYTE).contains(&byte_of(&i.to_string()))));
-        let stripes: std::collections::HashSet<_> = (0..1000).map(|i| byte_of(&format!("v/{i}")) % 64).collect();
+        let stripes: std::collections::HashSet<_> =
+            (0..1000).map(|i| byte_of(&format!("v/{i}")) % 64).collect();
         assert_eq!(stripes.len(), 64);
     }
 

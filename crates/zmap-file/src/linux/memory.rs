@@ -57,7 +57,19 @@ mod tests {
     fn there_is_room_for_what_is_asked_and_it_is_kept() {
         let mut memory = ReadBuffer::default();
         let mut most = 0;
-        for len in [0, 1, 8193, 100, HUGE_PAGE - 1, HUGE_PAGE, 5, HUGE_PAGE + 1, 3 * HUGE_PAGE - 7, 3 * HUGE_PAGE, 64] {
+        for len in [
+            0,
+            1,
+            8193,
+            100,
+            HUGE_PAGE - 1,
+            HUGE_PAGE,
+            5,
+            HUGE_PAGE + 1,
+            3 * HUGE_PAGE - 7,
+            3 * HUGE_PAGE,
+            64,
+        ] {
             let mut out = memory.room(len).ok().unwrap();
             assert_eq!((out.capacity(), out.filled().len()), (len, 0));
             out.put_zeros(len).unwrap().fill(7);

@@ -112,15 +112,22 @@ impl FileMap {
         match fs::create_dir(path) {
             Ok(()) if options.durability == Durability::Fsync => {
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(
-                    |error| Error::io(format!("cannot sync the parent directory of {}", path.display()), error),
-                )?;
+                fs::File::open(parent.unwrap_or(Path::new(".")))
+                    .and_then(|parent| parent.sync_all())
+                    .map_err(|error| {
+                        Error::io(format!("cannot sync the parent directory of {}", path.display()), error)
+                    })?;
             }
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let about = fs::metadata(path);
-                if !about.map_err(|error| Error::io(format!("cannot inspect {}", path.display()), error))?.is_dir() {
-                    return Err(ErrorKind::Exist.context(format!("{} exists and is not a directory", path.display())));
+                if !about
+                    .map_err(|error| Error::io(format!("cannot inspect {}", path.display()), error))?
+                    .is_dir()
+                {
+                    return Err(
+                        ErrorKind::Exist.context(format!("{} exists and is not a directory", path.display()))
+                    );
                 }
             }
             Err(error) => return Err(Error::io(format!("cannot create {}", path.display()), error)),
@@ -214,7 +221,10 @@ impl Drop for FileMap {
 
 impl fmt::Debug for FileMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileMap").field("path", &self.path).field("writable", &self.writable).finish_non_exhaustive()
+        f.debug_struct("FileMap")
+            .field("path", &self.path)
+            .field("writable", &self.writable)
+            .finish_non_exhaustive()
     }
 }
 

@@ -183,8 +183,9 @@ impl OpenFileCache {
     pub(super) fn find_version(&self, root: BorrowedFd<'_>, key: &str) -> Option<(Arc<OpenFile>, Version)> {
         self.lookup(key).with_current(root, |slot, stat| {
             let shared = slot.shared()?;
-            let unchanged =
-                |version: &Version| version.get::<FileVersion>().is_some_and(|mark| mark.has_same_state(&stat));
+            let unchanged = |version: &Version| {
+                version.get::<FileVersion>().is_some_and(|mark| mark.has_same_state(&stat))
+            };
             let version = match shared.version.take().filter(unchanged) {
                 Some(version) => version,
                 None => Version::scarce(FileVersion::kept(Arc::clone(&shared.object), stat)),
@@ -238,7 +239,11 @@ pub(super) struct CacheLookup<'k> {
 
 impl CacheLookup<'_> {
     /// Reads from the cached object, if the key still leads to it.
-    pub(super) fn read<R>(&mut self, root: BorrowedFd<'_>, read: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
+    pub(super) fn read<R>(
+        &mut self,
+        root: BorrowedFd<'_>,
+        read: impl FnOnce(BorrowedFd<'_>) -> R,
+    ) -> Option<R> {
         self.with_current(root, |slot, _| slot.fd().map(read))
     }
 
@@ -301,14 +306,18 @@ mod tests {
 
     #[test]
     fn names_of_keys_differ_and_are_spread() {
-        let keys: HashSet<String> = (0..4096).map(|i| format!("v/{}.{}.{}", i / 256, i / 16 % 16, i % 16)).collect();
+        let keys: HashSet<String> =
+            (0..4096).map(|i| format!("v/{}.{}.{}", i / 256, i / 16 % 16, i % 16)).collect();
         let more = (0..4096).map(|i| format!("some/longer/variable/c/{i}"));
         for keys in [keys.into_iter().collect::<Vec<_>>(), more.collect()] {
             let names: HashSet<u64> = keys.iter().map(|key| name_of(key)).collect();
             assert_eq!(names.len(), keys.len());
             let mut sets = [0; SETS];
             names.iter().for_each(|name| sets[(name >> 58) as usize] += 1);
-            assert!(sets.iter().all(|&count| (4096 / SETS / 2..4096 / SETS * 2).contains(&count)), "{sets:?}");
+            assert!(
+                sets.iter().all(|&count| (4096 / SETS / 2..4096 / SETS * 2).contains(&count)),
+                "{sets:?}"
+            );
         }
         assert_eq!(["", "\0", "a", "a\0", "\0a"].map(name_of).into_iter().collect::<HashSet<_>>().len(), 5);
     }

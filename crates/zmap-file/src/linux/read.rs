@@ -5,12 +5,16 @@ use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool};
+use nczarr_dispatch::{
+    ByteRange, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool,
+};
 use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
-use super::fetch::{ReadFailure, ReadOutput, ReadScratch, fetch, one_into, size, stream_to, vec_from, want_regular};
+use super::fetch::{
+    ReadFailure, ReadOutput, ReadScratch, fetch, one_into, size, stream_to, vec_from, want_regular,
+};
 use super::memory::ReadBuffer;
 use super::open_files::OpenFile;
 use super::version::FileVersion;
@@ -145,7 +149,8 @@ impl FileMap {
     pub(super) fn read_out(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
         let mut lookup = (out.capacity() <= MAX_CACHED_READ).then(|| self.kept.lookup(key.as_str()));
-        let kept = lookup.as_mut().and_then(|lookup| lookup.read(self.root(), |file| one_into(file, offset, out)));
+        let kept =
+            lookup.as_mut().and_then(|lookup| lookup.read(self.root(), |file| one_into(file, offset, out)));
         if let Some(read) = kept {
             return read.map_or_else(|fault| self.explain_out(key, out, fault), |()| Ok(true));
         }
@@ -222,7 +227,9 @@ impl FileMap {
                     ReadOutput::ReadScratch(out) => {
                         job.done(ticket, Ok(Some((ReadOutcome::Bytes(out.filled()), version))))
                     }
-                    ReadOutput::Owned(bytes) => job.done(ticket, Ok(Some((ReadOutcome::Bytes(bytes), version)))),
+                    ReadOutput::Owned(bytes) => {
+                        job.done(ticket, Ok(Some((ReadOutcome::Bytes(bytes), version))))
+                    }
                 }
             }
             Err(fault) => {

@@ -99,13 +99,18 @@ impl FileMap {
         named: bool,
     ) -> Result<StagedFile<'p>, WriteStop> {
         let fail = |errno| WriteStop::Failed(self.fail(key.as_str(), "write", errno));
-        let nameless =
-            if named { None } else { self.open_nameless(dir).map_err(|errno| self.stop(dir, errno, fail))? };
+        let nameless = if named {
+            None
+        } else {
+            self.open_nameless(dir).map_err(|errno| self.stop(dir, errno, fail))?
+        };
         let staged = match nameless {
             Some(file) => StagedFile { file, temporary: None },
             None => self.open_named(dir).map_err(|errno| self.stop(dir, errno, fail))?,
         };
-        let put = |bytes: &[u8]| put_all(&staged.file, bytes).map_err(|errno| self.fail(key.as_str(), "write", errno));
+        let put = |bytes: &[u8]| {
+            put_all(&staged.file, bytes).map_err(|errno| self.fail(key.as_str(), "write", errno))
+        };
         match value {
             ObjectValue::Bytes(bytes) => put(bytes)?,
             ObjectValue::Parts(job, index) => job.parts(index, &mut |part| put(part))?,
@@ -205,7 +210,12 @@ impl FileMap {
     }
 
     /// Links an unnamed file; `None` if the system does not support it.
-    fn link_nameless(&self, file: &OwnedFd, dir: BorrowedFd<'_>, name: &str) -> Result<Option<LinkOutcome>, Errno> {
+    fn link_nameless(
+        &self,
+        file: &OwnedFd,
+        dir: BorrowedFd<'_>,
+        name: &str,
+    ) -> Result<Option<LinkOutcome>, Errno> {
         loop {
             let way = self.staging.load(Ordering::Relaxed);
             let linked = match way {
@@ -279,12 +289,16 @@ mod tests {
     fn every_way_of_naming_a_file_makes_the_same_objects() {
         let scratch = tempfile::tempdir().unwrap();
         for way in [BY_DESCRIPTOR, BY_PROC, BY_NAME, BY_RENAME] {
-            let map = FileMap::create(scratch.path().join(way.to_string()), None, &Options::default()).unwrap();
+            let map =
+                FileMap::create(scratch.path().join(way.to_string()), None, &Options::default()).unwrap();
             map.staging.store(way, Ordering::Relaxed);
             let key = Key::new("a/b/c").unwrap();
             map.write(&key, b"1").unwrap();
             map.write(&key, b"22").unwrap();
-            assert!(matches!(map.write_if(&key, b"x", Precondition::Absent).unwrap(), WriteOutcome::Conflict));
+            assert!(matches!(
+                map.write_if(&key, b"x", Precondition::Absent).unwrap(),
+                WriteOutcome::Conflict
+            ));
             let mut found = Vec::new();
             let version = map.read_versioned(&key, 10, &mut found).unwrap().unwrap();
             assert!(matches!(

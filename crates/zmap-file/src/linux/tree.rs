@@ -162,7 +162,9 @@ impl FileMap {
         let mut gone = false;
         while !path.is_empty() {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let Ok(dir) = beneath::open(self.root(), parent, beneath::PLACE, Mode::empty()) else { return gone };
+            let Ok(dir) = beneath::open(self.root(), parent, beneath::PLACE, Mode::empty()) else {
+                return gone;
+            };
             match unlinkat(&dir, name, AtFlags::REMOVEDIR) {
                 Ok(()) | Err(Errno::NOENT) => gone = true,
                 Err(_) => return gone,
@@ -206,7 +208,8 @@ impl FileMap {
         while let Some(entry) = dir.read() {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name().to_bytes();
-            occupied |= !matches!(name, b"." | b"..") && !entry.file_name().to_str().is_ok_and(names::is_reserved);
+            occupied |=
+                !matches!(name, b"." | b"..") && !entry.file_name().to_str().is_ok_and(names::is_reserved);
         }
         if !occupied {
             return Ok(());
@@ -292,7 +295,9 @@ fn kind(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<EntryKind, Errno> {
 
 /// Opens a directory in `dir`, not through a link; `None` if it is gone.
 pub(super) fn enter(dir: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<Option<Dir>, Errno> {
-    match retry_on_intr(|| openat(dir, name, beneath::LIST | OFlags::NOFOLLOW, Mode::empty())).and_then(Dir::new) {
+    match retry_on_intr(|| openat(dir, name, beneath::LIST | OFlags::NOFOLLOW, Mode::empty()))
+        .and_then(Dir::new)
+    {
         Ok(dir) => Ok(Some(dir)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         Err(errno) => Err(errno),

@@ -53,10 +53,15 @@ impl FileMap {
     pub(super) fn intent<'v>(&self, key: &Key, expect: Precondition<'v>) -> Result<WriteIntent<'v>> {
         match expect {
             Precondition::Absent => Ok(WriteIntent::Create),
-            Precondition::Unchanged(version) => version.get::<FileVersion>().map(WriteIntent::Swap).ok_or_else(|| {
-                let place = self.path.display();
-                ErrorKind::Inval.context(format!("{place}: key {:?}: the version belongs to another map", key.as_str()))
-            }),
+            Precondition::Unchanged(version) => {
+                version.get::<FileVersion>().map(WriteIntent::Swap).ok_or_else(|| {
+                    let place = self.path.display();
+                    ErrorKind::Inval.context(format!(
+                        "{place}: key {:?}: the version belongs to another map",
+                        key.as_str()
+                    ))
+                })
+            }
         }
     }
 
@@ -312,7 +317,11 @@ impl FileMap {
         }
         self.want_name(to)?;
         let taken = || self.collision(to.as_str(), "already exists");
-        if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() || self.is_taken(to)? {
+        if from == to
+            || to.relative_to(from).is_some()
+            || from.relative_to(to).is_some()
+            || self.is_taken(to)?
+        {
             return Err(taken());
         }
         for round in 0..MAX_ROUNDS {

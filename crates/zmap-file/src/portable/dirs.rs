@@ -9,7 +9,8 @@ use crate::names;
 
 /// Whether the system gives a name a special meaning.
 pub(super) fn is_special(segment: &str) -> bool {
-    cfg!(windows) && (segment.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) || segment.ends_with(['.', ' ']))
+    cfg!(windows)
+        && (segment.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) || segment.ends_with(['.', ' ']))
 }
 
 pub(super) fn is_absence(error: &io::Error) -> bool {
@@ -68,7 +69,9 @@ pub(super) fn remove_temporaries(path: &Path) -> io::Result<()> {
     for (name, is_dir) in entries(path)? {
         match is_dir {
             Some(true) => remove_temporaries(&path.join(name))?,
-            Some(false) if name.to_str().is_some_and(names::is_temporary) => gone(fs::remove_file(path.join(name)))?,
+            Some(false) if name.to_str().is_some_and(names::is_temporary) => {
+                gone(fs::remove_file(path.join(name)))?
+            }
             _ => {}
         }
     }

@@ -18,7 +18,9 @@ use nczarr_dispatch::{
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::names::{self, LOCK};
-use dirs::{entries, first_special_file, gone, is_absence, is_special, leads, remove_hollow, remove_temporaries};
+use dirs::{
+    entries, first_special_file, gone, is_absence, is_special, leads, remove_hollow, remove_temporaries,
+};
 
 /// A dataset in a directory.
 #[derive(Debug)]
@@ -83,7 +85,9 @@ impl FileMap {
         let path = path.as_ref();
         match fs::create_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !path.is_dir() => {
-                return Err(ErrorKind::Exist.context(format!("{} exists and is not a directory", path.display())));
+                return Err(
+                    ErrorKind::Exist.context(format!("{} exists and is not a directory", path.display()))
+                );
             }
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(Error::io(format!("cannot create {}", path.display()), error));
@@ -98,7 +102,8 @@ impl FileMap {
         let Some(markers) = replace else {
             return Err(ErrorKind::Object.context(format!("{} exists and is not empty", path.display())));
         };
-        let is_file = |marker: &&str| fs::symlink_metadata(path.join(marker)).is_ok_and(|about| about.is_file());
+        let is_file =
+            |marker: &&str| fs::symlink_metadata(path.join(marker)).is_ok_and(|about| about.is_file());
         if !markers.iter().any(is_file) {
             return Err(ErrorKind::Object.context(format!(
                 "{} is not empty and not a recognised dataset (expected one of {})",
@@ -115,7 +120,8 @@ impl FileMap {
     /// Removes the markers from the root.
     fn remove_markers(&self, markers: &[&str]) -> Result<()> {
         for marker in markers {
-            gone(fs::remove_file(self.path.join(marker))).map_err(|error| self.fail(marker, "remove", error))?;
+            gone(fs::remove_file(self.path.join(marker)))
+                .map_err(|error| self.fail(marker, "remove", error))?;
         }
         Ok(())
     }
@@ -217,7 +223,8 @@ impl FileMap {
     /// Returns the names below a prefix that cannot be segments of keys, as text to show.
     fn unnamable_entries(&self, prefix: &Key) -> Result<Vec<String>> {
         let PathKind::Directory = self.path_kind(prefix)? else { return Ok(Vec::new()) };
-        let entries = entries(&self.place(prefix)).map_err(|error| self.fail(prefix.as_str(), "search", error))?;
+        let entries =
+            entries(&self.place(prefix)).map_err(|error| self.fail(prefix.as_str(), "search", error))?;
         let shown = |(name, is_dir): &(OsString, Option<bool>)| {
             let leads = if (*is_dir)? { "/" } else { "" };
             Some(names::unnamable(name.as_encoded_bytes())? + leads)
@@ -249,7 +256,12 @@ impl FileMap {
         if self.exclusive {
             return Ok(DatasetGuard { file: None, _held: held });
         }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path.join(LOCK))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(self.path.join(LOCK))?;
         file.lock()?;
         // Temporary files are made only under this lock, so a mark means that their maker crashed.
         if file.metadata()?.len() > 0 {
@@ -279,7 +291,8 @@ impl FileMap {
             if self.leads(key)? {
                 return Err(self.refuse(ErrorKind::Object, key, "is a prefix of objects"));
             }
-            remove_hollow(&self.place(key)).map_err(|error| self.fail(key.as_str(), "clear the place of", error))?;
+            remove_hollow(&self.place(key))
+                .map_err(|error| self.fail(key.as_str(), "clear the place of", error))?;
         }
         let expected = match expect {
             None => true,
@@ -289,7 +302,9 @@ impl FileMap {
                     return Err(self.refuse(ErrorKind::Inval, key, "got a version of another map"));
                 };
                 let mut now = Vec::new();
-                matches!(there, PathKind::Object(_)) && self.read(key, ByteRange::ALL, &mut now)? && now == *bytes
+                matches!(there, PathKind::Object(_))
+                    && self.read(key, ByteRange::ALL, &mut now)?
+                    && now == *bytes
             }
         };
         if !expected {
@@ -321,7 +336,9 @@ impl FileMap {
             here.push(segment)?;
             match self.path_kind(&here)? {
                 PathKind::Directory => {}
-                PathKind::Object(_) => return Err(self.refuse(ErrorKind::Object, key, "lies below an object")),
+                PathKind::Object(_) => {
+                    return Err(self.refuse(ErrorKind::Object, key, "lies below an object"));
+                }
                 PathKind::Nothing => match fs::create_dir(self.place(&here)) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(self.fail(key.as_str(), "make the directories of", error));
@@ -358,7 +375,8 @@ impl FileMap {
             if name.to_str().is_some_and(|name| kept.contains(&name)) {
                 continue;
             }
-            gone(if is_dir == Some(true) { fs::remove_dir_all(path) } else { fs::remove_file(path) }).map_err(fail)?;
+            gone(if is_dir == Some(true) { fs::remove_dir_all(path) } else { fs::remove_file(path) })
+                .map_err(fail)?;
         }
         Ok(())
     }
@@ -453,7 +471,11 @@ impl ZMap for FileMap {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let found = self.read(key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
         if old.len() > limit {
-            return Err(self.refuse(ErrorKind::Io, key, &format!("is too long (expected at most {limit} bytes)")));
+            return Err(self.refuse(
+                ErrorKind::Io,
+                key,
+                &format!("is too long (expected at most {limit} bytes)"),
+            ));
         }
         change(found.then_some(&old), &mut new)?;
         self.put_held(key, &new, None).map(|_| ())
@@ -475,7 +497,11 @@ impl ZMap for FileMap {
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.want(from, "moved")?;
         if from.is_root() || to.is_root() {
-            return Err(self.refuse(ErrorKind::Inval, from, &format!("cannot be moved to {:?}", to.as_str())));
+            return Err(self.refuse(
+                ErrorKind::Inval,
+                from,
+                &format!("cannot be moved to {:?}", to.as_str()),
+            ));
         }
         self.want_name(from)?;
         self.want_name(to)?;
@@ -496,9 +522,11 @@ impl ZMap for FileMap {
         }
         self.make_dirs(to)?;
         if let PathKind::Directory = self.path_kind(to)? {
-            remove_hollow(&self.place(to)).map_err(|error| self.fail(to.as_str(), "clear the place of", error))?;
+            remove_hollow(&self.place(to))
+                .map_err(|error| self.fail(to.as_str(), "clear the place of", error))?;
         }
-        fs::rename(self.place(from), self.place(to)).map_err(|error| self.fail(from.as_str(), "move", error))?;
+        fs::rename(self.place(from), self.place(to))
+            .map_err(|error| self.fail(from.as_str(), "move", error))?;
         self.prune(from);
         Ok(())
     }
@@ -515,8 +543,10 @@ mod tests {
     fn it_is_a_map() {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
         let path = || scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
-        nczarr_conformance::check_map(&|| Arc::new(FileMap::create(path(), None, &Options::default()).unwrap()))
-            .unwrap();
+        nczarr_conformance::check_map(&|| {
+            Arc::new(FileMap::create(path(), None, &Options::default()).unwrap())
+        })
+        .unwrap();
         nczarr_conformance::check_map(&|| {
             let path = path();
             drop(FileMap::create(&path, None, &Options::default()).unwrap());

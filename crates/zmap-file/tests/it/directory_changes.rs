@@ -1,5 +1,5 @@
-//! Objects written one after another into a directory that others remove, move and replace meanwhile: every write goes
-//! where its key leads at that time.
+//! Objects written one after another into a directory that others remove, move and replace meanwhile: every
+//! write goes where its key leads at that time.
 
 use std::fs;
 use std::os::unix::fs::symlink;

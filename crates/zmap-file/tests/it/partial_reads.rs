@@ -9,7 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{ByteRange, Key, Options, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
+use nczarr_dispatch::{
+    ByteRange, Key, Options, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
+};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_file::FileMap;
 
@@ -56,7 +58,12 @@ fn parts(map: &FileMap, keys: &[Key], range: ByteRange) -> Vec<Part> {
     let found = Mutex::new(keys.iter().map(|_| None).collect());
     let job = Parts { keys, range, next: AtomicUsize::new(0), found };
     map.read_batch(&job);
-    job.found.into_inner().unwrap().into_iter().map(|found| found.expect("every ticket is answered")).collect()
+    job.found
+        .into_inner()
+        .unwrap()
+        .into_iter()
+        .map(|found| found.expect("every ticket is answered"))
+        .collect()
 }
 
 /// The bytes 2 to 5 of an object.
@@ -77,7 +84,8 @@ fn key(text: &str) -> Key {
 
 /// How many objects below a directory this process has open.
 fn open_below(dir: &Path) -> usize {
-    let links = fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+    let links =
+        fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
     links.filter(|path| path != dir && path.starts_with(dir) && !path.ends_with(".nczarr-lock")).count()
 }
 
@@ -126,7 +134,11 @@ fn a_part_is_of_the_object_that_is_there_now() {
         ("removed", |root| fs::remove_file(root.join("g/v/0")).unwrap(), Ok(None)),
         ("written in place", |root| whole(root, "g/v/0", b"yynewyy"), Ok(Some(b"newy"))),
         ("cut in place", |root| whole(root, "g/v/0", b"yyn"), Ok(Some(b"n"))),
-        ("given a second name", |root| fs::hard_link(root.join("g/v/0"), root.join("b")).unwrap(), Ok(Some(b"oldx"))),
+        (
+            "given a second name",
+            |root| fs::hard_link(root.join("g/v/0"), root.join("b")).unwrap(),
+            Ok(Some(b"oldx")),
+        ),
         (
             "given a second name and replaced",
             |root| {
@@ -144,7 +156,11 @@ fn a_part_is_of_the_object_that_is_there_now() {
             },
             Ok(Some(b"oldx")),
         ),
-        ("its directory moved away", |root| fs::rename(root.join("g/v"), root.join("g/w")).unwrap(), Ok(None)),
+        (
+            "its directory moved away",
+            |root| fs::rename(root.join("g/v"), root.join("g/w")).unwrap(),
+            Ok(None),
+        ),
         (
             "its directory moved away, another put there",
             |root| {
@@ -334,8 +350,10 @@ fn no_thread_reads_what_was_replaced_before_it_began() {
                 while !ended.load(Ordering::Acquire) {
                     for (i, key) in keys.iter().enumerate() {
                         let before = written[i].load(Ordering::Acquire);
-                        let found =
-                            parts(&map, std::slice::from_ref(key), ByteRange::first(8)).remove(0).unwrap().unwrap();
+                        let found = parts(&map, std::slice::from_ref(key), ByteRange::first(8))
+                            .remove(0)
+                            .unwrap()
+                            .unwrap();
                         let found = u64::from_le_bytes(found.try_into().unwrap());
                         assert!(found >= before, "{found} was read of {key} after {before} was written");
                     }

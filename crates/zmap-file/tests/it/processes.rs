@@ -124,7 +124,8 @@ fn a_killed_process_leaves_whole_objects() {
     for lines in [1, 2, 3, 5, 8, 13, 21, 34, 55, 89] {
         let mut child = start("write", map.path());
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-        let wrote = said.by_ref().map(Result::unwrap).filter(|line| line.starts_with("wrote")).take(lines).last();
+        let wrote =
+            said.by_ref().map(Result::unwrap).filter(|line| line.starts_with("wrote")).take(lines).last();
         assert_eq!(wrote.unwrap(), format!("wrote {}", lines - 1));
         // It goes on writing while it is killed.
         child.kill().unwrap();

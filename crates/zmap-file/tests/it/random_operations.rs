@@ -120,7 +120,8 @@ impl Oracle {
             },
             Op::Delete(key) => Answer::Truth(self.objects.remove(key).is_some()),
             Op::Rename(from, to) => {
-                let mut moving: Vec<_> = self.objects.keys().filter(|key| is_below(key, from)).cloned().collect();
+                let mut moving: Vec<_> =
+                    self.objects.keys().filter(|key| is_below(key, from)).cloned().collect();
                 moving.extend(self.objects.contains_key(from).then(|| from.clone()));
                 let nested = from == to || is_below(from, to) || is_below(to, from);
                 let taken = self.objects.contains_key(to) || self.is_prefix(to);
@@ -148,7 +149,8 @@ impl Oracle {
             Op::Search(prefix) => {
                 let skip = if prefix.is_empty() { 0 } else { prefix.len() + 1 };
                 let below = self.objects.keys().filter(|key| is_below(key, prefix));
-                let names: BTreeSet<_> = below.map(|key| key[skip..].split('/').next().unwrap().to_owned()).collect();
+                let names: BTreeSet<_> =
+                    below.map(|key| key[skip..].split('/').next().unwrap().to_owned()).collect();
                 Answer::Names(names.into_iter().collect())
             }
             Op::List(prefix) => Answer::Names(
@@ -191,7 +193,9 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
             }
             Op::Swap(k, seed) => match seen.get(k) {
                 None => Answer::Absent,
-                Some(version) => written(map.write_if(&key(k), &value(*seed), Precondition::Unchanged(version))?),
+                Some(version) => {
+                    written(map.write_if(&key(k), &value(*seed), Precondition::Unchanged(version))?)
+                }
             },
             Op::Update(k) => {
                 map.update(&key(k), usize::MAX, &mut |old, new| {
@@ -209,7 +213,9 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
             }
             Op::Read(k, offset, len) => read(map, &key(k), ByteRange { offset: *offset, len: *len })?,
             Op::Search(k) => Answer::Names(map.children(&key(k))?),
-            Op::List(k) => Answer::Names(map.list(&key(k))?.iter().map(|key| key.as_str().to_owned()).collect()),
+            Op::List(k) => {
+                Answer::Names(map.list(&key(k))?.iter().map(|key| key.as_str().to_owned()).collect())
+            }
         })
     };
     done().unwrap_or_else(|error| Answer::Failed(error.kind()))

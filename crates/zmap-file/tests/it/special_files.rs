@@ -51,7 +51,9 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
     symlink("v", root.join("w")).unwrap();
     mkfifoat(CWD, root.join("v/fifo"), Mode::from_raw_mode(0o666)).unwrap();
     let _socket = UnixListener::bind(root.join("v/socket")).unwrap();
-    for odd in ["v/link", "v/inside", "v/broken", "out", "out/secret", "out/new/x", "w", "w/0", "v/fifo", "v/socket"] {
+    for odd in
+        ["v/link", "v/inside", "v/broken", "out", "out/secret", "out/new/x", "w", "w/0", "v/fifo", "v/socket"]
+    {
         for (doing, done) in operations(&map, &key(odd)) {
             let error = done.expect_err(&format!("{doing} {odd}"));
             assert_eq!(error.kind(), ErrorKind::Access, "{doing} {odd}: {error}");
@@ -75,7 +77,11 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
     drop(map);
     assert_eq!(FileMap::remove(&root).unwrap_err().kind(), ErrorKind::CantRemove);
     let again = FileMap::create(&root, Some(&["w", "v"]), &Options::default());
-    assert_eq!(again.unwrap_err().kind(), ErrorKind::Object, "neither a link nor a directory marks a dataset");
+    assert_eq!(
+        again.unwrap_err().kind(),
+        ErrorKind::Object,
+        "neither a link nor a directory marks a dataset"
+    );
     fs::write(root.join("mark"), b"").unwrap();
     let again = FileMap::create(&root, Some(&["mark"]), &Options::default());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::CantRemove);
@@ -95,7 +101,10 @@ fn the_dataset_itself_may_be_behind_a_link() {
     assert!(!map.path().exists());
     // A removed dataset has no absent objects, only errors.
     assert_eq!(linked.len(&key("a/b")).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(linked.read(&key("x"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        linked.read(&key("x"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
     assert_eq!(linked.children(&key("x")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(linked.write(&key("x/y"), b"").unwrap_err().kind(), ErrorKind::NotFound);
     assert!(linked.write(&key("x"), b"").is_err());
@@ -219,7 +228,10 @@ fn failures_of_the_system_keep_their_cause() {
         let error = done.expect_err(doing);
         assert_eq!(error.kind(), ErrorKind::Io, "{doing}: {error}");
         let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
-        assert_eq!(source.and_then(io::Error::raw_os_error), Some(rustix::io::Errno::NAMETOOLONG.raw_os_error()));
+        assert_eq!(
+            source.and_then(io::Error::raw_os_error),
+            Some(rustix::io::Errno::NAMETOOLONG.raw_os_error())
+        );
     }
     assert_eq!(fs::read_dir(map.path()).unwrap().count(), 0, "nothing is left of failed writes");
 }

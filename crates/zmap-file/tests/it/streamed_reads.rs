@@ -40,7 +40,8 @@ impl ReadJob for Job {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         key.set(&Key::new("x").unwrap());
         let first = self.next.fetch_add(1, Ordering::Relaxed) == 0;
-        let ticket = ReadTicket { index: 0, ranges: Ranges::All, hint: 9, limit: 100, versioned: false, into: None };
+        let ticket =
+            ReadTicket { index: 0, ranges: Ranges::All, hint: 9, limit: 100, versioned: false, into: None };
         first.then_some(ticket)
     }
 
@@ -85,7 +86,11 @@ fn an_object_comes_in_the_pieces_that_are_wanted() {
     ] {
         let (came, found) = take(&map, wants);
         assert!(found.unwrap());
-        assert_eq!(came, expected.iter().map(|piece| piece.as_bytes().to_vec()).collect::<Vec<_>>(), "{wants:?}");
+        assert_eq!(
+            came,
+            expected.iter().map(|piece| piece.as_bytes().to_vec()).collect::<Vec<_>>(),
+            "{wants:?}"
+        );
     }
     let large: Vec<u8> = (0..3_000_000u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect();
     fs::write(&object, &large).unwrap();

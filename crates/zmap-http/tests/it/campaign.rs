@@ -131,11 +131,17 @@ fn no_fault_gives_wrong_bytes() {
                 }
                 // The same by single reads.
                 let (mut bytes, range) = (Vec::new(), part(11, 700));
-                let single = map.read(&Key::new("c/0").unwrap(), range, &mut bytes).map(|found| found.then_some(bytes));
+                let single = map
+                    .read(&Key::new("c/0").unwrap(), range, &mut bytes)
+                    .map(|found| found.then_some(bytes));
                 let now = server.get("web", "x/c/0").unwrap_or_default();
                 check(&single, 0, &Ranges::One(range), fault, now);
             }
-            assert!(start.elapsed() < config.deadline * 2, "{fault:?} {seed}: {:?} for {asked}", start.elapsed());
+            assert!(
+                start.elapsed() < config.deadline * 2,
+                "{fault:?} {seed}: {:?} for {asked}",
+                start.elapsed()
+            );
             requests += server.counts().total();
             let most = 5 * (10 * 4 + 1) * u64::from(config.tries) * 4;
             assert!(server.counts().total() <= most, "{fault:?}: {} requests", server.counts().total());
@@ -149,7 +155,10 @@ fn no_fault_gives_wrong_bytes() {
 fn check(found: &Answer, number: usize, ranges: &Ranges, fault: &Fault, now: Vec<u8>) -> bool {
     match found {
         Ok(Some(bytes)) => {
-            assert!(is_right(bytes, ranges, &states(number, fault, now)), "{fault:?}: {number} {ranges:?} is wrong");
+            assert!(
+                is_right(bytes, ranges, &states(number, fault, now)),
+                "{fault:?}: {number} {ranges:?} is wrong"
+            );
             true
         }
         Ok(None) => {

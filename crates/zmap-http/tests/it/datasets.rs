@@ -93,7 +93,9 @@ fn all_forms_are_read() {
             }
         }
         // Writing, replacing and deleting are refused.
-        for refused in [nczarr::OpenOptions::new().writable(true).open(&url).err(), nczarr::delete(&url).err()] {
+        for refused in
+            [nczarr::OpenOptions::new().writable(true).open(&url).err(), nczarr::delete(&url).err()]
+        {
             let error = refused.expect("an error");
             assert_eq!(error.kind(), ErrorKind::Perm, "{name}{asked}: {error}");
         }
@@ -260,7 +262,8 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
                 let mut stream = stream.unwrap();
                 // A server answers an invalid request after reading it.
                 let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                let _ = stream
+                    .write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             }
         }
     });
@@ -275,7 +278,11 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
         let text = format!("{error:#}");
         assert!(text.contains("the server speaks plain HTTP"), "{path}: {text}");
         assert!(!text.contains("times") && !text.contains("secret"), "{path}: {text}");
-        assert!(asked.load(Ordering::Acquire) <= most, "{path}: {} connections", asked.load(Ordering::Acquire));
+        assert!(
+            asked.load(Ordering::Acquire) <= most,
+            "{path}: {} connections",
+            asked.load(Ordering::Acquire)
+        );
     }
     stop.store(true, Ordering::Release);
     drop(TcpStream::connect(host));
@@ -285,7 +292,8 @@ fn https_at_a_port_of_plain_http_is_told_at_once() {
 #[test]
 fn an_array_opens_by_its_own_url_where_its_group_does() {
     let folder = tempfile::tempdir().unwrap();
-    for config in [Kind::default().web("web"), Kind::default().web("web").unlisted("web").unlisted("bucket")] {
+    for config in [Kind::default().web("web"), Kind::default().web("web").unlisted("web").unlisted("bucket")]
+    {
         let server = Server::start(config);
         for (name, modes) in [
             ("n2.zarr", "nczarr"),
@@ -294,7 +302,10 @@ fn an_array_opens_by_its_own_url_where_its_group_does() {
             ("z3.zarr", "zarr,v3,consolidated"),
         ] {
             let path = folder.path().join(name).display().to_string();
-            let file = nczarr::CreateOptions::new().clobber(true).create(&format!("{path}#mode={modes},file")).unwrap();
+            let file = nczarr::CreateOptions::new()
+                .clobber(true)
+                .create(&format!("{path}#mode={modes},file"))
+                .unwrap();
             file.add_dimension("x", 3).unwrap();
             file.add_variable::<i32>("temperature", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
             let inner = file.add_group("g").unwrap().add_group("h").unwrap();
@@ -320,8 +331,8 @@ fn an_array_opens_by_its_own_url_where_its_group_does() {
                         let name = array.rsplit('/').next().unwrap();
                         let read = file.variable(name).unwrap().get_values::<f64>(..).unwrap();
                         assert_eq!(read, values, "{url}");
-                        let alone =
-                            nczarr::open_variable(&url, name).unwrap_or_else(|error| panic!("{url}: {error:#}"));
+                        let alone = nczarr::open_variable(&url, name)
+                            .unwrap_or_else(|error| panic!("{url}: {error:#}"));
                         assert_eq!(alone.get_values::<f64>(1..2).unwrap(), values[1..2], "{url}");
                     }
                 }

@@ -42,7 +42,8 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("read a batch", |server, settings| {
         let parts = Ranges::Strided { first: ByteRange::new(0, 1), step: 2_000_000, count: 2 };
-        let wanted = [("a".to_owned(), Ranges::All), ("a".to_owned(), Ranges::Suffix(1)), ("a".to_owned(), parts)];
+        let wanted =
+            [("a".to_owned(), Ranges::All), ("a".to_owned(), Ranges::Suffix(1)), ("a".to_owned(), parts)];
         let mut failure = None;
         for answer in batch(&map(server, settings), &wanted, usize::MAX) {
             failure = answer.err().or(failure);
@@ -101,7 +102,10 @@ fn bytes_that_come_extend_the_default_deadline() {
     config.deadline = Duration::from_millis(400);
     let read = |config: &Config| {
         let mut bytes = Vec::new();
-        HttpMap::new(&target(&server, "web/x"), config).unwrap().read(&a(), ByteRange::ALL, &mut bytes).map(|_| bytes)
+        HttpMap::new(&target(&server, "web/x"), config)
+            .unwrap()
+            .read(&a(), ByteRange::ALL, &mut bytes)
+            .map(|_| bytes)
     };
     assert!(read(&config).unwrap() == whole);
     config.slowest = None;

@@ -101,7 +101,8 @@ fn no_byte_is_asked_for_twice_where_a_box_cuts_across_chunks() {
         let found = file.variable("v").unwrap().get_values::<f32>((1000..1010, 395..405)).unwrap();
         let expected = (1000..1010).flat_map(|y| (395..405).map(move |x| (y * 800 + x) as f32));
         assert!(found == expected.collect::<Vec<_>>(), "{kind}");
-        let mut ranges: Vec<(u64, u64)> = server.log().iter().map(|entry| span(entry.range.as_deref())).collect();
+        let mut ranges: Vec<(u64, u64)> =
+            server.log().iter().map(|entry| span(entry.range.as_deref())).collect();
         ranges.sort_unstable();
         assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{kind}: {ranges:?}");
         assert!(ranges.len() as u64 <= depth(5_000) + 4, "{kind}: {ranges:?}");
@@ -140,7 +141,9 @@ fn of_each_kind_of_index_only_what_is_needed_is_read() {
         let all = local.variable("v").unwrap().get_values::<u8>(..).unwrap();
         assert_eq!(all.iter().filter(|&&value| value != 0).count(), 347, "{name}");
         server.put("web", "x.nc", bytes);
-        for rows in [0..10u64, 700..710, 1019..1029, 4090..4100, 65_530..65_540, 123_455..123_465, 199_990..200_000] {
+        for rows in
+            [0..10u64, 700..710, 1019..1029, 4090..4100, 65_530..65_540, 123_455..123_465, 199_990..200_000]
+        {
             let file = open(&server, "x.nc");
             let found = file.variable("v").unwrap().get_values::<u8>((rows.clone(), ..)).unwrap();
             assert_eq!(found, all[rows.start as usize * 4..rows.end as usize * 4], "{name}: {rows:?}");

@@ -29,7 +29,8 @@ fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = Arc::new(config.with_client_cert_verifier(verifier).with_single_cert(chain, key).unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (url, seen) = (format!("https://{}", listener.local_addr().unwrap()), Arc::<Mutex<Vec<bool>>>::default());
+    let (url, seen) =
+        (format!("https://{}", listener.local_addr().unwrap()), Arc::<Mutex<Vec<bool>>>::default());
     let told = Arc::clone(&seen);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -66,7 +67,8 @@ fn read(url: &str, rc: &str) -> nczarr_model::Result<bool> {
 fn a_certificate_is_shown_to_the_server_it_is_for() {
     let file = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n01";
     let (other, others) = server(file.to_owned());
-    let away = format!("HTTP/1.1 302 F\r\nLocation: {other}/b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let away =
+        format!("HTTP/1.1 302 F\r\nLocation: {other}/b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     let (url, seen) = server(away);
     let ca = "HTTP.SSL.CAINFO=TRUST/server.pem\n";
     let certificate = "HTTP.SSL.CERTIFICATE=TRUST/client.pem\n";

@@ -88,7 +88,8 @@ impl Earthdata {
         let at = login.url().replace("127.0.0.1", "localhost");
         let data = Mock::start(move |asked| {
             let here = format!("http://{}", asked.header("host").unwrap());
-            let has_cookie = asked.header("cookie").is_some_and(|cookies| cookies.contains("session=HUSHsession"));
+            let has_cookie =
+                asked.header("cookie").is_some_and(|cookies| cookies.contains("session=HUSHsession"));
             match asked.path.as_str() {
                 "/back" if asked.param("code") == Some("HUSHcode") => Reply::new(302, "")
                     .with("Set-Cookie", "session=HUSHsession; Path=/; HttpOnly")
@@ -112,14 +113,20 @@ impl Earthdata {
 
 #[test]
 fn a_login_on_another_server_lets_one_in() {
-    for kind in
-        ["netrc at home", "netrc of a variable", "netrc of a key", "keys", "a token of a key", "a token of a variable"]
-    {
+    for kind in [
+        "netrc at home",
+        "netrc of a variable",
+        "netrc of a key",
+        "keys",
+        "a token of a key",
+        "a token of a variable",
+    ] {
         let earthdata = Earthdata::start();
         let host = earthdata.host();
         let netrc = "machine localhost login user password HUSHword\n";
-        let keys =
-            format!("[http://{host}]HTTP.CREDENTIALS.USER=user\n[http://{host}]HTTP.CREDENTIALS.PASSWORD=HUSHword\n");
+        let keys = format!(
+            "[http://{host}]HTTP.CREDENTIALS.USER=user\n[http://{host}]HTTP.CREDENTIALS.PASSWORD=HUSHword\n"
+        );
         let token = format!("[http://{host}]HTTP.CREDENTIALS.BEARER=HUSHtoken\n");
         let tokens = format!("elsewhere.example=HUSHother,{host}=HUSHtoken");
         let home = match kind {
@@ -183,9 +190,15 @@ fn nothing_goes_to_a_server_it_is_not_for() {
         for (rc, variables) in [
             (String::new(), vec![]),
             ("HTTP.CREDENTIALS.USERPASSWORD=user:HUSHword\nHTTP.HEADER.X-Key=HUSHkey\n".to_owned(), vec![]),
-            (format!("[{here}]HTTP.CREDENTIALS.BEARER=HUSHtoken\n[{here}]HTTP.HEADER.X-Key=HUSHkey\n"), vec![]),
+            (
+                format!("[{here}]HTTP.CREDENTIALS.BEARER=HUSHtoken\n[{here}]HTTP.HEADER.X-Key=HUSHkey\n"),
+                vec![],
+            ),
             ("[127.0.0.1]HTTP.CREDENTIALS.BEARER=HUSHtoken\n".to_owned(), vec![]),
-            (String::new(), vec![("NCZARR_BEARER", format!("{}=HUSHtoken,127.0.0.1=HUSHtoken", leads.host()))]),
+            (
+                String::new(),
+                vec![("NCZARR_BEARER", format!("{}=HUSHtoken,127.0.0.1=HUSHtoken", leads.host()))],
+            ),
         ] {
             let home = Home::new(&[(".netrc", netrc), (".ncrc", &rc)]);
             let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -28,7 +28,8 @@ fn requests_go_through_the_proxy_that_is_named() {
     let rc = format!("HTTP.PROXY.SERVER={at}\n");
     // The host does not exist; only the proxy resolves it.
     let url = "http://data.invalid:81/d/x";
-    for (rc, variables) in [("", [("http_proxy", at.as_str())]), ("", [("all_proxy", &at)]), (&rc, [("no_proxy", "h")])]
+    for (rc, variables) in
+        [("", [("http_proxy", at.as_str())]), ("", [("all_proxy", &at)]), (&rc, [("no_proxy", "h")])]
     {
         let before = proxy.log().len();
         assert!(read(url, rc, &variables).unwrap());

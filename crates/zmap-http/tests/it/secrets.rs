@@ -28,8 +28,10 @@ fn nothing_prints_them() {
     let log = Log::default();
     let writer = log.clone();
     // Requests run on other threads, so the log is the process's.
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).finish();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let server = Server::start(Kind::default().web("web"));
     server.put("web", "x/a", "0123456789");
@@ -61,7 +63,8 @@ fn nothing_prints_them() {
     server.no_faults();
     assert!(map.read(&Key::new("a").unwrap(), ByteRange::ALL, &mut bytes).unwrap());
     let url = format!("http://me:hush1@{}/web/x/a?sig=hush2", server.host());
-    let source = HttpSource::open(&nczarr_url_infer::parse(&url).unwrap(), InitialRead::Head(2), &patience()).unwrap();
+    let source =
+        HttpSource::open(&nczarr_url_infer::parse(&url).unwrap(), InitialRead::Head(2), &patience()).unwrap();
     assert_eq!(source.read(ByteRange::new(3, 2)).unwrap(), b"34");
     said += &format!("{source:?}");
     let told = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();

@@ -24,8 +24,18 @@ fn credentials_and_the_name_of_the_program_are_sent() {
     server.put("web", "x/a", "0123456789");
     let here = server.url();
     for (url, lines, credentials, agent) in [
-        ("web/x", "HTTP.CREDENTIALS.USERPASSWORD=me:pass\nHTTP.USERAGENT=mine/1", Some("Basic bWU6cGFzcw=="), "mine/1"),
-        ("web/x", "HTTP.CREDENTIALS.USER=me\nHTTP.CREDENTIALS.PASSWORD=pass", Some("Basic bWU6cGFzcw=="), "nczarr/"),
+        (
+            "web/x",
+            "HTTP.CREDENTIALS.USERPASSWORD=me:pass\nHTTP.USERAGENT=mine/1",
+            Some("Basic bWU6cGFzcw=="),
+            "mine/1",
+        ),
+        (
+            "web/x",
+            "HTTP.CREDENTIALS.USER=me\nHTTP.CREDENTIALS.PASSWORD=pass",
+            Some("Basic bWU6cGFzcw=="),
+            "nczarr/",
+        ),
         ("web/x", "[HERE/web]HTTP.CREDENTIALS.USERPASSWORD=me:pass", Some("Basic bWU6cGFzcw=="), "nczarr/"),
         ("web/x", "[HERE/other]HTTP.CREDENTIALS.USERPASSWORD=me:pass", None, "nczarr/"),
         ("web/x", "HTTP.VERBOSE=1\nHTTP.SSL.VALIDATE=1", None, "nczarr/"),

@@ -17,17 +17,24 @@ fn a_file_is_read_in_parts() {
     let server = Server::start(Kind::default().web("web"));
     let all = content(1, 20_000_000);
     server.put("web", "f", all.clone());
-    for (part, at_hand) in [(InitialRead::Head(1000), 0..1000), (InitialRead::Tail(1000), 19_999_000..20_000_000)] {
+    for (part, at_hand) in
+        [(InitialRead::Head(1000), 0..1000), (InitialRead::Tail(1000), 19_999_000..20_000_000)]
+    {
         server.clear_log();
         let source = HttpSource::open(&target(&server, "web/f"), part, &patience()).unwrap();
         assert_eq!(source.len(), 20_000_000);
         assert_eq!(source.read(ByteRange::new(at_hand.start as u64, 1000)).unwrap(), all[at_hand]);
         assert_eq!(server.counts().total(), 1);
-        for (at, len, requests) in [(5_000u64, 10u64, 1), (999, 19_000_001, 3), (19_999_999, 50, 1), (20_000_000, 5, 0)]
+        for (at, len, requests) in
+            [(5_000u64, 10u64, 1), (999, 19_000_001, 3), (19_999_999, 50, 1), (20_000_000, 5, 0)]
         {
             server.clear_log();
             let end = (at + len).min(20_000_000);
-            assert_eq!(source.read(ByteRange::new(at, len)).unwrap(), all[at as usize..end as usize], "{at} {len}");
+            assert_eq!(
+                source.read(ByteRange::new(at, len)).unwrap(),
+                all[at as usize..end as usize],
+                "{at} {len}"
+            );
             assert!(server.counts().total() <= requests, "{at} {len}: {:?}", server.counts());
         }
     }
@@ -66,7 +73,8 @@ fn servers_that_say_nothing_are_asked_once() {
     assert_eq!(server.asked.load(Ordering::Relaxed), 2);
     // Parts of objects are not cut from such responses.
     let map =
-        HttpMap::new(&nczarr_url_infer::parse(&format!("http://{}", server.address)).unwrap(), &patience()).unwrap();
+        HttpMap::new(&nczarr_url_infer::parse(&format!("http://{}", server.address)).unwrap(), &patience())
+            .unwrap();
     let error = map.len(&Key::new("x.nc").unwrap()).unwrap_err();
     assert!(error.to_string().contains("ignores range requests"), "{error}");
     assert_eq!(server.asked.load(Ordering::Relaxed), 3);
@@ -92,7 +100,8 @@ impl Bare {
                 asked.fetch_add(1, Ordering::Relaxed);
                 let body = files.iter().find(|(name, _)| first.split(' ').nth(1) == Some(name));
                 let body = body.map_or(&[][..], |(_, body)| body);
-                let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
                 let _ = (&stream).write_all(head.as_bytes()).and_then(|()| (&stream).write_all(body));
             }
         });
@@ -105,7 +114,8 @@ fn a_file_that_changes_is_an_error() {
     for fault in [Fault::Replaced, Fault::Grown, Fault::Removed] {
         let server = Server::start(Kind::default().web("web"));
         server.put("web", "f", content(1, 100_000));
-        let source = HttpSource::open(&target(&server, "web/f"), InitialRead::Head(1000), &patience()).unwrap();
+        let source =
+            HttpSource::open(&target(&server, "web/f"), InitialRead::Head(1000), &patience()).unwrap();
         server.fault(Rule::new(fault.clone()).times(1));
         for _ in 0..2 {
             let error = source.read(ByteRange::new(50_000, 10)).unwrap_err();

@@ -33,8 +33,12 @@ pub type Answer = Result<Option<Vec<u8>>>;
 
 /// Reads some objects, or ranges of them, in one batch.
 pub fn batch(map: &dyn ZMap, wanted: &[(String, Ranges)], limit: usize) -> Vec<Answer> {
-    let job =
-        Job { wanted, limit, next: AtomicUsize::new(0), found: Mutex::new(wanted.iter().map(|_| None).collect()) };
+    let job = Job {
+        wanted,
+        limit,
+        next: AtomicUsize::new(0),
+        found: Mutex::new(wanted.iter().map(|_| None).collect()),
+    };
     map.read_batch(&job);
     job.found.into_inner().unwrap().into_iter().map(|found| found.expect("an answer for each")).collect()
 }

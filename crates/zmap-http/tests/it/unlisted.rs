@@ -109,12 +109,16 @@ fn one_variable_opens_too() {
     make(&server, "z2.zarr", "zarr,consolidated").unwrap();
     make(&server, "z3.zarr", "zarr,v3,consolidated").unwrap();
     for bucket in BUCKETS {
-        for (name, modes) in [("n2.zarr", "nczarr"), ("n3.zarr", "nczarr"), ("z2.zarr", "zarr"), ("z3.zarr", "zarr")] {
+        for (name, modes) in
+            [("n2.zarr", "nczarr"), ("n3.zarr", "nczarr"), ("z2.zarr", "zarr"), ("z3.zarr", "zarr")]
+        {
             for modes in ["", modes] {
                 let url = url(&server, bucket, name, modes);
                 let w = nczarr::open_variable(&url, "g/w").unwrap_or_else(|error| panic!("{url}: {error:#}"));
                 assert_eq!(w.get_values::<i32>(3..5).unwrap(), [7, 7], "{url}");
-                let v = OpenOptions::new().open_data(&url, "v").unwrap_or_else(|error| panic!("{url}: {error:#}"));
+                let v = OpenOptions::new()
+                    .open_data(&url, "v")
+                    .unwrap_or_else(|error| panic!("{url}: {error:#}"));
                 assert_eq!(v.get_values::<i32>(3..5).unwrap(), [3, 4], "{url}");
             }
         }
@@ -125,9 +129,10 @@ fn one_variable_opens_too() {
 /// where the server reports absent keys, because then content may be missing.
 #[test]
 fn a_refused_document_beside_a_readable_one_is_absent_and_told() {
-    for (config, told) in
-        [(Config::default().web("web"), true), (Config::default().web("web").unlisted("web").unlisted("bucket"), false)]
-    {
+    for (config, told) in [
+        (Config::default().web("web"), true),
+        (Config::default().web("web").unlisted("web").unlisted("bucket"), false),
+    ] {
         let server = Server::start(config);
         make(&server, "n2.zarr", "nczarr").unwrap();
         make(&server, "z2.zarr", "zarr,consolidated").unwrap();
@@ -160,7 +165,8 @@ fn credentials_that_are_no_longer_good_are_an_error() {
     for code in ["ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidObjectState"] {
         server.fault(Rule::new(Fault::Status(403, code)).key("bare/.zattrs"));
         let file = nczarr::open(&url).unwrap();
-        let problem = file.variable("bare").unwrap().get_values::<f64>(..).err().map(|error| error.to_string());
+        let problem =
+            file.variable("bare").unwrap().get_values::<f64>(..).err().map(|error| error.to_string());
         let faults = file.info().faults;
         let mut told = problem.into_iter().chain(faults.iter().map(ToString::to_string));
         assert!(told.any(|text| text.contains(code)), "{code}");
@@ -183,7 +189,10 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
             for error in [read(&file, 3).unwrap_err(), all(&file).unwrap_err()] {
                 assert_eq!(error.kind(), ErrorKind::Auth, "{url}: {error}");
                 let text = error.to_string();
-                assert!(text.contains("forbidden=absent") && text.contains(&key) && text.contains("403"), "{text}");
+                assert!(
+                    text.contains("forbidden=absent") && text.contains(&key) && text.contains("403"),
+                    "{text}"
+                );
             }
             let fill = file.variable("bare").unwrap();
             assert_eq!(fill.get_values::<f64>(1..2).unwrap(), [0.5]);
@@ -193,11 +202,15 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
                 nczarr::open(&format!("{url}{separator}forbidden=absent")).unwrap(),
             ] {
                 let values = all(&file).unwrap();
-                assert!(values.len() == 40 && values.iter().all(|value| *value == values[0] && *value != 3), "{url}");
+                assert!(
+                    values.len() == 40 && values.iter().all(|value| *value == values[0] && *value != 3),
+                    "{url}"
+                );
                 assert_eq!(read(&file, 3).unwrap(), values[..2], "{url}");
             }
             // An object that counts as absent must not be overwritten.
-            let error = OpenOptions::new().writable(true).forbidden(ForbiddenKeys::Absent).open(&url).err().unwrap();
+            let error =
+                OpenOptions::new().writable(true).forbidden(ForbiddenKeys::Absent).open(&url).err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Inval, "{error}");
         }
     }
@@ -209,7 +222,9 @@ fn a_store_that_cannot_be_found_out_says_what_was_refused() {
     make(&server, "z2.zarr", "zarr").unwrap();
     make(&server, "z3.zarr", "zarr,v3").unwrap();
     for bucket in BUCKETS {
-        for (name, modes) in [("z2.zarr", ""), ("z2.zarr", "zarr"), ("z3.zarr", "zarr"), ("z3.zarr", "zarr,v3")] {
+        for (name, modes) in
+            [("z2.zarr", ""), ("z2.zarr", "zarr"), ("z3.zarr", "zarr"), ("z3.zarr", "zarr,v3")]
+        {
             let url = url(&server, bucket, name, modes);
             let error = nczarr::open(&url).err().unwrap();
             assert!(error.to_string().contains("consolidated metadata"), "{url}: {error}");
@@ -220,7 +235,10 @@ fn a_store_that_cannot_be_found_out_says_what_was_refused() {
             assert_eq!(error.kind(), ErrorKind::Auth, "{url}: {error}");
             let text = error.to_string();
             let tried = format!("{bucket}/none.zarr/zarr.json");
-            assert!(text.contains("403") && text.contains(&tried) && text.contains("absent"), "{url}: {text}");
+            assert!(
+                text.contains("403") && text.contains(&tried) && text.contains("absent"),
+                "{url}: {text}"
+            );
         }
     }
 }

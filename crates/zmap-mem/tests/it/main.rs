@@ -47,9 +47,15 @@ fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
         let map = MemMaps.create(&create(Clobber::Refuse, &[])).unwrap();
         map.write(&key, b"{}").unwrap();
         map.close().unwrap();
-        assert_eq!(MemMaps.create(&create(Clobber::Refuse, &[".zgroup"])).unwrap_err().kind(), ErrorKind::Object);
+        assert_eq!(
+            MemMaps.create(&create(Clobber::Refuse, &[".zgroup"])).unwrap_err().kind(),
+            ErrorKind::Object
+        );
         assert_eq!(MemMaps.create(&create(Clobber::Replace, &[])).unwrap_err().kind(), ErrorKind::Object);
-        assert_eq!(MemMaps.create(&create(Clobber::Replace, &["zarr.json"])).unwrap_err().kind(), ErrorKind::Object);
+        assert_eq!(
+            MemMaps.create(&create(Clobber::Replace, &["zarr.json"])).unwrap_err().kind(),
+            ErrorKind::Object
+        );
         let again = MemMaps.open(&open(false)).unwrap();
         assert_eq!(again.len(&key).unwrap(), Some(2));
         assert_eq!(again.write(&key, b"").unwrap_err().kind(), ErrorKind::Perm);

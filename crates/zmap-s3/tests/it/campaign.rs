@@ -122,14 +122,20 @@ impl ReadJob for Job<'_> {
                 ReadOutcome::InPlace => panic!("no place was given"),
             })
         });
-        assert!(self.found.lock().unwrap()[ticket.index].replace(found).is_none(), "two answers for one ticket");
+        assert!(
+            self.found.lock().unwrap()[ticket.index].replace(found).is_none(),
+            "two answers for one ticket"
+        );
     }
 }
 
 /// Returns every state that an object has had.
 fn states(number: usize, len: usize, fault: &Fault, now: &[u8]) -> Vec<Vec<u8>> {
     let mut states = vec![content(number, len)];
-    while matches!(fault, Fault::Replaced | Fault::Grown) && states.last().unwrap() != now && states.len() < 100 {
+    while matches!(fault, Fault::Replaced | Fault::Grown)
+        && states.last().unwrap() != now
+        && states.len() < 100
+    {
         let mut state = states.last().unwrap().clone();
         state.iter_mut().for_each(|byte| *byte ^= 0x55);
         if *fault == Fault::Grown {
@@ -181,7 +187,8 @@ fn reads_of(len: usize) {
                 for (number, (found, (name, ranges))) in found.into_iter().zip(&wanted).enumerate() {
                     let now = server.get("bucket", &format!("set/{name}")).unwrap_or_default();
                     all += 1;
-                    right += u64::from(check(&found.expect("an answer"), (number, len), ranges, &fault, &now));
+                    right +=
+                        u64::from(check(&found.expect("an answer"), (number, len), ranges, &fault, &now));
                 }
                 let (mut bytes, range) = (Vec::new(), part(11, 700));
                 let single = map.read(&key("c/0"), range, &mut bytes).map(|found| found.then_some(bytes));
@@ -199,9 +206,13 @@ fn reads_of(len: usize) {
 fn check(found: &Answer, (number, len): (usize, usize), ranges: &Ranges, fault: &Fault, now: &[u8]) -> bool {
     match found {
         Ok(Some(bytes)) => {
-            let is_right =
-                |state: &Vec<u8>| ranges.cut(&key("k"), state, usize::MAX).is_ok_and(|right| *right == bytes[..]);
-            assert!(states(number, len, fault, now).iter().any(is_right), "{fault:?}: {number} {ranges:?} is wrong");
+            let is_right = |state: &Vec<u8>| {
+                ranges.cut(&key("k"), state, usize::MAX).is_ok_and(|right| *right == bytes[..])
+            };
+            assert!(
+                states(number, len, fault, now).iter().any(is_right),
+                "{fault:?}: {number} {ranges:?} is wrong"
+            );
             true
         }
         Ok(None) => {
@@ -226,7 +237,8 @@ fn writes() {
             server.fault(chance(&fault, seed));
             let start = Instant::now();
             for number in 0..6 {
-                let (name, old, new) = (key(&format!("p/{number}")), content(number, 50), content(100 + number, 70));
+                let (name, old, new) =
+                    (key(&format!("p/{number}")), content(number, 50), content(100 + number, 70));
                 let object = format!("set/{name}");
                 server.put("bucket", &object, old.clone());
                 let written = map.write(&name, &new);
@@ -237,7 +249,10 @@ fn writes() {
                         done += 1;
                         assert!(there == new, "{fault:?} {seed}: a write is done, and was not");
                     }
-                    Err(_) => assert!(there == new || there == old || meddles, "{fault:?} {seed}: a part was written"),
+                    Err(_) => assert!(
+                        there == new || there == old || meddles,
+                        "{fault:?} {seed}: a part was written"
+                    ),
                 }
                 // There is no other writer, so the first write stays.
                 let name = key(&format!("q/{number}"));
@@ -275,10 +290,14 @@ fn writes() {
                     }
                 }
                 done += counted;
-                let there =
-                    server.get("bucket", "set/n").map_or(0, |there| u64::from_le_bytes(there.try_into().unwrap()));
+                let there = server
+                    .get("bucket", "set/n")
+                    .map_or(0, |there| u64::from_le_bytes(there.try_into().unwrap()));
                 let range = counted..=counted + unsure;
-                assert!(range.contains(&there), "{fault:?} {seed}: {there} counted, {counted} done, {unsure} failed");
+                assert!(
+                    range.contains(&there),
+                    "{fault:?} {seed}: {there} counted, {counted} done, {unsure} failed"
+                );
             }
             assert!(start.elapsed() < LONGEST * 3, "{fault:?} {seed}: {:?}", start.elapsed());
             requests += server.counts().total();
@@ -300,9 +319,12 @@ fn listings() {
             server.fault(chance(&fault, seed).on(Op::List));
             let start = Instant::now();
             for _ in 0..5 {
-                for (prefix, expected) in
-                    [("", &["a", "b", "c", "d", "e", "f", "i"][..]), ("b", &["1", "2", "3"]), ("f", &["g"]), ("z", &[])]
-                {
+                for (prefix, expected) in [
+                    ("", &["a", "b", "c", "d", "e", "f", "i"][..]),
+                    ("b", &["1", "2", "3"]),
+                    ("f", &["g"]),
+                    ("z", &[]),
+                ] {
                     let prefix = if prefix.is_empty() { Key::root() } else { key(prefix) };
                     all += 1;
                     if let Ok(found) = map.children(&prefix) {

@@ -57,8 +57,9 @@ fn one_who_is_alone_writes_every_kind_of_store() {
             Some(endpoint) => format!("{endpoint}/bucket/{name}#mode={kind},s3"),
             None => url(&own, &name, kind),
         };
-        let is_empty =
-            |at: &str| OpenOptions::new().open_map(at).unwrap().list(&nczarr_dispatch::Key::root()).unwrap().is_empty();
+        let is_empty = |at: &str| {
+            OpenOptions::new().open_map(at).unwrap().list(&nczarr_dispatch::Key::root()).unwrap().is_empty()
+        };
         for (by, refused) in [
             ("default", create(&CreateOptions::new(), &at, shards).unwrap_err()),
             ("clobber", create(&CreateOptions::new().clobber(true), &at, shards).unwrap_err()),
@@ -142,7 +143,8 @@ fn finding_out_takes_two_rounds_and_leaves_nothing() {
     let server = Server::start(Config::default());
     let at = url(&server, "x", "nczarr");
     create(&CreateOptions::new(), &at, &[]).unwrap();
-    let probes = |op: Op| server.log().iter().filter(|entry| entry.op == op && entry.key.contains("probe")).count();
+    let probes =
+        |op: Op| server.log().iter().filter(|entry| entry.op == op && entry.key.contains("probe")).count();
     assert_eq!((probes(Op::PutIf), probes(Op::Delete)), (24, 3));
     assert!(!server.keys("bucket").iter().any(|key| key.contains("probe")), "{:?}", server.keys("bucket"));
     server.clear_log();

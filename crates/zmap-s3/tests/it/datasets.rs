@@ -48,7 +48,10 @@ fn written_read_changed_and_deleted() {
         nczarr::delete(&at).unwrap();
         assert_eq!(server.keys("bucket"), [""; 0], "{modes}");
         let missing = nczarr::open(&at).unwrap_err();
-        assert!(matches!(missing.kind(), ErrorKind::NotZarr | ErrorKind::NotFound | ErrorKind::NotNc), "{missing}");
+        assert!(
+            matches!(missing.kind(), ErrorKind::NotZarr | ErrorKind::NotFound | ErrorKind::NotNc),
+            "{missing}"
+        );
     }
 }
 
@@ -217,7 +220,11 @@ fn one_element_cold() {
         assert_eq!(v.get::<f32>(333).unwrap()[0], values[333], "{written} opened as {opened}");
         let counts = server.counts();
         println!("{written} opened as {opened}: {} requests", counts.total());
-        assert_eq!((counts.total(), counts.of(Op::Get)), (requests, requests), "{written} opened as {opened}");
+        assert_eq!(
+            (counts.total(), counts.of(Op::Get)),
+            (requests, requests),
+            "{written} opened as {opened}"
+        );
         // Skipped metadata are read on demand.
         assert_eq!(v.get_unpacked::<f64>(333).unwrap()[0], 2.0 * f64::from(values[333]));
         let whole = v.complete().unwrap();
@@ -254,7 +261,10 @@ fn one_variable_far_away() {
             assert!(counts.total() <= requests + 4 && counts.of(Op::List) == 0, "{written}: {counts:?}");
             let whole = all.variable(path).unwrap();
             assert_eq!(alone.attributes().len(), whole.attributes().len());
-            assert_eq!(alone.attribute("number").unwrap().number(), whole.attribute("number").unwrap().number());
+            assert_eq!(
+                alone.attribute("number").unwrap().number(),
+                whole.attribute("number").unwrap().number()
+            );
             assert_eq!(alone.full_name(), whole.full_name());
             assert_eq!(&alone.get::<f32>(..).unwrap()[..], &whole.get::<f32>(..).unwrap()[..]);
         }

@@ -163,7 +163,10 @@ fn several_slow_requests_have_one_time_together() {
                 let (_server, access) = begin(Config::default().latency(TIME * 3 / 4), 50, rc, "set");
                 let done = operation.1(&access);
                 let error = done.expect_err(operation.0).to_string();
-                assert!(error.contains("timed out after 2 s") || error.contains("no response within"), "{error}");
+                assert!(
+                    error.contains("timed out after 2 s") || error.contains("no response within"),
+                    "{error}"
+                );
             });
         }
     });

@@ -27,7 +27,12 @@ fn what_is_large_goes_in_parts() {
         map.write(&key("big"), &value).unwrap();
         assert!(server.get("bucket", "set/big").unwrap() == value, "{len}");
         let counts = server.counts();
-        let of = [counts.of(Op::Put), counts.of(Op::UploadBegin), counts.of(Op::UploadPart), counts.of(Op::UploadEnd)];
+        let of = [
+            counts.of(Op::Put),
+            counts.of(Op::UploadBegin),
+            counts.of(Op::UploadPart),
+            counts.of(Op::UploadEnd),
+        ];
         let expected = if parts == 0 { [1, 0, 0, 0] } else { [0, 1, parts, 1] };
         assert_eq!(of, expected, "{len}");
         assert_eq!(counts.total(), expected.iter().sum::<u64>(), "{len}");
@@ -45,9 +50,15 @@ fn conditions_hold_for_parts_too() {
         panic!("nobody was first")
     };
     assert!(matches!(map.write_if(&name, &second, Precondition::Absent).unwrap(), WriteOutcome::Conflict));
-    assert!(matches!(map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(), WriteOutcome::Done(_)));
+    assert!(matches!(
+        map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(),
+        WriteOutcome::Done(_)
+    ));
     // That version is outdated.
-    assert!(matches!(map.write_if(&name, &third, Precondition::Unchanged(&version)).unwrap(), WriteOutcome::Conflict));
+    assert!(matches!(
+        map.write_if(&name, &third, Precondition::Unchanged(&version)).unwrap(),
+        WriteOutcome::Conflict
+    ));
     assert!(server.get("bucket", "set/big").unwrap() == second);
     assert_eq!(server.uploads(), 0, "what is lost is taken back");
     assert_eq!(server.keys("bucket"), ["set/big"], "nothing is left of finding out");
@@ -86,7 +97,10 @@ fn a_part_is_tried_again_and_what_fails_is_taken_back() {
             let map = map(&server);
             let name = key("big");
             // The server is probed before the upload.
-            assert!(matches!(map.write_if(&key("other"), &new, Precondition::Absent).unwrap(), WriteOutcome::Done(_)));
+            assert!(matches!(
+                map.write_if(&key("other"), &new, Precondition::Absent).unwrap(),
+                WriteOutcome::Done(_)
+            ));
             map.write(&name, &old).unwrap();
             let mut bytes = Vec::new();
             let version = map.read_versioned(&name, 1000, &mut bytes).unwrap().expect("it is there");

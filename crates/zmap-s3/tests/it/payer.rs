@@ -27,7 +27,9 @@ fn every_request_says_who_pays() {
         let server = Server::start(Config::default());
         everything(access_as(&format!("{}/bucket/set#mode=s3", server.url()), variables));
         let log = server.log();
-        for op in [Op::Get, Op::Put, Op::PutIf, Op::Copy, Op::Delete, Op::List, Op::UploadBegin, Op::UploadPart] {
+        for op in
+            [Op::Get, Op::Put, Op::PutIf, Op::Copy, Op::Delete, Op::List, Op::UploadBegin, Op::UploadPart]
+        {
             assert!(log.iter().any(|entry| entry.op == op), "{op:?}");
         }
         for entry in log {

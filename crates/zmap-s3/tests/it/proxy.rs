@@ -28,7 +28,10 @@ fn every_request_goes_through_the_proxy() {
         assert!(map.delete(&key("a")).unwrap() && map.delete(&key("b")).unwrap());
         let log = &proxy.log()[before..];
         for method in ["GET", "PUT"] {
-            assert!(log.iter().any(|head| head.starts_with(&format!("{method} http://{host}"))), "{method}: {log:?}");
+            assert!(
+                log.iter().any(|head| head.starts_with(&format!("{method} http://{host}"))),
+                "{method}: {log:?}"
+            );
         }
         for head in log {
             assert!(head.to_ascii_lowercase().contains("proxy-authorization: basic bwu6sfvtsa=="), "{head}");
@@ -40,12 +43,14 @@ fn every_request_goes_through_the_proxy() {
     S3Map::open(access_as(&url, &variables), true).unwrap().write(&key("a"), b"1").unwrap();
     assert_eq!(proxy.log().len(), requests);
     // Encrypted requests use a tunnel.
-    let mut access = access_as("https://s3.invalid/bucket/set#mode=s3", &[KEYS, &[("https_proxy", &at)]].concat());
+    let mut access =
+        access_as("https://s3.invalid/bucket/set#mode=s3", &[KEYS, &[("https_proxy", &at)]].concat());
     access.retries.tries = 1;
     let map = S3Map::open(access, true).unwrap();
-    for error in
-        [map.read(&key("a"), ByteRange::ALL, &mut Vec::new()).unwrap_err(), map.write(&key("a"), b"1").unwrap_err()]
-    {
+    for error in [
+        map.read(&key("a"), ByteRange::ALL, &mut Vec::new()).unwrap_err(),
+        map.write(&key("a"), b"1").unwrap_err(),
+    ] {
         assert!(!format!("{error}{error:?}").contains("HUSH"), "{error}");
     }
     for head in &proxy.log()[requests..] {

@@ -20,13 +20,21 @@ fn an_object_is_read_in_parts() {
         server.clear_log();
         let source = S3Source::open(access(&server, "f"), part).unwrap();
         assert_eq!(source.len(), 20_000_000);
-        assert_eq!(source.read(ByteRange::new(prefetched_range.start as u64, 1000)).unwrap(), all[prefetched_range]);
+        assert_eq!(
+            source.read(ByteRange::new(prefetched_range.start as u64, 1000)).unwrap(),
+            all[prefetched_range]
+        );
         assert_eq!(server.counts().total(), 1);
-        for (at, len, requests) in [(5_000u64, 10u64, 1), (999, 19_000_001, 3), (19_999_999, 50, 1), (20_000_000, 5, 0)]
+        for (at, len, requests) in
+            [(5_000u64, 10u64, 1), (999, 19_000_001, 3), (19_999_999, 50, 1), (20_000_000, 5, 0)]
         {
             server.clear_log();
             let end = (at + len).min(20_000_000);
-            assert_eq!(source.read(ByteRange::new(at, len)).unwrap(), all[at as usize..end as usize], "{at} {len}");
+            assert_eq!(
+                source.read(ByteRange::new(at, len)).unwrap(),
+                all[at as usize..end as usize],
+                "{at} {len}"
+            );
             assert!(server.counts().total() <= requests, "{at} {len}: {:?}", server.counts());
             assert_eq!(server.counts().of(Op::Get), server.counts().total());
         }
@@ -125,7 +133,10 @@ fn archives_and_classic_files_are_read() {
             "#mode=nczarr,zip",
             "n.zip",
             |server, name| {
-                format!("s3://key:secret@bucket/dir/{name}#mode=zip&endpoint={}&aws.region=here", server.url())
+                format!(
+                    "s3://key:secret@bucket/dir/{name}#mode=zip&endpoint={}&aws.region=here",
+                    server.url()
+                )
             },
             3,
             128,

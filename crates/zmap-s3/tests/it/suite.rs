@@ -17,5 +17,6 @@ fn a_map_like_any_other() {
 #[test]
 fn a_map_that_is_only_read() {
     let server = Server::start(Config::default());
-    nczarr_conformance::check_map(&|| Arc::new(S3Map::open(access(&server, "empty"), false).unwrap())).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(S3Map::open(access(&server, "empty"), false).unwrap()))
+        .unwrap();
 }

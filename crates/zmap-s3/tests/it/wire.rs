@@ -31,8 +31,11 @@ impl Scripted {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/bucket/set#mode=s3", listener.local_addr().unwrap());
         let connections = Arc::new(AtomicUsize::new(0));
-        let (counted, script, asked) =
-            (Arc::clone(&connections), Arc::<Script>::from(Box::new(script) as Box<_>), Arc::new(AtomicUsize::new(0)));
+        let (counted, script, asked) = (
+            Arc::clone(&connections),
+            Arc::<Script>::from(Box::new(script) as Box<_>),
+            Arc::new(AtomicUsize::new(0)),
+        );
         thread::spawn(move || {
             for stream in listener.incoming() {
                 counted.fetch_add(1, Ordering::SeqCst);
@@ -100,7 +103,8 @@ fn connections_are_used_as_long_as_they_stay() {
 
 #[test]
 fn what_comes_before_an_answer_is_none() {
-    let early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 3\r\n\r\n";
+    let early =
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 3\r\n\r\n";
     let whole = [early.as_bytes(), &answer("HTTP/1.1 200 OK", "Content-Length: 4", "body")].concat();
     let server = Scripted::new(move |_| (whole.clone(), false));
     for _ in 0..3 {
@@ -113,7 +117,8 @@ fn what_comes_before_an_answer_is_none() {
 
 #[test]
 fn what_follows_an_answer_is_none() {
-    let server = Scripted::new(|_| (answer("HTTP/1.1 200 OK", "Content-Length: 4", "bodyHTTP/1.1 200 OK\r\n"), false));
+    let server =
+        Scripted::new(|_| (answer("HTTP/1.1 200 OK", "Content-Length: 4", "bodyHTTP/1.1 200 OK\r\n"), false));
     for _ in 0..3 {
         assert_eq!(server.read().unwrap().as_deref(), Some(&b"body"[..]));
     }
@@ -125,7 +130,8 @@ fn absence_is_told_in_any_framing() {
     const DOCUMENT: &str = "<Error><Code>NoSuchKey</Code><Message>m</Message></Error>";
     let length = format!("Content-Length: {}", DOCUMENT.len());
     let (first, second) = DOCUMENT.split_at(20);
-    let chunked = format!("{:x}\r\n{first}\r\n{:X};a=b\r\n{second}\r\n0\r\nA: b\r\n\r\n", first.len(), second.len());
+    let chunked =
+        format!("{:x}\r\n{first}\r\n{:X};a=b\r\n{second}\r\n0\r\nA: b\r\n\r\n", first.len(), second.len());
     for (fields, body, ends, connections) in [
         (&*length, DOCUMENT, false, 1),
         ("Transfer-Encoding: chunked", &*chunked, false, 1),
@@ -147,7 +153,8 @@ fn absence_that_broke_off_is_asked_for_again() {
         _ => (answer("HTTP/1.1 200 OK", "Content-Length: 4", "body"), false),
     });
     assert_eq!(server.read().unwrap().as_deref(), Some(&b"body"[..]));
-    let server = Scripted::tried(2, |_| (answer("HTTP/1.1 404 Not Found", "Content-Length: 99", "<Error>"), true));
+    let server =
+        Scripted::tried(2, |_| (answer("HTTP/1.1 404 Not Found", "Content-Length: 99", "<Error>"), true));
     assert!(server.read().is_err());
 }
 

@@ -59,7 +59,8 @@ impl DiskStore {
         fs::create_dir_all(folder).map_err(fail)?;
         let folder = folder.canonicalize().map_err(fail)?;
         let own = folder.join(name_of(identity.as_bytes()));
-        let disk = Self { folder, own, identity: identity.to_owned(), budget, largest, bytes: AtomicU64::new(0) };
+        let disk =
+            Self { folder, own, identity: identity.to_owned(), budget, largest, bytes: AtomicU64::new(0) };
         disk.sweep();
         disk.count();
         Ok(disk)
@@ -149,7 +150,9 @@ impl DiskStore {
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::io(format!("{}: cannot remove from the cache", folder.display()), error)),
+            Err(error) => {
+                Err(Error::io(format!("{}: cannot remove from the cache", folder.display()), error))
+            }
         }
     }
 
@@ -182,7 +185,11 @@ impl DiskStore {
                     if let Ok(about) = entry.metadata()
                         && about.is_file()
                     {
-                        files.push((about.modified().unwrap_or(SystemTime::UNIX_EPOCH), about.len(), entry.path()));
+                        files.push((
+                            about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                            about.len(),
+                            entry.path(),
+                        ));
                     }
                 }
             }
@@ -226,7 +233,9 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     let named = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        name.len() == 32 && name.iter().all(u8::is_ascii_hexdigit) && entry.file_type().is_ok_and(|ty| ty.is_dir())
+        name.len() == 32
+            && name.iter().all(u8::is_ascii_hexdigit)
+            && entry.file_type().is_ok_and(|ty| ty.is_dir())
     };
     fs::read_dir(folder).into_iter().flatten().flatten().filter(named).map(|entry| entry.path()).collect()
 }
@@ -290,7 +299,10 @@ mod tests {
         assert_eq!(get(&other, "a/b", ObjectPart::All), None);
         other.clear().unwrap();
         again.forget(&Key::new("a/b").unwrap()).unwrap();
-        assert_eq!((get(&again, "a/b", ObjectPart::All), get(&again, "c", ObjectPart::All)), (None, Some(None)));
+        assert_eq!(
+            (get(&again, "a/b", ObjectPart::All), get(&again, "c", ObjectPart::All)),
+            (None, Some(None))
+        );
         again.clear().unwrap();
         assert!(files(dir.path()).is_empty());
         again.clear().unwrap();
@@ -344,8 +356,11 @@ mod tests {
         for i in 0..100 {
             put(&disk, &format!("{i}"), ObjectPart::All, Some(&[7; 1000]));
             disk.trim();
-            let there: u64 =
-                folders(dir.path()).iter().flat_map(|map| files(map)).map(|file| file.metadata().unwrap().len()).sum();
+            let there: u64 = folders(dir.path())
+                .iter()
+                .flat_map(|map| files(map))
+                .map(|file| file.metadata().unwrap().len())
+                .sum();
             assert!(there <= 10_000 && disk.bytes() == there, "{there} bytes, {} known", disk.bytes());
         }
         assert!(get(&disk, "99", ObjectPart::All).is_some());

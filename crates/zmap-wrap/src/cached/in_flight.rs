@@ -63,7 +63,11 @@ impl InFlightReads {
         self.begin_slots(vec![ALL_KEYS], forget)
     }
 
-    fn begin_slots<E>(&self, taken: Vec<usize>, forget: impl FnOnce() -> Result<(), E>) -> Result<WriterGuard<'_>, E> {
+    fn begin_slots<E>(
+        &self,
+        taken: Vec<usize>,
+        forget: impl FnOnce() -> Result<(), E>,
+    ) -> Result<WriterGuard<'_>, E> {
         let mut slots = self.slots();
         forget()?;
         for &slot in &taken {

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
+    WriteTicket,
 };
 use nczarr_model::Result;
 
@@ -55,7 +56,9 @@ impl<'a> CachedReads<'a> {
                 return None;
             }
             Some(CacheAnswer::Whole(bytes)) => ticket.ranges.cut(key, bytes, ticket.limit),
-            Some(CacheAnswer::Part(bytes)) => ticket.check_len(key, bytes.len() as u64).map(|()| (&**bytes).into()),
+            Some(CacheAnswer::Part(bytes)) => {
+                ticket.check_len(key, bytes.len() as u64).map(|()| (&**bytes).into())
+            }
         };
         self.cached.hit(found.as_ref().map_or(0, |bytes| bytes.len()));
         match found {

@@ -60,7 +60,8 @@ impl MemoryStore {
     }
 
     pub(super) fn put(&self, key: &Key, part: ObjectPart, kept: CachedAnswer) {
-        let cost = OVERHEAD + 2 * key.as_str().len() as u64 + kept.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let cost =
+            OVERHEAD + 2 * key.as_str().len() as u64 + kept.as_ref().map_or(0, |bytes| bytes.len() as u64);
         if cost > self.budget {
             return;
         }

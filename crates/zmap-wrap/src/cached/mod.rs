@@ -42,7 +42,11 @@ impl Keep {
     /// Limits with this many bytes in total and a quarter of them per answer; absence is not cached.
     pub const fn bytes(budget: u64) -> Self {
         let largest = budget / 4;
-        Self { budget, largest: if largest > usize::MAX as u64 { usize::MAX } else { largest as usize }, absent: false }
+        Self {
+            budget,
+            largest: if largest > usize::MAX as u64 { usize::MAX } else { largest as usize },
+            absent: false,
+        }
     }
 }
 
@@ -111,7 +115,15 @@ impl Cached {
 
     fn over(inner: Arc<dyn ZMap>, keep: Keep, shelf: AnswerStore) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { inner, keep, gate: InFlightReads::new(), shelf, hits: zero(), misses: zero(), hit_bytes: zero() }
+        Self {
+            inner,
+            keep,
+            gate: InFlightReads::new(),
+            shelf,
+            hits: zero(),
+            misses: zero(),
+            hit_bytes: zero(),
+        }
     }
 
     /// Drops all cached answers of this map, so that writes of other processes become visible.
@@ -140,7 +152,8 @@ impl Cached {
     /// Looks up an object (`part`: a part of it), and returns the state of its slot; no state during a write.
     fn find(&self, key: &Key, part: Option<ObjectPart>) -> (Option<CacheAnswer>, Option<SlotState>) {
         let Some(seen) = self.gate.look(key) else { return (None, None) };
-        let exact = part.filter(|&part| part != ObjectPart::All).and_then(|part| self.shelf.get(key, part)).flatten();
+        let exact =
+            part.filter(|&part| part != ObjectPart::All).and_then(|part| self.shelf.get(key, part)).flatten();
         let answer = match exact {
             Some(bytes) => Some(CacheAnswer::Part(bytes)),
             None => self

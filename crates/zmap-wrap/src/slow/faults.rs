@@ -89,7 +89,8 @@ impl Faults {
 /// Returns a number in [0, 1) for a request: the output function of SplitMix64.
 fn chosen(seed: u64, rule: u64, number: u64) -> f64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut mix = seed.wrapping_add(rule.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(number.wrapping_mul(STEP));
+    let mut mix =
+        seed.wrapping_add(rule.wrapping_mul(0xD1B5_4A32_D192_ED03)).wrapping_add(number.wrapping_mul(STEP));
     mix = (mix ^ (mix >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mix = (mix ^ (mix >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     ((mix ^ (mix >> 31)) >> 11) as f64 / (1u64 << 53) as f64
@@ -138,7 +139,8 @@ mod tests {
     #[test]
     fn the_first_rule_decides_and_all_count() {
         let (first, second) = (Fault::Short, Fault::Torn(ErrorKind::NoMem));
-        let plan = Faults::new(0).with(&[Op::Write], When::Nth(2), first).with(&[Op::Write], When::From(2), second);
+        let plan =
+            Faults::new(0).with(&[Op::Write], When::Nth(2), first).with(&[Op::Write], When::From(2), second);
         let seen: Vec<_> = (0..3).map(|_| plan.next(Op::Write)).collect();
         assert_eq!(seen, [None, Some(first), Some(second)]);
     }

@@ -61,13 +61,20 @@ fn what_was_read_is_not_asked_for_again() {
                 |map| batch(map, "a", Ranges::List([ByteRange::new(4, 2), ByteRange::new(0, 1)].into())),
                 "efa",
             ),
-            ("steps", |map| batch(map, "a", Ranges::Strided { first: ByteRange::new(0, 1), step: 2, count: 3 }), "ace"),
+            (
+                "steps",
+                |map| batch(map, "a", Ranges::Strided { first: ByteRange::new(0, 1), step: 2, count: 3 }),
+                "ace",
+            ),
         ],
         &[
             ("more than there is", |map| part(map, "a", ByteRange::first(100)), "abcdef"),
             ("all", |map| read(map, "a"), "abcdef"),
         ],
-        &[("more room than there is", |map| into(map, "a", 0, 100), "abcdef"), ("all", |map| read(map, "a"), "abcdef")],
+        &[
+            ("more room than there is", |map| into(map, "a", 0, 100), "abcdef"),
+            ("all", |map| read(map, "a"), "abcdef"),
+        ],
         &[
             ("more of the end", |map| batch(map, "a", Ranges::Suffix(100)), "abcdef"),
             ("all", |map| read(map, "a"), "abcdef"),
@@ -115,7 +122,10 @@ fn what_was_not_read_is_not_made_up() {
     }
     // A mere prefix is no object and is not kept as one.
     for _ in 0..2 {
-        assert_eq!(cached.read(&key("p"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(), ErrorKind::Empty);
+        assert_eq!(
+            cached.read(&key("p"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(),
+            ErrorKind::Empty
+        );
     }
 }
 
@@ -135,7 +145,9 @@ impl nczarr_dispatch::ReadJob for Limited<'_> {
     fn done(
         &self,
         ticket: nczarr_dispatch::ReadTicket<'_>,
-        found: nczarr_model::Result<Option<(nczarr_dispatch::ReadOutcome<'_>, Option<nczarr_dispatch::Version>)>>,
+        found: nczarr_model::Result<
+            Option<(nczarr_dispatch::ReadOutcome<'_>, Option<nczarr_dispatch::Version>)>,
+        >,
     ) {
         nczarr_dispatch::ReadJob::done(self.0, ticket, found);
     }
@@ -205,7 +217,11 @@ fn every_way_to_write_is_seen() {
             let two = expected.as_ref().map(|bytes| ByteRange::new(1, 2).cut(bytes).to_vec());
             assert_eq!(part(&cached, "a", ByteRange::new(1, 2)), two, "{place}: {way}");
             assert_eq!(cached.exists(&key("a")).unwrap(), expected.is_some(), "{place}: {way}");
-            assert_eq!(cached.len(&key("a")).unwrap(), expected.map(|bytes| bytes.len() as u64), "{place}: {way}");
+            assert_eq!(
+                cached.len(&key("a")).unwrap(),
+                expected.map(|bytes| bytes.len() as u64),
+                "{place}: {way}"
+            );
         }
     }
 }
@@ -241,7 +257,10 @@ fn what_others_write_is_seen_after_a_refresh() {
                 true => cached.refresh().unwrap(),
                 false => cached.sync().unwrap(),
             }
-            assert_eq!((read(&cached, "a").unwrap(), read(&cached, "b").unwrap()), (b"new".to_vec(), b"new".to_vec()));
+            assert_eq!(
+                (read(&cached, "a").unwrap(), read(&cached, "b").unwrap()),
+                (b"new".to_vec(), b"new".to_vec())
+            );
         }
     }
 }
@@ -327,7 +346,9 @@ fn no_reader_sees_what_was_before_a_write_that_was_done() {
                         .unwrap(),
                     _ => {
                         let version = cached.read_versioned(&key("n"), 8, &mut Vec::new()).unwrap().unwrap();
-                        cached.write_if(&key("n"), &n.to_le_bytes(), Precondition::Unchanged(&version)).unwrap();
+                        cached
+                            .write_if(&key("n"), &n.to_le_bytes(), Precondition::Unchanged(&version))
+                            .unwrap();
                     }
                 }
                 done.store(n, SeqCst);

@@ -1,5 +1,5 @@
-//! Every method of a wrapper calls that method of the map inside, once, and no other: a faster way of the map inside is
-//! never lost.
+//! Every method of a wrapper calls that method of the map inside, once, and no other: a faster way of the map
+//! inside is never lost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,9 @@ fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
         Op::List => assert_eq!(map.list(&at)?, [key("list")]),
         Op::ListOnce => assert_eq!(map.list_in_one_request(&at)?, Some(vec![key("once")])),
         Op::Write => map.write(&at, b"x")?,
-        Op::WriteIf => assert!(matches!(map.write_if(&at, b"x", Precondition::Absent)?, WriteOutcome::Conflict)),
+        Op::WriteIf => {
+            assert!(matches!(map.write_if(&at, b"x", Precondition::Absent)?, WriteOutcome::Conflict))
+        }
         Op::Update => {
             let mut seen = None;
             map.update(&at, 100, &mut |old, _| {

@@ -1,4 +1,5 @@
-//! Maps around maps: the suite that every map goes through, what each does, and that each hands every call on.
+//! Maps around maps: the suite that every map goes through, what each does, and that each hands every call
+//! on.
 
 mod cached;
 mod forward;
@@ -49,12 +50,19 @@ type Wrap = (&'static str, fn(&World, Arc<dyn ZMap>) -> Arc<dyn ZMap>);
 
 const WRAPS: &[Wrap] = &[
     ("counting", |_, map| Arc::new(Counting::new(map))),
-    ("slow", |_, map| Arc::new(Slow::new(map).per_request(std::time::Duration::from_secs(1)).faults(Faults::new(1)))),
-    ("cached, all", |_, map| Arc::new(Cached::in_memory(map, Keep { absent: true, ..Keep::bytes(64 << 20) }))),
+    ("slow", |_, map| {
+        Arc::new(Slow::new(map).per_request(std::time::Duration::from_secs(1)).faults(Faults::new(1)))
+    }),
+    ("cached, all", |_, map| {
+        Arc::new(Cached::in_memory(map, Keep { absent: true, ..Keep::bytes(64 << 20) }))
+    }),
     ("cached, little", |_, map| Arc::new(Cached::in_memory(map, Keep { absent: true, ..KEEP }))),
     ("cached, nothing", |_, map| Arc::new(Cached::in_memory(map, Keep::bytes(0)))),
     ("cached on disk", |world, map| {
-        Arc::new(Cached::on_disk(map, &world.path(), "a map", Keep { absent: true, ..Keep::bytes(1 << 20) }).unwrap())
+        Arc::new(
+            Cached::on_disk(map, &world.path(), "a map", Keep { absent: true, ..Keep::bytes(1 << 20) })
+                .unwrap(),
+        )
     }),
 ];
 
@@ -62,20 +70,27 @@ const WRAPS: &[Wrap] = &[
 fn each_is_a_map_over_memory_and_over_files() {
     let world = World::new();
     for (name, wrap) in WRAPS {
-        check_map(&|| wrap(&world, Arc::new(MemMap::new()))).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-        check_map(&|| wrap(&world, Arc::new(FileMap::create(world.path(), None, &Options::default()).unwrap())))
-            .unwrap_or_else(|failure| panic!("{name}, files: {failure}"));
+        check_map(&|| wrap(&world, Arc::new(MemMap::new())))
+            .unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        check_map(&|| {
+            wrap(&world, Arc::new(FileMap::create(world.path(), None, &Options::default()).unwrap()))
+        })
+        .unwrap_or_else(|failure| panic!("{name}, files: {failure}"));
     }
 }
 
 #[test]
 fn all_around_one_another_are_a_map() {
     let world = World::new();
-    check_map(&|| WRAPS.iter().fold(Arc::new(MemMap::new()), |map: Arc<dyn ZMap>, (_, wrap)| wrap(&world, map)))
-        .unwrap();
+    check_map(&|| {
+        WRAPS.iter().fold(Arc::new(MemMap::new()), |map: Arc<dyn ZMap>, (_, wrap)| wrap(&world, map))
+    })
+    .unwrap();
     let inside_out = WRAPS.iter().rev();
-    check_map(&|| inside_out.clone().fold(Arc::new(MemMap::new()), |map: Arc<dyn ZMap>, (_, wrap)| wrap(&world, map)))
-        .unwrap();
+    check_map(&|| {
+        inside_out.clone().fold(Arc::new(MemMap::new()), |map: Arc<dyn ZMap>, (_, wrap)| wrap(&world, map))
+    })
+    .unwrap();
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, UpdateFn, Version, WriteJob, WriteOutcome,
-    ZMap,
+    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, UpdateFn, Version, WriteJob,
+    WriteOutcome, ZMap,
 };
 use nczarr_model::Result;
 use nczarr_zmap_wrap::Op;

@@ -40,7 +40,8 @@ fn a_write_fails_before_or_after_or_half_way() {
     let kind = ErrorKind::CantWrite;
     for op in [Op::Write, Op::WriteIf, Op::Update, Op::WriteBatch] {
         // A batch writes its key as text.
-        let [first, second, third] = if op == Op::WriteBatch { ["a"; 3] } else { ["first.", "second", "third!"] };
+        let [first, second, third] =
+            if op == Op::WriteBatch { ["a"; 3] } else { ["first.", "second", "third!"] };
         let half = &second[..second.len() / 2];
         let before = if op == Op::WriteBatch { "gone" } else { first };
         for (fault, expected) in [
@@ -104,9 +105,14 @@ fn a_read_fails_or_is_short() {
             assert_eq!(seen, [sound(), second, sound()], "{op}, {fault:?}");
         }
     }
-    for op in [Op::Len, Op::Exists, Op::Search, Op::Names, Op::List, Op::Delete, Op::Rename, Op::Sync, Op::Close] {
-        let map =
-            Slow::new(inner.clone()).faults(Faults::new(0).with(Op::ALL.as_slice(), When::From(1), Fault::Fail(kind)));
+    for op in
+        [Op::Len, Op::Exists, Op::Search, Op::Names, Op::List, Op::Delete, Op::Rename, Op::Sync, Op::Close]
+    {
+        let map = Slow::new(inner.clone()).faults(Faults::new(0).with(
+            Op::ALL.as_slice(),
+            When::From(1),
+            Fault::Fail(kind),
+        ));
         let error = match op {
             Op::Len => map.len(&key("a")).map(drop),
             Op::Exists => map.exists(&key("a")).map(drop),

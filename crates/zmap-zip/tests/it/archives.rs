@@ -81,9 +81,14 @@ fn compressed_members_are_read_whole_and_in_parts() {
     for (name, bytes) in members {
         let len = bytes.len() as u64;
         assert_eq!(map.len(&key(name)).unwrap(), Some(len));
-        for (from, count) in
-            [(0, None), (0, Some(1)), (len / 2, Some(9)), (len, None), (len + 5, Some(1)), (3, Some(u64::MAX))]
-        {
+        for (from, count) in [
+            (0, None),
+            (0, Some(1)),
+            (len / 2, Some(9)),
+            (len, None),
+            (len + 5, Some(1)),
+            (3, Some(u64::MAX)),
+        ] {
             assert!(map.read(&key(name), ByteRange { offset: from, len: count }, &mut out).unwrap());
             let from = from.min(len) as usize;
             let to = from + (count.unwrap_or(u64::MAX).min(len - from as u64) as usize);
@@ -164,7 +169,8 @@ fn packing_anew_drops_what_is_dead() {
     assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left lying about");
 }
 
-/// Of an archive in which several datasets lie, one is written in memory and put back: the others are there still, as they were.
+/// Of an archive in which several datasets lie, one is written in memory and put back: the others are there
+/// still, as they were.
 #[test]
 fn what_lies_beside_the_dataset_is_kept() {
     let scratch = Scratch::new();
@@ -186,9 +192,11 @@ fn what_lies_beside_the_dataset_is_kept() {
         }
         writer.finish().unwrap().into_inner()
     };
-    for bytes in
-        [packed(&members, CompressionMethod::Stored), packed(&members, CompressionMethod::Deflated), streamed()]
-    {
+    for bytes in [
+        packed(&members, CompressionMethod::Stored),
+        packed(&members, CompressionMethod::Deflated),
+        streamed(),
+    ] {
         std::fs::write(&path, &bytes).unwrap();
         let mut expected = seen_by_others(&bytes);
         for (name, bytes) in &mut expected {
@@ -207,7 +215,10 @@ fn what_lies_beside_the_dataset_is_kept() {
             assert_eq!(found, image, "round {round}");
             assert_eq!(seen_by_others(&found), expected, "round {round}");
             let b = ZipMap::open(&path, Some("b"), MARKERS, false, &options).unwrap();
-            assert_eq!(objects(&b), [(".zgroup".to_owned(), b"{}".to_vec()), ("v/0".to_owned(), long.clone())]);
+            assert_eq!(
+                objects(&b),
+                [(".zgroup".to_owned(), b"{}".to_vec()), ("v/0".to_owned(), long.clone())]
+            );
         }
         repack(&path, MARKERS, &Options::default()).unwrap();
         let found = seen_by_others(&std::fs::read(&path).unwrap());
@@ -230,7 +241,8 @@ fn many_members_and_far_ones() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Written, overwritten, deleted, closed and opened again: always what a table says, for us and for others.
+    /// Written, overwritten, deleted, closed and opened again: always what a table says, for us and for
+    /// others.
     #[test]
     fn a_map_is_a_table(
         ops in prop::collection::vec((0u8..12, 0usize..40_000, 0u8..8), 1..40),

@@ -1,5 +1,5 @@
-//! Batches over archives that are only read: every form of range of stored and of compressed members, with and without
-//! versions, is what is cut from the whole.
+//! Batches over archives that are only read: every form of range of stored and of compressed members, with
+//! and without versions, is what is cut from the whole.
 
 use std::io::{Cursor, Write};
 use std::sync::Mutex;
@@ -52,17 +52,27 @@ impl ReadJob for Reads<'_> {
     }
 }
 
-fn read(map: &ZipMap, name: &str, ranges: &Ranges, limit: usize, versioned: bool, into: Option<&mut [u8]>) -> Back {
+fn read(
+    map: &ZipMap,
+    name: &str,
+    ranges: &Ranges,
+    limit: usize,
+    versioned: bool,
+    into: Option<&mut [u8]>,
+) -> Back {
     let (ranges, into) = (ranges.clone(), Mutex::new(into));
-    let job = Reads { key: key(name), ranges, limit, versioned, into, next: 0.into(), back: Mutex::default() };
+    let job =
+        Reads { key: key(name), ranges, limit, versioned, into, next: 0.into(), back: Mutex::default() };
     map.read_batch(&job);
     job.back.into_inner().unwrap().unwrap()
 }
 
 #[test]
 fn every_form_of_range_is_cut_from_the_whole() {
-    let values = [vec![], b"x".to_vec(), (0..5000u32).flat_map(|i| (i * i).to_le_bytes()).collect::<Vec<u8>>()];
-    let list = |list: &[(u64, u64)]| Ranges::List(list.iter().map(|&(at, len)| ByteRange::new(at, len)).collect());
+    let values =
+        [vec![], b"x".to_vec(), (0..5000u32).flat_map(|i| (i * i).to_le_bytes()).collect::<Vec<u8>>()];
+    let list =
+        |list: &[(u64, u64)]| Ranges::List(list.iter().map(|&(at, len)| ByteRange::new(at, len)).collect());
     let every = |at, len, step, count| Ranges::Strided { first: ByteRange::new(at, len), step, count };
     let ranges = [
         Ranges::All,
@@ -81,10 +91,13 @@ fn every_form_of_range_is_cut_from_the_whole() {
     for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         for (number, value) in values.iter().enumerate() {
-            writer.start_file(format!("v/{number}"), SimpleFileOptions::default().compression_method(method)).unwrap();
+            writer
+                .start_file(format!("v/{number}"), SimpleFileOptions::default().compression_method(method))
+                .unwrap();
             writer.write_all(value).unwrap();
         }
-        let map = ZipMap::from_bytes(writer.finish().unwrap().into_inner(), MARKERS, &Default::default()).unwrap();
+        let map =
+            ZipMap::from_bytes(writer.finish().unwrap().into_inner(), MARKERS, &Default::default()).unwrap();
         for (number, value) in values.iter().enumerate() {
             let name = format!("v/{number}");
             let (_, one) = read(&map, &name, &Ranges::All, usize::MAX, true, None).unwrap().unwrap();
@@ -96,7 +109,10 @@ fn every_form_of_range_is_cut_from_the_whole() {
                         (Ok(Some((found, version))), Ok(expected)) => {
                             assert!(found == expected, "{what}");
                             assert_eq!(version.is_some(), versioned, "{what}");
-                            assert!(version.is_none_or(|version| version.same(one.as_ref().unwrap())), "{what}");
+                            assert!(
+                                version.is_none_or(|version| version.same(one.as_ref().unwrap())),
+                                "{what}"
+                            );
                         }
                         (Err(_), Err(_)) => {}
                         (found, expected) => panic!("{what}: {expected:?} expected, found {found:?}"),

@@ -17,7 +17,9 @@ fn of(bytes: &[u8]) -> nczarr_model::Result<ZipMap> {
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in members {
-        writer.start_file(*name, SimpleFileOptions::default().compression_method(CompressionMethod::Stored)).unwrap();
+        writer
+            .start_file(*name, SimpleFileOptions::default().compression_method(CompressionMethod::Stored))
+            .unwrap();
         writer.write_all(bytes).unwrap();
     }
     writer.finish().unwrap().into_inner()
@@ -25,8 +27,19 @@ fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn names_that_are_no_keys_are_out_of_reach() {
-    let names =
-        ["../up", "/etc/passwd", "a/../../b", "a//b", "./c", "nul\0byte", "line\nbreak", "dir/", "a/.", "..", "C:\\x"];
+    let names = [
+        "../up",
+        "/etc/passwd",
+        "a/../../b",
+        "a//b",
+        "./c",
+        "nul\0byte",
+        "line\nbreak",
+        "dir/",
+        "a/.",
+        "..",
+        "C:\\x",
+    ];
     let mut members: Vec<_> = names.iter().map(|name| (*name, b"x".as_slice())).collect();
     members.push((".zgroup", b"{}"));
     let map = of(&archive(&members)).unwrap();
@@ -153,7 +166,10 @@ fn every_change_of_a_byte_is_survived() {
                 let mut out = Vec::new();
                 let Ok(true) = map.read(&found, ByteRange::ALL, &mut out) else { continue };
                 // What is read is what was written, if perhaps under another name.
-                assert!(values.iter().any(|(_, value)| *value == out), "byte {at} ^ {flip}: {found} reads {out:?}");
+                assert!(
+                    values.iter().any(|(_, value)| *value == out),
+                    "byte {at} ^ {flip}: {found} reads {out:?}"
+                );
             }
         }
         let _ = of(&bytes[..at]).map(|map| map.list(&Key::root()).unwrap().len());
@@ -163,7 +179,8 @@ fn every_change_of_a_byte_is_survived() {
 #[test]
 fn no_key_is_a_prefix_of_another() {
     // An empty member is a folder; one with bytes cannot be both.
-    let map = of(&archive(&[(".zgroup", b"{}"), ("v", b""), ("v-1", b"x"), ("v/w", b""), ("v/w/0", b"y")])).unwrap();
+    let map = of(&archive(&[(".zgroup", b"{}"), ("v", b""), ("v-1", b"x"), ("v/w", b""), ("v/w/0", b"y")]))
+        .unwrap();
     let keys: Vec<String> = map.list(&Key::root()).unwrap().iter().map(Key::to_string).collect();
     assert_eq!(keys, [".zgroup", "v-1", "v/w/0"]);
     assert_eq!(map.children(&Key::root()).unwrap(), [".zgroup", "v", "v-1"]);

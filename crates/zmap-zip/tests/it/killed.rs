@@ -129,7 +129,11 @@ fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
         std::fs::write(&path, &longer).unwrap();
         assert_eq!(objects(&open(&path, false).unwrap()), [(".zgroup".to_owned(), b"{}".to_vec())], "{rest}");
         drop(open(&path, true).unwrap());
-        assert_eq!(std::fs::read(&path).unwrap(), bytes, "what is behind it is cut off, and nothing else: {rest}");
+        assert_eq!(
+            std::fs::read(&path).unwrap(),
+            bytes,
+            "what is behind it is cut off, and nothing else: {rest}"
+        );
     }
 }
 

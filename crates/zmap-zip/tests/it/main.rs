@@ -56,7 +56,9 @@ fn objects(map: &dyn ZMap) -> Vec<(String, Vec<u8>)> {
 fn it_is_a_map() {
     let scratch = Scratch::new();
     for folder in ["", "a/b"] {
-        let make = || Arc::new(ZipMap::create(&scratch.path(), folder, false, &Options::default()).unwrap()) as Arc<_>;
+        let make = || {
+            Arc::new(ZipMap::create(&scratch.path(), folder, false, &Options::default()).unwrap()) as Arc<_>
+        };
         nczarr_conformance::check_map(&|| make()).unwrap();
     }
 }

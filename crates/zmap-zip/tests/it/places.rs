@@ -1,4 +1,5 @@
-//! The file an archive is in: several at once who write, replace and remove it, links, rights, what is no file.
+//! The file an archive is in: several at once who write, replace and remove it, links, rights, what is no
+//! file.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -133,7 +134,8 @@ fn what_is_written_while_it_is_closed_is_there_or_refused() {
         let path = scratch.path();
         let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
         let written = std::thread::scope(|scope| {
-            let writer = scope.spawn(|| (0..).find(|i| map.write(&key(&format!("v/{i}")), b"x").is_err()).unwrap());
+            let writer =
+                scope.spawn(|| (0..).find(|i| map.write(&key(&format!("v/{i}")), b"x").is_err()).unwrap());
             while map.list(&key("")).unwrap().len() < 5 {
                 std::thread::yield_now();
             }

@@ -1,8 +1,9 @@
 //! The server as a process of its own, for measurements: what folders hold, with a delay before each answer.
 //!
-//! `s3-folder [MILLISECONDS]` prints its URL; the bucket is `bench`, and nobody needs to sign. Then each line it is given
-//! is a command, and each is answered by a line: `load FOLDER` puts all files below a folder there, in place of what was
-//! there before, under the folder's own name; `counts` tells what was asked since the last time. It ends with its input.
+//! `s3-folder [MILLISECONDS]` prints its URL; the bucket is `bench`, and nobody needs to sign. Then each line
+//! it is given is a command, and each is answered by a line: `load FOLDER` puts all files below a folder
+//! there, in place of what was there before, under the folder's own name; `counts` tells what was asked since
+//! the last time. It ends with its input.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
@@ -14,7 +15,8 @@ const BUCKET: &str = "bench";
 
 fn main() -> io::Result<()> {
     let milliseconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let server = Server::start(Config::default().anonymous(BUCKET).latency(Duration::from_millis(milliseconds)));
+    let server =
+        Server::start(Config::default().anonymous(BUCKET).latency(Duration::from_millis(milliseconds)));
     say(&server.url())?;
     for line in io::stdin().lock().lines() {
         let line = line?;

@@ -1,8 +1,9 @@
 //! `fuzz TARGET|all`: runs fuzz targets in processes of their own, and says how many cases each has seen.
 //!
-//! A worker runs cases one after another and keeps the number of the one it is at in a file, so that a case that ends
-//! the process, or does not end itself, is known. A case is made again from target, seed and number: its input is saved
-//! by this process, which runs none. Memory that Rust code takes is counted; what C code takes is seen in `resident`.
+//! A worker runs cases one after another and keeps the number of the one it is at in a file, so that a case
+//! that ends the process, or does not end itself, is known. A case is made again from target, seed and
+//! number: its input is saved by this process, which runs none. Memory that Rust code takes is counted; what
+//! C code takes is seen in `resident`.
 #![deny(unsafe_code)]
 
 #[path = "../../../hostile/alloc.rs"]

@@ -91,7 +91,10 @@ fn target(args: &Args, entry: &Entry) -> io::Result<Seen> {
             .map(|job| (args.from + share(job), share(job + 1) - share(job)))
             .map(|(from, runs)| scope.spawn(move || part(args, name, from, runs)))
             .collect();
-        started.into_iter().map(|part| part.join().unwrap_or_else(|_| Err(io::Error::other("a panic")))).collect()
+        started
+            .into_iter()
+            .map(|part| part.join().unwrap_or_else(|_| Err(io::Error::other("a panic"))))
+            .collect()
     });
     parts.into_iter().try_fold(Seen::default(), |mut all, part| {
         all.add(part?);
@@ -126,11 +129,24 @@ fn part(args: &Args, name: &str, from: u64, runs: u64) -> io::Result<Seen> {
 }
 
 /// One worker; the case that ended it, if one did.
-fn worker(args: &Args, name: &str, from: u64, runs: u64, seconds: Option<u64>) -> io::Result<(Seen, Option<u64>)> {
+fn worker(
+    args: &Args,
+    name: &str,
+    from: u64,
+    runs: u64,
+    seconds: Option<u64>,
+) -> io::Result<(Seen, Option<u64>)> {
     let place = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(name).arg("--place").arg(place.path()).env("RAYON_NUM_THREADS", "1");
-    command.args(["--seed", &args.seed.to_string(), "--from", &from.to_string(), "--runs", &runs.to_string()]);
+    command.args([
+        "--seed",
+        &args.seed.to_string(),
+        "--from",
+        &from.to_string(),
+        "--runs",
+        &runs.to_string(),
+    ]);
     if let Some(seconds) = seconds {
         command.args(["--seconds", &seconds.to_string()]);
     }

@@ -15,7 +15,8 @@ const SPARE: usize = 33 << 20;
 /// Failures after which a worker gives up.
 const ENOUGH: usize = 10;
 
-/// What a worker writes into its file at every case: the number of the case it is at, and what became of those before.
+/// What a worker writes into its file at every case: the number of the case it is at, and what became of
+/// those before.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Place {
     pub number: u64,
@@ -28,7 +29,9 @@ impl Place {
 
     fn write(self, mut file: &File) -> io::Result<()> {
         let mut bytes = [0; Self::SIZE];
-        for (place, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip([self.number, self.taken, self.refused]) {
+        for (place, number) in
+            bytes.as_chunks_mut::<8>().0.iter_mut().zip([self.number, self.taken, self.refused])
+        {
             *place = number.to_le_bytes();
         }
         file.rewind()?;
@@ -75,7 +78,9 @@ pub fn work(args: &Args, place: &Path) -> io::Result<bool> {
         let (outcome, peak) = alloc::peak(|| case.run());
         most = most.max(peak);
         let outcome = match outcome {
-            Ok(_) if peak > given.saturating_add(SPARE) => Err(format!("{peak} bytes of memory for {given} of input")),
+            Ok(_) if peak > given.saturating_add(SPARE) => {
+                Err(format!("{peak} bytes of memory for {given} of input"))
+            }
             outcome => outcome,
         };
         match outcome {

@@ -200,7 +200,8 @@ fn access(job: &Job) -> Result<Value, Failure> {
     Ok(taken.data(parts.len() as u64, found.iter().map(|bytes| &**bytes)))
 }
 
-/// The parts to read: positions from the sequence all runners share, one draw per axis that is not read whole.
+/// The parts to read: positions from the sequence all runners share, one draw per axis that is not read
+/// whole.
 fn parts(job: &Job) -> Result<Vec<ArraySubset>, Failure> {
     let (op, shape) = (job.text("op", ""), &job.shape);
     let mut counts = vec![1; shape.len()];

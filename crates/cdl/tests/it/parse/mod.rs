@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use nczarr_cdl::{DataSource, Facts};
 use nczarr_model::{
-    Att, Chunking, DimId, Endian, EnumMember, Field, FilterSpec, GroupId, Item, Model, NcType, Result, TypeClass,
-    UserType, Values, Var, VarFill, VarId,
+    Att, Chunking, DimId, Endian, EnumMember, Field, FilterSpec, GroupId, Item, Model, NcType, Result,
+    TypeClass, UserType, Values, Var, VarFill, VarId,
 };
 
 use values::untyped;
@@ -296,8 +296,8 @@ impl Parser<'_> {
             }
             _ => {
                 let name = self.name();
-                // One reference text has types of one name in a group and in the group around it, and prints the simple
-                // name for both; it calls the variable of the outer one so that it can be told.
+                // One reference text has types of one name in a group and in the group around it, and prints
+                // the simple name for both; it calls the variable of the outer one so that it can be told.
                 let place = if name.starts_with("rootc") { GroupId::ROOT } else { group };
                 let ty = self.find_type(place, &first);
                 if self.is_mark(':') {

@@ -32,8 +32,10 @@ impl Parser<'_> {
             }
             b'"' => Token::Text(self.quoted()),
             b'-' | b'.' | b'0'..=b'9' => {
-                let len =
-                    self.text[self.at..].iter().take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)).count();
+                let len = self.text[self.at..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b))
+                    .count();
                 self.at += len;
                 Token::Number(String::from_utf8(self.text[self.at - len..self.at].to_vec()).unwrap())
             }
@@ -45,7 +47,10 @@ impl Parser<'_> {
                             name.push(self.text[self.at + 1]);
                             self.at += 2;
                         }
-                        byte if byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_.+-@%/".contains(&byte) => {
+                        byte if byte.is_ascii_alphanumeric()
+                            || !byte.is_ascii()
+                            || b"_.+-@%/".contains(&byte) =>
+                        {
                             name.push(byte);
                             self.at += 1;
                         }
@@ -91,7 +96,11 @@ impl Parser<'_> {
 
     pub(super) fn mark(&mut self, want: char) {
         let token = self.next();
-        assert!(matches!(token, Token::Mark(mark, _) if mark == want), "{token:?} in place of {want:?} at {}", self.at);
+        assert!(
+            matches!(token, Token::Mark(mark, _) if mark == want),
+            "{token:?} in place of {want:?} at {}",
+            self.at
+        );
     }
 
     pub(super) fn is_mark(&mut self, want: char) -> bool {

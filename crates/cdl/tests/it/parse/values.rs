@@ -61,7 +61,9 @@ impl Parser<'_> {
             (TypeClass::Opaque { .. }, Tree::Number(number)) => {
                 let hex = &number[2..];
                 Item::Opaque(
-                    (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect(),
+                    (0..hex.len() / 2)
+                        .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap())
+                        .collect(),
                 )
             }
             (TypeClass::Vlen { base }, Tree::List(items)) => {
@@ -78,7 +80,9 @@ impl Parser<'_> {
                             let len = field.shape.iter().product::<u32>() as usize;
                             (0..len).map(|i| Item::Char(text.get(i).copied().unwrap_or(0))).collect()
                         }
-                        (false, Tree::List(items)) => items.iter().map(|item| self.item(field.ty, item)).collect(),
+                        (false, Tree::List(items)) => {
+                            items.iter().map(|item| self.item(field.ty, item)).collect()
+                        }
                         (false, item) => panic!("{item:?} for field {}", field.name),
                     })
                     .collect(),
@@ -96,7 +100,9 @@ impl Parser<'_> {
         for _ in 0..braces {
             trees = trees
                 .into_iter()
-                .flat_map(|tree| if let Tree::List(items) = tree { items } else { panic!("{tree:?} without braces") })
+                .flat_map(|tree| {
+                    if let Tree::List(items) = tree { items } else { panic!("{tree:?} without braces") }
+                })
                 .collect();
         }
         let mut items = Vec::new();
@@ -118,13 +124,17 @@ impl Parser<'_> {
             let fill = var.atts.get("_FillValue").cloned().or_else(|| nczarr_model::fill::default(var.xtype));
             for tree in &trees {
                 items.push(match (tree, &fill) {
-                    (Tree::Name(name), Some(Values::String(fill))) if name == "_" => Item::String(fill[0].clone()),
+                    (Tree::Name(name), Some(Values::String(fill))) if name == "_" => {
+                        Item::String(fill[0].clone())
+                    }
                     (Tree::Name(name), Some(fill)) if name == "_" && !fill.nc_type().is_atomic() => {
                         self.model.items(fill).unwrap().remove(0)
                     }
                     (Tree::Name(name), Some(fill)) if name == "_" => match fill.scalar(0).unwrap() {
                         nczarr_model::Scalar::Int(value) => Item::Int(value),
-                        nczarr_model::Scalar::Float(value) if var.xtype == NcType::Float => Item::Float(value as f32),
+                        nczarr_model::Scalar::Float(value) if var.xtype == NcType::Float => {
+                            Item::Float(value as f32)
+                        }
                         nczarr_model::Scalar::Float(value) => Item::Double(value),
                     },
                     (tree, _) => self.item(var.xtype, tree),
@@ -141,7 +151,8 @@ impl Parser<'_> {
 
 /// Items of an atomic type as values.
 pub(super) fn atomic_values(ty: NcType, items: &[Item]) -> Option<Values> {
-    let int = |item: &Item| if let Item::Int(value) = item { *value } else { panic!("{item:?} is no integer") };
+    let int =
+        |item: &Item| if let Item::Int(value) = item { *value } else { panic!("{item:?} is no integer") };
     Some(match ty {
         NcType::Byte => Values::Byte(items.iter().map(|i| int(i) as i8).collect()),
         NcType::Short => Values::Short(items.iter().map(|i| int(i) as i16).collect()),
@@ -151,15 +162,15 @@ pub(super) fn atomic_values(ty: NcType, items: &[Item]) -> Option<Values> {
         NcType::UInt => Values::UInt(items.iter().map(|i| int(i) as u32).collect()),
         NcType::Int64 => Values::Int64(items.iter().map(|i| int(i) as i64).collect()),
         NcType::UInt64 => Values::UInt64(items.iter().map(|i| int(i) as u64).collect()),
-        NcType::Float => {
-            Values::Float(items.iter().map(|i| if let Item::Float(v) = i { *v } else { panic!("{i:?}") }).collect())
-        }
-        NcType::Double => {
-            Values::Double(items.iter().map(|i| if let Item::Double(v) = i { *v } else { panic!("{i:?}") }).collect())
-        }
-        NcType::Char => {
-            Values::Char(items.iter().map(|i| if let Item::Char(v) = i { *v } else { panic!("{i:?}") }).collect())
-        }
+        NcType::Float => Values::Float(
+            items.iter().map(|i| if let Item::Float(v) = i { *v } else { panic!("{i:?}") }).collect(),
+        ),
+        NcType::Double => Values::Double(
+            items.iter().map(|i| if let Item::Double(v) = i { *v } else { panic!("{i:?}") }).collect(),
+        ),
+        NcType::Char => Values::Char(
+            items.iter().map(|i| if let Item::Char(v) = i { *v } else { panic!("{i:?}") }).collect(),
+        ),
         NcType::String => Values::String(
             items.iter().map(|i| if let Item::String(v) = i { v.clone() } else { panic!("{i:?}") }).collect(),
         ),
@@ -192,13 +203,18 @@ fn number_item(ty: NcType, number: &str) -> Item {
 pub(super) fn untyped(trees: &[Tree]) -> Values {
     let numbers: Vec<&str> = match trees {
         [Tree::Text(_), ..] => {
-            let parts =
-                trees.iter().map(|tree| if let Tree::Text(text) = tree { text.as_slice() } else { panic!("{tree:?}") });
+            let parts = trees
+                .iter()
+                .map(|tree| if let Tree::Text(text) = tree { text.as_slice() } else { panic!("{tree:?}") });
             return Values::Char(parts.collect::<Vec<_>>().concat());
         }
         trees => trees
             .iter()
-            .map(|tree| if let Tree::Number(n) | Tree::Name(n) = tree { n.as_str() } else { panic!("{tree:?}") })
+            .map(
+                |tree| {
+                    if let Tree::Number(n) | Tree::Name(n) = tree { n.as_str() } else { panic!("{tree:?}") }
+                },
+            )
             .collect(),
     };
     for (suffix, ty) in [
@@ -212,7 +228,8 @@ pub(super) fn untyped(trees: &[Tree]) -> Values {
         ("f", NcType::Float),
     ] {
         if numbers.iter().all(|number| number.ends_with(suffix)) {
-            let items: Vec<Item> = numbers.iter().map(|n| number_item(ty, n.strip_suffix(suffix).unwrap())).collect();
+            let items: Vec<Item> =
+                numbers.iter().map(|n| number_item(ty, n.strip_suffix(suffix).unwrap())).collect();
             return atomic_values(ty, &items).unwrap();
         }
     }

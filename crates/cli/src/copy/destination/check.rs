@@ -37,7 +37,10 @@ pub fn check(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<()> {
         Err(_) if !target.scheme.is_local() => Ok(()),
         Err(_) if clobber && path.join(NAME).is_file() => Ok(()),
         Err(error) => {
-            let what = format!("{}: the existing file or directory is not a dataset, and is not replaced", target.path);
+            let what = format!(
+                "{}: the existing file or directory is not a dataset, and is not replaced",
+                target.path
+            );
             Err(ErrorKind::Exist.context(what).caused_by(error))
         }
         Ok(()) if clobber && target.scheme.is_local() && path.is_dir() => alone(path),
@@ -71,8 +74,9 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     let io = |error| Error::io(path.display().to_string(), error);
     let file = fs::OpenOptions::new().write(true).open(path).map_err(io)?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access
-            .context("the file is locked by another process, for writing, or, if it is netCDF-4, for reading")),
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access.context(
+            "the file is locked by another process, for writing, or, if it is netCDF-4, for reading",
+        )),
         // Some file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }

@@ -34,8 +34,9 @@ pub fn mark(name: &OsStr) -> String {
 /// that cannot be removed stays.
 pub fn clear(parent: &Path, name: &OsStr, all: bool) {
     let start = format!("{PREFIX}{}", mark(name));
-    let is_marked =
-        |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(|made| made.starts_with(&start));
+    let is_marked = |path: &PathBuf| {
+        path.file_name().and_then(OsStr::to_str).is_some_and(|made| made.starts_with(&start))
+    };
     for path in all_in(parent).filter(is_marked) {
         if let Some(_held) = hold(&path) {
             // Removes only an empty directory. A process that has not locked it yet makes another one.
@@ -64,7 +65,9 @@ pub fn remove(path: &Path, name: &OsStr) {
 /// Returns an unlocked directory in `parent` with a resumable copy to `name`.
 pub fn kept(parent: &Path, name: &OsStr) -> Option<PathBuf> {
     of(parent, name).find(|path| {
-        !is_there(path, REPLACED.as_ref()) && is_there(&path.join(name), NAME.as_ref()) && hold(path).is_some()
+        !is_there(path, REPLACED.as_ref())
+            && is_there(&path.join(name), NAME.as_ref())
+            && hold(path).is_some()
     })
 }
 
@@ -107,13 +110,19 @@ fn holder(folder: &Path) -> Option<u32> {
 ///
 /// `NC_EACCESS` if it is in use.
 pub fn begun(parent: &Path, name: &OsStr) -> Result<Option<(PathBuf, File)>> {
-    let record = |path: &Path| fs::metadata(path.join(name).join(NAME)).and_then(|about| about.modified()).ok();
+    let record =
+        |path: &Path| fs::metadata(path.join(name).join(NAME)).and_then(|about| about.modified()).ok();
     let begun = of(parent, name).filter(|path| !is_there(path, REPLACED.as_ref()));
-    let Some((_, path)) = begun.filter_map(|path| Some((record(&path)?, path))).max() else { return Ok(None) };
+    let Some((_, path)) = begun.filter_map(|path| Some((record(&path)?, path))).max() else {
+        return Ok(None);
+    };
     match hold(&path) {
         Some(held) => Ok(Some((path, held))),
         None => {
-            let what = format!("{}: a copy to this target is running, or its file system has no locks", path.display());
+            let what = format!(
+                "{}: a copy to this target is running, or its file system has no locks",
+                path.display()
+            );
             Err(nczarr_model::ErrorKind::Access.context(what))
         }
     }
@@ -133,7 +142,9 @@ fn all_in(parent: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(parent).into_iter().flatten().flatten().filter_map(move |entry| {
         let is_ours = entry.file_name().to_str().is_some_and(|name| {
             let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
-            random.is_some_and(|random| !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+            random.is_some_and(|random| {
+                !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            })
         });
         // A link does not count as a directory here.
         let is_one = is_ours && entry.file_type().is_ok_and(|ty| ty.is_dir());

@@ -107,7 +107,8 @@ impl Destination {
     pub fn inside(url: &str, folder: &Path) -> Result<Self> {
         let path = nczarr_url_infer::parse(url)?.path;
         let made = Path::new(&path).file_name().and_then(|name| Some(folder.join(name).to_str()?.to_owned()));
-        let made = made.ok_or_else(|| ErrorKind::Url.context(format!("{path}: the path has no file name")))?;
+        let made =
+            made.ok_or_else(|| ErrorKind::Url.context(format!("{path}: the path has no file name")))?;
         let url = url.replacen(&path, &made, 1);
         if nczarr_url_infer::parse(&url)?.path == made {
             Ok(Self { url, beside: None })
@@ -141,8 +142,9 @@ impl Destination {
             Ok(real) => {
                 // A partial copy in a formerly empty directory is not a dataset, and the draft handles it.
                 // With documents it is a finished one.
-                let is_half =
-                    || real.join(NAME).is_file() && registry.check_dataset(&real.display().to_string()).is_err();
+                let is_half = || {
+                    real.join(NAME).is_file() && registry.check_dataset(&real.display().to_string()).is_err()
+                };
                 if is_empty_directory(&real).map_err(io)? || is_half() {
                     return directly;
                 }
@@ -159,14 +161,19 @@ impl Destination {
                 if found.is_dir() {
                     check::alone(&real).map_err(|error| error.at(&target.path))?;
                 }
-                let lock =
-                    if found.is_file() { Some(lock(&real).map_err(|error| error.at(&target.path))?) } else { None };
+                let lock = if found.is_file() {
+                    Some(lock(&real).map_err(|error| error.at(&target.path))?)
+                } else {
+                    None
+                };
                 (real, Some((found.permissions(), lock)))
             }
         };
         let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let begun = match half {
-            LeftoverPolicy::Resume => leftover::begun(parent, name).map_err(|error| error.at(&target.path))?,
+            LeftoverPolicy::Resume => {
+                leftover::begun(parent, name).map_err(|error| error.at(&target.path))?
+            }
             _ => None,
         };
         if half == LeftoverPolicy::Refuse
@@ -183,12 +190,14 @@ impl Destination {
             && let Some((path, process)) = leftover::under_way(parent, name)
         {
             let by = process.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
-            let what = format!("{}: a copy to this target is running in {}, by {by}", target.path, path.display());
+            let what =
+                format!("{}: a copy to this target is running in {}, by {by}", target.path, path.display());
             return Err(ErrorKind::Access.context(what));
         }
         let (mut folder, held) = loop {
             let start = format!("{PREFIX}{}", leftover::mark(name));
-            let folder = tempfile::Builder::new().prefix(&start).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
+            let folder =
+                tempfile::Builder::new().prefix(&start).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
             let held = leftover::hold(folder.path());
             // Before the lock, another copy may have removed it as a leftover.
             if folder.path().is_dir() {
@@ -199,9 +208,8 @@ impl Destination {
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
         let url = url.replacen(&target.path, text, 1);
         if nczarr_url_infer::parse(&url)?.path != text {
-            return Err(
-                ErrorKind::Url.context(format!("{}: the name is not possible in a directory beside it", target.path))
-            );
+            return Err(ErrorKind::Url
+                .context(format!("{}: the name is not possible in a directory beside it", target.path)));
         }
         if let Some((begun, _held)) = &begun {
             fs::rename(begun.join(name), &made).map_err(io)?;
@@ -243,7 +251,9 @@ impl Destination {
     /// `NC_EEXIST` if another object appeared there meanwhile; errors of the file system. On errors the
     /// target is unchanged.
     pub fn put(self, forget: impl FnOnce(Option<&Path>) -> Result<()>) -> Result<()> {
-        let Some(StagingDir { target, made, old, folder, held: _held }) = self.beside else { return forget(None) };
+        let Some(StagingDir { target, made, old, folder, held: _held }) = self.beside else {
+            return forget(None);
+        };
         let io = |error| Error::io(target.display().to_string(), error);
         match &old {
             Some((rights, was_file)) => {
@@ -252,7 +262,8 @@ impl Destination {
                     if folder.path().join(REPLACED).exists() {
                         // Restoring it failed: it stays beside the target.
                         let kept = folder.keep();
-                        let what = format!("{}: the replaced dataset is in {}", target.display(), kept.display());
+                        let what =
+                            format!("{}: the replaced dataset is in {}", target.display(), kept.display());
                         return Err(Error::io(what, error));
                     }
                     return Err(io(error));
@@ -274,8 +285,10 @@ impl Destination {
             return Err(io(error));
         }
         folder.close().map_err(|error| {
-            let what =
-                format!("{}: the copy is complete, but the replaced dataset could not be removed", target.display());
+            let what = format!(
+                "{}: the copy is complete, but the replaced dataset could not be removed",
+                target.display()
+            );
             ErrorKind::CantRemove.context(what).caused_by(error)
         })?;
         Ok(())

@@ -42,7 +42,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What is taken for done after some blocks of one shape lies in these blocks, whatever blocks are asked about.
+        /// What is taken for done after some blocks of one shape lies in these blocks, whatever blocks are
+        /// asked about.
         #[test]
         fn what_is_covered_was_moved(
             dims in prop::collection::vec((1u64..7, 1u64..5, 1u64..5), 0..4), done in 0u64..40,

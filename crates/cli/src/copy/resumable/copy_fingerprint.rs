@@ -1,5 +1,5 @@
-//! [`CopyFingerprint`]: the source, the flags and the definitions of a copy: everything that must be equal for a
-//! process that resumes it.
+//! [`CopyFingerprint`]: the source, the flags and the definitions of a copy: everything that must be equal
+//! for a process that resumes it.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,9 @@ pub fn flags(args: &Copy, target: &str) -> String {
         flags.extend(value.iter().map(|value| format!("{flag} {value}")));
     }
     if let Ok(target) = nczarr_url_infer::parse(target) {
-        let modes = Some(target.modes.join(",")).filter(|modes| !modes.is_empty()).map(|modes| format!("mode={modes}"));
+        let modes = Some(target.modes.join(","))
+            .filter(|modes| !modes.is_empty())
+            .map(|modes| format!("mode={modes}"));
         // Keys that do not affect the copy, and secrets, are not recorded.
         let keys = KEYS.iter().filter_map(|key| Some(format!("{key}={}", target.get(key)?)));
         let words: Vec<String> = modes.into_iter().chain(keys).collect();

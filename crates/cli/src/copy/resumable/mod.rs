@@ -1,8 +1,9 @@
 //! [`CopyDraft`]: an unfinished copy, with the state that a later process needs to resume it.
 //!
-//! A Zarr store in a directory or in object storage is written through a [`DocumentHold`], with a [`CopyRecord`] beside
-//! its chunks. Other targets are written directly and cannot be resumed. An archive has its directory at the
-//! end, and neither the metadata of HDF5 nor the length of a classic file shows which data were written.
+//! A Zarr store in a directory or in object storage is written through a [`DocumentHold`], with a
+//! [`CopyRecord`] beside its chunks. Other targets are written directly and cannot be resumed. An archive has
+//! its directory at the end, and neither the metadata of HDF5 nor the length of a classic file shows which
+//! data were written.
 
 mod completed_blocks;
 mod copy_fingerprint;
@@ -59,7 +60,9 @@ pub struct DraftRequest<'a> {
 pub fn can_resume(url: &str, registry: &Registry) -> bool {
     let Ok(target) = nczarr_url_infer::parse(url) else { return false };
     let is_other = |mode: &String| {
-        registry.driver_by_mode(mode).is_ok_and(|driver| driver.is_some_and(|driver| driver.info().name != DRIVER))
+        registry
+            .driver_by_mode(mode)
+            .is_ok_and(|driver| driver.is_some_and(|driver| driver.info().name != DRIVER))
     };
     if target.modes.iter().any(is_other) || target.has_mode("zip") {
         return false;
@@ -69,8 +72,8 @@ pub fn can_resume(url: &str, registry: &Registry) -> bool {
 }
 
 impl CopyDraft {
-    /// Begins a copy at an empty URL, or, with `resume`, continues a partial one. `fingerprint` must match the
-    /// record's.
+    /// Begins a copy at an empty URL, or, with `resume`, continues a partial one. `fingerprint` must match
+    /// the record's.
     ///
     /// # Errors
     ///
@@ -99,7 +102,10 @@ impl CopyDraft {
                 (map, record, Some((whose, before)))
             }
             None => {
-                let none = CopyRecord::new(&CopyFingerprint { layout: String::new(), ..fingerprint.clone() }, &owner);
+                let none = CopyRecord::new(
+                    &CopyFingerprint { layout: String::new(), ..fingerprint.clone() },
+                    &owner,
+                );
                 let map = if clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
                     store::replaced_map(source, url, &options, &none)?
                 } else {
@@ -238,7 +244,8 @@ impl CopyDraft {
     /// Returns whether a part of variable number `variable` was complete when this process began.
     pub fn covers(&self, variable: u64, shape: &[u64], start: &[u64], count: &[u64]) -> bool {
         let before = self.kept.as_ref().map(|kept| kept.before.borrow());
-        before.is_some_and(|before| before.as_ref().is_some_and(|it| it.covers(variable, shape, start, count)))
+        before
+            .is_some_and(|before| before.as_ref().is_some_and(|it| it.covers(variable, shape, start, count)))
     }
 
     /// Returns whether there is a record to write.
@@ -248,7 +255,9 @@ impl CopyDraft {
 
     /// Returns whether resuming would save work, or another process began the copy.
     pub fn is_worth_keeping(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.found.is_some() || kept.record.borrow().completed.is_something())
+        self.kept
+            .as_ref()
+            .is_some_and(|kept| kept.found.is_some() || kept.record.borrow().completed.is_something())
     }
 
     /// Records the progress of the data, once they are on disk.

@@ -47,7 +47,13 @@ impl CopyRecord {
     /// Makes the record of a new copy.
     pub fn new(fingerprint: &CopyFingerprint, owner: &str) -> Self {
         let (left, completed) = (KnownLosses::default(), CompletedBlocks::default());
-        Self { fingerprint: fingerprint.to_json(), owner: owner.to_owned(), process: Process::this(), left, completed }
+        Self {
+            fingerprint: fingerprint.to_json(),
+            owner: owner.to_owned(),
+            process: Process::this(),
+            left,
+            completed,
+        }
     }
 
     /// Makes this process the owner; returns the previous one.
@@ -89,7 +95,13 @@ impl CopyRecord {
             let left = KnownLosses { exact: numbers("exact")?, without: numbers("without")? };
             let owner = record["owner"].as_str()?.to_owned();
             let (fingerprint, process) = (record["terms"].clone(), Process::of(&record["process"]));
-            Some(Self { fingerprint, owner, process, left, completed: CompletedBlocks { variables, block, blocks } })
+            Some(Self {
+                fingerprint,
+                owner,
+                process,
+                left,
+                completed: CompletedBlocks { variables, block, blocks },
+            })
         });
         read.ok_or_else(|| {
             let what = format!("{NAME}: not a copy record that this version can resume");
@@ -165,15 +177,21 @@ mod tests {
                 CopyFingerprint { flags: String::new(), ..fingerprint.clone() },
                 "started with `-d 4`, and is resumed without flags",
             ),
-            (CopyFingerprint { header: "g".into(), ..fingerprint.clone() }, "definitions or attributes differ"),
+            (
+                CopyFingerprint { header: "g".into(), ..fingerprint.clone() },
+                "definitions or attributes differ",
+            ),
             (CopyFingerprint { layout: "k".into(), ..fingerprint.clone() }, "another version"),
         ] {
             let error = read.check(&other).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
-        for bad in
-            ["", "{}", "{\"ncz_copy\": 2}", "{\"ncz_copy\": 1, \"block\": [-1], \"blocks\": 0, \"variables\": 0}"]
-        {
+        for bad in [
+            "",
+            "{}",
+            "{\"ncz_copy\": 2}",
+            "{\"ncz_copy\": 1, \"block\": [-1], \"blocks\": 0, \"variables\": 0}",
+        ] {
             assert!(CopyRecord::of(bad.as_bytes()).is_err(), "{bad}");
         }
     }

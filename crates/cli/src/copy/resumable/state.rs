@@ -1,5 +1,5 @@
-//! [`ResumableState`]: a resumable copy: its chunks in the storage, its documents held back, and its record, which
-//! names its owner.
+//! [`ResumableState`]: a resumable copy: its chunks in the storage, its documents held back, and its record,
+//! which names its owner.
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,9 @@ impl ResumableState {
     /// Stores the record, unless the stored one is another process's.
     pub(super) fn put(&self) -> Result<()> {
         let record = self.record.borrow();
-        store::put(self.hold.inner(), self.folder.as_deref(), &record, &|there| self.is_ours(&record, there))?;
+        store::put(self.hold.inner(), self.folder.as_deref(), &record, &|there| {
+            self.is_ours(&record, there)
+        })?;
         self.written.set(true);
         Ok(())
     }

@@ -116,7 +116,9 @@ pub fn remove_new(folder: Option<&Path>) -> Result<()> {
 
 fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path.display().to_string(), error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(path.display().to_string(), error))
+        }
         _ => Ok(()),
     }
 }
@@ -150,7 +152,12 @@ pub fn durability() -> Durability {
 ///
 /// `NC_EINVAL` if the source shows it; `NC_EACCESS` if a copy to this place is under way; errors of the
 /// storage.
-pub fn replaced_map(source: &str, url: &str, options: &CreateOptions, none: &CopyRecord) -> Result<Arc<dyn ZMap>> {
+pub fn replaced_map(
+    source: &str,
+    url: &str,
+    options: &CreateOptions,
+    none: &CopyRecord,
+) -> Result<Arc<dyn ZMap>> {
     let before = found(url)?.map(|(_, bytes)| bytes);
     refuse_running(before.as_deref().unwrap_or_default())?;
     let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
@@ -213,8 +220,10 @@ fn refuse_running(record: &[u8]) -> Result<()> {
     let process = CopyRecord::of(record).ok().and_then(|record| record.process);
     match process.filter(super::process::Process::is_running) {
         Some(process) => {
-            let what =
-                format!("a copy to this target is running, by {}; wait for it, or stop it first", process.describe());
+            let what = format!(
+                "a copy to this target is running, by {}; wait for it, or stop it first",
+                process.describe()
+            );
             Err(ErrorKind::Access.context(what))
         }
         None => Ok(()),

@@ -20,8 +20,10 @@ fn a_copy_far_away_goes_on() {
         let (blocks, expected) = whole(folder.path(), &source, &[], &format!("#mode={mode}"));
         let url = format!("http://key:secret@{}/bucket/{name}#mode={mode},s3", server.host());
         let stored = || -> BTreeMap<String, Vec<u8>> {
-            let ours = server.keys("bucket").into_iter().filter_map(|key| Some(key.strip_prefix(name)?.to_owned()));
-            ours.map(|key| (key[1..].to_owned(), server.get("bucket", &format!("{name}{key}")).unwrap())).collect()
+            let ours =
+                server.keys("bucket").into_iter().filter_map(|key| Some(key.strip_prefix(name)?.to_owned()));
+            ours.map(|key| (key[1..].to_owned(), server.get("bucket", &format!("{name}{key}")).unwrap()))
+                .collect()
         };
         let mut copy = Copy::start(&args(&[], &source, &url));
         assert_eq!(copy.records(blocks / 3), blocks / 3);
@@ -102,12 +104,19 @@ fn what_was_found_stays() {
     std::fs::write(held.join("x"), b"x").unwrap();
     // A process killed while it writes the record leaves a temporary one, which the next copy removes.
     let passing = |name: &String| name == ".nczarr-lock" || name.starts_with(".ncz-copy.new-");
-    let files = || crate::copy_place::files(&target).into_keys().filter(|name| !passing(name)).collect::<Vec<_>>();
+    let files =
+        || crate::copy_place::files(&target).into_keys().filter(|name| !passing(name)).collect::<Vec<_>>();
     let before = files();
     let dry = out(&["copy", "-c", "y/3,x/7", "--clobber", "--dry-run", &source, text(&target)]);
     assert!(dry.contains("bytes in all") && files() == before);
-    let (code, told) =
-        failure(&["copy", "-c", "y/3,x/7", "--resume", &source, &format!("{}#dimension_separator=/", text(&target))]);
+    let (code, told) = failure(&[
+        "copy",
+        "-c",
+        "y/3,x/7",
+        "--resume",
+        &source,
+        &format!("{}#dimension_separator=/", text(&target)),
+    ]);
     assert!(code == 1 && told.contains("dimension_separator=/"), "{told}");
     let (code, told) = failure(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
     assert!(code == 1 && told.contains("plain/0.0"), "{told}");

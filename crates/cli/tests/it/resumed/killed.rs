@@ -74,10 +74,22 @@ fn other_memory_and_other_threads_go_on_too() {
     for (begun, memory) in [("700", "300"), ("700", "1M"), ("100", "2000"), ("100", "100"), ("100", "60")] {
         let target = folder.path().join("copy.zarr");
         let more = ["--jobs", "3", "--memory", begun, "--checkpoint", "0", "--progress"];
-        let mut copy = Copy::start(&[&["copy", "-c", "y/3,x/7"], &more[..], &[&source, text(&target)]].concat());
+        let mut copy =
+            Copy::start(&[&["copy", "-c", "y/3,x/7"], &more[..], &[&source, text(&target)]].concat());
         assert_eq!(copy.records(45), 45);
         copy.kill();
-        out(&["copy", "--memory", memory, "--jobs", "1", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+        out(&[
+            "copy",
+            "--memory",
+            memory,
+            "--jobs",
+            "1",
+            "-c",
+            "y/3,x/7",
+            "--resume",
+            &source,
+            text(&target),
+        ]);
         same(&target, &expected, &format!("{begun}, {memory}"));
         fs::remove_dir_all(&target).unwrap();
     }

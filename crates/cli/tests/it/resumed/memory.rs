@@ -25,7 +25,8 @@ fn memory_does_not_grow_with_threads() {
     file.close().unwrap();
     let peak = |flags: &[&str], target: &str| -> u64 {
         let target = folder.path().join(target);
-        let flags = [&["copy", "--checkpoint", "0", "--progress"], flags, &[text(&path), text(&target)]].concat();
+        let flags =
+            [&["copy", "--checkpoint", "0", "--progress"], flags, &[text(&path), text(&target)]].concat();
         let mut copy = Copy::start(&flags);
         let lines = copy.records(4);
         assert_eq!(lines, 4, "{flags:?}");

@@ -117,8 +117,9 @@ impl Copy {
         let id = self.child.id();
         kill(Pid::from_raw(id as i32), Signal::SIGINT).unwrap();
         let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
-        let heard =
-            || fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten().any(|it| name(it) == "interrupted\n");
+        let heard = || {
+            fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten().any(|it| name(it) == "interrupted\n")
+        };
         // A copy that was not writing may have ended already.
         let ended = || fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") Z "));
         while !heard() && !ended() {
@@ -148,7 +149,8 @@ fn whole(folder: &Path, source: &str, more: &[&str], mode: &str) -> (u64, BTreeM
     let path = folder.join("whole.zarr");
     let output = run(args(more, source, &format!("{}{mode}", text(&path))));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8(output.stderr).unwrap().lines().filter(|line| line.ends_with("left")).count();
+    let lines =
+        String::from_utf8(output.stderr).unwrap().lines().filter(|line| line.ends_with("left")).count();
     let mut files = files(&path);
     files.remove(".nczarr-lock");
     fs::remove_dir_all(&path).unwrap();
@@ -165,6 +167,7 @@ fn same(target: &Path, expected: &BTreeMap<String, Vec<u8>>, told: &str) {
     };
     let (more, fewer) = (only(&found, expected), only(expected, &found));
     assert!(more.is_empty() && fewer.is_empty(), "{told}: more: {more:?}, fewer: {fewer:?}");
-    let other: Vec<_> = expected.iter().filter(|(name, bytes)| found[*name] != **bytes).map(|(name, _)| name).collect();
+    let other: Vec<_> =
+        expected.iter().filter(|(name, bytes)| found[*name] != **bytes).map(|(name, _)| name).collect();
     assert!(other.is_empty(), "{told}: {other:?}");
 }

@@ -67,7 +67,8 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
     let (code, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
     assert!(code == 1 && told.contains("use --clobber to replace a dataset"), "{told}");
     for target in ["one.nc", "one.zip", "one.zarr#mode=nczarr,zip", "one#mode=classic"] {
-        let (code, told) = failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
+        let (code, told) =
+            failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
         assert!(
             code == 2 && told.contains("--resume: ") && told.contains("a copy to one file cannot be resumed"),
             "{told}"
@@ -88,7 +89,10 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     let go_on = [&["copy", "-c", "y/3,x/7", "--resume"], &more[..]].concat();
     let (code, told) = failure(&[&go_on[..], &["--strict", &source, text(&target)]].concat());
     assert!(code == 1 && told.contains("not kept: "), "{told}");
-    assert!(told.contains("the copy is not finished (--strict)") && !told.contains("nothing was copied"), "{told}");
+    assert!(
+        told.contains("the copy is not finished (--strict)") && !told.contains("nothing was copied"),
+        "{told}"
+    );
     assert!(told.contains("run the same command with --resume and without --strict to continue"), "{told}");
     let finished = crate::run([&go_on[..], &[&source, text(&target)]].concat());
     assert!(finished.status.success(), "{}", String::from_utf8_lossy(&finished.stderr));
@@ -105,7 +109,8 @@ fn what_is_under_way_is_not_begun_anew() {
     let (beside, inside) = (folder.path().join("beside.zarr"), folder.path().join("inside.zarr"));
     fs::create_dir(&inside).unwrap();
     let server = Server::start(Config::default());
-    let mut targets = vec![(text(&beside).to_owned(), Some(&beside)), (text(&inside).to_owned(), Some(&inside))];
+    let mut targets =
+        vec![(text(&beside).to_owned(), Some(&beside)), (text(&inside).to_owned(), Some(&inside))];
     if out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
         targets.push((format!("http://key:secret@{}/bucket/a#mode=nczarr,s3", server.host()), None));
     }

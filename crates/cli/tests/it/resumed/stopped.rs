@@ -94,7 +94,10 @@ fn half_of_a_copy_in_its_place_is_no_dataset() {
     assert!(failure(&["info", text(&target)]).1.contains("NC_ENOTNC"));
     let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
     assert!(
-        code == 1 && told.contains("an unfinished copy is there; use --resume to continue it, --clobber to start over"),
+        code == 1
+            && told.contains(
+                "an unfinished copy is there; use --resume to continue it, --clobber to start over"
+            ),
         "{told}"
     );
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);

@@ -8,9 +8,10 @@ use crate::read::cursor::{MetadataCursor, UNDEFINED, damaged};
 /// Reads an implicit index: the chunks are stored one after another.
 pub(super) fn implicit(reading: &mut IndexReader<'_>, places: u64) -> Result<()> {
     let all = reading.most.iter().try_fold(reading.chunk_bytes, |all, &count| all.checked_mul(count));
-    reading
-        .file
-        .place(reading.address, all.ok_or_else(|| damaged(format!("implicit index: {places} chunks are too many")))?)?;
+    reading.file.place(
+        reading.address,
+        all.ok_or_else(|| damaged(format!("implicit index: {places} chunks are too many")))?,
+    )?;
     if let Some(wanted) = reading.wanted.clone() {
         for place in wanted.places() {
             let number = place.iter().zip(&reading.most).fold(0, |number, (at, count)| number * count + at);
@@ -80,8 +81,10 @@ pub(super) fn fixed(reading: &mut IndexReader<'_>) -> Result<()> {
             continue;
         }
         // All pages but the last have one length.
-        let start =
-            number.checked_mul(page * size + 4).and_then(|skip| first.checked_add(skip)).ok_or_else(too_many)?;
+        let start = number
+            .checked_mul(page * size + 4)
+            .and_then(|skip| first.checked_add(skip))
+            .ok_or_else(too_many)?;
         read.push((start, (range.end - from) * size + 4, range));
     }
     for pages in read.chunks(TOGETHER) {

@@ -92,7 +92,8 @@ fn read_node(
         };
         // A partial read relies on the order of keys.
         let last = before.as_ref().map(|(_, place)| place);
-        let low = last.is_some_and(|last| *last >= place) || node.from.as_ref().is_some_and(|from| *from > place);
+        let low =
+            last.is_some_and(|last| *last >= place) || node.from.as_ref().is_some_and(|from| *from > place);
         if low || node.to.as_ref().is_some_and(|to| *to <= place) {
             return Err(damaged(format!("chunk index: chunk {place:?} is out of order")));
         }

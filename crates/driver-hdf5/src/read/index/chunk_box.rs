@@ -22,18 +22,25 @@ impl ChunkBox {
 
     /// Whether all of another box is in this one.
     pub(crate) fn holds(&self, other: &Self) -> bool {
-        let within = |axis: usize| self.first[axis] <= other.first[axis] && other.last[axis] <= self.last[axis];
+        let within =
+            |axis: usize| self.first[axis] <= other.first[axis] && other.last[axis] <= self.last[axis];
         self.first.len() == other.first.len() && (0..self.first.len()).all(within)
     }
 
     /// Whether a grid index is in the box.
     pub(crate) fn has(&self, place: &[u64]) -> bool {
-        place.iter().zip(self.first.iter().zip(&self.last)).all(|(at, (first, last))| first <= at && at <= last)
+        place
+            .iter()
+            .zip(self.first.iter().zip(&self.last))
+            .all(|(at, (first, last))| first <= at && at <= last)
     }
 
     /// Returns the number of chunks in the box.
     pub(crate) fn count(&self) -> u64 {
-        self.first.iter().zip(&self.last).fold(1, |all: u64, (first, last)| all.saturating_mul(last - first + 1))
+        self.first
+            .iter()
+            .zip(&self.last)
+            .fold(1, |all: u64, (first, last)| all.saturating_mul(last - first + 1))
     }
 
     /// Returns all grid indexes in the box; the last axis varies fastest.

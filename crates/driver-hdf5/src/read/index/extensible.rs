@@ -59,7 +59,8 @@ pub(super) fn read(reading: &mut IndexReader<'_>) -> Result<()> {
     // The unlimited dimension varies slowest.
     let rank = reading.grid.len();
     let unlimited = reading.most.iter().position(|&most| most == UNDEFINED);
-    let unlimited = unlimited.ok_or_else(|| damaged("extensible array: the dataset has no unlimited dimension"))?;
+    let unlimited =
+        unlimited.ok_or_else(|| damaged("extensible array: the dataset has no unlimited dimension"))?;
     let axes = std::iter::once(unlimited).chain((0..rank).filter(|&axis| axis != unlimited)).collect();
     let header = ArrayHeader {
         address: reading.address,
@@ -104,10 +105,12 @@ pub(super) fn read(reading: &mut IndexReader<'_>) -> Result<()> {
         next = next.saturating_add(all);
     }
     let data_ranges = data.iter().map(|&(block, _, each)| (block, header.block_bytes(reading, each)));
-    let secondary_ranges =
-        secondary.iter().map(|&(block, _, count, each)| (block, header.secondary_bytes(reading, count, each)));
+    let secondary_ranges = secondary
+        .iter()
+        .map(|&(block, _, count, each)| (block, header.secondary_bytes(reading, count, each)));
     file.prefetch(data_ranges.chain(secondary_ranges));
-    data.into_iter().try_for_each(|(block, first, each)| header.data_block(reading, block, first, each, None))?;
+    data.into_iter()
+        .try_for_each(|(block, first, each)| header.data_block(reading, block, first, each, None))?;
     secondary
         .into_iter()
         .try_for_each(|(block, first, count, each)| header.secondary(reading, block, first, count, each))
@@ -151,7 +154,12 @@ impl ArrayHeader {
 
     /// Reads and checks the owner of a block and the number of its first element. Elements of the index block
     /// are not counted.
-    fn owner(&self, reading: &IndexReader<'_>, at: &mut MetadataCursor<'_>, first: Option<u64>) -> Result<()> {
+    fn owner(
+        &self,
+        reading: &IndexReader<'_>,
+        at: &mut MetadataCursor<'_>,
+        first: Option<u64>,
+    ) -> Result<()> {
         at.skip(2)?;
         let (array, start) = (at.address(reading.file.offsets)?, at.uint(self.bits.div_ceil(8))?);
         if array == self.address && first.is_none_or(|first| start == first - self.in_index) {
@@ -161,12 +169,20 @@ impl ArrayHeader {
         }
     }
 
-    fn secondary(&self, reading: &mut IndexReader<'_>, block: u64, first: u64, count: u64, each: u64) -> Result<()> {
+    fn secondary(
+        &self,
+        reading: &mut IndexReader<'_>,
+        block: u64,
+        first: u64,
+        count: u64,
+        each: u64,
+    ) -> Result<()> {
         let file = reading.file;
         let pages = self.pages(each);
         let bitmap = pages.div_ceil(8);
         let prefix = self.prefix(reading);
-        let bytes = count.checked_mul(bitmap + u64::from(file.offsets)).and_then(|all| all.checked_add(prefix + 4));
+        let bytes =
+            count.checked_mul(bitmap + u64::from(file.offsets)).and_then(|all| all.checked_add(prefix + 4));
         let bytes = bytes.ok_or_else(|| damaged("extensible array: a secondary block is too large"))?;
         let read = file.checked(block, bytes, "secondary block")?;
         let mut at = MetadataCursor::new(&read, "secondary block");
@@ -189,7 +205,8 @@ impl ArrayHeader {
                     0 => ranges.push((block, self.block_bytes(reading, each))),
                     _ => {
                         ranges.push((block, prefix + 4));
-                        let pages = self.wanted_pages(reading, block, first, each, Some((used, number * pages)))?;
+                        let pages =
+                            self.wanted_pages(reading, block, first, each, Some((used, number * pages)))?;
                         ranges.extend(pages.iter().map(|&(start, _)| (start, self.page_bytes())));
                     }
                 }
@@ -223,7 +240,13 @@ impl ArrayHeader {
         // In blocks of the index block the HDF5 library stores another number there.
         self.owner(reading, &mut at, used.map(|_| first))?;
         if !paged {
-            return elements(reading, &mut at, first..first.saturating_add(each), self.length_bytes, &self.axes);
+            return elements(
+                reading,
+                &mut at,
+                first..first.saturating_add(each),
+                self.length_bytes,
+                &self.axes,
+            );
         }
         let page_bytes = self.page_bytes();
         let pages = self.wanted_pages(reading, block, first, each, used)?;
@@ -263,7 +286,8 @@ impl ArrayHeader {
                 let start = number.checked_mul(self.page_bytes());
                 let start = start.and_then(|skip| (block + self.prefix(reading) + 4).checked_add(skip));
                 pages.push((
-                    start.ok_or_else(|| damaged(format!("extensible array: {each} elements are too many")))?,
+                    start
+                        .ok_or_else(|| damaged(format!("extensible array: {each} elements are too many")))?,
                     numbers,
                 ));
             }

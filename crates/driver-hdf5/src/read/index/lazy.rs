@@ -129,13 +129,19 @@ impl LazyChunkIndex {
         }
         let unknown = u32::MAX.checked_shl(self.filters as u32).unwrap_or(0);
         if chunk.skipped != u32::MAX && chunk.skipped & unknown != 0 {
-            let what = format!("chunk index: a filter mask has bits for more than the {} filters", self.filters);
+            let what =
+                format!("chunk index: a filter mask has bits for more than the {} filters", self.filters);
             return Err(damaged(what));
         }
         // Overlapping chunks are damage.
         let end = chunk.address + chunk.len;
-        if let Some((&start, _)) = found.ends.range(..end).next_back().filter(|(_, ends)| **ends > chunk.address) {
-            return Err(damaged(format!("chunk index: the chunks at addresses {start} and {} overlap", chunk.address)));
+        if let Some((&start, _)) =
+            found.ends.range(..end).next_back().filter(|(_, ends)| **ends > chunk.address)
+        {
+            return Err(damaged(format!(
+                "chunk index: the chunks at addresses {start} and {} overlap",
+                chunk.address
+            )));
         }
         // The mask has no meaning without filters.
         chunk.skipped = if self.filters > 0 { chunk.skipped } else { 0 };
@@ -183,7 +189,8 @@ impl KnownChunks {
         if self.boxes.iter().any(|known| known.holds(wanted)) {
             return true;
         }
-        let is_known = |place: &Vec<u64>| number(grid, place).is_none_or(|number| self.chunks.contains_key(&number));
+        let is_known =
+            |place: &Vec<u64>| number(grid, place).is_none_or(|number| self.chunks.contains_key(&number));
         wanted.count() <= PLACES && wanted.places().all(|place| is_known(&place))
     }
 }

@@ -118,7 +118,11 @@ impl IndexReader<'_> {
     /// Reads address, length and filter mask of an index element.
     pub(crate) fn element(&self, at: &mut MetadataCursor<'_>, length_bytes: u8) -> Result<(u64, u64, u32)> {
         let address = at.address(self.file.offsets)?;
-        Ok(if self.filtered { (address, at.uint(length_bytes)?, at.u32()?) } else { (address, self.chunk_bytes, 0) })
+        Ok(if self.filtered {
+            (address, at.uint(length_bytes)?, at.u32()?)
+        } else {
+            (address, self.chunk_bytes, 0)
+        })
     }
 
     fn tree2(&mut self) -> Result<()> {
@@ -144,7 +148,9 @@ impl IndexReader<'_> {
         if self.wanted.is_some() && !found.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(damaged("chunk index: chunks are out of order"));
         }
-        found.into_iter().try_for_each(|(place, address, len, skipped)| self.take(&place, address, len, skipped))
+        found
+            .into_iter()
+            .try_for_each(|(place, address, len, skipped)| self.take(&place, address, len, skipped))
     }
 }
 

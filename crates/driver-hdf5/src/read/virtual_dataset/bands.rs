@@ -139,7 +139,11 @@ impl BlockBands {
             match &band.inner {
                 None => {
                     place[dim] = from;
-                    take(before + band.first + (from - band.start), place, ElementRun { count: to - from, step: 1 })?;
+                    take(
+                        before + band.first + (from - band.start),
+                        place,
+                        ElementRun { count: to - from, step: 1 },
+                    )?;
                 }
                 Some(inner) => {
                     for index in from..to {

@@ -85,7 +85,8 @@ impl VirtualChunks {
     ) -> Result<Self> {
         let size = u64::from(stored.ty.size).max(1);
         if size > ELEMENT {
-            return Err(ErrorKind::BadChunk.context(format!("virtual dataset: elements of {size} bytes are too large")));
+            return Err(ErrorKind::BadChunk
+                .context(format!("virtual dataset: elements of {size} bytes are too large")));
         }
         let shape = space.dims.clone().unwrap_or_default();
         let mut left = (CHUNK / size).max(1);
@@ -132,9 +133,12 @@ impl VirtualChunks {
     /// Assembles the chunk of a key.
     fn assemble(&self, key: &Key) -> Result<Vec<u8>> {
         let numbers = key.name().split('.').filter(|part| !part.is_empty()).map(str::parse::<u64>);
-        let index = numbers.collect::<Result<Vec<_>, _>>().ok().filter(|index| index.len() == self.shape.len());
-        let index = index.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: not the key of a chunk")))?;
-        let low: Vec<u64> = index.iter().zip(&self.chunk).map(|(&at, &side)| at.saturating_mul(side)).collect();
+        let index =
+            numbers.collect::<Result<Vec<_>, _>>().ok().filter(|index| index.len() == self.shape.len());
+        let index =
+            index.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: not the key of a chunk")))?;
+        let low: Vec<u64> =
+            index.iter().zip(&self.chunk).map(|(&at, &side)| at.saturating_mul(side)).collect();
         let ends = low.iter().zip(&self.chunk).zip(&self.shape);
         let high: Vec<u64> = ends.map(|((&low, &side), &len)| low.saturating_add(side).min(len)).collect();
         let bytes = self.chunk_bytes()?;
@@ -174,7 +178,8 @@ impl VirtualChunks {
         if !mapping.is_numbered() {
             let names = mapping.names.of_block(0);
             let Some(source) = self.source(&names)? else { return Ok(()) };
-            let along = mapping.source.unlimited().and_then(|(along, axis)| Some((axis, *source.shape.get(along)?)));
+            let along =
+                mapping.source.unlimited().and_then(|(along, axis)| Some((axis, *source.shape.get(along)?)));
             let slices = along.map_or(0, |(axis, len)| axis.slices(len));
             let picked = SelectedElements::of(&mapping.target, &self.shape, slices, &self.work)?;
             return self.copy(mapping, &names, &picked, slices, target);
@@ -187,7 +192,8 @@ impl VirtualChunks {
             let DataspaceSelection::Regular(axes) = &mapping.target else { return Ok(()) };
             let mut axes = axes.clone();
             axes[dim] = one;
-            let picked = SelectedElements::of(&DataspaceSelection::Regular(axes), &self.shape, 0, &self.work)?;
+            let picked =
+                SelectedElements::of(&DataspaceSelection::Regular(axes), &self.shape, 0, &self.work)?;
             self.copy(mapping, &mapping.names.of_block(block), &picked, 0, target)?;
         }
         Ok(())

@@ -43,7 +43,8 @@ impl ElementConversion {
         if here || is_fixed(from) {
             Ok(Self::Same)
         } else {
-            Err(ErrorKind::Storage.context("mapping: elements of variable length in another file are not supported"))
+            Err(ErrorKind::Storage
+                .context("mapping: elements of variable length in another file are not supported"))
         }
     }
 
@@ -60,11 +61,16 @@ impl ElementConversion {
             }
             Self::Numbers { stored, from, to } => {
                 let values = values::numbers(stored, *from, &elements);
-                let values = values.ok_or_else(|| damaged(format!("{} bytes of {}", elements.len(), from.name())))?;
+                let values =
+                    values.ok_or_else(|| damaged(format!("{} bytes of {}", elements.len(), from.name())))?;
                 let (values, beyond) = convert::convert_values(&values, *to)?;
                 let bytes = values.to_native_bytes().filter(|_| !beyond);
                 let bytes = bytes.ok_or_else(|| {
-                    ErrorKind::Range.context(format!("values of type {} that {} cannot hold", from.name(), to.name()))
+                    ErrorKind::Range.context(format!(
+                        "values of type {} that {} cannot hold",
+                        from.name(),
+                        to.name()
+                    ))
                 })?;
                 Buffer::fill(bytes.len(), |out| out.put(&bytes))
             }

@@ -69,8 +69,9 @@ struct DimensionPair {
 impl SelectionCopy<'_> {
     pub(super) fn run(&self, target: &mut ChunkBuffer<'_>) -> Result<()> {
         if let (SelectedElements::Grid(from), SelectedElements::Grid(to)) = (self.from, self.to) {
-            let long =
-                |spans: &[AxisSpan]| -> Vec<usize> { (0..spans.len()).filter(|&dim| spans[dim].len != 1).collect() };
+            let long = |spans: &[AxisSpan]| -> Vec<usize> {
+                (0..spans.len()).filter(|&dim| spans[dim].len != 1).collect()
+            };
             let (source, wanted) = (long(from), long(to));
             let same = source.iter().map(|&dim| from[dim].len).eq(wanted.iter().map(|&dim| to[dim].len));
             if same {
@@ -135,7 +136,8 @@ impl SelectionCopy<'_> {
         let rank = self.source.shape.len();
         let (mut start, mut count, mut stride) = (vec![0; rank], vec![1; rank], vec![1; rank]);
         picked.inside(&low, &high, &mut |number, place, run| {
-            let at: u64 = place.iter().zip(&low).zip(&strides).map(|((at, low), stride)| (at - low) * stride).sum();
+            let at: u64 =
+                place.iter().zip(&low).zip(&strides).map(|((at, low), stride)| (at - low) * stride).sum();
             let mut done = 0;
             while done < run.count {
                 let there: ElementRun = self.from.find(number + done, &mut start);
@@ -173,8 +175,9 @@ fn parts(from: &AxisSpan, to: &AxisSpan, low: u64, high: u64) -> Vec<IndexRange>
 /// Makes the error for elements outside the chunk.
 fn outside(dim: usize, index: u64, target: &ChunkBuffer<'_>) -> Error {
     let (low, high) = (target.low[dim], target.high[dim]);
-    ErrorKind::Internal
-        .context(format!("internal: index {index} of dimension {dim} is outside the chunk from {low} to {high}"))
+    ErrorKind::Internal.context(format!(
+        "internal: index {index} of dimension {dim} is outside the chunk from {low} to {high}"
+    ))
 }
 
 /// Advances to the next combination, the last dimension fastest. Returns `false` at the end.

@@ -16,7 +16,12 @@ use super::selection::SelectionAxis;
 ///
 /// # Errors
 /// `NC_EHDFERR` if mappings or sources are damaged, or if the data exceed the maximum shape; I/O errors.
-pub(crate) fn extend(file: &HdfFile, layout: &DataLayout, space: &mut Dataspace, nest: &Nesting) -> Result<()> {
+pub(crate) fn extend(
+    file: &HdfFile,
+    layout: &DataLayout,
+    space: &mut Dataspace,
+    nest: &Nesting,
+) -> Result<()> {
     let (&DataLayout::Virtual(address, index), Some(dims)) = (layout, &mut space.dims) else { return Ok(()) };
     let list = VirtualMapping::list(file, address, index)?;
     if list.iter().all(|mapping| mapping.target.unlimited().is_none()) {
@@ -47,8 +52,9 @@ pub(crate) fn extend(file: &HdfFile, layout: &DataLayout, space: &mut Dataspace,
                 last.ok_or_else(|| damaged("mapping: too many elements"))? + 1
             }
         };
-        let found =
-            found.get_mut(dim).ok_or_else(|| damaged(format!("mapping: the dataset has no dimension {dim}")))?;
+        let found = found
+            .get_mut(dim)
+            .ok_or_else(|| damaged(format!("mapping: the dataset has no dimension {dim}")))?;
         *found = Some(found.unwrap_or(0).max(end));
     }
     for (((dim, most), least), found) in dims.iter_mut().zip(&space.most).zip(least).zip(found) {

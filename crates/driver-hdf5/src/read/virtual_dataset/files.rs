@@ -53,7 +53,9 @@ impl FileCollector {
             HERE => own.clone(),
             name => {
                 let folder = own.parent().unwrap_or(Path::new("."));
-                let Ok(path) = path_beside(folder, name.strip_prefix("./").unwrap_or(name)) else { return false };
+                let Ok(path) = path_beside(folder, name.strip_prefix("./").unwrap_or(name)) else {
+                    return false;
+                };
                 if numbered && path.symlink_metadata().is_err() {
                     return false;
                 }

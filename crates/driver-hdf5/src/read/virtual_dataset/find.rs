@@ -54,7 +54,8 @@ impl Nesting {
             )));
         }
         if self.depth > 0 {
-            let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            let spent =
+                self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             spent.map_err(|_| damaged(format!("virtual dataset: more than {OPENED} nested sources")))?;
         }
         Ok(Self { depth: self.depth + 1, left: Arc::clone(&self.left), share: self.share })
@@ -67,8 +68,9 @@ impl Nesting {
 /// `NC_ESTORAGE` if either file lies elsewhere; I/O errors; errors of a damaged file.
 pub(crate) fn file(from: &HdfFile, name: &str) -> Result<Option<HdfFile>> {
     let FileBytes::File(_, own) = &*from.store else {
-        return Err(ErrorKind::Storage
-            .context(format!("its data are in another file, {name:?}; open the dataset by a local path to read it")));
+        return Err(ErrorKind::Storage.context(format!(
+            "its data are in another file, {name:?}; open the dataset by a local path to read it"
+        )));
     };
     let path = path_beside(own.parent().unwrap_or(Path::new(".")), name.strip_prefix("./").unwrap_or(name))?;
     let io = |error: io::Error| Error::io(path.display().to_string(), error);
@@ -86,10 +88,15 @@ pub(crate) fn file(from: &HdfFile, name: &str) -> Result<Option<HdfFile>> {
 ///
 /// # Errors
 /// `NC_EHDFERR` if it is not a dataset, or damaged; `NC_ESTORAGE` if a link leads to another file.
-pub(super) fn dataset(file: &HdfFile, name: &str, nest: &Nesting) -> Result<Option<(Dataspace, DatasetStorage)>> {
+pub(super) fn dataset(
+    file: &HdfFile,
+    name: &str,
+    nest: &Nesting,
+) -> Result<Option<(Dataspace, DatasetStorage)>> {
     object(file, name, |header| {
         let space = header.find(message_type::DATASPACE).ok_or_else(|| damaged("it is no dataset"))?;
-        let mut space = Dataspace::parse(file, &shared_messages::resolve(file, message_type::DATASPACE, space)?)?;
+        let mut space =
+            Dataspace::parse(file, &shared_messages::resolve(file, message_type::DATASPACE, space)?)?;
         let stored = walk::stored(file, header)?;
         if space.dims.is_none() {
             return Err(damaged("the dataset has a null dataspace"));
@@ -108,15 +115,18 @@ pub(super) fn layout(file: &HdfFile, name: &str) -> Result<Option<DataLayout>> {
 }
 
 /// Calls `found` with the header of an object by name.
-fn object<T>(file: &HdfFile, name: &str, found: impl FnOnce(&ObjectHeader) -> Result<T>) -> Result<Option<T>> {
+fn object<T>(
+    file: &HdfFile,
+    name: &str,
+    found: impl FnOnce(&ObjectHeader) -> Result<T>,
+) -> Result<Option<T>> {
     let at = |error: Error| error.at(format_args!("source {name:?}"));
     let address = match paths::follow(file, name, file.root, &mut WalkBudget::new(file, 8)).map_err(at)? {
         ResolvedPath::Object(address) => address,
         ResolvedPath::Nothing => return Ok(None),
         ResolvedPath::External { .. } | ResolvedPath::Elsewhere => {
-            return Err(at(
-                ErrorKind::Storage.context("a link leads to another file, which is not supported for sources")
-            ));
+            return Err(at(ErrorKind::Storage
+                .context("a link leads to another file, which is not supported for sources")));
         }
     };
     ObjectHeader::read(file, address).and_then(|header| found(&header)).map(Some).map_err(at)

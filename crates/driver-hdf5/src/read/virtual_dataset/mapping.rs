@@ -52,7 +52,12 @@ impl VirtualMapping {
         Self::read(file, address, index, |_| Ok(()))
     }
 
-    fn read(file: &HdfFile, address: u64, index: u32, spend: impl FnOnce(u64) -> Result<()>) -> Result<Vec<Self>> {
+    fn read(
+        file: &HdfFile,
+        address: u64,
+        index: u32,
+        spend: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<Vec<Self>> {
         if address == UNDEFINED || index == 0 {
             return Ok(Vec::new());
         }
@@ -77,8 +82,9 @@ impl VirtualMapping {
         let (mut list, mut known) = (Vec::<Self>::new(), HashMap::new());
         let again = |list: &[Self], number: u64| -> Result<SourceName> {
             let entry = usize::try_from(number).ok().and_then(|number| list.get(number));
-            let entry = entry
-                .ok_or_else(|| damaged(format!("mapping: it refers to the name of the unknown mapping {number}")))?;
+            let entry = entry.ok_or_else(|| {
+                damaged(format!("mapping: it refers to the name of the unknown mapping {number}"))
+            })?;
             Ok(entry.names.clone())
         };
         for _ in 0..count {

@@ -83,7 +83,12 @@ impl SelectedElements {
     ///
     /// # Errors
     /// `NC_EHDFERR` if the rank differs, or if there are too many bands.
-    pub(crate) fn of(selection: &DataspaceSelection, shape: &[u64], slices: u64, work: &BandBudget) -> Result<Self> {
+    pub(crate) fn of(
+        selection: &DataspaceSelection,
+        shape: &[u64],
+        slices: u64,
+        work: &BandBudget,
+    ) -> Result<Self> {
         let alike = |rank: usize| {
             if rank == shape.len() {
                 Ok(())
@@ -125,9 +130,10 @@ impl SelectedElements {
     /// Whether some elements may lie in a box.
     pub(crate) fn meets(&self, low: &[u64], high: &[u64]) -> bool {
         match self {
-            Self::Grid(spans) => {
-                spans.iter().zip(low.iter().zip(high)).all(|(span, (&low, &high))| span.below(low) < span.below(high))
-            }
+            Self::Grid(spans) => spans
+                .iter()
+                .zip(low.iter().zip(high))
+                .all(|(span, (&low, &high))| span.below(low) < span.below(high)),
             Self::Bands(bands) => bands.meets(low, high),
         }
     }

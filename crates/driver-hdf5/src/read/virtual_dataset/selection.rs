@@ -69,7 +69,8 @@ impl SelectionAxis {
         let Self { start, stride, count, block } = *self;
         let apart = count <= 1 || block <= stride;
         let ends = self.is_unlimited() || {
-            let last = count.checked_mul(block).filter(|&slices| slices > 0).and_then(|slices| self.at(slices - 1));
+            let last =
+                count.checked_mul(block).filter(|&slices| slices > 0).and_then(|slices| self.at(slices - 1));
             last.is_some_and(|last| last < u64::MAX >> 1)
         };
         if apart && ends && stride > 0 && block > 0 && count > 0 && start < u64::MAX >> 1 {
@@ -113,9 +114,9 @@ impl DataspaceSelection {
                     let axes = (0..rank).map(|_| axis(at, width)).collect::<Result<Vec<_>>>()?;
                     return match axes.iter().filter(|axis| axis.is_unlimited()).count() {
                         0 | 1 => Ok(Self::Regular(axes)),
-                        count => {
-                            Err(damaged(format!("selection: {count} dimensions are unlimited (expected at most 1)")))
-                        }
+                        count => Err(damaged(format!(
+                            "selection: {count} dimensions are unlimited (expected at most 1)"
+                        ))),
                     };
                 }
                 let count = at.uint(width)?;
@@ -137,7 +138,9 @@ impl DataspaceSelection {
         match self {
             Self::None | Self::All => Vec::new(),
             Self::Regular(axes) => {
-                let end = |axis: &SelectionAxis| (!axis.is_unlimited()).then(|| axis.at(axis.slices(0) - 1)).flatten();
+                let end = |axis: &SelectionAxis| {
+                    (!axis.is_unlimited()).then(|| axis.at(axis.slices(0) - 1)).flatten()
+                };
                 axes.iter().map(|axis| end(axis).map(|last| last + 1)).collect()
             }
             Self::Blocks { rank, corners } => {

@@ -46,7 +46,10 @@ struct CachedSources {
 
 impl SourceCache {
     /// Makes the cache for the sources of these mappings, with the number of their numbered sources.
-    pub(super) fn new<'m>(all: CacheShare, mappings: impl Iterator<Item = (&'m VirtualMapping, u64)>) -> Self {
+    pub(super) fn new<'m>(
+        all: CacheShare,
+        mappings: impl Iterator<Item = (&'m VirtualMapping, u64)>,
+    ) -> Self {
         let mut known = HashSet::new();
         let (mut here, mut beside) = (0_usize, 0_usize);
         for (mapping, blocks) in mappings.filter(|(mapping, _)| known.insert(&mapping.names)) {
@@ -55,7 +58,8 @@ impl SourceCache {
             *sum = sum.saturating_add(count);
         }
         let open = here.min(KEPT_HERE) + beside.min(all.files);
-        let each = CacheShare { cache: all.cache / 2 / open.max(1), files: (all.files / beside.max(1)).max(1) };
+        let each =
+            CacheShare { cache: all.cache / 2 / open.max(1), files: (all.files / beside.max(1)).max(1) };
         Self { all, each, open: Mutex::default() }
     }
 
@@ -98,7 +102,8 @@ impl SourceCache {
         let most = if here { KEPT_HERE } else { self.all.files };
         let mut gone = vec![];
         if open.sources.keys().filter(|known| alike(known)).count() >= most {
-            let oldest = open.sources.iter().filter(|(known, _)| alike(known)).min_by_key(|(_, (_, used))| *used);
+            let oldest =
+                open.sources.iter().filter(|(known, _)| alike(known)).min_by_key(|(_, (_, used))| *used);
             if let Some(oldest) = oldest.map(|(names, _)| names.clone()) {
                 gone.extend(open.sources.remove(&oldest));
             }

@@ -43,7 +43,12 @@ fn orders_of_bytes() {
 fn filters_are_those_of_the_registry() {
     for (codec, name, id, params) in [
         (r#"{"name":"gzip","configuration":{"level":5}}"#, "gzip", None, &[5][..]),
-        (r#"{"name":"zstd","configuration":{"level":-3,"checksum":true}}"#, "zstd", Some(32015), &[4_294_967_293]),
+        (
+            r#"{"name":"zstd","configuration":{"level":-3,"checksum":true}}"#,
+            "zstd",
+            Some(32015),
+            &[4_294_967_293],
+        ),
         (r#"{"name":"crc32c"}"#, "crc32c", None, &[]),
         (r#""crc32c""#, "crc32c", None, &[]),
         (r#"{"name":"numcodecs.zlib","configuration":{"level":2}}"#, "deflate", Some(1), &[2]),
@@ -131,7 +136,10 @@ fn transpositions() {
     }
     for order in ["[0,1]", "[0,0,1]", "[1,2,3]", "[0,1,-1]", "null", "\"A\"", "[0,1,\"2\"]", "[0,1,2,2]"] {
         let (kind, text) = problem("int32", &format!("[{},{LITTLE}]", transpose(order)), &[2, 3, 4]);
-        assert!(kind == ErrorKind::NcZarr && text.contains("transpose") && text.contains("permutation"), "{text}");
+        assert!(
+            kind == ErrorKind::NcZarr && text.contains("transpose") && text.contains("permutation"),
+            "{text}"
+        );
     }
 }
 
@@ -179,7 +187,10 @@ fn shards() {
     assert_eq!(shards.chunk_shape, [1, 3, 2]);
     assert_eq!(shards.chain.order.axes(3), [0, 2, 1]);
     assert!(shards.index.at_start && !shards.index.big_endian && shards.index.extra == 4);
-    assert_eq!(chain.all_specs().iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["gzip", "crc32c"]);
+    assert_eq!(
+        chain.all_specs().iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(),
+        ["gzip", "crc32c"]
+    );
     let written = write(&chain, &data, 3).unwrap();
     let (_, again) = read(&Json::string("int16"), &written, &[4, 6, 8], &registry()).unwrap();
     assert_eq!(write(&again, &data, 3).unwrap(), written);
@@ -286,7 +297,9 @@ fn what_is_written_says_the_order_of_bytes_of_what_has_one() {
     // V3 allows no array codec after codecs of bytes.
     let (data, mut chain) = chain(
         "int32",
-        &format!(r#"[{{"name":"numcodecs.bitround","configuration":{{"keepbits":3}}}},{LITTLE},{{"name":"gzip"}}]"#),
+        &format!(
+            r#"[{{"name":"numcodecs.bitround","configuration":{{"keepbits":3}}}},{LITTLE},{{"name":"gzip"}}]"#
+        ),
         &[2],
     );
     chain.filters.reverse();

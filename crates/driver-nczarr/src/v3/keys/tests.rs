@@ -22,13 +22,19 @@ fn every_spelling_of_a_group() {
         let lists = nczarr_lists::read(&group(&object(stored)).unwrap(), None).unwrap().unwrap();
         let dims: Vec<_> = lists.dims.iter().map(|dim| (dim.name.as_str(), dim.len, dim.unlimited)).collect();
         assert_eq!(dims, [("x", 2, false), ("t", 5, true)], "{stored}");
-        assert_eq!((lists.arrays, lists.groups), (vec!["a".to_owned()], vec!["g".to_owned(), "h".to_owned()]));
+        assert_eq!(
+            (lists.arrays, lists.groups),
+            (vec!["a".to_owned()], vec!["g".to_owned(), "h".to_owned()])
+        );
     }
     for (wrong, member) in [
         (r#"{"_nczarr_group": 1}"#, "_nczarr_group"),
         (r#"{"_nczarr_group": {"dimensions": [1]}}"#, "dimensions"),
         (r#"{"_nczarr_group": {"dimensions": [{"size": 1}]}}"#, "dimensions"),
-        (r#"{"_nczarr_group": {"dimensions": [{"name": "x", "size": 1},{"name": "x", "size": 1}]}}"#, "dimensions"),
+        (
+            r#"{"_nczarr_group": {"dimensions": [{"name": "x", "size": 1},{"name": "x", "size": 1}]}}"#,
+            "dimensions",
+        ),
         (r#"{"_nczarr_attrs": 1}"#, "_nczarr_attrs"),
         (r#"{"_nczarr_attrs": {"attribute_types": 1}}"#, "attribute_types"),
         (r#"{"_nczarr_attrs": {"attribute_types": [1]}}"#, "attribute_types"),
@@ -56,7 +62,8 @@ fn every_spelling_of_recorded_types() {
     }
     for ty in NcType::ATOMIC {
         let (v2, values) = (v2_type(type_name(ty)).unwrap(), Values::empty(ty).unwrap());
-        let expected = if ty == NcType::String { STRING.to_owned() } else { crate::attrs::recorded_type(&values) };
+        let expected =
+            if ty == NcType::String { STRING.to_owned() } else { crate::attrs::recorded_type(&values) };
         assert_eq!(v2, expected, "{ty:?}");
     }
 }
@@ -77,7 +84,10 @@ fn every_spelling_of_an_array() {
             Some(ArrayReferences { dims: vec!["/n".into()], ..ArrayReferences::default() })
         );
         let first_writer = alias == Some("char");
-        assert_eq!(extra, ArrayKeys { alias: alias.map(str::to_owned), first_writer, ..ArrayKeys::default() });
+        assert_eq!(
+            extra,
+            ArrayKeys { alias: alias.map(str::to_owned), first_writer, ..ArrayKeys::default() }
+        );
     }
     for (alias, name, kind) in [
         ("char", "uint8", DTypeKind::Char),
@@ -134,8 +144,11 @@ fn what_is_written_is_read() {
     let (today, found) = array(&object(&out)).unwrap();
     assert_eq!(found, extra);
     assert_eq!(nczarr_lists::references(&today, None).unwrap().unwrap().dims, ["/g/x", "/y"]);
-    for wrong in [r#"[3]"#, r#"[{}]"#, r#"[{"id": -1}]"#, r#"[{"id": 1, "params": ["5"]}]"#, r#"[{"name": 3}]"#, "1"] {
-        let stored = object(&format!(r#"{{"_nczarr_array": {{"dimension_references": [], "filters": {wrong}}}}}"#));
+    for wrong in
+        [r#"[3]"#, r#"[{}]"#, r#"[{"id": -1}]"#, r#"[{"id": 1, "params": ["5"]}]"#, r#"[{"name": 3}]"#, "1"]
+    {
+        let stored =
+            object(&format!(r#"{{"_nczarr_array": {{"dimension_references": [], "filters": {wrong}}}}}"#));
         assert_eq!(array(&stored).unwrap().1.filters, None, "{wrong}");
     }
 

@@ -44,8 +44,9 @@ impl Compressor {
     fn deflate<'m>(&mut self, src: &[u8], room: &'m mut [MaybeUninit<u8>]) -> Option<&'m mut [u8]> {
         let (start, len) = (room.as_mut_ptr().cast(), room.len());
         // SAFETY: the context is alive and ours alone; lengths are those of the memory.
-        let made =
-            unsafe { sys::libdeflate_deflate_compress(self.0.as_ptr(), src.as_ptr().cast(), src.len(), start, len) };
+        let made = unsafe {
+            sys::libdeflate_deflate_compress(self.0.as_ptr(), src.as_ptr().cast(), src.len(), start, len)
+        };
         // No stream is empty; 0 means that it does not fit.
         let made = room.get_mut(..made).filter(|made| !made.is_empty())?;
         // SAFETY: libdeflate has written them.
@@ -131,7 +132,8 @@ fn encode_in_parts(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> 
     if level == 0 {
         return Ok(None);
     }
-    let stretches = thread_cache::with(&FINDER, || Ok(IncompressibleFinder::new()), |finder| Ok(finder.find(src)))?;
+    let stretches =
+        thread_cache::with(&FINDER, || Ok(IncompressibleFinder::new()), |finder| Ok(finder.find(src)))?;
     if stretches.is_empty() {
         return Ok(None);
     }
@@ -177,7 +179,8 @@ pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut Ou
     };
     with_compressor(level, |compressor| {
         let mut written = 0;
-        // SAFETY: libdeflate writes at most `remaining` bytes from `start`, and has written the first `written` of them.
+        // SAFETY: libdeflate writes at most `remaining` bytes from `start`, and has written the first
+        // `written` of them.
         unsafe {
             raw_out::append(dst, usize::MAX, |start, room| {
                 // SAFETY: the context is alive and ours alone; lengths are those of the memory.

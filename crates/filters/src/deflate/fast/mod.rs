@@ -57,7 +57,8 @@ pub(crate) fn decode_at_most(wrap: Wrap, src: &[u8], limit: usize, dst: &mut Out
         return Ok(whole);
     }
     thread_cache::with(&DECOMPRESSOR, Decompressor::new, |context| {
-        // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `made` of them.
+        // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `made` of
+        // them.
         unsafe {
             raw_out::append(dst, limit, |start, room| {
                 let mut made = 0;

@@ -52,7 +52,12 @@ impl FastInflate {
     }
 
     /// Decodes a stream. `choosy`: declines if its first compressed block is not worthwhile.
-    fn stream(&mut self, src: &[u8], dst: &mut [MaybeUninit<u8>], mut choosy: bool) -> Option<(usize, usize)> {
+    fn stream(
+        &mut self,
+        src: &[u8],
+        dst: &mut [MaybeUninit<u8>],
+        mut choosy: bool,
+    ) -> Option<(usize, usize)> {
         let mut bits = DeflateBits::new(src);
         let mut made = 0;
         loop {
@@ -128,7 +133,8 @@ impl FastInflate {
 /// Whether more than three quarters of the symbols are literals, as their code lengths suggest. With fewer,
 /// branch mispredictions make libdeflate slower; at three fifths by a fifth.
 fn mostly_literals(lengths: &[u8]) -> bool {
-    let share: u32 = lengths[..END].iter().filter(|length| **length > 0).map(|length| 1 << (15 - length)).sum();
+    let share: u32 =
+        lengths[..END].iter().filter(|length| **length > 0).map(|length| 1 << (15 - length)).sum();
     share > 3 << 13
 }
 

@@ -73,7 +73,12 @@ impl SymbolEntry {
 
     /// Makes an entry for a length, or for the end of the block (length 0), without a distance.
     fn partial(length: u16, extra: u32, code: u32) -> Self {
-        Self(u64::from(code) | u64::from(extra) << Self::EXTRA | Self::SLOW | u64::from(length) << Self::LENGTH)
+        Self(
+            u64::from(code)
+                | u64::from(extra) << Self::EXTRA
+                | Self::SLOW
+                | u64::from(length) << Self::LENGTH,
+        )
     }
 
     /// Returns the bits that a length adds to the entry of a distance.
@@ -152,7 +157,8 @@ pub(super) struct InflateTables {
 
 impl InflateTables {
     pub(super) fn new() -> Box<Self> {
-        let (joint, distances) = ([SymbolEntry(SymbolEntry::SLOW); SIZE], [SymbolEntry(SymbolEntry::SLOW); DISTANCES]);
+        let (joint, distances) =
+            ([SymbolEntry(SymbolEntry::SLOW); SIZE], [SymbolEntry(SymbolEntry::SLOW); DISTANCES]);
         Box::new(Self { joint, distances, symbols: PrefixCodes::new(), steps: PrefixCodes::new() })
     }
 
@@ -172,7 +178,8 @@ impl InflateTables {
             if bits > BITS {
                 return;
             }
-            let mut fill = |entry| joint[code..].iter_mut().step_by(1 << bits).for_each(|place| *place = entry);
+            let mut fill =
+                |entry| joint[code..].iter_mut().step_by(1 << bits).for_each(|place| *place = entry);
             if symbol < END {
                 fill(SymbolEntry::literal(symbol, bits));
             } else if symbol == END {

@@ -1,10 +1,12 @@
-//! The batches of a [`DocumentHold`]: batches of the inner map without the documents, and the batch of the documents.
+//! The batches of a [`DocumentHold`]: batches of the inner map without the documents, and the batch of the
+//! documents.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome, WriteTicket,
+    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
+    WriteTicket,
 };
 use nczarr_model::{Error, ErrorKind, Result};
 

@@ -1,8 +1,8 @@
 //! [`DocumentHold`]: a map that holds documents back until everything else is stored.
 //!
 //! Drivers recognise a dataset of many objects by its documents (`.zgroup`, `zarr.json` …). This map keeps
-//! written documents in memory until [`DocumentHold::publish`] stores them, the root's last. *Invariant:* before
-//! that, the storage contains chunks only, which no reader takes for a dataset. A resumed copy defines
+//! written documents in memory until [`DocumentHold::publish`] stores them, the root's last. *Invariant:*
+//! before that, the storage contains chunks only, which no reader takes for a dataset. A resumed copy defines
 //! everything anew and finds the chunks in place.
 //!
 //! Documents already in the storage, from a copy that stopped while it published, are hidden.
@@ -52,7 +52,9 @@ impl Documents {
         let there = self.all.get(key).map(|(_, write)| *write);
         let same = match expect {
             Precondition::Absent => there.is_none(),
-            Precondition::Unchanged(version) => there.is_some_and(|write| Version::comparable(write).same(version)),
+            Precondition::Unchanged(version) => {
+                there.is_some_and(|write| Version::comparable(write).same(version))
+            }
         };
         if same { WriteOutcome::Done(Some(self.put(key, bytes))) } else { WriteOutcome::Conflict }
     }
@@ -77,7 +79,8 @@ impl DocumentHold {
     pub fn publish(&self) -> Result<()> {
         let all = self.documents().all.clone();
         let all = all.into_iter().map(|(key, (bytes, _))| (key, bytes));
-        let (root, below): (Vec<_>, Vec<_>) = all.partition(|(key, _)| key.parent().is_none_or(|key| key.is_root()));
+        let (root, below): (Vec<_>, Vec<_>) =
+            all.partition(|(key, _)| key.parent().is_none_or(|key| key.is_root()));
         let job = DocumentBatch::new(below);
         self.inner.write_batch(&job);
         job.outcome()?;
@@ -152,7 +155,11 @@ impl ZMap for DocumentHold {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        if self.is_held(key) { Ok(self.held(key).map(|(bytes, _)| bytes.len() as u64)) } else { self.inner.len(key) }
+        if self.is_held(key) {
+            Ok(self.held(key).map(|(bytes, _)| bytes.len() as u64))
+        } else {
+            self.inner.len(key)
+        }
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
@@ -195,7 +202,11 @@ impl ZMap for DocumentHold {
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
-        if self.is_held(key) { Ok(self.documents().all.remove(key).is_some()) } else { self.inner.delete(key) }
+        if self.is_held(key) {
+            Ok(self.documents().all.remove(key).is_some())
+        } else {
+            self.inner.delete(key)
+        }
     }
 
     fn sync(&self) -> Result<()> {
@@ -214,7 +225,12 @@ impl ZMap for DocumentHold {
     /// Like [`DocumentHold::search`].
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         let documents = self.documents();
-        Ok(documents.all.keys().filter(|key| *key == prefix || key.relative_to(prefix).is_some()).cloned().collect())
+        Ok(documents
+            .all
+            .keys()
+            .filter(|key| *key == prefix || key.relative_to(prefix).is_some())
+            .cloned()
+            .collect())
     }
 
     fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
@@ -235,7 +251,8 @@ impl ZMap for DocumentHold {
 
     /// A copy renames nothing and lists no chunks here.
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
-        Err(ErrorKind::Perm.context(format!("key {:?}: an unfinished copy does not rename objects", from.as_str())))
+        Err(ErrorKind::Perm
+            .context(format!("key {:?}: an unfinished copy does not rename objects", from.as_str())))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
