@@ -38,6 +38,7 @@ mod packed_data;
 mod partial_access;
 mod pipelines;
 mod plugin_panics;
+mod public_api;
 mod rectilinear;
 mod round_trip;
 mod shards;
