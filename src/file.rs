@@ -48,7 +48,8 @@ impl File {
         dataset: Arc<dyn Dataset>,
         path: &str,
         registry: Arc<Registry>,
-        (options, variable): (&OpenOptions, &str),
+        options: &OpenOptions,
+        variable: &str,
     ) -> Self {
         let rest = DeferredRest {
             options: Box::new(options.clone()),

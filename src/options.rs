@@ -528,7 +528,7 @@ impl OpenOptions {
         let registry = default_or(&self.registry)?;
         let only = OpenScope { path: variable, data_only: true };
         let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
-        let variable = File::for_data(dataset, path, registry, (self, variable)).root().variable(variable)?;
+        let variable = File::for_data(dataset, path, registry, self, variable).root().variable(variable)?;
         // Prepares filters and memory; errors are reported by the first read.
         let _ = variable.access();
         Ok(variable)

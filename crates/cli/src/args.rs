@@ -37,7 +37,7 @@ pub enum Command {
     Gen(Generate),
     /// Convert, rechunk or recompress a dataset
     Copy(Copy),
-    /// Print the data of a variable
+    /// Print the stored values of a variable
     Cat(Cat),
     /// Describe a dataset
     Info(Info),
@@ -195,7 +195,7 @@ pub struct Generate {
     pub output: Option<String>,
     /// Kind of the dataset [default: by the URL, its ending, or _Format in the text]
     ///
-    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4),
+    /// classic (nc3, 1), 64-bit-offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4),
     /// nczarr or zarr.
     #[arg(short = 'k', visible_short_alias = 'v', value_name = "KIND")]
     pub kind: Option<Kind>,
@@ -342,7 +342,7 @@ pub struct Copy {
     pub exclusive: bool,
     /// Kind of the copy [default: by the target's URL or ending]
     ///
-    /// classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4),
+    /// classic (nc3, 1), 64-bit-offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4),
     /// nczarr or zarr. If the kind lacks a type or a group, the copy stores wider numbers, text for strings,
     /// and names such as group_var. It omits everything else that the kind lacks. It reports each case.
     #[arg(short = 'k', long, value_name = "KIND")]

@@ -17,7 +17,7 @@ pub static INFO: DriverInfo = DriverInfo {
     modes: &["hdf5", "netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"],
     magic: MAGIC,
     markers: &[],
-    about: "netCDF-4 files and other HDF5 files",
+    about: "netCDF-4 files and other HDF5 files, read and write",
 };
 
 /// The HDF5 signature, at each offset where it may stand: 0, or a power of two from 512 on behind a user

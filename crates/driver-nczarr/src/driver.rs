@@ -16,7 +16,7 @@ pub static INFO: DriverInfo = DriverInfo {
     modes: &["nczarr", "zarr", "xarray", "noxarray"],
     magic: &[],
     markers: &[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr"],
-    about: "NCZarr and Zarr V2 (xarray, GDAL, zarr-python …), read and write",
+    about: "NCZarr, Zarr V2 and Zarr V3, read and write",
 };
 
 /// The driver of NCZarr, Zarr V2 and Zarr V3 datasets.

@@ -31,7 +31,7 @@ pub enum Map {
 pub struct Cell {
     /// Where the data goes.
     pub map: Map,
-    /// What the filters are called in the results.
+    /// The name of the filters in the results.
     pub label: String,
     /// The filters.
     pub filters: Vec<FilterSpec>,
@@ -39,7 +39,7 @@ pub struct Cell {
     pub chunks: Vec<u64>,
 }
 
-/// What one round took, in seconds; parts: each.
+/// The times of one round, in seconds; for parts, of each part.
 #[derive(Debug, Clone, Copy)]
 pub struct Taken {
     /// Creating the dataset, writing all, closing it.

@@ -76,7 +76,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// What stands above table and bars.
+/// The line above the table and the bars.
 fn title(args: &Bench, sample: &Sample) -> String {
     let threads = match args.threads {
         0 => "all processors".to_owned(),

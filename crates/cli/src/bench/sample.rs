@@ -17,7 +17,7 @@ const SIDE: u64 = 32;
 
 /// The data, as native elements in C order.
 pub struct Sample {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// Its type, of fixed size.
     pub ty: NcType,
@@ -143,7 +143,7 @@ impl Sample {
         Ok(part)
     }
 
-    /// What it is, in words.
+    /// A description for the reader.
     pub fn about(&self) -> String {
         let part =
             self.whole.as_ref().map_or(String::new(), |whole| format!(", the start of {}", joined(whole)));

@@ -221,7 +221,7 @@ fn the_first_failure_to_come_by_keys_is_told() {
         ("broken", &["profile \"broken\"", "no ticket: run kinit"][..]),
         ("garbled", &["profile \"garbled\"", "could not parse"]),
         ("circle", &["profile \"circle\"", "circle2"]),
-        ("absent", &["no profile \"absent\"", ".aws/config", ".aws/credentials"]),
+        ("absent", &["profile \"absent\" does not exist", ".aws/config", ".aws/credentials"]),
     ] {
         for variables in [&[][..], &[("AWS_PROFILE", profile)][..]] {
             let fragment =

@@ -50,6 +50,18 @@ fn the_cloud_page_prints_its_lines() {
     check(&page, |command| shell(&local(command), &endpoint, home.path()), local);
 }
 
+#[test]
+fn the_page_lists_every_flag_of_copy() {
+    let (page, help) = (page("copy.md"), out(&["copy", "--help"]));
+    let flags = help.split(|c: char| c.is_whitespace() || ",[]<>=".contains(c)).filter(|word| {
+        let name = word.trim_start_matches('-');
+        word.starts_with("--") && name.len() > 1 && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+    });
+    let missing: Vec<&str> =
+        flags.filter(|flag| *flag != "--help" && !page.contains(&format!("`{flag}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

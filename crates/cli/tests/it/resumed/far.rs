@@ -43,7 +43,7 @@ fn a_copy_far_away_goes_on() {
         assert!(code == Some(1) && told.contains("run the same command with --resume to continue"), "{told}");
         assert!(!told.contains("secret"), "{told}");
         let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, &url]);
-        assert!(code == 1 && told.contains("half of a copy is there"), "{told}");
+        assert!(code == 1 && told.contains("an unfinished copy is there"), "{told}");
         out(&["copy", "-c", "y/3,x/7", "--resume", &source, &url]);
         let found = stored();
         assert!(found == expected, "{:?}", found.keys());

@@ -1,0 +1,96 @@
+//! Snapshots of the public items of the contract crates and of the facade: a change of them shows in review.
+//!
+//! `NCZ_UPDATE_SNAPSHOTS=1` writes the files of `tests/api` anew. An item of a private module counts too.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PACKAGES: &[(&str, &str)] = &[
+    ("nczarr", "src"),
+    ("nczarr-model", "crates/model/src"),
+    ("nczarr-dispatch", "crates/dispatch/src"),
+    ("nczarr-url-infer", "crates/url-infer/src"),
+    ("nczarr-conformance", "crates/conformance/src"),
+];
+
+#[test]
+fn public_items_are_those_of_the_snapshots() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for (package, folder) in PACKAGES {
+        let mut files = Vec::new();
+        sources(&root.join(folder), &mut files);
+        files.sort();
+        let mut found = String::new();
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let items = public_items(text.split("\n#[cfg(test)]").next().unwrap());
+            if !items.is_empty() {
+                writeln!(found, "{}", file.strip_prefix(root).unwrap().display()).unwrap();
+                items.iter().for_each(|item| writeln!(found, "    {item}").unwrap());
+            }
+        }
+        let snapshot = root.join("tests/api").join(format!("{package}.txt"));
+        if std::env::var_os("NCZ_UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&snapshot, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&snapshot).unwrap_or_default();
+        let (gone, new) = (missing(&expected, &found), missing(&found, &expected));
+        assert!(
+            found == expected && found.lines().count() > 10,
+            "{package}: removed {gone:#?}, added {new:#?}"
+        );
+    }
+}
+
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The lines of a text that another one lacks.
+fn missing<'t>(text: &'t str, other: &str) -> Vec<&'t str> {
+    let other: std::collections::BTreeSet<&str> = other.lines().collect();
+    text.lines().filter(|line| !other.contains(line)).collect()
+}
+
+/// The signatures of public items, and of the methods of public traits.
+fn public_items(text: &str) -> Vec<String> {
+    let (mut items, mut open, mut is_trait): (Vec<String>, Option<String>, bool) = (Vec::new(), None, false);
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if line == "}" {
+            is_trait = false;
+        }
+        let is_item = trimmed.starts_with("pub ") || (is_trait && line.starts_with("    fn "));
+        match &mut open {
+            Some(item) => {
+                item.push(' ');
+                item.push_str(trimmed);
+            }
+            None if is_item => open = Some(trimmed.to_owned()),
+            None => continue,
+        }
+        is_trait |= line.starts_with("pub trait ");
+        // A field ends with a comma, any other item with a block or a semicolon.
+        let is_field = open.as_ref().is_some_and(|item| !item.contains('(') && item.ends_with(','));
+        if trimmed.ends_with('{') || trimmed.ends_with(';') || trimmed.ends_with('}') || is_field {
+            let item = open.take().unwrap();
+            items.push(item.trim_end_matches([' ', '{', ';', ',']).to_owned());
+        }
+    }
+    items
+}
+
+#[test]
+fn signatures_are_found() {
+    let text = "pub struct A {\n    pub b: u8,\n    c: u8,\n}\npub trait T {\n    fn f(\n        &self,\n    ) -> u8;\n}\nfn g() {}\n";
+    let items = public_items(text);
+    assert_eq!(items, ["pub struct A", "pub b: u8", "pub trait T", "fn f( &self, ) -> u8"]);
+}
