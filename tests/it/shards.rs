@@ -132,7 +132,7 @@ fn other_formats_have_none() {
     file.add_dimension("y", 10).unwrap();
     let error = file.add_variable::<i32>("v", &["y"]).unwrap().set_shards(&[4]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotNc4);
-    assert!(error.to_string().contains("shards: the classic formats have none"), "{error}");
+    assert!(error.to_string().contains("shards: not supported by the classic formats"), "{error}");
 }
 
 #[test]

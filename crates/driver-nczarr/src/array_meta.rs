@@ -1,6 +1,6 @@
 //! The `.zarray` document of Zarr V2 as [`ArrayMeta`]; `render` writes it.
 //!
-//! It holds only what the specification defines; flavours come later. Unknown members are kept and written
+//! It holds only members of the specification; flavours come later. Unknown members are kept and written
 //! back. The fill value stays JSON, because its meaning depends on the type and the flavour.
 //!
 //! Source: Zarr storage specification version 2, with the leniencies of the format notes.

@@ -1,5 +1,4 @@
-//! [`Cell`]: one combination of map, filters and chunk shape, and what it takes to write and read the data
-//! with it.
+//! [`Cell`]: one combination of map, filters and chunk shape, and the times of writing and reading with it.
 
 use std::fmt;
 use std::time::Instant;
@@ -29,13 +28,13 @@ pub enum Map {
 /// One combination.
 #[derive(Debug, PartialEq)]
 pub struct Cell {
-    /// Where the data goes.
+    /// The storage map.
     pub map: Map,
     /// The name of the filters in the results.
     pub label: String,
     /// The filters.
     pub filters: Vec<FilterSpec>,
-    /// The chunk shape, nowhere longer than the data.
+    /// The chunk shape, at most the shape of the data.
     pub chunks: Vec<u64>,
 }
 
@@ -46,19 +45,19 @@ pub struct Taken {
     pub write: f64,
     /// Opening the dataset and reading all.
     pub read: f64,
-    /// A box from the open dataset, nothing kept in memory.
+    /// Reading a box of the open dataset, without a cache.
     pub part: f64,
-    /// One element, likewise.
+    /// Reading one element, without a cache.
     pub element: f64,
     /// Bytes of all chunks as they are stored.
     pub stored: u64,
 }
 
 impl Map {
-    /// The map of this name.
+    /// Returns the map of this name.
     ///
     /// # Errors
-    /// If there is none, or none that needs no more than a name.
+    /// An error if the map does not exist, or needs more than a name.
     pub fn of(name: &str) -> Result<Self, Failure> {
         match name {
             "file" => Ok(Self::File),
@@ -90,10 +89,10 @@ impl fmt::Display for Cell {
 }
 
 impl Cell {
-    /// One round: writes, reads in all ways, compares, deletes.
+    /// Runs one round: writes, reads in all ways, compares, deletes.
     ///
     /// # Errors
-    /// What cannot be written or read; `NC_EINTERNAL` if something reads other than it was written.
+    /// Errors of writing and reading; `NC_EINTERNAL` if values differ after reading back.
     pub fn measure(&self, sample: &Sample, place: &ScratchDir, threads: usize) -> Result<Taken> {
         let url = self.map.url(place)?;
         let clock = Instant::now();
@@ -136,7 +135,7 @@ impl Cell {
     }
 }
 
-/// Reads parts of one shape at places that look random but are the same in every cell; seconds per part.
+/// Reads parts of one shape at pseudo-random places, equal for every cell. Returns the seconds for each part.
 fn parts(var: &Variable, sample: &Sample, count: &[u64], times: usize) -> Result<f64> {
     let mut state = 1u64;
     let mut below = |most: u64| {

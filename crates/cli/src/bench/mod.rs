@@ -101,7 +101,7 @@ pub fn run(args: &Bench) -> Result<(), Failure> {
     out.put(text).and_then(|()| out.finish()).map_err(failed)
 }
 
-/// Every combination asked for, each once.
+/// Returns each requested combination once.
 fn cells(args: &Bench, sample: &Sample) -> Result<Vec<Cell>, Failure> {
     let registry = nczarr::registry().map_err(at("bench"))?;
     let chunks = match args.chunks.as_slice() {
@@ -126,7 +126,7 @@ fn cells(args: &Bench, sample: &Sample) -> Result<Vec<Cell>, Failure> {
     Ok(cells)
 }
 
-/// A list of filters, and what it is called in the results.
+/// Parses a list of filters. Returns it with its name in the results.
 fn pipeline(registry: &Registry, text: &str) -> Result<(String, Vec<FilterSpec>), Failure> {
     let filters = spec::filters(registry, &text.replace('+', "|").replace(':', ","))
         .map_err(|what| Failure::Usage(format!("--filters {text}: {what}")))?;
@@ -149,7 +149,7 @@ fn shape(text: &str, flag: &str) -> Result<Vec<u64>, Failure> {
     lengths.map_err(|what| Failure::Usage(format!("--{flag} {text}: {what}")))
 }
 
-/// A shape, as it is typed.
+/// Parses a shape such as 4x5x6.
 fn joined(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }

@@ -1,4 +1,4 @@
-//! [`Row`]: what one combination took, in the middle; and its forms: table, bars, JSON.
+//! [`Row`]: the median figures of one combination, and their forms: table, bars, JSON.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use super::cell::{Cell, Taken};
 use super::sample::Sample;
 use super::{Bench, joined};
 
-/// Cells of a bar at its longest.
+/// The length of the longest bar, in characters.
 const BAR: usize = 40;
-/// Parts of a cell, from none to almost all.
+/// Characters for parts of a cell, from empty to almost full.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// One combination and the medians of its rounds.
@@ -19,7 +19,7 @@ pub struct Row<'a> {
     taken: Taken,
 }
 
-/// One thing that is measured.
+/// A measured quantity.
 struct Measure {
     name: &'static str,
     unit: &'static str,
@@ -114,7 +114,7 @@ pub fn table(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     text
 }
 
-/// A bar per combination, for each thing that is measured.
+/// One bar for each combination and quantity.
 pub fn plot(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let mut text = title(args, sample);
     let names: Vec<Vec<String>> = rows.iter().map(|row| row.names().to_vec()).collect();
@@ -138,7 +138,7 @@ fn spaced(unit: &str) -> String {
     if unit.is_empty() { String::new() } else { format!("{unit} ") }
 }
 
-/// A bar for a part of the longest.
+/// Returns a bar for a share of the longest.
 fn bar(part: f64) -> String {
     let eighths = (part.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
@@ -151,7 +151,7 @@ fn widths(lines: &[Vec<String>]) -> Vec<usize> {
         .collect()
 }
 
-/// About three digits.
+/// Formats a number with about three digits.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),
@@ -161,7 +161,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Everything, in seconds and bytes.
+/// Returns all figures as JSON, in seconds and bytes.
 pub fn json(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let cells: Vec<Value> = rows
         .iter()

@@ -10,7 +10,7 @@ use super::joined;
 use crate::cat;
 use crate::source::DatasetSource;
 
-/// About so many bytes are in one chunk of the usual shapes.
+/// The approximate bytes in one chunk of the usual shapes.
 const CHUNK: f64 = (1 << 20) as f64;
 /// The longest side of a box.
 const SIDE: u64 = 32;
@@ -32,7 +32,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The start of a variable, of at most about so many bytes.
+    /// Reads the start of a variable, up to about `most` bytes.
     ///
     /// # Errors
     /// `NC_EBADTYPE` if its elements have no fixed size, `NC_EINVAL` if there are none; what reading says.
@@ -152,7 +152,7 @@ impl Sample {
     }
 }
 
-/// The shape of the start of an array, in C order, of at most about so many elements.
+/// Returns the shape of the start of an array in C order, up to about `most` elements.
 fn start_of(shape: &[u64], most: u64) -> Vec<u64> {
     let mut start = shape.to_vec();
     for dim in 0..start.len() {

@@ -1,5 +1,4 @@
-//! [`ScratchDir`]: the temporary directory of the stores, of which nothing stays: not after success, failure
-//! or a signal.
+//! [`ScratchDir`]: the temporary directory of the stores. It is removed after success, failure and a signal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use nczarr_model::{Error, ErrorKind, Result};
 use nix::sys::signal::{SigSet, Signal};
 use tempfile::TempDir;
 
-/// How often a signal's cleaner tries again while transfers still write.
+/// The number of times that the cleaner of a signal tries again while transfers still write.
 const TRIES: usize = 1000;
 
 /// A temporary directory.
@@ -20,8 +19,7 @@ pub struct ScratchDir {
     dir: TempDir,
 }
 
-/// Whether a signal came that ends the process. If so, nothing but its cleaner goes on from where this is
-/// dropped.
+/// Whether a signal ends the process. If so, only its cleaner continues after the directory is dropped.
 struct Came(Arc<AtomicBool>);
 
 impl Drop for Came {
@@ -33,10 +31,10 @@ impl Drop for Came {
 }
 
 impl ScratchDir {
-    /// A new directory in `parent`, or where the system keeps temporary files.
+    /// Creates a directory in `parent`, or in the system's temporary directory.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the file system.
     pub fn new(parent: Option<&Path>) -> Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let mut signals = SigSet::empty();
@@ -59,7 +57,7 @@ impl ScratchDir {
     /// The path of a store in it.
     ///
     /// # Errors
-    /// `NC_EINVAL` if it is no text.
+    /// `NC_EINVAL` if the path is not UTF-8.
     pub fn store(&self) -> Result<String> {
         let path = self.dir.path().join("store");
         let text = path.to_str().map(str::to_owned);
@@ -69,7 +67,7 @@ impl ScratchDir {
     /// Removes it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the file system.
     pub fn close(self) -> Result<()> {
         let Self { signal, dir } = self;
         drop(signal);

@@ -1,6 +1,6 @@
 //! Conversion of legacy documents into the current style.
 //!
-//! A document in the current style stays as it is: an upgrade may have stopped half-way. Invalid contents
+//! A document in the current style is unchanged: an upgrade may have stopped half-way. Invalid contents
 //! pass through, and the reader of the current style reports them. Read [`array`] and [`group`] first.
 
 use std::borrow::Cow;

@@ -110,7 +110,7 @@ fn is_small(value: &Values) -> bool {
     }
 }
 
-/// Converts attributes with a recorded user-defined type; a value that does not fit stays as it is.
+/// Converts attributes with a recorded user-defined type; a value that does not fit is unchanged.
 pub(crate) fn present_atts(
     model: &Model,
     atts: &mut nczarr_model::Att,

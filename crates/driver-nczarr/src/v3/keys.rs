@@ -106,7 +106,7 @@ pub(crate) struct ArrayKeys {
     pub(crate) fill_position: Option<usize>,
     /// The document has the true name of an escaped node.
     pub(crate) has_true_name: bool,
-    /// It has the spelling of the first writer, who gives every string a fill value.
+    /// It has the spelling of the first writer. That writer gives every string a fill value.
     pub(crate) first_writer: bool,
 }
 

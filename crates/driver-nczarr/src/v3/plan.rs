@@ -111,7 +111,7 @@ impl LayoutPlanner<'_> {
         Ok(())
     }
 
-    /// Checks whether a variable can have these filters, as far as it is defined.
+    /// Checks whether a variable can have these filters, given its definition so far.
     ///
     /// # Errors
     /// `NC_EFILTER` if not; other errors as [`LayoutPlanner::plan_v3`].
