@@ -1,8 +1,7 @@
 //! [`ZarrDataset`]: an open NCZarr or Zarr dataset.
 //!
 //! The model answers inquiries. [`NodeStates`] holds, per id, the parsed documents and, after the first
-//! access to data, the engine's array. `admit` decides which edits are legal, `commit` what is written and
-//! when.
+//! access to data, the engine's array. `admit` decides about edits. `commit` stores documents.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
