@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What this library wants to be, against what was measured: how many times as fast as the best peer, case by case.
+"""Compares measured results with the goals: how many times as fast as the best peer, case by case.
 
-    goals.py first.json second.json … [--missed] [--scale 0.9]
+    goals.py first.json second.json … [--missed] [--scale 0.9] [--write NAME]
 
-Of several runs (files of run.py --out) every one must reach the goal. The ratio is of medians; "paired" is the median of
-the ratios within each round of the first run. The memory goal is of whole reads: what they take above the result is at
-most two chunks per thread and 2 MiB more.
+Every run (a file of run.py --out) must reach the goal. A ratio is a ratio of medians. The memory goal is for whole reads:
+above its result, a read takes at most two chunks per thread and 2 MiB.
 
-"floor" is how many times as fast as the best peer the floor is, the most of all runs, and how much of our processor time it
-takes, the median of the runs. Above 100 % it is the plainer program, and bounds nothing.
+"floor" has two figures: how many times as fast as the best peer the floor is (the maximum of all runs), and its share of our
+processor time (the median of the runs). Above 100 %, the floor is the plainer program and bounds nothing.
+
+--write NAME replaces the table between `<!-- NAME -->` and `<!-- end of NAME -->` in benches/RESULTS.md; new names go to the end.
 """
 import json
 import os
@@ -102,13 +103,28 @@ def excess(case):
     return ours["rss_delta_mib"] - ours["bytes"] / 2**20, 2 * (os.cpu_count() or 1) * chunk / 2**20 + 2
 
 
+def write(name, lines):
+    """Replaces the table of this name in benches/RESULTS.md."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "RESULTS.md")
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    with open(path) as file:
+        text = file.read()
+    if begin not in text:
+        text += f"\n## {name}\n\n{begin}\n{end}\n"
+    head, rest = text.split(begin, 1)
+    with open(path, "w") as file:
+        file.write(head + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + rest.split(end, 1)[1])
+
+
 def main():
-    paths = [arg for arg in sys.argv[1:] if not arg.startswith("--") and not arg.replace(".", "").isdigit()]
+    lines = []
+    name_of_table = sys.argv[sys.argv.index("--write") + 1] if "--write" in sys.argv else None
+    paths = [arg for arg in sys.argv[1:] if arg.endswith(".json")]
     scale = float(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1.0
     runs = [load(path) for path in paths]
     on_disk = runs[0][1]
-    print("| case | best peer | ours | " + " | ".join(f"× run {i + 1}" for i in range(len(runs))) + " | goal | floor | |")
-    print("|---|---|---|" + "---|" * len(runs) + "---|---|---|")
+    lines.append("| case | best peer | ours | " + " | ".join(f"× run {i + 1}" for i in range(len(runs))) + " | goal | floor | |")
+    lines.append("|---|---|---|" + "---|" * len(runs) + "---|---|---|")
     missed = 0
     for name, first in runs[0][0].items():
         goal = goal_of(name, on_disk)
@@ -123,14 +139,14 @@ def main():
         ours = statistics.median(ours["wall"] for ours, _ in duels)
         peer = duels[0][1]
         wrong = any("WRONG" in row["note"] or "DIFFERS" in row["note"] for row in first["rows"])
-        print(f"| {name} | {peer['peer']} {time(peer['wall'], peer['n'])} | {time(ours, duels[0][0]['n'])} | "
+        lines.append(f"| {name} | {peer['peer']} {time(peer['wall'], peer['n'])} | {time(ours, duels[0][0]['n'])} | "
               + " | ".join(f"{ratio:.2f}" for ratio in ratios)
               + f" | {goal * scale:.2f} | {floor(runs, name)} | {'' if met else 'missed'}{' **DATA DIFFER**' if wrong else ''} |")
     for name, case in runs[0][0].items():
         over = excess(case)
         if over and over[0] > over[1]:
             missed += 1
-            print(f"| {name}: memory above the result | | {over[0]:.1f} MiB | {'| ' * len(runs)}| {over[1]:.1f} MiB | | missed |")
+            lines.append(f"| {name}: memory above the result | | {over[0]:.1f} MiB | {'| ' * len(runs)}| {over[1]:.1f} MiB | | missed |")
     for name, case in runs[0][0].items():
         most = next((most for pattern, most in REQUESTS if re.fullmatch(pattern, name)), None)
         ours, peer = duel(case)
@@ -138,7 +154,11 @@ def main():
             met = ours["requests"] <= most
             missed += not met
             theirs = f"{peer['peer']} {peer['requests']}" if peer else ""
-            print(f"| {name}: requests | {theirs} | {ours['requests']} {'| ' * len(runs)}| {most} | | {'' if met else 'missed'} |")
+            lines.append(f"| {name}: requests | {theirs} | {ours['requests']} {'| ' * len(runs)}| {most} | | {'' if met else 'missed'} |")
+    if name_of_table:
+        write(name_of_table, lines)
+    else:
+        print("\n".join(lines))
     print(f"\n{missed} missed", file=sys.stderr)
 
 
