@@ -151,7 +151,7 @@ impl ZarrDataset {
             let model = self.model.snapshot();
             let mut state = self.write_state();
             state.extend(&model)?;
-            let key = self.node_key(&model, &state, (parent, child), name, &[]);
+            let key = self.node_key(&model, &state, parent, child, name, &[]);
             drop(state);
             // The check reports an illegal name.
             let Ok(Some(key)) = key else { return Ok(StorageFacts::default()) };
@@ -211,7 +211,8 @@ impl ZarrDataset {
         &self,
         model: &Model,
         state: &NodeStates,
-        (parent, child): (GroupId, Option<NodeId>),
+        parent: GroupId,
+        child: Option<NodeId>,
         name: &str,
         dims: &[DimId],
     ) -> Result<Option<Key>> {
@@ -313,15 +314,15 @@ impl EditCheck<'_> {
                         v3::types::write(&stored, None).map_err(|error| error.at(name))?;
                     }
                 }
-                self.check_node((group, None), name, dims)
+                self.check_node(group, None, name, dims)
             }
-            Edit::DefGroup { parent, name } => self.check_node((parent, None), name, &[]),
+            Edit::DefGroup { parent, name } => self.check_node(parent, None, name, &[]),
             Edit::RenameVar { var: id, name } => {
                 let var = self.model.var(id)?;
-                self.check_rename((var.group, NodeId::Var(id)), name, &var.dims)
+                self.check_rename(var.group, NodeId::Var(id), name, &var.dims)
             }
             Edit::RenameGroup { group, name } => match self.model.group(group)?.parent {
-                Some(parent) => self.check_rename((parent, NodeId::Group(group)), name, &[]),
+                Some(parent) => self.check_rename(parent, NodeId::Group(group), name, &[]),
                 None => Ok(()),
             },
             Edit::PutAtt { group, var, name, values } => self.put_att(group, var, &name::nfc(name), values),
@@ -431,12 +432,12 @@ impl EditCheck<'_> {
     }
 
     /// Checks whether a variable or group of this name can be made.
-    fn check_node(&self, place: (GroupId, Option<NodeId>), name: &str, dims: &[DimId]) -> Result<()> {
-        let Some(key) = self.dataset.node_key(self.model, self.state, place, name, dims)? else {
+    fn check_node(&self, parent: GroupId, child: Option<NodeId>, name: &str, dims: &[DimId]) -> Result<()> {
+        let Some(key) = self.dataset.node_key(self.model, self.state, parent, child, name, dims)? else {
             return Ok(());
         };
         match &self.storage.new_key {
-            Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key, place.1) => {
+            Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key, child) => {
                 Err(ErrorKind::Object.context(format!(
                     "{key}: the storage has objects there that do not belong to this dataset"
                 )))
@@ -445,11 +446,11 @@ impl EditCheck<'_> {
         }
     }
 
-    fn check_rename(&self, (parent, child): (GroupId, NodeId), name: &str, dims: &[DimId]) -> Result<()> {
+    fn check_rename(&self, parent: GroupId, child: NodeId, name: &str, dims: &[DimId]) -> Result<()> {
         if !self.dataset.map.caps().delete {
             return Err(ErrorKind::Perm.context("the storage cannot move objects"));
         }
-        self.check_node((parent, Some(child)), name, dims)
+        self.check_node(parent, Some(child), name, dims)
     }
 
     /// Checks whether attributes of this node can be changed.

@@ -545,7 +545,7 @@ impl Dataset for ZarrDataset {
         stored: &StoredType,
     ) -> Result<Option<VarId>> {
         self.check_open()?;
-        self.define_as_stored((group, name), xtype, dims, stored)
+        self.define_as_stored(group, name, xtype, dims, stored)
     }
 
     fn registry(&self) -> Option<&Arc<Registry>> {

@@ -24,21 +24,21 @@ pub struct Hdf5Filter {
 
 /// All known filters, by id.
 pub static HDF5_FILTERS: &[Hdf5Filter] = &[
-    own(1, "deflate", ("zlib", "numcodecs.zlib"), "level"),
-    own(2, "shuffle", ("shuffle", "numcodecs.shuffle"), ""),
-    own(3, "fletcher32", ("fletcher32", "numcodecs.fletcher32"), ""),
-    own(4, "szip", ("szip", "szip"), "mask, pixels-per-block"),
+    own(1, "deflate", "zlib", "numcodecs.zlib", "level"),
+    own(2, "shuffle", "shuffle", "numcodecs.shuffle", ""),
+    own(3, "fletcher32", "fletcher32", "numcodecs.fletcher32", ""),
+    own(4, "szip", "szip", "szip", "mask, pixels-per-block"),
     read(5, "nbit"),
     read(6, "scaleoffset"),
-    own(307, "bzip2", ("bz2", "numcodecs.bz2"), "level"),
+    own(307, "bzip2", "bz2", "numcodecs.bz2", "level"),
     Hdf5Filter { written: true, ..read(32000, "lzf") },
-    own(32001, "blosc", ("blosc", "blosc"), "0, 0, 0, blocksize, clevel, shuffle, cname"),
+    own(32001, "blosc", "blosc", "blosc", "0, 0, 0, blocksize, clevel, shuffle, cname"),
     other(32003, "snappy"),
-    own(32004, "lz4", ("lz4", "numcodecs.lz4"), "blocksize, acceleration"),
+    own(32004, "lz4", "lz4", "numcodecs.lz4", "blocksize, acceleration"),
     other(32008, "bitshuffle"),
     other(32013, "zfp"),
     other(32014, "fpzip"),
-    own(32015, "zstd", ("zstd", "zstd"), "level"),
+    own(32015, "zstd", "zstd", "zstd", "level"),
     other(32017, "sz"),
     other(32024, "sz3"),
     other(32026, "blosc2"),
@@ -47,10 +47,11 @@ pub static HDF5_FILTERS: &[Hdf5Filter] = &[
 const fn own(
     id: u32,
     name: &'static str,
-    codec: (&'static str, &'static str),
+    v2: &'static str,
+    v3: &'static str,
     params: &'static str,
 ) -> Hdf5Filter {
-    Hdf5Filter { id, name, codec: Some(codec), read: true, written: true, params }
+    Hdf5Filter { id, name, codec: Some((v2, v3)), read: true, written: true, params }
 }
 
 const fn other(id: u32, name: &'static str) -> Hdf5Filter {

@@ -139,7 +139,9 @@ fn elements(bytes: usize, item_size: usize) -> Result<usize> {
     bytes.checked_div(item_size).ok_or_else(|| ErrorKind::Inval.context("elements of 0 bytes"))
 }
 
-fn whole<T>((items, rest): (T, impl AsRef<[u8]>)) -> Result<T> {
+/// Returns the items of a division into items and a rest; an error if there is a rest.
+fn whole<T>(division: (T, impl AsRef<[u8]>)) -> Result<T> {
+    let (items, rest) = division;
     match rest.as_ref() {
         [] => Ok(items),
         rest => Err(ErrorKind::Inval.context(format!("{} bytes beyond the last whole element", rest.len()))),

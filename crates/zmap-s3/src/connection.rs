@@ -169,14 +169,14 @@ impl Connection {
         let there = || socket_options::there(stream).unwrap_or(0);
         let (mut since, mut looked) = (Instant::now(), false);
         loop {
-            let mut look = || match there() >= rest {
-                true => Ok(true),
+            let mut look = || {
+                let is_complete = there() >= rest;
                 // Woken with fewer bytes, the socket is full or closed, so waiting is pointless.
-                false if looked => Ok(false),
-                false => {
-                    looked = true;
-                    Err(io::ErrorKind::WouldBlock.into())
+                if is_complete || looked {
+                    return Ok(is_complete);
                 }
+                looked = true;
+                Err(io::ErrorKind::WouldBlock.into())
             };
             let wait = (stall / 4).min(deadline.left_with(seen as u64));
             match timeout(wait, stream.async_io(Interest::READABLE, &mut look)).await {

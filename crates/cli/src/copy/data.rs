@@ -88,7 +88,7 @@ impl VariableMover<'_> {
         let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
         let sparse = match &new.form {
             VariableForm::Same if !is_read_swapped(to, new.id)? => {
-                SparseVariable::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?
+                SparseVariable::new(chunks.0.clone(), model.var(id)?, to.model().snapshot().var(new.id)?)?
             }
             VariableForm::Same | VariableForm::Numbers(_) | VariableForm::Text { .. } => None,
         };

@@ -162,7 +162,7 @@ impl CopyJob<'_> {
         let copy = self.draft.open()?;
         let faults = self.source.faults()?;
         let mut lost =
-            loss_report::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
+            loss_report::between(&self.source.model(), &faults, &copy.model(), copied, self.select);
         lost.extend(loss_report::json(self.source, &copy, copied)?);
         copy.close()?;
         let skipped = self.progress.skipped();

@@ -44,12 +44,12 @@ impl LossReport {
 /// Returns one line per kind of difference. The layout of variables is not compared: flags may have changed
 /// it.
 pub fn between(
-    source: (&Model, &[Fault]),
+    source: &Model,
+    faults: &[Fault],
     copy: &Model,
     copied: &DefinedObjects,
     select: &Selection,
 ) -> Vec<String> {
-    let (source, faults) = source;
     let mut compared = Compared { source, copy, copied, select, lost: copied.lost.clone() };
     for fault in faults.iter().filter(|fault| fault.is_loss()) {
         compared.lost.add(UNSEEN, format!("{} ({})", fault.path, fault.text));

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use nczarr::dispatch::{MemRef, VarData};
-use nczarr_model::{FILL_VALUE, Model, NcString, NcType, Result, Slab, Values, VarFill, VarId};
+use nczarr_model::{FILL_VALUE, NcString, NcType, Result, Slab, Values, Var, VarFill};
 
 use super::tiles::Tiles;
 
@@ -75,10 +75,8 @@ pub struct SparseVariable {
 impl SparseVariable {
     /// Returns `None` if everything must be written: without chunks, or if a reader might see other values in
     /// absent ones.
-    pub fn new(chunk: Option<Vec<u64>>, from: (&Model, VarId), to: (&Model, VarId)) -> Result<Option<Self>> {
-        let rank = from.0.shape(from.1)?.len();
-        let Some(chunk) = chunk.filter(|chunk| chunk.len() == rank) else { return Ok(None) };
-        let (from, to) = (from.0.var(from.1)?, to.0.var(to.1)?);
+    pub fn new(chunk: Option<Vec<u64>>, from: &Var, to: &Var) -> Result<Option<Self>> {
+        let Some(chunk) = chunk.filter(|chunk| chunk.len() == from.dims.len()) else { return Ok(None) };
         if from.fill_value().is_some_and(|fill| is_odd_nan(&fill)) {
             // Some formats cannot store the bits of a NaN fill value; as an element they stay.
             return Ok(None);

@@ -103,16 +103,28 @@ impl Field {
     }
 
     /// Returns the least and the greatest value; `None` if there is none.
-    pub fn range(&self) -> Option<(f64, f64)> {
+    pub fn range(&self) -> Option<ValueRange> {
         let finite = self.values.iter().copied().filter(|value| value.is_finite());
-        finite.fold(None, |range: Option<(f64, f64)>, value| {
-            Some(range.map_or((value, value), |(least, greatest)| (least.min(value), greatest.max(value))))
+        finite.fold(None, |range: Option<ValueRange>, value| {
+            let range = range.unwrap_or(ValueRange { least: value, greatest: value });
+            Some(ValueRange { least: range.least.min(value), greatest: range.greatest.max(value) })
         })
     }
+}
 
-    /// Returns the position of a value in a range, from 0 to 1.
-    pub fn part(value: f64, (least, greatest): (f64, f64)) -> f64 {
-        if greatest > least { (value - least) / (greatest - least) } else { 0.5 }
+/// The least and the greatest of some values.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueRange {
+    /// The least value.
+    pub least: f64,
+    /// The greatest value.
+    pub greatest: f64,
+}
+
+impl ValueRange {
+    /// Returns the position of a value in the range, from 0 to 1.
+    pub fn position(self, value: f64) -> f64 {
+        if self.greatest > self.least { (value - self.least) / (self.greatest - self.least) } else { 0.5 }
     }
 }
 

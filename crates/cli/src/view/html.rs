@@ -7,7 +7,7 @@ use nczarr::{File, Group, Variable};
 use nczarr_model::{NcType, Result, Values};
 
 use super::colors;
-use super::field::Field;
+use super::field::{Field, ValueRange};
 use super::terminal::short;
 use crate::cat::json::base64;
 
@@ -135,7 +135,7 @@ impl Page<'_> {
             format!("{} {} … {} downwards, ", axis.name, short(axis.ends[0]), short(axis.ends[1]))
         });
         let units = if field.units.is_empty() { String::new() } else { format!(" {}", field.units) };
-        let values = format!("{} … {}{units}", short(range.0), short(range.1));
+        let values = format!("{} … {}{units}", short(range.least), short(range.greatest));
         let caption = format!("{}: {values}; {}{along}", field.title, across.unwrap_or_default());
         let _ =
             writeln!(self.text, "<figure>{picture}<figcaption>{}</figcaption></figure>", escaped(&caption));
@@ -143,7 +143,7 @@ impl Page<'_> {
 }
 
 /// Draws a picture with a dot for each value; missing ones are grey.
-fn map(field: &Field, range: (f64, f64)) -> String {
+fn map(field: &Field, range: ValueRange) -> String {
     let bytes = bitmap(field, range);
     let scale = (480 / field.columns.max(1)).clamp(1, 24);
     format!(
@@ -155,7 +155,7 @@ fn map(field: &Field, range: (f64, f64)) -> String {
 }
 
 /// Writes a Windows bitmap of 24 bits a dot, the last row first, rows of whole words.
-fn bitmap(field: &Field, range: (f64, f64)) -> Vec<u8> {
+fn bitmap(field: &Field, range: ValueRange) -> Vec<u8> {
     const HEAD: u32 = 54;
     let row = (field.columns * 3).next_multiple_of(4);
     let size = HEAD + (row * field.rows) as u32;
@@ -170,7 +170,7 @@ fn bitmap(field: &Field, range: (f64, f64)) -> Vec<u8> {
         let start = bytes.len();
         for value in values {
             let [red, green, blue] =
-                if value.is_finite() { colors::at(Field::part(*value, range)) } else { [190; 3] };
+                if value.is_finite() { colors::at(range.position(*value)) } else { [190; 3] };
             bytes.extend([blue, green, red]);
         }
         bytes.resize(start + row, 0);
@@ -178,14 +178,14 @@ fn bitmap(field: &Field, range: (f64, f64)) -> Vec<u8> {
     bytes
 }
 
-fn line(field: &Field, range: (f64, f64)) -> String {
+fn line(field: &Field, range: ValueRange) -> String {
     let (width, height) = (480.0, 110.0);
     let step = width / (field.columns.max(2) - 1) as f64;
     let mut path = String::new();
     let mut begun = false;
     for (at, value) in field.values.iter().enumerate() {
         if value.is_finite() {
-            let y = 4.0 + (1.0 - Field::part(*value, range)) * (height - 8.0);
+            let y = 4.0 + (1.0 - range.position(*value)) * (height - 8.0);
             let _ = write!(path, "{}{:.1} {y:.1}", if begun { 'L' } else { 'M' }, at as f64 * step);
         }
         begun = value.is_finite();

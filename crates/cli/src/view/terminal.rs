@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::colors;
-use super::field::{Axis, Field};
+use super::field::{Axis, Field, ValueRange};
 
 /// Letters from least to greatest, without colours.
 const SHADES: &[u8] = b" .:-=+*#%@";
@@ -32,13 +32,13 @@ pub fn draw(field: &Field, [width, height]: [usize; 2], colored: bool) -> String
     text
 }
 
-fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), colored: bool) {
+fn map(text: &mut String, field: &Field, across: &Axis, range: ValueRange, colored: bool) {
     let value = |row: usize, column: usize| {
         (row < field.rows)
             .then(|| field.values[row * field.columns + column])
             .filter(|value| value.is_finite())
     };
-    let color = |value: Option<f64>| value.map(|value| colors::at(Field::part(value, range)));
+    let color = |value: Option<f64>| value.map(|value| colors::at(range.position(value)));
     push_line(
         text,
         format_args!(
@@ -53,7 +53,7 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
         for column in 0..field.columns {
             if !colored {
                 let shade = value(row, column).map(|value| {
-                    let place = Field::part(value, range) * (SHADES.len() - 1) as f64;
+                    let place = range.position(value) * (SHADES.len() - 1) as f64;
                     char::from(SHADES[place.round() as usize])
                 });
                 text.push(shade.unwrap_or(NONE));
@@ -82,7 +82,7 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
             short(along.ends[1])
         ),
     );
-    let mut legend = format!("{} ", short(range.0));
+    let mut legend = format!("{} ", short(range.least));
     for place in 0..10 {
         let part = f64::from(place) / 9.0;
         if colored {
@@ -92,10 +92,10 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
         }
     }
     let end = if colored { "\x1b[0m" } else { "" };
-    push_line(text, format_args!("{legend}{end} {}", short(range.1)));
+    push_line(text, format_args!("{legend}{end} {}", short(range.greatest)));
 }
 
-fn line(text: &mut String, field: &Field, range: (f64, f64), [most, height]: [usize; 2]) {
+fn line(text: &mut String, field: &Field, range: ValueRange, [most, height]: [usize; 2]) {
     let steps = field.columns.saturating_sub(1).max(1);
     // The number of dots from one point to the next.
     let apart = ((2 * most).saturating_sub(1) / steps).max(1);
@@ -107,7 +107,7 @@ fn line(text: &mut String, field: &Field, range: (f64, f64), [most, height]: [us
             last = None;
             continue;
         }
-        let place = (1.0 - Field::part(*value, range)) * (height * 4 - 1) as f64;
+        let place = (1.0 - range.position(*value)) * (height * 4 - 1) as f64;
         let begin = last.unwrap_or(place);
         let mut from = begin;
         // Also steep parts stay connected.
@@ -121,7 +121,7 @@ fn line(text: &mut String, field: &Field, range: (f64, f64), [most, height]: [us
         }
         last = Some(place);
     }
-    let labels = [short(range.1), short(range.0)];
+    let labels = [short(range.greatest), short(range.least)];
     let margin = labels.iter().map(String::len).max().unwrap_or(0);
     for row in 0..height {
         let label = match row {

@@ -57,7 +57,8 @@ pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
     if !caps.write {
         return Err(broken("a map that is measured", "one that can be written", caps));
     }
-    let (large, small) = (ObjectSet::new("large", LARGE)?, ObjectSet::new("small", SMALL)?);
+    let (large, small) =
+        (ObjectSet::new("large", LARGE.0, LARGE.1)?, ObjectSet::new("small", SMALL.0, SMALL.1)?);
     let mut timings = Vec::new();
     timings.push(large.time("write large", best(|| Ok(make()), |map| large.write(&*map))?));
     timings.push(small.time("write small", best(|| Ok(make()), |map| small.write(&*map))?));
@@ -94,7 +95,7 @@ struct ObjectSet {
 }
 
 impl ObjectSet {
-    fn new(folder: &str, (count, len): (usize, usize)) -> Outcome<Self> {
+    fn new(folder: &str, count: usize, len: usize) -> Outcome<Self> {
         let key = |text: &str| ok(format!("{text:?} is a key"), Key::new(text));
         let keys = (0..count).map(|i| key(&format!("{folder}/{i}"))).collect::<Outcome<_>>()?;
         let value = (0..len).map(|i| (i ^ (i >> 8)) as u8).collect();
@@ -142,7 +143,7 @@ fn parts(map: &dyn ZMap, large: &ObjectSet) -> Outcome<Timing> {
 }
 
 fn absent(map: &dyn ZMap) -> Outcome<Timing> {
-    let nothing = ObjectSet::new("nothing", (SMALL.0, 0))?;
+    let nothing = ObjectSet::new("nothing", SMALL.0, 0)?;
     let look = |key: &Key| ok("len", map.len(key)).and_then(|len| same("len of what is absent", None, len));
     let time = best(|| Ok(()), |()| nothing.keys.iter().try_for_each(look))?;
     Ok(Timing { what: "look for absent keys", operations: SMALL.0 as u64, bytes: 0, time })

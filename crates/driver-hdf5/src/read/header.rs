@@ -81,11 +81,12 @@ impl ObjectHeader {
     pub(crate) fn read(file: &HdfFile, address: u64) -> Result<Self> {
         let mut header = Self { address, parts: Vec::new(), messages: Vec::new() };
         let first = file.read_most(address, 48)?;
-        match first.starts_with(b"OHDR") {
-            true => header.read_new(file, &first),
-            false => header.read_old(file, &first),
-        }
-        .map_err(|error| error.at(format_args!("object at address {address}")))?;
+        let result = if first.starts_with(b"OHDR") {
+            header.read_new(file, &first)
+        } else {
+            header.read_old(file, &first)
+        };
+        result.map_err(|error| error.at(format_args!("object at address {address}")))?;
         Ok(header)
     }
 

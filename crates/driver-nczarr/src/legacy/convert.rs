@@ -162,7 +162,8 @@ fn current_attrs<'t>(
         None if ours.is_empty() && recorded.is_none() => return None,
         None => {}
     }
-    let mut types: ObjectMembers<'_> = recorded.into_iter().flatten().map(recorded_type).collect();
+    let mut types: ObjectMembers<'_> =
+        recorded.into_iter().flatten().map(|(name, value)| recorded_type(name, value)).collect();
     if today.contains_key(NC_PROPERTIES) && !types.contains_key(NC_PROPERTIES) {
         types.insert(NC_PROPERTIES, Value::string(">S1"));
     }
@@ -224,7 +225,7 @@ fn drop_odd_types(beside: &mut Json) {
 
 /// Returns a recorded type in the current spelling: legacy records are type numbers, or spell char
 /// differently.
-fn recorded_type<'t>((name, value): (&str, &Value<'t>)) -> (String, Value<'t>) {
+fn recorded_type<'t>(name: &str, value: &Value<'t>) -> (String, Value<'t>) {
     let number = value.as_str().and_then(|text| text.parse::<i32>().ok()).and_then(NcType::from_code);
     let today = match (number, value.as_str()) {
         (Some(ty), _) => Some(DType::attribute_name(ty, 1)),

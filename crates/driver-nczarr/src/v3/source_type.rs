@@ -72,14 +72,21 @@ impl SourceType {
         let read = DataType::read(&self.data_type, big_endian).ok()?;
         let mut own = Model::default();
         let presented = user_type(&mut own, GroupId::ROOT, "_t", &read.dtype).ok()?;
-        is_same((&own, presented), (model, xtype)).then_some(read)
+        is_same(ModelType { model: &own, ty: presented }, ModelType { model, ty: xtype }).then_some(read)
     }
 }
 
+/// A type, and the model that defines it.
+#[derive(Clone, Copy)]
+struct ModelType<'m> {
+    model: &'m Model,
+    ty: NcType,
+}
+
 /// Whether two types are the same apart from their names.
-fn is_same(a: (&Model, NcType), b: (&Model, NcType)) -> bool {
-    let (NcType::User(one), NcType::User(other)) = (a.1, b.1) else { return a.1 == b.1 };
-    let (Ok(one), Ok(other)) = (a.0.user_type(one), b.0.user_type(other)) else { return false };
+fn is_same(a: ModelType<'_>, b: ModelType<'_>) -> bool {
+    let (NcType::User(one), NcType::User(other)) = (a.ty, b.ty) else { return a.ty == b.ty };
+    let (Ok(one), Ok(other)) = (a.model.user_type(one), b.model.user_type(other)) else { return false };
     match (&one.class, &other.class) {
         (
             TypeClass::Compound { size, fields },
@@ -88,7 +95,7 @@ fn is_same(a: (&Model, NcType), b: (&Model, NcType)) -> bool {
             (size, fields.len()) == (other_size, other_fields.len())
                 && fields.iter().zip(other_fields).all(|(one, other)| {
                     (&one.name, one.offset, &one.shape) == (&other.name, other.offset, &other.shape)
-                        && is_same((a.0, one.ty), (b.0, other.ty))
+                        && is_same(ModelType { ty: one.ty, ..a }, ModelType { ty: other.ty, ..b })
                 })
         }
         (TypeClass::Opaque { size }, TypeClass::Opaque { size: other }) => size == other,
@@ -120,7 +127,8 @@ impl ZarrDataset {
     /// Implements [`nczarr_dispatch::Dataset::def_var_stored`].
     pub(crate) fn define_as_stored(
         &self,
-        (group, name): (GroupId, &str),
+        group: GroupId,
+        name: &str,
         xtype: NcType,
         dims: &[DimId],
         stored: &StoredType,

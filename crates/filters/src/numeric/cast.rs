@@ -93,15 +93,16 @@ impl CastRules {
             WideValue::Float(value) if value.is_nan() => return None,
             WideValue::Float(value) => {
                 let whole = self.rounding.whole(value);
-                match whole.abs() < 1e30 {
-                    true => whole as i128,
+                if whole.abs() < 1e30 {
+                    whole as i128
+                } else if self.range == OutOfRange::Clamp {
                     // Infinity is also out of every range, and has no remainder.
-                    false if self.range == OutOfRange::Clamp => {
-                        return Some(WideValue::Int(if whole < 0.0 { least } else { most }));
-                    }
-                    false if whole.is_infinite() => return None,
+                    return Some(WideValue::Int(if whole < 0.0 { least } else { most }));
+                } else if whole.is_infinite() {
+                    return None;
+                } else {
                     // Remainders of floats are exact.
-                    false => (whole % (1i128 << bits) as f64) as i128,
+                    (whole % (1i128 << bits) as f64) as i128
                 }
             }
         };
