@@ -1,4 +1,4 @@
-//! Records appended one by one, with one and with 64 of them in a chunk.
+//! Appends records one by one. A chunk holds one record or 64 records.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr::Result;

@@ -1,4 +1,4 @@
-//! Whole arrays written and read, per map and per filter, through the facade.
+//! Writes and reads whole arrays through the facade, for each map and each filter.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{Chain, Place, create, field, sized};
@@ -37,12 +37,12 @@ pub fn bench(criterion: &mut Criterion) {
                 file.close().expect("closed");
             };
             group.bench_function(id("write"), |bencher| bencher.iter(write));
-            // A filter on the command line may have left the writing out.
+            // A filter on the command line can skip the write benchmark, so the data are written here.
             write();
             let file = nczarr::open(&url).expect("opened");
             let var = file.variable("v").expect("a variable");
             assert_eq!(var.get_values::<f32>(..).expect("read"), values);
-            // Into fresh memory, as most callers read.
+            // Each read allocates its result, as most callers do.
             group.bench_function(id("read"), |bencher| bencher.iter(|| var.get::<f32>(..).expect("read")));
         }
     }

@@ -1,5 +1,4 @@
-//! Rows of numbers from one type to another, and from one byte order to the other; whole reads with scale and
-//! offset.
+//! Converts rows of numbers between types and byte orders. Also reads whole variables with scale and offset.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -10,7 +9,7 @@ use nczarr_dispatch::{Linear, MemMut, MemRef, OutBuf, VarData as _};
 use nczarr_model::NcType::{self, Byte, Double, Float, Int, Int64, Short};
 use nczarr_model::{Slab, Values, convert};
 
-/// Widening, narrowing with checks, integers and floats in each direction; the last ones swap.
+/// Conversions between integers and floats, wider and narrower. The last cases also swap bytes.
 const CASES: [(NcType, NcType, bool); 10] = [
     (Short, Double, false),
     (Float, Double, false),
@@ -36,7 +35,7 @@ fn rows(criterion: &mut Criterion) {
     for (from, to, swap) in CASES {
         let size = |ty: NcType| ty.size().expect("a number");
         let row = convert::read_row(from, to, swap).expect("a conversion");
-        // Zeros are in range everywhere; the checks run all the same.
+        // Zeros are in the range of every type. The conversion still checks each of them.
         let stored = vec![0u8; elements * size(from)];
         let mut memory = vec![MaybeUninit::uninit(); elements * size(to)];
         let swapped = if swap { "swapped " } else { "" };
@@ -48,7 +47,7 @@ fn rows(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Packed numbers read as what they mean: scaled on the way, with a missing value too, and converted only.
+/// Reads packed numbers in three ways: scaled, scaled with a missing value, and only converted.
 fn linear(criterion: &mut Criterion) {
     let (shape, chunk) = sized(([64, 256, 256], [64; 3]), ([4, 6, 6], [4; 3]));
     let elements: u64 = shape.iter().product();

@@ -1,5 +1,5 @@
-//! Shuffle, and blosc with each of its own, both ways: bitshuffle is a part of it, with its fastest
-//! compressor behind.
+//! Encodes and decodes with shuffle and with each shuffle mode of blosc. Bitshuffle exists only inside blosc
+//! and runs with its fastest compressor.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;

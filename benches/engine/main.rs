@@ -1,5 +1,5 @@
-//! The engine, stage by stage. `cargo bench -p nczarr-benches -- GROUP` measures a part; tests run all once,
-//! in small.
+//! Measures the engine stage by stage. `cargo bench -p nczarr-benches -- GROUP` measures one group. Tests run
+//! every bench once with small arrays.
 
 mod append;
 mod chunks;

@@ -1,4 +1,4 @@
-//! Many variables: creating them, and opening them, plain and from consolidated metadata.
+//! Creates and opens many variables, with and without consolidated metadata.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr::Result;
@@ -15,7 +15,7 @@ pub fn bench(criterion: &mut Criterion) {
             group.bench_function(id("create"), |bencher| {
                 bencher.iter(|| define(&url, vars).expect("created"))
             });
-            // A filter on the command line may have left the creation out.
+            // A filter on the command line can skip the create benchmark, so the dataset is created here.
             define(&url, vars).expect("created");
             group.bench_function(id("open"), |bencher| {
                 bencher.iter(|| {

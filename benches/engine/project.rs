@@ -1,5 +1,5 @@
-//! Projection of slabs on chunks and scattering of chunks into memory: the engine without filters, driver or
-//! files.
+//! Measures how the engine maps slabs to chunks and scatters chunks into memory. No filters, drivers or files
+//! are involved.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{array, field, sized};
@@ -14,7 +14,7 @@ pub fn bench(criterion: &mut Criterion) {
     text(criterion);
 }
 
-/// Many small chunks: what finding them costs.
+/// Measures the cost of finding many small chunks.
 fn projection(criterion: &mut Criterion) {
     let side = sized(1024, 32);
     let values = field(side * side);
@@ -33,7 +33,7 @@ fn projection(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One array, in chunks that meet memory in different ways.
+/// Scatters the chunks of one array into memory in several ways.
 fn scatter(criterion: &mut Criterion) {
     let (shape, cube) = sized(([64, 256, 256], [64; 3]), ([4, 6, 6], [3; 3]));
     let slab = [1, shape[1], shape[2]];
@@ -48,7 +48,7 @@ fn scatter(criterion: &mut Criterion) {
     let shuffled = |spec: &mut ArraySpec| {
         spec.filters = nczarr_benches::filters(&[("shuffle", &[])]).expect("a filter");
     };
-    /// Name, chunk shape, stride, type in memory, and what else is different.
+    /// Name, chunk shape, stride, type in memory, and a further change of the array.
     type Case<'a> = (&'a str, [u64; 3], [u64; 3], NcType, &'a dyn Fn(&mut ArraySpec));
     let cases: [Case<'_>; 7] = [
         ("cube", cube, [1; 3], NcType::Float, &|_| {}),
@@ -61,7 +61,7 @@ fn scatter(criterion: &mut Criterion) {
     ];
     for (name, chunk, stride, ty, change) in cases {
         let array = array(&shape, &chunk, NcType::Float, |spec| {
-            // Nothing is kept: every chunk is scattered anew.
+            // No chunk is cached, so each read scatters every chunk again.
             spec.options.cache_bytes = Some(0);
             change(spec);
         })
@@ -76,7 +76,7 @@ fn scatter(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One element, from a decoded chunk and from a stored one.
+/// Reads one element, from a cached chunk and from a stored chunk.
 fn cached(criterion: &mut Criterion) {
     let side = sized(256, 16);
     let values = field(side * side);
@@ -97,7 +97,7 @@ fn cached(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Text of a fixed size: a few elements of a large chunk, kept and decoded anew, and all of them.
+/// Reads text of a fixed size: a few elements of a large chunk, with and without the cache, and all elements.
 fn text(criterion: &mut Criterion) {
     let len = sized(1 << 20, 64);
     let words: Vec<NcString> = (0..len).map(|at| NcString::from(format!("{:x}", at % 4096))).collect();

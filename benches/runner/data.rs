@@ -1,4 +1,4 @@
-//! The operations on data: whole arrays, parts, strides, conversion, appending.
+//! The operations on data: whole arrays, parts, strides, conversion and appending.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,7 +9,7 @@ use nczarr::{Array, CreateOptions, Error, Extent, Number, OpenOptions, Result, V
 use super::Op;
 use super::measure::{Clock, Outcome};
 
-/// Runs `$body` with `$t` as the element type `--dtype` names.
+/// Runs `$body` with `$t` as the element type that `--dtype` names.
 macro_rules! typed {
     ($op:expr, $t:ident => $body:expr) => {
         match $op.dtype.trim_start_matches('>') {
@@ -80,7 +80,7 @@ fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Resu
     Ok(done.saw(parts.iter().map(|part: &Array<T>| cast_slice(part.as_slice()))))
 }
 
-/// Reads every place into memory that was there before, as the runners of files do.
+/// Reads every place into memory that is allocated before, as the runners of files do.
 fn access_into<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
     let len = counts(op).iter().product::<u64>() as usize;
     let mut memory: Vec<T> = Vec::new();
@@ -94,7 +94,7 @@ fn access_into<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Resul
     Ok(done.saw([cast_slice(&memory)]))
 }
 
-/// Reads every place, as `--mode` says.
+/// Reads every place in the way that `--mode` names.
 fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> Result<(Outcome, Vec<R>)> {
     let places = places(op);
     let mut parts = Vec::with_capacity(places.len());
@@ -116,7 +116,7 @@ fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> 
     for place in &places {
         parts.push(read(&var, place)?);
     }
-    // What is kept is given up afterwards.
+    // The measurement ends before the caches are released.
     Ok((clock.stop().times(op.count), parts))
 }
 
@@ -149,7 +149,8 @@ fn options(op: &Op) -> CreateOptions {
     CreateOptions::new().clobber(true).threads(op.threads)
 }
 
-/// Opens the array for its data, as the runners of arrays do; `cache` bytes of decoded chunks are kept.
+/// Opens the array for its data, as the runners of arrays do. The cache holds `cache` bytes of decoded
+/// chunks.
 fn variable(op: &Op, cache: usize) -> Result<Variable> {
     opener(op, cache).open_data(&op.url(), "v")
 }
@@ -171,8 +172,7 @@ fn counts(op: &Op) -> Vec<u64> {
     counts
 }
 
-/// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read
-/// whole.
+/// The parts to read. A linear congruential sequence gives one position for each axis that is not read whole.
 fn places(op: &Op) -> Vec<Vec<Extent>> {
     let counts = counts(op);
     let mut state = op.seed;
@@ -193,7 +193,7 @@ fn places(op: &Op) -> Vec<Vec<Extent>> {
         .collect()
 }
 
-/// `elements` elements of the data file, which starts again at its end.
+/// Returns `elements` elements of the data file and repeats the file as often as needed.
 fn load<T: AnyBitPattern + bytemuck::NoUninit + Default + Clone>(op: &Op, elements: u64) -> Result<Vec<T>> {
     let failed = |source| Error::io(format!("--data {}", op.data), source);
     let mut values = vec![T::default(); elements as usize];

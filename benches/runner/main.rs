@@ -1,7 +1,7 @@
 //! `nczarr-runner`: performs one storage operation, times it and prints one line of JSON.
 //!
-//! All runners under `benches/peers` share the flags and the line, so that `run.py` can interleave them. An
-//! operation that this build lacks prints a line with `skip`.
+//! All runners under `benches/peers` take the same flags and print the same line, so `run.py` can interleave
+//! them. If this build lacks an operation, the line contains `skip`.
 
 mod data;
 mod measure;
@@ -119,7 +119,7 @@ impl Op {
         }
     }
 
-    /// The dataset: one file, or a pure Zarr group in a directory or archive.
+    /// The URL of the dataset: one file, or a pure Zarr group in a directory or archive.
     fn url(&self) -> String {
         match self.format.as_str() {
             "cdf5" => return format!("file://{}#mode=cdf5", self.path),
@@ -136,7 +136,7 @@ impl Op {
         format!("file://{}#mode=zarr,{version},{}{consolidated}", self.path, self.store)
     }
 
-    /// Whether to store big-endian elements. Classic files always do.
+    /// Whether the dataset stores big-endian elements. Classic files always do.
     fn big_endian(&self) -> bool {
         self.dtype.starts_with('>') && !self.is_classic()
     }
@@ -145,13 +145,13 @@ impl Op {
         self.format == "cdf5"
     }
 
-    /// Whether the dataset is one file. Runners of such formats read into memory of the caller.
+    /// Whether the dataset is one file. Runners of such formats read into the caller's memory.
     fn is_file(&self) -> bool {
         self.is_classic() || self.format == "h5"
     }
 
     /// Defines the array `v` with the shape, chunks and codec of the flags. Its first dimension is unlimited
-    /// if `grows`.
+    /// if `grows` is true.
     fn define(&self, root: &Group, grows: bool) -> Result<Variable> {
         let names: Vec<String> = (0..self.shape.len()).map(|i| format!("d{i}")).collect();
         for (i, (name, &len)) in names.iter().zip(&self.shape).enumerate() {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-/// Wall and process CPU time from one moment on.
+/// Measures wall time and CPU time of the process from its start.
 pub struct Clock {
     wall: Instant,
     start: f64,
@@ -13,30 +13,30 @@ pub struct Clock {
     base_kb: u64,
 }
 
-/// What an operation took and saw.
+/// The measurements of one operation.
 pub struct Outcome {
     start: f64,
     seconds: f64,
     cpu: f64,
     base_kb: u64,
     peak_kb: u64,
-    /// Bytes moved, as the caller sees them.
+    /// Bytes moved, as the caller counts them.
     pub bytes: usize,
-    /// Of the elements in reading order, or a count.
+    /// The checksum of the elements in reading order, or a count.
     pub checksum: String,
-    /// Operations done.
+    /// Number of operations.
     pub n: u64,
 }
 
 impl Clock {
-    /// Starts now.
+    /// Starts the clock.
     pub fn start() -> Self {
         let base_kb = peak_kb();
         let start = seconds_of(ClockId::Monotonic);
         Self { cpu: seconds_of(ClockId::ProcessCPUTime), wall: Instant::now(), start, base_kb }
     }
 
-    /// Stops now; what was seen is filled in later, outside the measured span.
+    /// Stops the clock. The caller fills in the other fields later, outside the measured span.
     pub fn stop(self) -> Outcome {
         let seconds = self.wall.elapsed().as_secs_f64();
         let cpu = seconds_of(ClockId::ProcessCPUTime) - self.cpu;
@@ -46,7 +46,7 @@ impl Clock {
 }
 
 impl Outcome {
-    /// With the bytes moved and their checksum.
+    /// Sets the number of moved bytes and their checksum.
     pub fn saw<'a>(mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut sum = Sum::default();
         for part in parts {
@@ -57,7 +57,7 @@ impl Outcome {
         self
     }
 
-    /// With the number of operations.
+    /// Sets the number of operations.
     pub fn times(mut self, n: u64) -> Self {
         self.n = n;
         self
@@ -73,7 +73,7 @@ impl Outcome {
     }
 }
 
-/// Sum over little-endian 64-bit words `w_i * (2 i + 1)`; the last word is padded with zeros.
+/// Sums `w_i * (2 i + 1)` over little-endian 64-bit words. Zeros pad the last word.
 #[derive(Default)]
 struct Sum {
     total: u64,
@@ -121,7 +121,7 @@ fn seconds_of(clock: ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The most memory the process ever held, in KiB; 0 where the system does not say.
+/// The peak memory of the process in KiB, or 0 if the system does not report it.
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

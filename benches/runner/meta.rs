@@ -1,4 +1,4 @@
-//! The operations on metadata: many variables written, many opened, keys listed.
+//! The operations on metadata: writing many variables, opening many variables, and listing keys.
 
 use nczarr::dispatch::{Key, OpenRequest, Options};
 use nczarr::{CreateOptions, OpenOptions, Result};
@@ -21,11 +21,11 @@ pub fn write(op: &Op) -> Result<Outcome> {
     Ok(clock.stop().times(op.nvars))
 }
 
-/// What is shown as attributes but stored apart from them; the dimensions count as one all the same.
+/// Members that appear as attributes but are stored elsewhere. The dimensions count as one attribute anyway.
 const APART: [&str; 2] = ["_ARRAY_DIMENSIONS", "_FillValue"];
 
-/// Opens all variables; the checksum counts their attributes, the names of their dimensions as one, and their
-/// lengths.
+/// Opens all variables. The checksum counts their attributes and lengths; the names of the dimensions count
+/// as one attribute.
 pub fn open(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let file = OpenOptions::new().open(&op.url())?;
@@ -40,7 +40,7 @@ pub fn open(op: &Op) -> Result<Outcome> {
     Ok(done)
 }
 
-/// Whether a key's last segment is that of metadata.
+/// Whether the last segment of a key is the name of a metadata document.
 fn is_document(name: &str) -> bool {
     name.starts_with('.') || name == "zarr.json"
 }

@@ -1,4 +1,4 @@
-//! What the benches share: how large they are, the data, and arrays to put it in.
+//! The sizes, data and arrays that all benches share.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use nczarr_model::{NcType, Result};
 use nczarr_zmap_mem::MemMap;
 use tempfile::TempDir;
 
-/// Whether this is a measurement. Tests run every bench once, in small.
+/// Whether this is a measurement. Tests run every bench once with small arrays.
 pub fn measuring() -> bool {
     std::env::args().any(|arg| arg == "--bench")
 }
 
-/// The large number when measuring, else the small one.
+/// Returns the large number in a measurement and the small one in a test.
 pub fn sized<T>(large: T, small: T) -> T {
     if measuring() { large } else { small }
 }
 
-/// A field that compresses as measured ones do: waves, and noise, rounded to 1/128.
+/// Returns a field of waves and noise, rounded to 1/128. It compresses like measured fields.
 pub fn field(elements: u64) -> Vec<f32> {
     let mut noise = 1u64;
     (0..elements)
@@ -37,17 +37,17 @@ pub fn field(elements: u64) -> Vec<f32> {
 /// Filters by name and parameters.
 pub type Chain = &'static [(&'static str, &'static [u32])];
 
-/// A storage to measure: its name, and a new empty place of its own.
+/// A kind of storage to measure.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
-    /// A directory below the system's temporary one (`TMPDIR`).
+    /// A directory below the system's temporary directory (`TMPDIR`).
     File,
-    /// Memory of this process.
+    /// The memory of this process.
     Mem,
 }
 
 impl Place {
-    /// Its name in results.
+    /// Its name in the results.
     pub fn name(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -55,10 +55,11 @@ impl Place {
         }
     }
 
-    /// The URL of a dataset, and what must live as long as it is used. `name` keeps datasets in memory apart.
+    /// The URL of a new dataset, and a directory to keep while it is used. `name` separates datasets in
+    /// memory.
     ///
     /// # Errors
-    /// If there is no temporary directory.
+    /// Fails if the temporary directory cannot be made.
     pub fn url(self, name: &str, modes: &str) -> Result<(String, Option<TempDir>)> {
         match self {
             Self::Mem => Ok((format!("memory:{name}#mode=zarr,mem{modes}"), None)),
@@ -71,18 +72,18 @@ impl Place {
     }
 }
 
-/// Creates a dataset, in place of what was there.
+/// Creates a dataset and replaces an existing one.
 ///
 /// # Errors
-/// What the library says.
+/// Returns the library's error.
 pub fn create(url: &str) -> Result<File> {
     CreateOptions::new().clobber(true).create(url)
 }
 
-/// Filters as the engine takes them.
+/// Converts filters to the form that the engine takes.
 ///
 /// # Errors
-/// If one is not in this build or its parameters make no sense.
+/// Fails if this build lacks a filter or if its parameters are invalid.
 pub fn filters(chain: Chain) -> Result<Vec<Box<dyn Filter>>> {
     let registry = nczarr::registry()?;
     chain.iter().map(|(name, params)| registry.filter(name)?.parse_params(params)).collect()
@@ -102,11 +103,11 @@ impl ChunkStore for Cells {
     }
 }
 
-/// The engine's door without a driver: an array in memory. `change` may set byte order, filters, cache and
-/// the like.
+/// Creates an array in memory through the engine, without a driver. `change` can set byte order, filters,
+/// cache and other options.
 ///
 /// # Errors
-/// What the engine says.
+/// Returns the engine's error.
 pub fn array(
     shape: &[u64],
     chunk: &[u64],

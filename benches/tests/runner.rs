@@ -1,11 +1,11 @@
-//! The runner performs each operation that it times, and reports operations that it lacks.
+//! The runner performs each operation that it times, and reports the operations that it lacks.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// The line that the runner prints.
+/// Returns the line that the runner prints.
 fn line(args: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_nczarr-runner")).args(args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -94,7 +94,7 @@ fn all_formats_hold_the_same_values() {
             let h5 = run(op, "h5");
             assert_eq!((&v2["checksum"], &v2["n"]), (&h5["checksum"], &h5["n"]), "{op}: {h5}");
         }
-        // Chunks of six records, then shards.
+        // The records lie in chunks of six, and in version 3 in shards too.
         assert_eq!(["v2", "v3", "v3s"].map(|format| run("list", format)["n"].as_u64().unwrap()), [12, 12, 4]);
     }
 }
@@ -111,7 +111,7 @@ fn metadata_is_written_and_counted() {
             line(&[&given[..], more].concat())
         };
         assert_eq!(op("meta_write")["n"], 6);
-        // Six variables with five attributes and ten elements each.
+        // The dataset has six variables with five attributes and ten elements each.
         assert_eq!(op("meta_open")["checksum"], "30060");
     }
 }

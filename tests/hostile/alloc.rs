@@ -17,29 +17,29 @@ fn grown(by: usize) {
     PEAK.fetch_max(now, Relaxed);
 }
 
-// SAFETY: every call goes unchanged to the system's allocator; the counters have no effect on it.
+// SAFETY: every call goes unchanged to the system's allocator; the counters do not affect it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grown(layout.size());
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         granted(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         grown(layout.size());
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         grown(size);
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         let place = granted(unsafe { System.realloc(place, layout, size) }, size);
         if !place.is_null() {
             NOW.fetch_sub(layout.size(), Relaxed);
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Counts requested memory, also failed requests; those are not in use.
+/// Counts requested memory. Failed requests count for the peak but not as memory in use.
 fn granted(place: *mut u8, size: usize) -> *mut u8 {
     if place.is_null() {
         NOW.fetch_sub(size, Relaxed);
@@ -58,12 +58,12 @@ fn granted(place: *mut u8, size: usize) -> *mut u8 {
     place
 }
 
-/// Held by a test that counts.
+/// A test that counts holds this lock, so it runs alone.
 pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `work` and answers how many bytes more than before were in use at the worst moment.
+/// Runs `work` and returns its result and the peak growth of the memory in use, in bytes.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);

@@ -1,16 +1,16 @@
-//! The cases: the damage of the store, and the names in the expected error.
+//! The damaged stores, and the names that each error must contain.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-/// One store that must be refused.
+/// One store that the library must refuse.
 pub struct Case {
     /// The damage.
     pub what: String,
-    /// Bytes of the largest chunk it declares.
+    /// Size in bytes of the largest chunk that the store declares.
     pub declared: usize,
-    /// The names in the expected error.
+    /// The names that the error must contain.
     pub names: Vec<&'static str>,
     /// Makes the store.
     pub make: Box<dyn Fn(&Path)>,
@@ -53,14 +53,14 @@ fn ints(member: &str, value: &str) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// A store with the variable `v` of this metadata and this chunk.
+/// Makes a store with the variable `v`, this metadata and this chunk.
 fn store(path: &Path, zarray: &str, chunk: &[u8]) {
     put(path, ".zgroup", GROUP);
     put(path, "v/.zarray", zarray);
     put(path, "v/0", chunk);
 }
 
-/// An NCZarr store with the variable `v`; documents may be replaced afterwards.
+/// Makes an NCZarr store with the variable `v`. The caller can replace its documents afterwards.
 fn nczarr(path: &Path) {
     store(path, &ints("", ""), &[0; 16]);
     put(
@@ -90,8 +90,8 @@ pub fn all() -> Vec<Case> {
         .collect()
 }
 
-/// A store of Zarr V3 with the variable `v`, an array of this length in shards of that one with chunks of
-/// four ints; its codecs may be replaced. `shard`: the only object of data.
+/// Makes a Zarr V3 store with the array `v` of length `len`, in shards of `shard_len` with chunks of four
+/// ints. `codecs` replaces the codecs. `shard` is the only data object.
 fn sharded(path: &Path, len: u64, shard_len: u64, codecs: Option<&str>, shard: &[u8]) {
     const SHARDS: &str = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [4],
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -107,12 +107,12 @@ fn sharded(path: &Path, len: u64, shard_len: u64, codecs: Option<&str>, shard: &
     put(path, "v/c/0", shard);
 }
 
-/// Shards whose index lies, and shards of nonsense.
+/// Shards with a false index, and shards of random bytes.
 fn shards() -> Vec<Case> {
     let entries =
         |entries: [u64; 4]| entries.iter().flat_map(|entry| entry.to_le_bytes()).collect::<Vec<u8>>();
     let mut cases = Vec::new();
-    // Behind 32 bytes of two chunks; the whole has 64.
+    // The index follows 32 bytes of chunks, and the whole shard has 64 bytes.
     for (what, index) in [
         ("a chunk behind the shard", [0, 16, 64, 16]),
         ("a chunk that begins in the shard and ends behind it", [0, 16, 56, 16]),
@@ -171,7 +171,7 @@ fn shards() -> Vec<Case> {
     cases
 }
 
-/// Chunks without a codec that are not of the declared length.
+/// Chunks without a codec and without the declared length.
 fn chunks() -> Vec<Case> {
     let lengths = [0, 1, 15, 17, 32, 1 << 20];
     let plain = lengths.map(|len| {
@@ -197,7 +197,7 @@ fn chunks() -> Vec<Case> {
     plain.into_iter().chain(texts).collect()
 }
 
-/// Chunks whose stream is damaged, of another length, or far too large.
+/// Chunks whose stream is damaged, has another length, or is far too large.
 fn coded() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |what: String, codec: &'static str, bytes: Vec<u8>| {
@@ -224,12 +224,12 @@ fn coded() -> Vec<Case> {
         add(format!("{name}: nothing"), codec, Vec::new());
         add(format!("{name}: garbage"), codec, b"this is no stream at all, is it".to_vec());
     }
-    // A frame that says it holds 2^40 bytes, and one block that repeats a byte: RFC 8878.
+    // A zstd frame that declares 2^40 bytes and has one block that repeats a byte (RFC 8878).
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
     bomb.extend((1u64 << 40).to_le_bytes());
     bomb.extend([0x03, 0x00, 0x10, 0x00]);
     add("zstd: a frame of 2^40 bytes".to_owned(), ZSTD, bomb);
-    // Version, compressor, flags, item size; bytes, block bytes, stored bytes.
+    // The header of blosc: version, compressor, flags, item size, bytes, block bytes, stored bytes.
     let blosc = |bytes: u32, block: u32, stored: u32| {
         let mut header = vec![2, 1, 0x21, 4];
         header.extend(bytes.to_le_bytes());
@@ -257,7 +257,7 @@ fn coded() -> Vec<Case> {
     cases
 }
 
-/// Members of array metadata with values of another kind.
+/// Members of array metadata with values of a wrong kind.
 fn members() -> Vec<Case> {
     let wrong: [(&str, &[&str]); 8] = [
         ("zarr_format", &["1", "\"two\"", "null"]),
@@ -298,7 +298,7 @@ fn members() -> Vec<Case> {
     cases
 }
 
-/// Sizes that no machine has.
+/// Sizes that no machine can hold.
 fn sizes() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |what: &str, names: &[&'static str], shape: String, chunks: String, dtype: &str| {
@@ -327,7 +327,7 @@ fn sizes() -> Vec<Case> {
     cases
 }
 
-/// Hierarchies that lead out of the store or nowhere.
+/// Hierarchies that lead out of the store or to missing objects.
 fn trees() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut group = |what: &str, names: &[&'static str], group: &'static str| {
@@ -407,7 +407,7 @@ fn trees() -> Vec<Case> {
     cases
 }
 
-/// Documents that are no JSON, or too much of it.
+/// Documents that are not JSON, or are too large.
 fn documents() -> Vec<Case> {
     let mut cases = Vec::new();
     for key in [".zgroup", ".zattrs", ".zmetadata", "v/.zarray", "v/.zattrs"] {
@@ -458,7 +458,7 @@ fn documents() -> Vec<Case> {
     cases
 }
 
-/// Something else where an object should be.
+/// Directories, links and other things in the place of an object.
 fn places() -> Vec<Case> {
     let mut cases = Vec::new();
     cases.push(case("a folder for a chunk", &["v/0"], |path| {

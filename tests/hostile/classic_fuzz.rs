@@ -1,8 +1,7 @@
-//! Classic files cut short and with single bytes changed: an error, or only values of the damaged bytes
-//! differ.
+//! Truncated and changed classic files give an error, or differ only in the damaged values.
 //!
-//! A classic file has no checksum, so some changed header bytes give another valid file. [`allowed`] names
-//! each such class, and the reason why it cannot be detected.
+//! A classic file has no checksum, so some changed header bytes give another valid file. [`allowed`] lists
+//! these cases and explains why the reader cannot detect them.
 
 use std::fs;
 use std::ops::Range;
@@ -27,7 +26,7 @@ struct Var {
     dims: Vec<usize>,
     atts: Vec<(String, Values)>,
     shape: Vec<u64>,
-    /// `None`: an error.
+    /// `None` if the read fails.
     data: Option<Vec<u8>>,
 }
 
@@ -40,7 +39,7 @@ struct Content {
 }
 
 /// # Errors
-/// Only of opening; what a variable says is in it.
+/// Fails only if the file does not open. An error of one variable is part of the content.
 fn content(file: &File) -> Result<Content> {
     let model = file.model();
     let own =
@@ -66,7 +65,7 @@ fn content(file: &File) -> Result<Content> {
     })
 }
 
-/// All of a variable, as the facade reads it.
+/// Reads all data of a variable through the facade.
 fn data(file: &File, id: nczarr::model::VarId) -> Result<Vec<u8>> {
     let variable = file.variable_by_id(id)?;
     macro_rules! read {
@@ -89,14 +88,14 @@ fn data(file: &File, id: nczarr::model::VarId) -> Result<Vec<u8>> {
     })
 }
 
-/// Whether a variable says the same, or that it cannot be read.
+/// Whether a variable is unchanged or its data give an error.
 fn same_or_error(found: &Var, sound: &Var) -> bool {
     let meta = |var: &Var| Var { data: None, ..var.clone() };
     meta(found) == meta(sound) && (found.data.is_none() || found.data == sound.data)
 }
 
-/// Whether `found` differs from `sound` in nothing but what damage to this field explains. The message is why
-/// not.
+/// Checks that damage to this field explains every difference between `found` and `sound`. Returns the
+/// unexplained difference as an error.
 fn allowed(
     field: Field,
     map: &Map,
@@ -105,7 +104,8 @@ fn allowed(
     sound: &Content,
 ) -> std::result::Result<(), String> {
     let (mut found, mut sound) = (found.clone(), sound.clone());
-    // A name or value that is too long can hold all that follows it, so that there seem to be no variables.
+    // A name or value that is too long can swallow the rest of the header, so all variables seem to be
+    // missing.
     if found.vars.is_empty() && matches!(field, Field::AttName(..) | Field::AttValue(..)) {
         return Ok(());
     }
@@ -135,10 +135,10 @@ fn allowed(
                 _ => return Err("an attribute is gone".to_owned()),
             }
         }
-        // Data are written before the number that counts them, so a file may have more records than it tells.
+        // Writers store data before the record count, so a file can hold more records than it declares.
         Field::Records => fewer_records(&mut found, &mut sound)?,
-        // Sizes are stored with padding, so a length with the same padded size is as good. A variable with
-        // one element per record, or one in all, can trade that dimension for the record dimension.
+        // Sizes are padded, so another length with the same padded size is valid. A variable with one element
+        // per record, or one in all, can exchange that dimension for the record dimension.
         Field::DimLen(dim) => {
             found.dims[dim] = sound.dims[dim].clone();
             for (at, found) in found.vars.iter_mut().enumerate() {
@@ -147,9 +147,9 @@ fn allowed(
                 }
             }
         }
-        // So is another type of as many bytes, and another dimension.
+        // A type of the same size and another dimension are valid in the same way.
         Field::VarName(at) | Field::VarShape(at) => explain(map, at, &mut found.vars[at], &sound.vars[at])?,
-        // Room between variables is legal: a variable may have been moved to any place that is free.
+        // Free space between variables is legal, so a variable can begin at any free place.
         Field::VarBegin(at) => {
             if found.vars[at].data != sound.vars[at].data && found.vars[at].data.is_some() {
                 map.is_free(at, damaged)?;
@@ -169,13 +169,13 @@ fn allowed(
     }
 }
 
-/// Returns the element that contains a byte.
+/// Returns the range of the element that contains a byte.
 fn element(byte: usize, item: usize) -> Range<usize> {
     let start = byte / item * item;
     start..start + item
 }
 
-/// Removes differences that are only a different number of records.
+/// Removes differences that a changed number of records explains.
 fn fewer_records(found: &mut Content, sound: &mut Content) -> std::result::Result<(), String> {
     for (found, sound) in
         found.vars.iter_mut().zip(&mut sound.vars).filter(|(found, sound)| found.shape != sound.shape)
@@ -194,7 +194,7 @@ fn fewer_records(found: &mut Content, sound: &mut Content) -> std::result::Resul
     Ok(())
 }
 
-/// Takes a variable of another shape or type for the right one, if its sizes do not tell.
+/// Accepts a variable of another shape or type if its size is valid.
 fn explain(map: &Map, at: usize, found: &mut Var, sound: &Var) -> std::result::Result<(), String> {
     let was = &map.vars[at];
     let padded = |bytes: u64| bytes.next_multiple_of(4);
@@ -202,7 +202,7 @@ fn explain(map: &Map, at: usize, found: &mut Var, sound: &Var) -> std::result::R
     let all = found.shape.iter().product::<u64>() * item;
     let each = found.shape.iter().skip(1).product::<u64>() * item;
     let same = |bytes: u64| padded(bytes) == padded(was.bytes);
-    // Of a variable without records there are no values that could be wrong.
+    // A variable without records has no values that could be wrong.
     let nothing = [&*found, sound].iter().all(|var| var.data.as_ref().is_some_and(Vec::is_empty));
     if found.data.is_some() && !same(each) && !same(all) && !nothing {
         return Err(format!(
@@ -240,7 +240,7 @@ impl Map {
     }
 }
 
-/// Opens and reads; checks what that takes.
+/// Opens and reads a file, and checks the memory that this takes.
 fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result<Result<Content>, String> {
     let (outcome, peak) = alloc::peak(|| open().and_then(|file| content(&file)));
     if let Err(error) = &outcome
@@ -255,7 +255,7 @@ fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result
     }
 }
 
-/// Opens from memory, and sometimes from a file too.
+/// Opens a file from memory, and also from disk if a path is given.
 fn see(bytes: &[u8], disk: Option<&Path>) -> std::result::Result<Result<Content>, String> {
     let seen = look(bytes.len(), || nczarr::open_bytes(bytes.to_vec()))?;
     if let Some(path) = disk {
@@ -268,7 +268,7 @@ fn see(bytes: &[u8], disk: Option<&Path>) -> std::result::Result<Result<Content>
     Ok(seen)
 }
 
-/// A generator of numbers, always the same ones.
+/// A deterministic random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -298,7 +298,7 @@ fn cut(
     }
     for (at, (found, sound)) in found.vars.iter_mut().zip(&sound.vars).enumerate() {
         let missing = &map.fields[len..];
-        // Of a last record that was cut short the rest reads as zeros, as it does in netCDF-C.
+        // The missing part of a truncated last record reads as zeros, as in netCDF-C.
         if let (Some(found), Some(sound), true) = (&mut found.data, &sound.data, map.vars[at].record) {
             for field in missing {
                 let Field::Data(of, byte) = *field else { continue };
@@ -325,7 +325,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
     let mut failed = Vec::new();
     let mut numbers = Numbers(name.bytes().fold(7, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte)));
     let disk = |number: usize| number.is_multiple_of(16).then_some(&*place);
-    // Every place of the header first, as far as that goes, then what lies behind.
+    // The cuts are spread evenly over the file. Any remaining cuts are at random places.
     let all = bytes.len();
     let step = (all / CUTS).max(1);
     let mut cuts: Vec<_> = (0..all).step_by(step).collect();
@@ -337,7 +337,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
     }
     for number in 0..FLIPS {
         let (at, change) = (numbers.below(all), numbers.below(255) as u8 + 1);
-        // Half of them in the header, which is where it matters; and of those half change one bit.
+        // Half of the changes hit the header, where they have the most effect. Half of these change one bit.
         let at = if number % 2 == 0 { at % map.header } else { at };
         let change = if number % 4 == 0 { 1 << (change % 8) } else { change };
         let mut damaged = bytes.clone();
@@ -358,7 +358,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
 
 fn files() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    // The part beside the tests is in the whole.
+    // The whole corpus contains the part beside the tests.
     let root = std::env::var_os("NCZ_CORPUS").map_or(own, PathBuf::from).join("netcdf-c/classic");
     let folders = fs::read_dir(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
     let mut files: Vec<_> = folders

@@ -1,5 +1,5 @@
-//! [`Map`]: what each byte of a sound classic file is, by a reader of headers that is independent of the
-//! driver's and only as good as sound files need.
+//! [`Map`]: the meaning of each byte of a valid classic file. This header reader is independent of the driver
+//! and supports only valid files.
 //!
 //! Source: the grammar of the netCDF classic format specification.
 
@@ -11,7 +11,7 @@ pub type Owner = Option<usize>;
 /// The meaning of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// The first bytes, a tag or the number of entries of a list: what all that follows depends on.
+    /// The first bytes, a tag, or the number of entries of a list. All later bytes depend on it.
     Grammar,
     /// The number of records.
     Records,
@@ -30,7 +30,7 @@ pub enum Field {
     VarBegin(usize),
     /// The given byte of a variable's values.
     Data(usize, usize),
-    /// Unused room.
+    /// Unused space.
     Filler,
 }
 
@@ -40,14 +40,14 @@ pub struct MapVar {
     pub dims: Vec<usize>,
     pub item: usize,
     pub begin: u64,
-    /// Bytes of its values, of each record if it has records.
+    /// Bytes of its values, or of one record if it has records.
     pub bytes: u64,
     pub record: bool,
-    /// Where its `begin` stands.
+    /// The range of its `begin` field.
     pub begin_at: Range<usize>,
 }
 
-/// All of a file.
+/// The meaning of all bytes of a file.
 #[derive(Debug)]
 pub struct Map {
     pub fields: Vec<Field>,
@@ -55,7 +55,7 @@ pub struct Map {
     pub header: usize,
     pub records: u64,
     pub recsize: u64,
-    /// Whether the number of records is not told.
+    /// Whether the header leaves the number of records open.
     pub streaming: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Classic files whose headers or sizes ask for much memory: no more is taken than the file has bytes, and 32
-//! MiB.
+//! Classic files with large declared sizes never take more memory than the file size plus 32 MiB.
 
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use crate::alloc;
 
 const SPARE: usize = 32 << 20;
 
-/// A header that is put together.
+/// Builds a header.
 #[derive(Default)]
 struct Head(Vec<u8>);
 
@@ -40,12 +39,12 @@ impl Head {
         self.list(10, entries, |head, number| head.name(&short(number)).word(len))
     }
 
-    /// Attributes of one value of type byte each.
+    /// Appends attributes with one value of type byte each.
     fn atts(self, entries: u32) -> Self {
         self.list(12, entries, |head, number| head.name(&short(number)).word(1).word(1).word(0))
     }
 
-    /// Appends variables of type int with these dimensions and attributes, all at the same offset.
+    /// Appends variables of type int with these dimensions and attributes. All have the same offset.
     fn vars(self, entries: u32, dims: &[u32], atts: u32) -> Self {
         self.list(11, entries, |head, number| {
             let head = head.name(&short(number)).word(dims.len() as u32);
@@ -55,7 +54,7 @@ impl Head {
     }
 }
 
-/// A name of its own for every number, as short as can be.
+/// Returns a unique name for each number, as short as possible.
 fn short(number: u32) -> Vec<u8> {
     let digits = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let mut rest = number as usize;
@@ -69,7 +68,7 @@ fn short(number: u32) -> Vec<u8> {
     }
 }
 
-/// The files to open, and the expected outcome; `None`: success.
+/// The files and their expected errors; `None` means success.
 fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
     let (long, large) = (vec![b'n'; 40 << 20], 48u32 << 20);
     let too_much = Some(ErrorKind::FileMeta);
@@ -87,7 +86,7 @@ fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
         ("700,000 dimensions", Head::new(0).dims(700_000, 1).atts(0).vars(0, &[], 0).0, too_much),
         ("100,000 attributes", Head::new(0).dims(0, 1).atts(100_000).vars(0, &[], 0).0, None),
         ("1,000,000 attributes", Head::new(0).dims(0, 1).atts(1_000_000).vars(0, &[], 0).0, too_much),
-        // All of them are at one offset, which is inserted once it is known.
+        // All variables have the same offset, which is inserted when it is known.
         (
             "20,000 variables and 50,000 dimensions",
             Head::new(0).dims(50_000, 1).atts(0).vars(20_000, &[1, 2], 0).0,
@@ -153,8 +152,8 @@ fn what_a_short_file_lacks_is_told_before_memory_is_taken() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("x.nc");
     let (x, records) = (40u32 << 20, 90_000_000);
-    // A fixed variable and a record variable of two ints each, which the file lacks, or which end in the
-    // middle.
+    // The file declares a fixed variable and a record variable of two ints each. It lacks their data or ends
+    // inside them.
     let make = |cut: bool| -> Result<()> {
         let head = Head::new(records).word(10).word(2).name(b"t").word(0).name(b"x").word(x).atts(0);
         let head = head.word(11).word(2);

@@ -1,4 +1,4 @@
-//! A short run of all fuzz targets. The long one is by command.
+//! Runs all fuzz targets for a short time. The `fuzz` program does long runs.
 
 use std::path::Path;
 use std::process::{Command, Output};

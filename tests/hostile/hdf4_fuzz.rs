@@ -1,7 +1,6 @@
-//! HDF4 files cut short and with single bytes changed: an error, or the values of one variable differ; within
-//! bounds.
+//! Damaged HDF4 files give an error or differ in the values of one variable. Memory stays bounded.
 //!
-//! `NCZ_TEST_ROUNDS` is how many bytes of each file are changed (default 150); the whole count is 500.
+//! `NCZ_TEST_ROUNDS` sets the number of changed bytes of each file (default 150). A full run uses 500.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,12 +13,13 @@ use crate::alloc;
 /// Memory allowed beyond the size of the file.
 const SPARE: usize = 64 << 20;
 
-/// How many bytes of each file are changed, one at a time; for five of them it is cut short at two lengths.
+/// The number of changed bytes of each file, one at a time. For each five changes the file is truncated
+/// twice.
 fn rounds() -> usize {
     std::env::var("NCZ_TEST_ROUNDS").map_or(150, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// A variable's type, shape and values; `None`: an error.
+/// A variable's type, shape and values; the values are `None` if the read fails.
 type Var = (NcType, Vec<u64>, Option<Vec<f64>>);
 type Seen = BTreeMap<String, Var>;
 
@@ -40,7 +40,7 @@ fn content(file: &File) -> Result<Seen> {
     Ok(seen)
 }
 
-/// Opens and reads; checks what that takes.
+/// Opens and reads a file. Fails on an internal error or if the read takes too much memory.
 fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result<Result<Seen>, String> {
     let (outcome, peak) = alloc::peak(|| open().and_then(|file| content(&file)));
     if let Err(error) = &outcome
@@ -55,7 +55,7 @@ fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result
     }
 }
 
-/// A generator of numbers, always the same ones.
+/// A deterministic random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -108,8 +108,8 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
             Err(why) => failed.push(format!("{name}: byte {at} by {change:#x}: {why}")),
             Ok(Ok(found)) => {
                 let mut differ = differing(&found, &sound);
-                // A byte lies in one element; of a compressed one all values hang on it. The scales of HDF 3
-                // lie in one.
+                // A changed byte affects one element, or all values of a compressed variable. HDF 3
+                // stores all scales in one element.
                 differ.dedup_by_key(|(var, _)| var.starts_with("fakeDim").then_some(()).ok_or(var.clone()));
                 if differ.len() > 1 {
                     failed.push(format!(

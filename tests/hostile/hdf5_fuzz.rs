@@ -1,13 +1,12 @@
-//! netCDF-4 files cut short and with single bytes changed: an error, or only values of the damaged bytes
-//! differ.
+//! Damaged netCDF-4 files give an error or differ only in the damaged values.
 //!
-//! Most HDF5 metadata have checksums; B-trees of version 1, the global heap and raw data have none. So damage
-//! may change values of one variable, or texts in the heap, and nothing else. Object headers of version 1 and
-//! their links have no checksums either, so there one object may become another. An object with damaged
-//! metadata is missing, and reported as a fault.
+//! Most HDF5 metadata have checksums. B-trees of version 1, the global heap and raw data have none. Damage
+//! there can change values of one variable or texts in the heap. Object headers of version 1 and their links
+//! have no checksums, so damage can turn one object into another. If an object's metadata are damaged, the
+//! object is missing and the dataset reports a fault.
 //!
-//! `NCZ_TEST_ROUNDS` sets the number of changed bytes of each file, one at a time (default 60). For five of
-//! them it is cut short at two lengths. The whole count is 500.
+//! `NCZ_TEST_ROUNDS` sets the number of changed bytes of each file, one at a time (default 60). For each five
+//! changes the file is truncated twice. A full run uses 500.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -21,36 +20,36 @@ use crate::alloc;
 /// Memory allowed beyond the size of the file.
 const SPARE: usize = 64 << 20;
 
-/// Numbers of an attribute that is too long for a heap's blocks.
+/// Number of values that make an attribute too long for the blocks of a heap.
 const LONG: usize = 1000;
 
-/// A variable that claims to have more bytes is not read as a whole.
+/// The test does not read whole variables that declare more bytes.
 const MOST: u64 = 16 << 20;
 
 /// A file as read.
 #[derive(Debug, Clone, PartialEq)]
 struct Content {
-    /// Names, lengths, types, attributes that are numbers.
+    /// Names, lengths, types and numeric attributes.
     structure: Vec<Line>,
-    /// Of each variable, and of each attribute so long that it lies in a heap by itself, which has no check
-    /// sum; `None`: an error.
+    /// Data of each variable, and of each long attribute, which a heap stores without a checksum. `None`
+    /// means that the read fails.
     data: Vec<Option<Vec<NcString>>>,
-    /// Paths of variables with a problem.
+    /// Paths of the variables with a problem.
     broken: BTreeSet<String>,
-    /// How many objects the dataset reports as missing or damaged.
+    /// Number of objects that the dataset reports as missing or damaged.
     faults: usize,
 }
 
-/// A line about one object.
+/// A line of text about one object.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
-    /// Where it is, from the root on.
+    /// The path from the root.
     path: String,
     text: String,
 }
 
 /// # Errors
-/// Only of opening; what a variable says is in it.
+/// Fails only if the file does not open. An error of one variable is part of the content.
 fn content(file: &File) -> Result<Content> {
     let model = file.model();
     let (mut structure, mut all) = (Vec::new(), Vec::new());
@@ -68,7 +67,7 @@ fn content(file: &File) -> Result<Content> {
         let group = model.group(GroupId(id as u32))?;
         add(model.group_path(GroupId(id as u32))?, &group.name, &group.atts);
     }
-    // A dimension is part of the dataset that has its name in its group.
+    // A dimension belongs to the group that contains its name.
     let within = |group: GroupId, name: &str| model.group_path(group).map(|path| format!("{path} {name}"));
     for (_, var) in model.vars() {
         add(within(var.group, &var.name)?, &var.name, &var.atts);
@@ -78,7 +77,8 @@ fn content(file: &File) -> Result<Content> {
         structure.push(Line { path: within(dim.group, &dim.name)?, text });
     }
     for (_, var) in model.vars() {
-        // Made-up dimensions are counted: one less gives those that follow other numbers.
+        // Generated dimension names contain a count. A missing dimension changes the later names, so the
+        // number is cut off.
         let dim = |&id: &_| {
             model
                 .dim(id)
@@ -104,7 +104,7 @@ fn content(file: &File) -> Result<Content> {
     Ok(Content { structure, data: all, broken, faults })
 }
 
-/// All of a variable, each element as its bytes.
+/// Reads all data of a variable, each element as bytes.
 fn data(file: &File, id: VarId) -> Result<Vec<NcString>> {
     let variable = file.variable_by_id(id)?;
     let shape = file.model().shape(id)?;
@@ -128,7 +128,7 @@ fn data(file: &File, id: VarId) -> Result<Vec<NcString>> {
     Ok(vec![NcString::from(bytes)])
 }
 
-/// Opens and reads; checks what that takes.
+/// Opens and reads a file. Fails on an internal error or if the read takes too much memory.
 fn see(bytes: &[u8]) -> std::result::Result<Result<Content>, String> {
     let held = bytes.to_vec();
     let (outcome, peak) = alloc::peak(|| nczarr::open_bytes(held).and_then(|file| content(&file)));
@@ -144,13 +144,13 @@ fn see(bytes: &[u8]) -> std::result::Result<Result<Content>, String> {
     }
 }
 
-/// Returns the object of a line of the structure.
+/// Returns the object's name in a line of the structure.
 fn owner(line: &str) -> &str {
     line.split([':', ' ']).next().unwrap_or_default()
 }
 
-/// Whether `found` is `sound` but for values of one variable, which may have several names, and variables
-/// that say that they are damaged. In a file with virtual datasets up to `most` variables show the same
+/// Checks that `found` equals `sound` except for values of one variable and for variables that report damage.
+/// One variable can have several names. In a file with virtual datasets up to `most` variables share the same
 /// values.
 fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result<(), String> {
     let (now, before) = (said(found, found, sound), said(sound, found, sound));
@@ -166,7 +166,7 @@ fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result
     }
 }
 
-/// Returns the lines of a content, without variables that are damaged in either.
+/// Returns the lines of a content, without variables that are damaged in either content.
 fn said<'c>(
     of: &'c Content,
     found: &'c Content,
@@ -176,8 +176,8 @@ fn said<'c>(
     of.structure.iter().filter(move |line| !damaged(line))
 }
 
-/// As [`allowed`], where one object may also become another: its name, kind or content. Objects may be
-/// missing if the dataset reports it.
+/// Like [`allowed`], but one object can also change its name, kind or content. Objects can be missing if the
+/// dataset reports a fault.
 fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<(), String> {
     if found.structure == sound.structure {
         return allowed(found, sound, most);
@@ -186,15 +186,15 @@ fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<
     let (found_lines, sound_lines) = (lines(found), lines(sound));
     let gone: BTreeSet<&str> = sound_lines.difference(&found_lines).map(|line| owner(line)).collect();
     let new: BTreeSet<&str> = found_lines.difference(&sound_lines).map(|line| owner(line)).collect();
-    // Made-up names are counted, so that one less makes others of those that follow; a variable has its type
-    // in two places.
+    // Generated names contain a count, so a missing name changes the later ones. The type of a variable
+    // occurs in two lines.
     let named = |names: &BTreeSet<&str>| {
         names.iter().filter(|name| !name.starts_with("phony_dim_") && **name != "UserType").count()
     };
     let before: HashSet<_> = sound.data.iter().flatten().collect();
     let strange = found.data.iter().flatten().collect::<HashSet<_>>().difference(&before).count();
-    // Objects that are reported may be missing. Without a dimension scale variables have made-up dimensions,
-    // and without the longest record variable others have fewer records.
+    // Reported objects can be missing. Without its dimension scale a variable gets generated dimensions.
+    // Without the longest record variable the others have fewer records.
     let is_reported = found.faults > sound.faults;
     let (unknown, changed) = (new.difference(&gone).copied().collect(), new.intersection(&gone).count());
     if is_reported && named(&unknown) <= most && (strange <= most || changed > 0) {
@@ -207,7 +207,7 @@ fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<
     }
 }
 
-/// A generator of numbers, always the same ones.
+/// A deterministic random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -219,12 +219,12 @@ impl Numbers {
     }
 }
 
-/// How many bytes of each file are changed.
+/// The number of changed bytes of each file.
 fn rounds() -> usize {
     std::env::var("NCZ_TEST_ROUNDS").map_or(60, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// The HDF5 files of the corpus: those beside the tests, and the others where there are some.
+/// The HDF5 files beside the tests, and those of the whole corpus if it is present.
 fn files() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let all = std::env::var_os("NCZ_CORPUS").map_or(own.clone(), PathBuf::from);
@@ -247,10 +247,10 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Files of others whose root has a header of the second version, and a named type has one of the first.
+/// Foreign files whose root header is version 2 while a named type has a header of version 1.
 const OLD_TYPES: &[&str] = &["ref_tst_irish_rover.nc"];
 
-/// Whether the header of a file's root is one of the first version.
+/// Whether the root header of a file is version 1.
 fn is_old(bytes: &[u8]) -> bool {
     let root = || {
         let at = u64::from_le_bytes(bytes.get(64..72)?.try_into().ok()?) as usize;
@@ -270,7 +270,8 @@ fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
         let sound = see(&bytes).unwrap().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_name().unwrap().display().to_string();
         let rule = if is_old(&bytes) || OLD_TYPES.contains(&name.as_str()) { nearly } else { allowed };
-        // One that is part of another, and of a row of them, whose length may be another one then.
+        // A virtual dataset can be part of another one and of a numbered series. Damage can change the length
+        // of the series.
         let (most, rule) = if name.starts_with("virtual") {
             (3, nearly as fn(&Content, &Content, usize) -> _)
         } else {
@@ -294,7 +295,7 @@ fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
             let outcome = see(&damaged).and_then(|seen| match seen {
                 Ok(found) => {
                     read += 1;
-                    // A missing object gives made-up dimensions other numbers.
+                    // A missing object changes the numbers of generated dimensions.
                     let rule = if found.faults > sound.faults { nearly } else { rule };
                     rule(&found, &sound, most)
                 }

@@ -1,5 +1,4 @@
-//! Hostile keys, and hostile things where objects should be: nothing outside of a store is read, written or
-//! removed.
+//! Hostile keys and hostile directory entries never read, write or remove anything outside a store.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +8,7 @@ use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 
 use crate::zips::{Sandbox, is_leak};
 
-/// Texts that are no keys, and keys that mean something else to some system.
+/// Texts that are not keys, and keys with a special meaning on some systems.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = [
         "..",
@@ -145,7 +144,7 @@ fn no_key_leads_out_of_a_store() {
                     if error.to_string().is_empty() || error.kind() == ErrorKind::Internal {
                         failed.push(format!("{text:?}: {error}"));
                     }
-                    // Nor as a name below a key that is one.
+                    // The text is not allowed as a name below a valid key either.
                     if Key::new("v").expect("a key").join(&text).is_ok() {
                         failed.push(format!("{text:?} is refused alone, and not below a key"));
                     }
@@ -171,10 +170,10 @@ fn no_key_leads_out_of_a_store() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Makes something at a place, given the secret outside.
+/// Makes an entry at the first path. The second path is the secret outside the store.
 type Make = fn(&Path, &Path);
 
-/// Things that may be in a directory instead of an object or a directory.
+/// Directory entries that can replace an object or a directory.
 #[cfg(unix)]
 fn things() -> Vec<(&'static str, Make)> {
     use std::os::unix::fs::symlink;
@@ -230,11 +229,11 @@ fn nothing_in_a_directory_leads_out_of_it() {
             let _ = fs::remove_dir_all(&at).or_else(|_| fs::remove_file(&at));
             make(&at, &sandbox.secret());
             let mut wrong = |why: String| failed.push(format!("{what} at {place}: {why}"));
-            // Reading, then writing, then a new one in its place, then deleting.
+            // Reads, writes, creates a new dataset in the same place, and deletes it.
             let read = nczarr::open(&path).and_then(|file| file.variable("v")?.get_values::<i32>(..));
             match read {
                 Ok(values) if values == [1, 2, 3, 4] => {}
-                // A folder in the place of a chunk holds nothing, which is the fill value.
+                // A folder in the place of a chunk counts as a missing chunk, so the fill value is read.
                 Ok(values) if what == "a folder" && values == [nczarr::model::fill::INT; 4] => {}
                 Ok(values) => wrong(format!("reads {values:?}")),
                 Err(error) if error.kind() == ErrorKind::Internal => wrong(error.to_string()),

@@ -1,7 +1,7 @@
-//! Corrupt and hostile stores: a typed error that names key and member, no panic, no memory beyond the
-//! declared chunk.
+//! A corrupt or hostile store gives a typed error that names key and member. It causes no panic and takes no
+//! memory beyond the declared chunk.
 //!
-//! The allocator counts; so that it counts one case at a time, a test whose cases are counted runs alone.
+//! The allocator counts for the whole process, so a test that counts runs alone.
 
 mod alloc;
 mod cases;
@@ -24,7 +24,7 @@ use cases::Case;
 /// Memory allowed beyond the declared chunk.
 const SPARE: usize = 32 << 20;
 
-/// Opens a dataset and reads every variable in its own type, one after another into memory that is let go.
+/// Opens a dataset and reads every variable in its own type. The memory of each is freed before the next.
 fn read_all(path: &str) -> Result<()> {
     let file = nczarr::open(path)?;
     let ids: Vec<_> = file.model().vars().map(|(id, _)| id).collect();
@@ -62,7 +62,7 @@ fn run(case: &Case, folder: &Path) -> std::result::Result<(), String> {
     if peak > case.declared + SPARE {
         return Err(format!("took {} KiB for a chunk of {} KiB", peak >> 10, case.declared >> 10));
     }
-    // A limit against loops that do not end, not a measurement.
+    // This limit detects endless loops. It does not measure speed.
     if took.as_secs() >= 10 {
         return Err(format!("took {took:?}"));
     }

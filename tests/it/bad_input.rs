@@ -21,7 +21,7 @@ fn more_elements_than_there_is_memory() {
         let variable = nczarr::open(&path.display().to_string()).unwrap().variable("v").unwrap();
         let numbers = variable.get::<f64>(..).map(drop).unwrap_err();
         let strings = variable.get_nc_strings(..).map(drop).unwrap_err();
-        // Of the wrong kind: no memory is even asked for.
+        // The type is wrong, so the request fails before it asks for memory.
         let (own, other) = match variable.nc_type() {
             NcType::String => (strings, numbers),
             _ => (numbers, strings),

@@ -18,7 +18,7 @@ fn a_scaled_product_is_read() {
     }
 }
 
-/// Both orders of bytes, chunks in shards, and partial writes.
+/// Covers both byte orders, chunks in shards, and partial writes.
 #[test]
 fn what_is_written_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ fn what_is_written_is_read() {
             let file = nczarr::open(&url).unwrap();
             let found = file.variable("v").unwrap().get_values::<f64>(..).unwrap();
             assert_eq!(found, [7.0, 7.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 7.0, 7.0], "{endian} {data_type}");
-            // (5 - 1) * 2, the third of its chunk.
+            // The third value of its chunk is `(5 - 1) * 2`.
             let bytes = fs::read(store.join("v/c/1")).unwrap();
             let size = bytes.len() / 4;
             let mut item = bytes[2 * size..][..size].to_vec();

@@ -1,5 +1,5 @@
-//! Classic files that netCDF-C wrote: the CDL text of each, byte for byte, and the damaged ones with the
-//! right answer.
+//! Classic files by netCDF-C print the reference text byte for byte, and copies of them have the same bytes.
+//! Damaged files print their expected text too.
 
 use std::fs;
 use std::path::Path;
@@ -28,11 +28,11 @@ fn classic_files_of_netcdf_c_print_as_they_should() {
     });
 }
 
-/// Whether a file prints as the texts beside it say.
+/// Prints a file and compares the output with the texts beside it.
 pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, String> {
     let options = OpenOptions::new().memory_map(mapped);
     let file = options.open(&path.display().to_string()).map_err(|error| format!("open: {error}"))?;
-    // Of CDF-5 netCDF-C prints no special attributes.
+    // netCDF-C prints no special attributes for CDF-5.
     let special = path.with_file_name(format!("{name}.s.cdl")).exists();
     let variants = [
         ("h.cdl", Options { part: PrintedPart::Header, ..Options::default() }),
@@ -63,14 +63,14 @@ pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, S
     Ok(Outcome::Passed)
 }
 
-/// How the data of a copy are written.
+/// The order in which a copy receives its data.
 #[derive(Debug, Clone, Copy)]
 enum Order {
-    /// Variable by variable, all of each at once.
+    /// Writes each variable as a whole.
     Whole,
-    /// Record by record, and each of those element by element, backwards.
+    /// Writes record by record, and the elements of each record in reverse order.
     Scattered,
-    /// Everything defined in a second step, once there are data already.
+    /// Writes part of the data first and defines the rest afterwards.
     Redefined,
 }
 
@@ -92,7 +92,7 @@ fn copies(path: &Path, name: &str) -> Result<Outcome, String> {
     }
     let mut expected = fs::read(path).map_err(|error| error.to_string())?;
     if name.ends_with("_streaming") {
-        // The number of records was overwritten.
+        // The writer left the number of records open. A copy stores the number.
         let file = nczarr::open(&path.display().to_string()).map_err(|error| error.to_string())?;
         let records = file.dimensions().iter().find(|dim| dim.is_unlimited()).map_or(0, |dim| dim.len());
         let width = if expected[3] == 5 { 8 } else { 4 };
@@ -100,7 +100,8 @@ fn copies(path: &Path, name: &str) -> Result<Outcome, String> {
     }
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     for order in [Order::Whole, Order::Scattered, Order::Redefined] {
-        // A redefinition keeps what room it finds, and a file that was empty keeps its size.
+        // A redefinition keeps existing free space, and an empty file keeps its size. These copies would
+        // differ.
         if matches!(order, Order::Redefined) && (name.ends_with("_enddef") || name.ends_with("_attonly")) {
             continue;
         }
@@ -150,12 +151,12 @@ fn write_copy(path: &Path, copy: &Path, name: &str, order: Order) -> nczarr::Res
     }
     for (id, var) in model.vars().take(first) {
         to.def_var(root, &var.name, var.xtype, &var.dims)?;
-        // A fill value counts from when it is defined.
+        // A fill value applies only from its definition on.
         if !later || var.atts.contains_key("_FillValue") {
             atts(Some(id))?;
         }
     }
-    // Room such as the writer of these files asked for.
+    // These files were made with extra space in the header and between the sections.
     match name {
         "cdf1_enddef" => to._enddef(128, 64, 16, 32)?,
         "cdf2_enddef" => to._enddef(150, 64, 30, 32)?,

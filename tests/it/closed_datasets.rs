@@ -1,4 +1,4 @@
-//! A closed dataset holds nothing, while handles to it live on: others may write it, or delete it.
+//! A closed dataset keeps no files open and no locks, even while handles to it live on.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn a_map_that_is_closed_holds_no_files_and_no_locks() {
         if path.is_dir() {
             assert_eq!(opened(&path), Vec::<std::path::PathBuf>::new(), "{name}");
         }
-        // Others write it, and it goes, while the map and the variable are there.
+        // Another writer can write and delete the dataset while the map and the variable still exist.
         let other = nczarr::append(&url).unwrap();
         other.variable("v").unwrap().put(&[6], 5..6).unwrap();
         other.close().unwrap();
@@ -50,7 +50,7 @@ fn a_map_that_is_closed_holds_no_files_and_no_locks() {
     }
 }
 
-/// A map may be closed with one dataset and used for the next.
+/// A map that was closed with one dataset can serve the next dataset.
 #[test]
 fn a_map_that_was_closed_is_used_again() {
     let folder = tempfile::tempdir().unwrap();

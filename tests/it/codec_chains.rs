@@ -1,8 +1,8 @@
-//! Random chains of Zarr V3 codecs, sharded or not, nested, for all number types. Written data are read back,
-//! also in parts.
+//! Random chains of Zarr V3 codecs for all number types, with plain and nested shards. Written data read back
+//! unchanged, as a whole and in parts.
 //!
-//! The tests make the documents. Data are written and read through the facade, and compared with an array in
-//! memory.
+//! The tests make the documents. They write and read data through the facade and compare them with an array
+//! in memory.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ const TYPES: [(&str, usize); 10] = [
 struct Part {
     start: Vec<u64>,
     count: Vec<u64>,
-    /// The first of its values; each is one more than the one before, up to 100.
+    /// The first of its values. Each further value is one larger, modulo 100.
     first: u64,
     synced: bool,
 }
@@ -47,7 +47,7 @@ fn codec(name: &str, configuration: Value) -> Value {
     json!({"name": name, "configuration": configuration})
 }
 
-/// Codecs that work on bytes.
+/// Random codecs that encode bytes.
 fn on_bytes(rng: &mut Rng, item: usize, most: usize) -> Vec<Value> {
     let all = [
         codec("gzip", json!({"level": 1})),
@@ -81,13 +81,13 @@ fn on_bytes(rng: &mut Rng, item: usize, most: usize) -> Vec<Value> {
     codecs
 }
 
-/// A divisor of a length.
+/// Returns a random divisor of a length.
 fn divisor(rng: &mut Rng, len: u64) -> u64 {
     let all: Vec<u64> = (1..=len).filter(|divisor| len.is_multiple_of(*divisor)).collect();
     *rng.of_these(&all)
 }
 
-/// A chain for arrays of this shape.
+/// Returns a random codec chain for arrays of this shape.
 fn chain(rng: &mut Rng, shape: &[u64], dtype: (&str, usize), depth: usize) -> Vec<Value> {
     let (name, item) = dtype;
     let mut codecs = Vec::new();
@@ -164,7 +164,7 @@ fn sample(rng: &mut Rng) -> Sample {
     Sample { document, shape, parts }
 }
 
-/// Where the elements of a box lie in C order.
+/// Positions in C order of the elements of a box.
 fn places(shape: &[u64], start: &[u64], count: &[u64]) -> Vec<usize> {
     (0..count.iter().product::<u64>())
         .map(|mut number| {

@@ -1,4 +1,4 @@
-//! User-defined types through the handles: by description and by structs, in every format that has them.
+//! User-defined types through the handles, by description and by structs, in every format that supports them.
 
 use nczarr::model::{Item, TypeClass};
 use nczarr::{ErrorKind, NcType, Result};
@@ -25,7 +25,7 @@ nczarr::compound! {
 }
 
 nczarr::compound! {
-    /// Less than there is, in another order.
+    /// The struct lacks some fields of the stored type and orders them differently.
     #[derive(Debug, PartialEq)]
     struct Part = "part" { text: String, id: i64 }
 }

@@ -1,16 +1,16 @@
-//! Several processes that write one dataset in a directory at once: nothing that one of them wrote is lost.
+//! Several processes write one dataset in a directory at the same time, and no write is lost.
 //!
-//! The test program starts itself as its own children. They write each its part of chunks that all share, and
-//! append records. In every round all write new numbers. `NCZ_TEST_ROUNDS` says how many rounds (default 30).
+//! The test program starts copies of itself as children. Each child writes its part of shared chunks and
+//! appends records. Every round writes new numbers. `NCZ_TEST_ROUNDS` sets the number of rounds (default 30).
 
 use std::process::{Child, Command, Stdio};
 
 use nczarr::{File, OpenOptions};
 
 const PROCESSES: usize = 8;
-/// Elements of a process in each chunk.
+/// Number of elements that each process writes in each chunk.
 const PART: usize = 5;
-/// Records that a process appends in each round.
+/// Number of records that a process appends in each round.
 const RECORDS: usize = 2;
 const VERSION_3: &str = "#mode=nczarr,v3";
 const PLACE: &str = "NCZ_TEST_PROCESSES";
@@ -65,7 +65,7 @@ fn parts_of_a_chunk_are_not_lost() {
             let values: Vec<i32> = (0..PART).map(|at| value(turn, round, at)).collect();
             v.put(&values, (round as u64 % 2, from as u64..(from + PART) as u64)).unwrap();
             file.sync().unwrap();
-            // The values of this process stay, and others write only their own.
+            // The values of this process are intact, because the others write only their own elements.
             let seen = v.get_values::<i32>((round as u64 % 2, ..)).unwrap();
             assert_eq!(&seen[from..from + PART], values, "round {round} of {turn}");
         }
@@ -114,7 +114,7 @@ fn records_that_are_appended_are_not_lost() {
     records_are_appended("records_that_are_appended_are_not_lost", "");
 }
 
-/// All of a node is one document: neither lengths nor attributes are lost.
+/// One document holds all metadata of a node. Neither lengths nor attributes are lost.
 #[test]
 fn records_and_attributes_of_version_3_are_not_lost() {
     if let Some((place, turn)) = task() {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 struct Store(tempfile::TempDir);
 
 impl Store {
-    /// A dataset of some groups, made with these modes.
+    /// Makes a dataset of several groups in these modes.
     fn new(modes: &str) -> Self {
         let store = Self(tempfile::tempdir().unwrap());
         let (_, plan) = samples::all().into_iter().find(|(name, _)| *name == "groups").unwrap();
@@ -31,7 +31,7 @@ impl Store {
         std::fs::write(self.0.path().join("a").join(key), document.to_string()).unwrap();
     }
 
-    /// Opens it; answers also how many objects were asked for.
+    /// Opens the dataset. Also returns the number of requested objects.
     fn open(&self, modes: &str) -> (File, u64) {
         let counting = Arc::new(Counting::new(OpenOptions::new().open_map(&self.url(modes)).unwrap()));
         let file = OpenOptions::new().map(counting.clone()).open(&self.url(modes)).unwrap();
@@ -96,7 +96,7 @@ fn a_document_that_is_too_long_is_an_error_that_names_it() {
         assert_eq!(why(len * 1000), None);
         let error = why(len - 1).unwrap();
         assert!(error.contains(key) && error.contains(&format!("{} bytes", len - 1)), "{error}");
-        // One more byte and it is read. Then the error is that it states too much.
+        // With a limit of one more byte the document is read. The error then reports a different limit.
         let error = why(len).unwrap();
         assert!(error.contains(key) && !error.contains(&format!("{len} bytes")), "{error}");
     }
@@ -115,7 +115,7 @@ fn what_it_omits_is_found_where_looking_is_cheap() {
     );
     store.replace("zarr.json", &root);
     assert_eq!(content(&store.open("zarr").0), content(&whole));
-    // On request, consolidated metadata are believed.
+    // With `consolidated` in the URL, the reader trusts consolidated metadata.
     assert!(store.open("zarr,consolidated").0.group("g1/inner").unwrap().variable("own").is_err());
 }
 
@@ -174,7 +174,7 @@ fn what_is_written_later_is_in_it() {
     assert_eq!((&nodes["v"]["shape"], nodes.as_object().unwrap().len()), (&json!([3]), 2));
 }
 
-/// Consolidated metadata of a dataset, in the document of the root or beside it.
+/// Consolidated metadata of a dataset, from the root document or the document beside it.
 fn of_dataset(place: &std::path::Path, format: &str) -> Option<String> {
     let text = |key: &str| std::fs::read_to_string(place.join(key)).ok();
     match format {
@@ -194,7 +194,7 @@ fn who_found_none_and_closes_last_leaves_none_that_is_old() {
         let file = nczarr::create(&path).unwrap();
         file.add_dimension("x", 3).unwrap();
         file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
-        // Here there is none yet.
+        // The dataset has no consolidated metadata yet.
         let other =
             OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
         file.close().unwrap();
@@ -208,7 +208,7 @@ fn who_found_none_and_closes_last_leaves_none_that_is_old() {
     }
 }
 
-/// A writer was stopped when the documents were stored, and what repeats them was not.
+/// Simulates a writer that was stopped after it stored the documents but before the consolidated metadata.
 #[test]
 fn who_writes_believes_the_documents_and_no_older_copy_of_them() {
     for format in ["v2", "v3"] {
@@ -254,7 +254,7 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
         assert_eq!(consolidated(), None, "{format}");
         file.sync().unwrap();
         assert!(consolidated().unwrap().contains("\"v"), "{format}");
-        // Other readers would find outdated metadata.
+        // A new definition removes the consolidated metadata, so no reader sees outdated metadata.
         file.add_variable::<i32>("w", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
         assert_eq!(consolidated(), None, "{format}");
         let other =
@@ -267,7 +267,8 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
     }
 }
 
-/// Arrays with the document of the one before are read as if they stood alone, whatever their attributes say.
+/// Consecutive arrays share the same array document. Each reads as if it were alone, with all tested
+/// attributes.
 #[test]
 fn arrays_of_one_document_are_each_what_their_attributes_say() {
     let plain = json!({"units": "K", "_ARRAY_DIMENSIONS": ["x"]});

@@ -1,12 +1,12 @@
-//! The corpus: datasets of other implementations with the values a reader must get.
+//! The corpus: datasets by other implementations and the values that a reader must return.
 //!
-//! A part of it lies beside the tests, in the same layout; `NCZ_CORPUS` names the whole of it.
+//! A part of it is beside the tests in the same layout. `NCZ_CORPUS` names the folder of the whole corpus.
 
 use std::path::{Path, PathBuf};
 
 use nczarr_tests::report::{Report, say};
 
-/// Where the corpus is: the part in the repository, and the whole if `NCZ_CORPUS` says so.
+/// The roots of the corpus: the part in the repository, and the whole corpus if `NCZ_CORPUS` is set.
 pub fn roots() -> Vec<PathBuf> {
     let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")];
     match std::env::var_os("NCZ_CORPUS") {
@@ -16,14 +16,14 @@ pub fn roots() -> Vec<PathBuf> {
     roots
 }
 
-/// The rows of a `MANIFEST.tsv`, the header left out.
+/// The rows of a `MANIFEST.tsv` without the header.
 pub fn manifest(folder: &Path) -> Vec<Vec<String>> {
     let path = folder.join("MANIFEST.tsv");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
-/// Runs `check` over each root that has the folder `part` and prints its reports. Panics at the end if a row
+/// Runs `check` over each root that has the folder `part`, and prints its reports. Panics at the end if a row
 /// failed or nothing was tested.
 pub fn each(part: &str, what: &str, check: impl Fn(&Path) -> Report) {
     let mut bad = Vec::new();

@@ -1,4 +1,4 @@
-//! README, feature script and manifest agree about features.
+//! README, feature script and manifest list the same features.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,8 +37,8 @@ fn each_has_its_row_and_a_compiler_where_it_says_so() {
     }
     assert_eq!(named, features());
 
-    // Features built there without a C compiler must not need one. Mapping files is for Unix and Windows
-    // only.
+    // Features that the script builds without a C compiler must not need one. Memory mapping exists only on
+    // Unix and Windows.
     let script = text("tests/features.sh");
     let built = script.lines().find_map(|line| line.strip_prefix("pure=")).unwrap();
     let built: BTreeSet<_> = built.split(',').map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Stores with unusual content: valid parts still work, and nothing outside is touched.
+//! Stores with unusual content: valid parts still work, and nothing outside the store changes.
 
 use std::fs;
 use std::path::Path;
@@ -99,7 +99,7 @@ fn nothing_is_written_through_a_link() {
     let path = store.display().to_string();
     let file = nczarr::append(&path).unwrap();
     assert_eq!(file.groups().len(), 0);
-    // Replaced or refused, but not followed.
+    // The writer replaces or refuses the link, but never follows it.
     let _ = file.variable("v").unwrap().put(&[7, 8], ..);
     file.variable("w").unwrap().put(&[7, 8], ..).unwrap();
     let _ = file.close();
@@ -120,7 +120,8 @@ fn an_array_at_the_root_is_the_one_variable() {
     assert_eq!(variable.get_values::<i64>(..).unwrap(), [1, 2]);
 }
 
-/// Text in another encoding than UTF-8 comes back byte for byte, or is refused; it is never another text.
+/// Text that is not UTF-8 reads back byte for byte, or the writer refuses it. It never becomes a different
+/// text.
 #[test]
 fn text_that_is_not_utf_8_is_kept_or_refused() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3", "zarr,v3,annotate"] {
@@ -128,7 +129,7 @@ fn text_that_is_not_utf_8_is_kept_or_refused() {
         let url = format!("file://{}#mode={modes}", folder.path().join("x.zarr").display());
         let file = nczarr::create(&url).unwrap();
         let latin = nczarr::Values::Char(vec![b'a', 0xf6]);
-        // Plain Zarr has no place for what JSON has no word for.
+        // Plain Zarr stores attributes as JSON, which cannot express these bytes.
         let is_kept = modes.starts_with("nczarr") || modes.ends_with("annotate");
         let put = file.put_attribute("a", latin.clone());
         assert_eq!(
@@ -145,7 +146,7 @@ fn text_that_is_not_utf_8_is_kept_or_refused() {
         let mut bytes = [0; 3];
         match c.nc_type() {
             NcType::Char => bytes.copy_from_slice(c.get_chars(..).unwrap().as_slice()),
-            // Zarr has no word for char.
+            // Zarr has no char type.
             NcType::UByte => bytes.copy_from_slice(&c.get_values::<u8>(..).unwrap()),
             _ => {
                 let texts = c.get_nc_strings(..).unwrap();

@@ -1,5 +1,5 @@
-//! The format of a path, through the facade: opening by content, creating by extension, and features missing
-//! from this build.
+//! The format of a path through the facade: opening by content, creating by extension, and features that this
+//! build lacks.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn what_this_build_lacks_is_told_by_feature() {
         fs::write(at(name), bytes).unwrap();
     }
     fs::create_dir(at("dir")).unwrap();
-    // The other maps depend on the build of the workspace.
+    // Only `cdl` is tested, because the availability of the other maps depends on the build.
     let path = at("text#cdl");
     for error in
         [nczarr::open(&path).unwrap_err(), OpenOptions::new().writable(true).open(&path).unwrap_err()]
@@ -39,7 +39,7 @@ fn what_this_build_lacks_is_told_by_feature() {
             && error.to_string().contains("unknown mode `zar`; did you mean `zarr`?"),
         "{error}"
     );
-    // Files that begin like an archive but are none.
+    // Files that begin like an archive but are not archives.
     for name in ["a.zip", "a.zip#mode=zarr", "empty.zip"] {
         assert_eq!(nczarr::open(&at(name)).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
         assert_eq!(nczarr::delete(&at(name)).unwrap_err().kind(), ErrorKind::NotNc, "{name}");
@@ -63,7 +63,7 @@ fn a_root_without_documents_opens_by_its_children_and_is_not_deleted() {
     let file = nczarr::open(path).unwrap();
     assert_eq!(file.variable("/lonely.zarr/v").unwrap().get_values::<i32>(..).unwrap(), [7, 8]);
     drop(file);
-    // Deleting goes by the root alone.
+    // `delete` checks only the root, and this root has no documents.
     assert_eq!(nczarr::delete(path).unwrap_err().kind(), ErrorKind::NotNc);
     assert_eq!(
         nczarr::CreateOptions::new().clobber(true).create(&format!("{path}/")).unwrap_err().kind(),

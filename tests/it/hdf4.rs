@@ -1,5 +1,5 @@
-//! HDF4 files: the text of each, as netCDF-C prints it or, of those that were made here, as the HDF library
-//! reads them.
+//! HDF4 files: the text of each matches netCDF-C's output. For files made here it matches the HDF library's
+//! reading.
 
 use std::fs;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ fn parts_of_chunks_and_of_blocks_are_parts_of_the_whole() {
 
 #[test]
 fn chunks_are_read_as_often_as_one_likes() {
-    // No room but for the metadata as they are; nothing is kept of chunks.
+    // The limits leave no room for further metadata, and no chunk is cached.
     let mut limits = Limits::default();
     limits.metadata = 0;
     let open = OpenOptions::new().limits(limits).cache_bytes(0);

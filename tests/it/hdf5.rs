@@ -1,4 +1,4 @@
-//! netCDF-4 files that netCDF-C wrote: the CDL text of each, byte for byte, from a path and from memory.
+//! netCDF-4 files by netCDF-C: the CDL text matches byte for byte, from a path and from memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,8 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// Each file gets an attribute, a group with a variable, and its numbers once more. Earlier content stays.
+/// Each file gets an attribute and a group with a variable, and its numbers are written again. Existing
+/// content stays.
 #[test]
 fn netcdf4_files_of_netcdf_c_are_written_to() {
     corpus::each("netcdf-c", "netCDF-4 files of netCDF-C, written to", |folder| {
@@ -144,7 +145,7 @@ fn report(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/reports").join(name)
 }
 
-/// Elements beyond the own length of a variable are the default fill value, also after a write to the file.
+/// Elements beyond the length of a variable read as the default fill value, also after a write to the file.
 #[test]
 fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
     let place = tempfile::tempdir().unwrap();
@@ -164,7 +165,7 @@ fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
     assert_eq!(file.variable("t").unwrap().get_values::<i32>(..).unwrap(), [1, 2, 3]);
 }
 
-/// HDF5 1.10 reads no absent chunk of strings beside others.
+/// HDF5 1.10 cannot read a missing chunk of strings beside other chunks.
 #[test]
 fn chunks_of_strings_are_stored_if_some_are() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! A damaged object of a netCDF-4 file: the others are there, and it is there or reported.
+//! A damaged object of a netCDF-4 file does not affect other objects. The object itself is readable or
+//! reported.
 
 use std::collections::HashSet;
 
@@ -15,7 +16,8 @@ fn paths(model: &Model) -> HashSet<String> {
     }
     for (_, var) in model.vars() {
         let path = model.fqn(var.group, &var.name).unwrap();
-        // Of one with a problem all else may be its problem too.
+        // If a variable has a problem, its attributes can be missing too, so their paths include the
+        // variable.
         paths.insert(path.clone());
         paths.extend(var.atts.keys().map(|name| format!("{path}:{name}")));
     }
@@ -71,6 +73,6 @@ fn one_damaged_byte_affects_one_object() {
         let gone = expected.difference(&found).filter(|path| !path.contains(':')).count();
         assert!(gone < expected.len() / 2, "byte {at}: {gone} objects are gone");
     }
-    // The superblock, and the header of the root group with its links.
+    // The file does not open if damage hits the superblock, the root header or its links.
     assert!(hurt > 300 && closed < 400, "{hurt} reported, {closed} closed");
 }

@@ -1,5 +1,5 @@
-//! HDF5 content outside its object: shared messages, and data in other files. The files are made by h5py with
-//! `make.py` in `tests/corpus/hdf5`.
+//! HDF5 content outside its object: shared messages, and data in other files. `make.py` in
+//! `tests/corpus/hdf5` makes the files with h5py.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ fn shared_messages_are_read() {
         [nczarr::open(path.to_str().unwrap()).unwrap(), nczarr::open_bytes(fs::read(&path).unwrap()).unwrap()]
     {
         same(&dump(&file, &options).unwrap(), &expected).unwrap();
-        // Filters and fill values are shared as well.
+        // Filters and fill values are shared too.
         let gap = file.variable("gap").unwrap();
         assert_eq!(
             gap.filters().iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>(),
@@ -37,7 +37,7 @@ fn shared_messages_are_read() {
     }
 }
 
-/// A flip in what several objects share changes none of them without being told: all of it has check sums.
+/// Damage to shared content is always reported, because all of it has checksums.
 #[test]
 fn damage_of_shared_messages_is_told() {
     let bytes = fs::read(here("shared.h5")).unwrap();
@@ -91,14 +91,14 @@ fn data_in_files_beside_it_are_read() {
             error.kind()
         );
     }
-    // Where there is no folder.
+    // A file in memory has no folder.
     let file = nczarr::open_bytes(fs::read(here("external.h5")).unwrap()).unwrap();
     let error = numbers(&file, "two").unwrap_err();
     assert!(error.kind() == ErrorKind::Storage && error.to_string().contains("external.raw"), "{error}");
     assert_eq!(numbers(&file, "here").unwrap(), [0, 1, 2]);
 }
 
-/// A link in the folder may lead anywhere.
+/// A link in the folder can lead to any file.
 #[cfg(unix)]
 #[test]
 fn links_beside_it_are_not_followed() {
@@ -120,7 +120,7 @@ fn links_beside_it_are_not_followed() {
     assert_eq!(numbers(&file, "two").unwrap(), (0..12).collect::<Vec<_>>());
 }
 
-/// However many stretches and files there are, few are open.
+/// Reads many ranges from many files, but keeps few files open.
 #[test]
 fn many_stretches_take_few_open_files() {
     let place = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ fn many_stretches_take_few_open_files() {
     );
 }
 
-/// The raw files of a folder that this process has open.
+/// Counts the raw files of a folder that this process has open.
 #[cfg(target_os = "linux")]
 fn open_files(folder: &std::path::Path, start: &str) -> usize {
     let open =
@@ -159,7 +159,8 @@ fn open_files(folder: &std::path::Path, start: &str) -> usize {
     open.filter(is_raw).count()
 }
 
-/// The folder is that of the file when it was opened. Only a process of its own may go to another one.
+/// The folder is fixed when the file is opened. A child process runs this test, because it changes its
+/// working directory.
 #[test]
 fn the_folder_is_that_of_the_opening() {
     const FOLDER: &str = "NCZ_TEST_EXTERNAL_FOLDER";
@@ -188,7 +189,7 @@ fn the_folder_is_that_of_the_opening() {
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// Its data would stay behind.
+/// A writer would lose the external data, so the file opens only for reading.
 #[test]
 fn a_file_with_data_elsewhere_is_not_written_to() {
     let place = tempfile::tempdir().unwrap();
@@ -198,7 +199,7 @@ fn a_file_with_data_elsewhere_is_not_written_to() {
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
 }
 
-/// A program that watches a dataset for changes must watch these files as well, also missing ones.
+/// A program that watches a dataset for changes must also watch these files, even missing ones.
 #[test]
 fn files_beside_it_are_named() {
     let file = nczarr::open(here("external.h5").to_str().unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! Filters of HDF5 files only, szip, and integers with unused bits. The files are made by h5py with `make.py`
-//! in `tests/corpus/hdf5`.
+//! Filters that only HDF5 files use, szip, and integers with unused bits. `make.py` in `tests/corpus/hdf5`
+//! makes the files with h5py.
 //!
-//! Beside each file is HDF5's reading of it: a line for each dataset with its values; floats as the bits of a
-//! double.
+//! A text beside each file records HDF5's reading of it. Each line has a dataset and its values; floats are
+//! the bits of a double.
 
 use std::fs;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ fn what_hdf5_reads_is_read() {
     }
 }
 
-/// Shared filters are written in HDF5's form: the framing of LZ4, and names other than Zarr's.
+/// Filters of both formats are written in HDF5's form, with HDF5's framing of LZ4 and HDF5's names.
 #[test]
 fn lz4_is_written_as_hdf5_has_it() {
     let place = tempfile::tempdir().unwrap();
@@ -69,7 +69,7 @@ fn lz4_is_written_as_hdf5_has_it() {
     variable.set_filter("lz4", &[1024]).unwrap();
     variable.put(&values, ..).unwrap();
     file.close().unwrap();
-    // Big-endian: 4000 bytes, in blocks of 1024, the first of them smaller than that.
+    // The big-endian header says 4000 bytes in blocks of 1024. The first block is smaller after compression.
     let bytes = fs::read(&path).unwrap();
     let head = [0, 0, 0, 0, 0, 0, 0x0f, 0xa0, 0, 0, 4, 0];
     let stream = bytes
@@ -82,7 +82,7 @@ fn lz4_is_written_as_hdf5_has_it() {
     assert_eq!(file.model().vars().next().unwrap().1.filters[0].params, [1024]);
     assert_eq!(file.variable("v").unwrap().get::<i32>(..).unwrap().to_vec(), values);
     drop(file);
-    // The file is written further in that form, and a part of a chunk is put into it.
+    // A later partial write to a chunk keeps this form.
     let file = nczarr::append(&path).unwrap();
     file.variable("v").unwrap().put(&[-5, -6], 500..502).unwrap();
     file.close().unwrap();
@@ -134,7 +134,7 @@ fn integers_of_which_some_bits_count_have_a_type() {
         seen += 1;
     }
     assert!(seen >= 24, "{seen}");
-    // Parts, with a stride, as another type, and what that type cannot hold.
+    // Reads a strided part as another type. Types that cannot hold the values give an error.
     let variable = file.variable("raw_i4_p20_o5_be").or_else(|_| file.variable("raw_i4_p20_o5_le")).unwrap();
     let all = variable.get::<i32>(..).unwrap().to_vec();
     let part = variable
@@ -147,7 +147,7 @@ fn integers_of_which_some_bits_count_have_a_type() {
     assert_eq!(part.to_vec(), expected);
     assert_eq!(variable.get::<i8>(..).unwrap_err().kind(), ErrorKind::Range);
     assert_eq!(variable.get_strings(..).unwrap_err().kind(), ErrorKind::Char);
-    // A fill value where nothing was written.
+    // Unwritten elements have the fill value.
     let model = file.model();
     let gap = file.variable("nb_gap").unwrap();
     assert_eq!(model.var(gap.id()).unwrap().fill, VarFill::Value(Values::Int(vec![-77])));
@@ -166,7 +166,7 @@ fn members_of_records_are_unpacked() {
     assert_eq!(data, r#"{-1,{0,0,500},{"ab0"},0},{0,{1,2,501},{"ab1"},0.25},{1,{2,4,502},{"ab2"},0.5}"#);
 }
 
-/// They are read and not written: neither new variables nor what such a file holds.
+/// Files with these filters are read-only. New variables cannot use the filters.
 #[test]
 fn what_is_only_read_is_not_written() {
     let place = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! HDF5 files by h5py, in the oldest and the newest format: every way to find chunks, and what netCDF has no
-//! word for.
+//! HDF5 files by h5py in the oldest and the newest format cover every chunk index, and content that netCDF
+//! cannot express.
 //!
-//! In `tests/corpus/hdf5`. Element `k` of a dataset, counted in C order, is `k * 7919 % 1000`; where only
-//! ranges are written an attribute names them, and all else is -1.
+//! The files are in `tests/corpus/hdf5`. Element `k` of a dataset in C order is `k * 7919 % 1000`. If only
+//! some ranges are written, an attribute names them, and all other elements are -1.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ fn order_of_creation_counts_where_it_is_noted() {
         for i in 0..30 {
             assert_eq!(atts[&format!("a{i:02}")], Values::Int(vec![i]), "{name}");
         }
-        // An attribute so long that it lies in the heap by itself.
+        // A long attribute has a heap object of its own. The oldest format has no such attribute.
         if name != "earliest.h5" {
             assert_eq!(atts["huge"], Values::Int((0..3000).collect()), "{name}");
         }
@@ -66,7 +66,7 @@ fn order_of_creation_counts_where_it_is_noted() {
 
 #[test]
 fn what_netcdf_has_no_word_for_is_told() {
-    // One scale that one dataset has is enough to look like netCDF's.
+    // The dataset has one dimension scale, which is enough to look like a netCDF file.
     assert!(
         open("earliest.h5").info().superblock == Some(0) && open("latest.h5").info().superblock == Some(3)
     );
@@ -92,14 +92,14 @@ fn what_netcdf_has_no_word_for_is_told() {
     assert_eq!(file.model().var(half.id()).unwrap().stored_type.as_deref(), Some("float16"));
     assert_eq!(half.nc_type(), NcType::Float);
     half.get_values::<f32>(..).unwrap();
-    // A link to a dataset is the dataset once more.
+    // A link to a dataset gives a second variable with the same data.
     assert_eq!(
         file.variable("odd/soft").unwrap().get_values::<i16>(..).unwrap(),
         file.variable("compact").unwrap().get_values::<i16>(..).unwrap()
     );
     let text = file.variable("odd/text").unwrap().get_nc_strings(..).unwrap();
     assert_eq!(text.iter().map(|text| text.as_bytes()).collect::<Vec<_>>(), [&b"ab"[..], b"cdefg"]);
-    // One axis has a scale, the other one a dimension that was made up.
+    // One axis has a scale, and the other has a generated dimension.
     let model = file.model();
     let partial = model.var(file.variable("odd/partial").unwrap().id()).unwrap();
     let dims: Vec<&str> = partial.dims.iter().map(|&dim| model.dim(dim).unwrap().name.as_str()).collect();

@@ -1,5 +1,5 @@
-//! Virtual datasets: their data lie in other datasets, of the same file or of files beside it. Files by h5py,
-//! in `tests/corpus/hdf5`; `virtual.txt` is what HDF5 reads in them, and `make.py` there makes all.
+//! Virtual datasets read data from other datasets of the same file or of neighbouring files. `make.py` in
+//! `tests/corpus/hdf5` makes the files with h5py; `virtual.txt` holds HDF5's reading.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use nczarr::model::Slab;
 use nczarr::{ErrorKind, Extent, File, MemMut, NcType, OutBuf};
 
-/// With selections of the oldest versions, and of the newest.
+/// The first file uses the oldest versions of selections, and the second uses the newest.
 const FILES: [&str; 2] = ["virtual.h5", "virtual-new.h5"];
 const SOURCES: [&str; 3] = ["virtual-0.h5", "virtual-1.h5", "virtual-2.h5"];
 
@@ -19,7 +19,7 @@ fn open(name: &str) -> File {
     nczarr::open(here(name).to_str().unwrap()).unwrap()
 }
 
-/// The datasets of numbers and their values; floats as their bits.
+/// The numeric datasets and their values. Floats are given as their bits.
 fn answers() -> Vec<(String, Vec<f64>)> {
     let text = fs::read_to_string(here("virtual.txt")).unwrap();
     let line = |line: &str| {
@@ -51,7 +51,7 @@ fn what_hdf5_reads_is_read() {
     }
 }
 
-/// Every box of every dataset, with strides, is what all of it has there.
+/// Every strided box of every dataset equals that part of the whole dataset.
 #[test]
 fn parts_are_those_of_the_whole() {
     let file = open("virtual-new.h5");
@@ -59,7 +59,7 @@ fn parts_are_those_of_the_whole() {
         let variable = file.variable(&name).unwrap();
         let shape = variable.shape().unwrap();
         let mut index = vec![0_u64; shape.len()];
-        // Start, count and stride along each dimension, by a counter.
+        // The round number determines start, count and stride along each dimension.
         for round in 0..60_u64 {
             let mut state = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             let mut below = |most: u64| {
@@ -127,14 +127,14 @@ fn types_shapes_and_what_is_no_number() {
             text.contains("record = {0, 0.5}, {2, -1}, {1, 0.5}, {2, -1}, {2, 0.5}, {2, -1} ;"),
             "{text}"
         );
-        // As another type, and what that cannot hold.
+        // Reads as other types. Values that the type cannot hold give an error.
         assert_eq!(file.variable("rows").unwrap().get::<i8>((2.., ..)).unwrap_err().kind(), ErrorKind::Range);
         let extents = (Extent::Strided { start: 0, count: None, stride: 2 }, 1..3);
         assert_eq!(file.variable("rows").unwrap().get::<i16>(extents).unwrap().to_vec(), [1, 2, 213, 214]);
     }
 }
 
-/// Missing sources are the fill value. A source that appears later is then read.
+/// Missing sources read as the fill value. A source that appears later is read.
 #[test]
 fn sources_that_are_not_there_are_the_fill_value() {
     let place = tempfile::tempdir().unwrap();
@@ -153,7 +153,7 @@ fn sources_that_are_not_there_are_the_fill_value() {
     let turns = values(&nczarr::open(path).unwrap(), "turns").unwrap();
     assert_eq!(turns[..4], [-1.0, 1000.0, -1.0, -1.0]);
     assert_eq!(turns.len(), 23);
-    // Not a file, or a link to one: it is not followed.
+    // A source must be a regular file. The reader follows no links.
     fs::create_dir(place.path().join("virtual-0.h5")).unwrap();
     let error = values(&nczarr::open(path).unwrap(), "rows").unwrap_err();
     assert!(error.kind() == ErrorKind::Storage && error.to_string().contains("virtual-0.h5"), "{error}");
@@ -163,14 +163,14 @@ fn sources_that_are_not_there_are_the_fill_value() {
         std::os::unix::fs::symlink(here("virtual-0.h5"), place.path().join("virtual-0.h5")).unwrap();
         assert_eq!(values(&nczarr::open(path).unwrap(), "rows").unwrap_err().kind(), ErrorKind::Storage);
     }
-    // A source that was cut short is damaged, and not absent.
+    // A truncated source is reported as damaged, not treated as missing.
     let bytes = fs::read(here("virtual-1.h5")).unwrap();
     fs::write(place.path().join("virtual-1.h5"), &bytes[..bytes.len() / 2]).unwrap();
     let error = values(&nczarr::open(path).unwrap(), "no_fill").unwrap_err();
     assert!(error.kind() == ErrorKind::Trunc && error.to_string().contains("virtual-1.h5"), "{error}");
 }
 
-/// In memory there are no files beside it; its own data are read.
+/// A file in memory has no neighbouring files, but its own data are readable.
 #[test]
 fn in_memory_only_the_file_itself_is_read() {
     let file = nczarr::open_bytes(fs::read(here("virtual.h5")).unwrap()).unwrap();
@@ -210,7 +210,7 @@ fn what_cannot_be_is_an_error() {
     }
 }
 
-/// A program that changes one of them asks for their names.
+/// A program that watches for changes asks for the names of all source files.
 #[test]
 fn the_files_of_its_sources_are_named() {
     let expected = ["virtual-0.h5", "virtual-1.h5", "virtual-2.h5", "virtual-nowhere.h5"].map(here);
@@ -219,7 +219,7 @@ fn the_files_of_its_sources_are_named() {
     }
 }
 
-/// Data that lie elsewhere would be lost with what says where.
+/// The file is read-only, because a writer would lose the links to its sources.
 #[test]
 fn such_a_file_is_only_read() {
     let place = tempfile::tempdir().unwrap();
@@ -229,7 +229,7 @@ fn such_a_file_is_only_read() {
     assert!(fs::read(&copy).unwrap() == fs::read(here("virtual.h5")).unwrap());
 }
 
-/// A copy has the data itself.
+/// Each source file is readable alone and contains its own data.
 #[test]
 fn the_sources_are_what_others_have_too() {
     for (number, name) in SOURCES.iter().enumerate() {

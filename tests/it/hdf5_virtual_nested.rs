@@ -1,5 +1,5 @@
-//! Virtual datasets in one another, in files of their own. Files by h5py, in `tests/corpus/virtual`; what
-//! HDF5 reads in each stands in the `.txt` beside it, and `make.py` there makes all.
+//! Virtual datasets whose sources are virtual datasets in other files. `make.py` in `tests/corpus/virtual`
+//! makes the files with h5py; the `.txt` files hold HDF5's reading.
 
 use std::borrow::Cow;
 use std::fs;
@@ -24,8 +24,8 @@ fn read(file: &File, name: &str) -> Result<(Vec<u64>, Vec<i32>)> {
     Ok((variable.shape()?, variable.get::<i32>(..)?.to_vec()))
 }
 
-/// Compares each virtual dataset of a file with HDF5's reading, also when it alone is read. `wrong` lists the
-/// unreadable ones with their errors. Returns the number of datasets.
+/// Compares each virtual dataset of a file with HDF5's reading, also when it is read alone. `wrong` lists the
+/// unreadable datasets with their errors. Returns the number of datasets.
 fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
     let text = fs::read_to_string(here(name).with_extension("txt")).unwrap();
     let all = open(name);
@@ -51,13 +51,13 @@ fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
     text.lines().count()
 }
 
-/// Structures of one file are never taken for those of another, although both have the same addresses.
+/// The cache never confuses structures of two files, although both have the same addresses.
 #[test]
 fn sources_that_are_virtual_in_files_of_their_own() {
     assert_eq!(["mid.h5", "top.h5", "over.h5"].map(|name| same(name, &[])), [2, 2, 2]);
 }
 
-/// Rows that a chunk has only in part: rows of another chunk are not mixed in.
+/// A chunk can contain only part of a row. Rows of different chunks do not mix.
 #[test]
 fn rows_without_end_in_more_chunks_than_one() {
     let (shape, found) = read(&open("tall.h5"), "tall").unwrap();
@@ -69,7 +69,7 @@ fn rows_without_end_in_more_chunks_than_one() {
     assert!(found.iter().enumerate().all(value));
 }
 
-/// Also the sources of virtual sources are listed, for programs that change them.
+/// The list of files includes the sources of virtual sources, for programs that watch them for changes.
 #[test]
 fn the_files_of_sources_of_sources_are_named() {
     for (name, expected) in [
@@ -85,7 +85,8 @@ fn the_files_of_sources_of_sources_are_named() {
     }
 }
 
-/// Such a dataset is as long as its sources, whatever is stored of that, and whether it could grow or not.
+/// An unlimited mapping makes the dataset as long as its sources. The stored length and the maximum length do
+/// not matter.
 #[test]
 fn mappings_without_end_say_how_long_a_dataset_is() {
     let wrong = [
@@ -100,21 +101,21 @@ fn mappings_without_end_say_how_long_a_dataset_is() {
     assert!(unlimited("open") && !unlimited("shorter"));
 }
 
-/// Behind the first that is missing numbered sources are not looked for.
+/// The reader stops at the first missing numbered source.
 #[test]
 fn numbered_sources_end_where_one_is_missing() {
     assert_eq!(same("gap.h5", &[]), 3);
 }
 
-/// HDF5 reads arbitrary memory in some of them.
+/// The reader reports an error where HDF5 reads arbitrary memory.
 #[test]
 fn what_has_no_shape_is_no_source() {
     let what = "the dataset has a null dataspace";
     assert_eq!(same("empty.h5", &["all", "blocks", "endless", "one"].map(|name| (name, what))), 5);
 }
 
-/// Of each chunk of a source many mappings may have a part: it is decoded once for all of them, as far as
-/// memory is for that.
+/// Many mappings can use parts of one source chunk. The reader decodes the chunk once for all of them if
+/// memory allows.
 #[test]
 fn chunks_of_sources_are_decoded_once() {
     assert_eq!(same("many.h5", &[]), 2);
@@ -129,7 +130,7 @@ fn chunks_of_sources_are_decoded_once() {
     }
 }
 
-/// Deflate, and how many chunks were decoded.
+/// A deflate filter that counts decoded chunks.
 struct Counted(Arc<AtomicUsize>);
 
 #[derive(Debug, Clone)]

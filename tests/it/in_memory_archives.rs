@@ -1,4 +1,4 @@
-//! Datasets in archives that lie in memory: opened from bytes, made there, and answered as bytes.
+//! Datasets in archives in memory: opened from bytes, created there, and returned as bytes.
 
 use std::fs;
 use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
@@ -23,7 +23,7 @@ fn a_dataset_is_made_in_memory_and_is_an_archive_afterwards() {
         let bytes = file.close_to_bytes().unwrap();
         assert!(!fs::exists(&path).unwrap(), "{name}: nothing is put anywhere");
 
-        // It is the file that anybody else reads.
+        // Other programs can read the bytes as a file.
         fs::write(&path, &bytes).unwrap();
         assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3, 9], "{name}");
         let names: Vec<String> = zip::ZipArchive::new(fs::File::open(&path).unwrap())
@@ -53,7 +53,7 @@ fn what_is_written_to_bytes_is_in_a_copy() {
     for round in 1..=3 {
         let file = OpenOptions::new().writable(true).open_bytes("memory", bytes.clone()).unwrap();
         file.variable("v").unwrap().put(&vec![round; 1000], ..1000).unwrap();
-        // Each object is there once, whatever was written before.
+        // The archive contains each object once, even after several writes.
         file.sync().unwrap();
         file.variable("v").unwrap().put_value(0, 5).unwrap();
         bytes = file.close_to_bytes().unwrap();
@@ -72,7 +72,7 @@ fn names(dir: &std::path::Path) -> Vec<String> {
     names
 }
 
-/// With `persist` nothing is on disk until it is closed, and then all of it.
+/// With `persist` nothing is on disk until the dataset is closed. Then all of it is.
 #[test]
 fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
     for (durability, fragment) in
@@ -90,7 +90,7 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
         assert_eq!(names(dir.path()), ["x.zip"]);
         assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3]);
 
-        // It exists already.
+        // The dataset exists already.
         assert_eq!(options(false).create_in_memory(&path, true).unwrap_err().kind(), ErrorKind::Exist);
         let before = fs::read(dir.path().join("x.zip")).unwrap();
         let open =
@@ -116,7 +116,7 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
         assert_eq!(file.variable("v").unwrap().put(&[7], ..1).unwrap_err().kind(), ErrorKind::Perm);
         assert_eq!(file.close_to_bytes().unwrap(), fs::read(dir.path().join("x.zip")).unwrap());
 
-        // In the place of another dataset; and given up, which leaves that one.
+        // An aborted replacement keeps the existing dataset.
         options(true).create_in_memory(&path, true).unwrap().dataset().abort().unwrap();
         assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3, 4, 5]);
         let file = options(true).create_in_memory(&path, true).unwrap();
@@ -125,7 +125,7 @@ fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
         assert_eq!(bytes, fs::read(dir.path().join("x.zip")).unwrap());
         assert!(nczarr::open(&path).unwrap().variable("v").is_err());
         assert_eq!(names(dir.path()), ["x.zip"]);
-        // The lock is gone.
+        // The lock is released.
         OpenOptions::new().writable(true).open(&path).unwrap().close().unwrap();
     }
 }
@@ -146,7 +146,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     fs::write(&path, "a text").unwrap();
     assert_eq!(late.close().unwrap_err().kind(), ErrorKind::Exist);
     assert_eq!(fs::read(&path).unwrap(), b"a text");
-    // A file that is not a dataset is not replaced, and only an archive is read as one.
+    // The call never replaces a file that is not a dataset, and it reads only archives.
     let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotNc);
     assert_eq!(OpenOptions::new().open_in_memory(&name, true).unwrap_err().kind(), ErrorKind::NotNc);
@@ -156,7 +156,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     assert_eq!(refused.kind(), ErrorKind::Object);
     fs::remove_file(&path).unwrap();
     make().close().unwrap();
-    // Removed by a process that ignores locks.
+    // A process that ignores locks removes the file.
     let late = make();
     fs::remove_file(&path).unwrap();
     late.close().unwrap();
@@ -164,7 +164,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     assert_eq!(names(dir.path()), ["x.zip"]);
 }
 
-/// A map in memory becomes an archive, and the objects of an archive a map in memory.
+/// A map in memory becomes an archive, and an archive becomes a map in memory.
 #[test]
 fn a_map_in_memory_is_packed_and_unpacked() {
     let map = nczarr_zmap_mem::MemMap::new();
@@ -176,7 +176,7 @@ fn a_map_in_memory_is_packed_and_unpacked() {
     let v = file.add_variable::<i32>("v", &["x"]).unwrap();
     v.put(&[1, 2, 3, 4], ..).unwrap();
     file.sync().unwrap();
-    // The current state. Later writes are not in it.
+    // The snapshot holds the present state and no later writes.
     let snapshot = map.snapshot();
     v.put(&[9; 4], ..).unwrap();
     file.close().unwrap();
@@ -223,11 +223,11 @@ fn what_cannot_lie_in_memory_says_so() {
         assert_eq!(error.kind(), kind, "{error}");
     }
     assert!(!fs::exists(&store).unwrap());
-    // An archive without a dataset is none.
+    // An archive without a dataset is refused.
     let mut empty = vec![0; 22];
     empty[..4].copy_from_slice(b"PK\x05\x06");
     assert_eq!(nczarr::open_bytes(empty).map(drop).unwrap_err().kind(), ErrorKind::NotNc);
-    // A dataset in a directory or in an archive on disk has no bytes of its own.
+    // A dataset in a directory or in an archive on disk cannot be returned as bytes.
     for name in ["y.zarr", "y.zip"] {
         let path = dir.path().join(name).display().to_string();
         let file = nczarr::create(&path).unwrap();
@@ -235,7 +235,7 @@ fn what_cannot_lie_in_memory_says_so() {
     }
 }
 
-/// The objects of a dataset whose variable is 1, 2, 3, 9.
+/// The objects of a dataset whose variable has the values 1, 2, 3, 9.
 const OBJECTS: [(&str, &[u8]); 3] = [
     (".zgroup", br#"{"zarr_format": 2}"#),
     (
@@ -246,7 +246,7 @@ const OBJECTS: [(&str, &[u8]); 3] = [
     ("v/0", &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0]),
 ];
 
-/// An archive of them behind `before`.
+/// Makes an archive of these objects after the bytes `before`.
 fn archive(before: &[u8], method: zip::CompressionMethod) -> Vec<u8> {
     let mut bytes = Cursor::new(before.to_vec());
     bytes.seek(SeekFrom::End(0)).unwrap();
@@ -270,7 +270,7 @@ fn members_of_every_common_compression_are_read() {
         assert_eq!(values(&nczarr::open(path.to_str().unwrap()).unwrap()), [1, 2, 3, 9], "{by:?}");
         assert_eq!(values(&nczarr::open_bytes(bytes).unwrap()), [1, 2, 3, 9], "{by:?}");
     }
-    // By Python's zipfile: the crate does not write it.
+    // Python's zipfile made this archive, because the crate does not write LZMA.
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/reports/zip-lzma/a.zip");
     assert_eq!(values(&nczarr::open(path).unwrap()), [1, 2, 3, 9]);
 }
@@ -281,7 +281,7 @@ fn archives_behind_other_bytes_are_found_by_their_end() {
     let path = folder.path().join("a.zip");
     let whole = archive(b"", zip::CompressionMethod::Stored);
     for before in [&b"#!/bin/sh\nexit\n"[..], &[0; 100_000]] {
-        // Places count from the start of the archive, or of the file.
+        // Offsets in the archive count from its own start or from the start of the file.
         for bytes in [[before, &whole].concat(), archive(before, zip::CompressionMethod::Deflated)] {
             fs::write(&path, &bytes).unwrap();
             let file = nczarr::open(path.to_str().unwrap()).unwrap();

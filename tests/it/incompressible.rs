@@ -1,4 +1,4 @@
-//! Data that no filter shrinks: the stored chunks are larger, which is not an error.
+//! Incompressible data give stored chunks that are larger than the data. This is not an error.
 
 use nczarr::{CreateOptions, OpenOptions};
 
@@ -26,7 +26,7 @@ fn chunks_that_do_not_shrink_are_stored() {
         ("bzip2", &[9]),
         ("lz4", &[]),
         ("lzma", &[6]),
-        // Its encoder has no bound: the room for it grows.
+        // The LZMA encoder has no size bound, so its output buffer grows.
         ("lzma", alone),
         ("crc32", &[]),
         ("jenkins_lookup3", &[]),
@@ -38,7 +38,7 @@ fn chunks_that_do_not_shrink_are_stored() {
             file.add_dimension("x", chunk).unwrap();
             let v = file.add_variable::<u8>("v", &["x"]).unwrap();
             v.set_chunking(&[chunk]).unwrap();
-            // A filter behind it gets compressed data.
+            // A second filter receives compressed data.
             v.set_filter(filter, params).unwrap();
             if *filter != "gzip" {
                 v.set_filter("gzip", &[1]).unwrap();

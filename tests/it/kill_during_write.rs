@@ -1,8 +1,8 @@
-//! A process that is killed while it appends to a dataset or redefines it: all synced data are there.
+//! A process is killed while it appends to a dataset or redefines it. All synced data survive.
 //!
-//! A test runs itself as a child. The child writes one line before and after each step. The parent kills it
-//! at the n-th line after a busy wait, so that the moments are spread over the child's work.
-//! `NCZ_TEST_ROUNDS` sets the number of moments (default 200).
+//! A test starts itself as a child. The child writes one line before and after each step. The parent kills it
+//! after a certain line and a busy wait, so the kills are spread over the child's work. `NCZ_TEST_ROUNDS`
+//! sets the number of kills (default 200).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -13,7 +13,7 @@ use nczarr::{File, OpenOptions, Variable};
 
 const WIDTH: usize = 37;
 const ROUNDS: usize = 6;
-/// How the names of datasets of Zarr V3 end.
+/// The ending of the names of Zarr V3 datasets.
 const VERSION_3: &str = "v3.zarr";
 const PLACE: &str = "NCZ_TEST_KILLED";
 
@@ -25,7 +25,7 @@ fn row(record: usize) -> Vec<i32> {
     (0..WIDTH).map(|at| (record * 1000 + at) as i32).collect()
 }
 
-/// The work of the child until it is killed or done.
+/// Does the child's work until it is killed or done.
 fn child(path: &str) -> nczarr::Result<()> {
     let say = |what: String| {
         let mut out = std::io::stdout().lock();
@@ -45,7 +45,7 @@ fn child(path: &str) -> nczarr::Result<()> {
     say("synced 0 0".to_owned());
     let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        // Another thread appends records meanwhile, so the counts include both.
+        // Another thread appends records at the same time, so the counts include both.
         let other = scope.spawn(|| -> nczarr::Result<()> {
             while !stop.load(Ordering::Acquire) {
                 let record = done.load(Ordering::Acquire);
@@ -93,7 +93,7 @@ fn steps(
     Ok(())
 }
 
-/// Checks a file with this many synced records and rounds.
+/// Checks a file that must have at least this many records and rounds.
 fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
     let look = || -> nczarr::Result<Result<(), String>> {
         let file = nczarr::open(&path.display().to_string())?;
@@ -139,7 +139,7 @@ fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
     look().unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Kills a child at a moment. Returns the synced state, and whether it had finished.
+/// Kills a child at a moment. Returns the synced state, and whether the child had finished.
 fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["--nocapture", "--test-threads=1", "--exact"])
@@ -157,7 +157,7 @@ fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) 
             *synced = numbers.next().zip(numbers.next());
         }
     };
-    // Of the lines that come in all, another one each time; and a while after it.
+    // The moment determines a number of output lines to wait for, and then the length of a busy wait.
     let mut left = moment % 72 + 1;
     while left > 0 {
         let Some(Ok(line)) = lines.next() else {
@@ -172,7 +172,7 @@ fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) 
     }
     child.kill().expect("SIGKILL");
     child.wait().expect("a child that was killed");
-    // Its output before it died was true.
+    // Lines that the child wrote before it died still count.
     lines.map_while(Result::ok).for_each(|line| note(&line, &mut synced));
     (synced, false)
 }
@@ -197,7 +197,7 @@ fn of_an_archive_all_that_was_synced_is_there() {
     what_was_synced_is_there("of_an_archive_all_that_was_synced_is_there", "x.zip");
 }
 
-/// Kills `test`, which writes a dataset of this name, at many moments.
+/// Kills `test` at many moments while it writes a dataset of this name.
 fn what_was_synced_is_there(test: &str, name: &str) {
     if let Some(path) = std::env::var_os(PLACE) {
         return child(&path.to_string_lossy()).expect("nobody disturbs it but by killing it");
@@ -215,7 +215,8 @@ fn what_was_synced_is_there(test: &str, name: &str) {
             failed.push(format!("moment {moment}, {records} records and {rounds} rounds synced: {why}"));
             continue;
         }
-        // The next writer finds it unlocked, continues, and removes the remains of the dead one.
+        // The next writer finds the dataset unlocked, continues it, and removes the temporary files of the
+        // dead process.
         let on = || -> nczarr::Result<()> {
             let file = OpenOptions::new().writable(true).open(&path.display().to_string())?;
             file.add_variable::<i32>("on", &["x"])?;

@@ -1,16 +1,18 @@
-//! Lines in which netCDF-C's text is wrong, the right lines, and the reasons. The stored documents decide.
+//! Lines in which netCDF-C's text is wrong, with the right lines and the reasons. The stored documents
+//! decide.
 
 /// A correction.
 pub struct Right {
     /// The dataset.
     pub dataset: &'static str,
-    /// The reference's line, without its indentation.
+    /// The reference's line without its indentation.
     pub wrong: &'static str,
-    /// The replacement with the same indentation; further lines have their own.
+    /// The replacement for that line. Its first line has the same indentation, and further lines contain
+    /// their own.
     pub right: &'static str,
-    /// The same with 17 digits, where that differs.
+    /// The replacement with 17 digits, if it differs.
     pub exact: Option<&'static str>,
-    /// The same with special attributes, where that differs.
+    /// The replacement with special attributes, if it differs.
     pub special: Option<&'static str>,
 }
 
@@ -18,7 +20,8 @@ const fn right(dataset: &'static str, wrong: &'static str, right: &'static str) 
     Right { dataset, wrong, right, exact: None, special: None }
 }
 
-/// Numbers without a recorded type: netCDF-C takes the type of the first for all, and drops fractions.
+/// Numbers without a recorded type. netCDF-C uses the type of the first number for all, so it drops
+/// fractions.
 pub const FIRST_TYPE: &[Right] = &[
     Right {
         exact: Some(
@@ -40,10 +43,11 @@ pub const FIRST_TYPE: &[Right] = &[
     },
 ];
 
-/// A type that another of its name hides: netCDF-C prints the name, which means the other one.
+/// A type that is hidden by another type of the same name. netCDF-C prints the name without a path, which
+/// names the other type.
 pub const HIDDEN_TYPE: &[Right] = &[right("nc4_ut_grouptypes", "cc rootc(y) ;", "/cc rootc(y) ;")];
 
-/// Text stored as a bare number, boolean or NaN, with the type char: netCDF-C hands out its first character.
+/// Text stored as a bare number, boolean or NaN with the type char. netCDF-C returns its first character.
 pub const BARE_TEXT: &[Right] = &[
     right("jsonatts_0", "band:j06 = \"-\" ;", "band:j06 = \"-19.25\" ;"),
     right("jsonatts_0", "band:j14 = \"1\" ;", "band:j14 = \"1.0\" ;"),
@@ -80,8 +84,9 @@ pub const BARE_TEXT: &[Right] = &[
     right("old493_jsonatts", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
 ];
 
-/// A list of text in a plain attribute. netCDF-C shows its JSON as one text. xarray and h5netcdf write and
-/// read arrays of strings like this. A copy of netCDF-C's text would store a text instead of the list.
+/// A list of text in a plain attribute. In netCDF-C its JSON is one text. Other programs, such as xarray and
+/// h5netcdf, write and read arrays of strings in this form. A copy of netCDF-C's text would store a text
+/// instead of the list.
 pub const STRING_LIST: &[Right] = &[
     right(
         "atts_2",
@@ -95,8 +100,8 @@ pub const STRING_LIST: &[Right] = &[
     ),
 ];
 
-/// Empty text of a fixed size in plain Zarr: netCDF-C takes it for a null pointer. It is text, as other
-/// readers of Zarr say.
+/// Empty text of a fixed size in plain Zarr. netCDF-C treats it as a null pointer, but other readers of Zarr
+/// return text.
 pub const EMPTY_TEXT: &[Right] = &[
     right(
         "strings_2",
@@ -108,7 +113,7 @@ pub const EMPTY_TEXT: &[Right] = &[
     right("missing_2", "_, _, _, _, NIL, \"Nkg\", \"P\" ;", "_, _, _, _, \"\", \"Nkg\", \"P\" ;"),
 ];
 
-/// A scalar in a dataset without `_ARRAY_DIMENSIONS`: netCDF-C loses it.
+/// A scalar in a dataset without `_ARRAY_DIMENSIONS`. netCDF-C omits it.
 pub const LOST_SCALAR: &[Right] = &[
     Right { special: Some(SPECIAL_CRS), ..right("mode_04_nc-noxarray", "variables:", CRS) },
     right("mode_04_nc-noxarray", "data:", "data:\n\n crs = 0 ;"),
@@ -130,8 +135,8 @@ const SPECIAL_CRS: &str = "variables:
 \t\tcrs:_Storage = \"chunked\" ;
 \t\tcrs:_Endianness = \"little\" ;";
 
-/// Scalars of netCDF-C 4.8.0: it stored their fill values. The text is that of the same content written by a
-/// later version.
+/// Scalars by netCDF-C 4.8.0, which stored their fill values. A later version wrote the reference text from
+/// the same content.
 pub const UNWRITTEN_SCALAR: &[Right] = &[
     right("old480_cf", "crs = 0 ;", "crs = _ ;"),
     right("old480_scalars", "sc_byte = 126 ;", "sc_byte = -127 ;"),
@@ -147,12 +152,12 @@ pub const UNWRITTEN_SCALAR: &[Right] = &[
     right("old480_scalars", "sc_int64 = -9223372036854775808 ;", "sc_int64 = _ ;"),
 ];
 
-/// Different wording of versions up to 4.9.2: the prefix of dataset names, their words, and ours.
+/// Different wording of versions up to 4.9.2: the prefix of dataset names, their words, and our words.
 pub const OTHER_WORDS: &[(&str, &str, &str)] = &[
     // Dimensions without names.
     ("old480_pure", "_zdim_", "_Anonymous_Dim_"),
     ("old492_noxarray", "_zdim_", "_Anonymous_Dim_"),
-    // There is no superblock in plain Zarr.
+    // Plain Zarr has no superblock.
     ("old480_pure", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
     ("old490_pure", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
     ("old492_pure", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
@@ -164,6 +169,6 @@ pub const OTHER_WORDS: &[(&str, &str, &str)] = &[
     ("old480_scalars", "netcdf=4.10.2-development,nczarr=2.0.0", "netcdf=4.8.0,nczarr=1.0.0"),
     ("old490_cf", "netcdf=4.10.2-development", "netcdf=4.9.0"),
     ("old490_scalars", "netcdf=4.10.2-development", "netcdf=4.9.0"),
-    // All is in chunks.
+    // All data are in chunks.
     ("old492_", ":_Storage = \"contiguous\" ;", ":_Storage = \"chunked\" ;"),
 ];

@@ -1,4 +1,4 @@
-//! When a variable's layout may change, through the facade.
+//! Checks when the layout of a variable can change, through the facade.
 
 use nczarr::{ErrorKind, Values};
 
@@ -21,7 +21,7 @@ fn reading_fixes_no_layout() {
         v.set_fill(-7).unwrap();
     }
     assert_eq!(v.set_chunking(&[1, 9]).unwrap_err().kind(), ErrorKind::BadChunk);
-    // Both handles write in the current layout.
+    // Both handles write in the present layout.
     v.put(&[1, 2, 3], (0, ..)).unwrap();
     other.put(&[4], (2, 1)).unwrap();
     assert_eq!(other.set_chunking(&[1, 1]).unwrap_err().kind(), ErrorKind::LateDef);

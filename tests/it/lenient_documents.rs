@@ -1,5 +1,5 @@
-//! Documents that zarr-python reads although the specification says otherwise: null, and values of another
-//! JSON type.
+//! Documents that zarr-python reads although they violate the specification: null, and values of another JSON
+//! type.
 
 use std::fs;
 use std::path::Path;
@@ -91,7 +91,7 @@ fn optional_members_that_are_null_are_none() {
         let file = nczarr::open(store.to_str().unwrap()).unwrap();
         assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), [7, 7], "{more}");
     }
-    // The whole document of attributes.
+    // The document of attributes is null as a whole.
     let store = folder.path().join("v2");
     v2(&store, "<i4", "7");
     for key in [".zattrs", "v/.zattrs"] {

@@ -1,4 +1,4 @@
-//! Tests across crates, through the facade as an embedder uses it.
+//! Tests across crates, through the facade, as an application uses it.
 
 mod bad_input;
 mod cast_codecs;

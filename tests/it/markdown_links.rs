@@ -1,4 +1,4 @@
-//! Links between the Markdown files lead to files and headings that exist.
+//! Links between the Markdown files point to existing files and headings.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn the_book_has_every_page() {
     assert_eq!(summary, pages);
 }
 
-/// The targets of the links of a page, without those on the web.
+/// The targets of the links of a page, without links to the web.
 fn links_of(text: &str) -> Vec<String> {
     let parts =
         prose(text).split("](").skip(1).filter_map(|part| Some(part.split_once(')')?.0.to_owned())).collect();
@@ -59,13 +59,13 @@ fn links_of(text: &str) -> Vec<String> {
     links
 }
 
-/// A page without its blocks of code and code in lines.
+/// A page without code blocks and inline code.
 fn prose(text: &str) -> String {
     let blocks = text.split("\n```").step_by(2).collect::<Vec<_>>().join("\n");
     blocks.split('`').step_by(2).collect()
 }
 
-/// The anchors of a page's headings: lower case, spaces as hyphens, without punctuation.
+/// The anchors of a page's headings: lower case, hyphens for spaces, no punctuation.
 fn headings(text: &str) -> BTreeSet<String> {
     let code = text.split("\n```").step_by(2).collect::<Vec<_>>().join("\n");
     let lines = code

@@ -1,8 +1,7 @@
-//! NCZarr and pure datasets in Zarr V3, of several writers: each has the content of its source.
+//! NCZarr and pure datasets in Zarr V3 by several writers: each has the content of its source.
 //!
-//! They are compared statement by statement in any order, because the order of attributes has no meaning, and
-//! writers order variables differently. Where the reference is a dump by another reader, its errors are
-//! listed.
+//! The statements of the texts are compared in any order, because attributes have no order and writers order
+//! variables differently. If the reference is a dump by another reader, `KNOWN` lists its errors.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,7 +40,7 @@ fn holds(folder: &Path, row: &Row) -> Result<(), String> {
     let path = folder.join(&row.store).display().to_string();
     let file = nczarr::open(&path);
     if row.store.starts_with("fork-consolidated/") {
-        // Its one document is no JSON.
+        // The only document of this dataset is not JSON.
         return match file {
             Ok(_) => Err("it was opened".to_owned()),
             Err(error) if error.to_string().contains("zarr.json") => Ok(()),
@@ -65,10 +64,10 @@ fn holds(folder: &Path, row: &Row) -> Result<(), String> {
         }
     }
     if row.store.starts_with("fork/") {
-        // It prints six digits of each number; of the default fill value that is another one.
+        // The other program prints six digits, which cannot represent the default fill value.
         found.retain(|text| !text.ends_with(":_FillValue = 9.96921e+36"));
         right.retain(|text| !text.ends_with(":_FillValue = 9.96921e+36"));
-        // It says how long strings may be where it stores nothing of it.
+        // The other program prints a string length that the store does not contain.
         right.retain(|text| !text.ends_with(":_nczarr_maxstrlen = 128"));
     }
     if row.expected == "-" {
@@ -78,7 +77,7 @@ fn holds(folder: &Path, row: &Row) -> Result<(), String> {
 }
 
 /// In a plain store an unwritten element is not a missing value unless an attribute says so. The other reader
-/// treats it as one. This replaces `_` in the right text by numbers.
+/// treats it as missing. This function replaces `_` in the expected text by the fill value.
 fn presented_fills(found: &BTreeSet<String>, right: &mut BTreeSet<String>) {
     let fills: Vec<String> =
         right.difference(found).filter(|text| text.contains(":_FillValue = ")).cloned().collect();
@@ -103,7 +102,7 @@ fn presented_fills(found: &BTreeSet<String>, right: &mut BTreeSet<String>) {
     }
 }
 
-/// An empty string is what unwritten ones are where no other fill value is set.
+/// Replaces `_` by an empty string if the variable has no fill value of its own.
 fn empty_strings(statements: BTreeSet<String>) -> BTreeSet<String> {
     let strings: Vec<String> = (statements.iter())
         .filter_map(|text| {
@@ -129,13 +128,13 @@ fn empty_strings(statements: BTreeSet<String>) -> BTreeSet<String> {
     statements.into_iter().map(plain).collect()
 }
 
-/// Known differences of the dump or source: a prefix of stores, the statement, the right ones.
+/// Known errors of the reference: the prefix of the stores, the wrong statement, and the right statements.
 const KNOWN: &[(&str, &str, &[&str])] = &[
-    // The library that made the text of the source takes the dimension for another of its name.
+    // The library that wrote the source text confuses two dimensions with the same name.
     ("fork/dims_fqn.nczarr", "/h: int sib(/d)", &["/h: int sib(/g/k/d)"]),
     ("interop/dims_fqn", "/h: int sib(/d)", &["/h: int sib(/g/k/d)"]),
     ("appendix-e/dims_fqn", "/h: int sib(/d)", &["/h: int sib(/g/k/d)"]),
-    // The writer cuts strings at the length that is set.
+    // The writer cuts strings at the configured length.
     (
         "fork/strings_maxlen.nczarr",
         r#"/: data: s = "abcdefgh","six666","x","été""#,
@@ -146,7 +145,7 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
         r#"/: data: t = "a","bb","ccc","dddd","e",_,"g","h""#,
         &[r#"/: data: t = "a","bb","ccc","ddd","e",_,"g","h""#],
     ),
-    // The other reader has no empty strings.
+    // The other reader cannot show empty strings.
     (
         "fork/strings_default.zarr",
         r#"/: data: s = "alpha","","gamma delta""#,
@@ -168,7 +167,8 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
         r#"/: :g_string="[\"a\",\"bc\",\"\"]""#,
         &[r#"/: string :g_string = "a","bc","""#],
     ),
-    // Arrays of one group give one name two lengths; the other reader forgets the longer one.
+    // Two arrays of one group use the same dimension name with different lengths. The other reader drops the
+    // longer one.
     (
         "fork/dims_fqn.zarr",
         "/g: data: both = 1,2,3,5,6,7,9,10,11",
@@ -192,7 +192,7 @@ fn same(found: &BTreeSet<String>, right: &BTreeSet<String>) -> Result<(), String
     }
 }
 
-/// The statements of a CDL text, each with the group and the section it stands in.
+/// The statements of a CDL text, each with its group and section.
 fn statements(text: &str) -> BTreeSet<String> {
     let (mut all, mut groups, mut section, mut open) = (BTreeSet::new(), Vec::new(), "", String::new());
     for line in text.lines() {
@@ -242,7 +242,8 @@ fn unquoted(text: &str) -> bool {
     !quoted
 }
 
-/// Without blanks that say nothing; text that is JSON without any. `NIL` is how some print an empty string.
+/// Removes insignificant blanks, and all blanks from JSON text. Replaces `NIL` by an empty string, because
+/// some programs print it that way.
 fn plain(statement: &str) -> String {
     let is_json = statement.contains("= \"{") || statement.contains("= \"[");
     let (mut out, mut quoted, mut escaped) = (String::new(), false, false);

@@ -1,7 +1,7 @@
-//! NCZarr and pure Zarr datasets that netCDF-C wrote: the CDL text of each, byte for byte.
+//! NCZarr and pure Zarr datasets by netCDF-C: the CDL text of each matches byte for byte.
 //!
-//! Where netCDF-C is wrong the right text stands beside the dataset (`.right.cdl`) or in `right`, with the
-//! reason.
+//! If netCDF-C is wrong, `.right.cdl` beside the dataset or the module `known_differences` contains the right
+//! text and the reason.
 
 use std::fs;
 use std::path::Path;
@@ -39,12 +39,13 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let archive = folder.join(&row.dataset);
     unpack(&archive, scratch.path()).map_err(|error| error.to_string())?;
-    // A packed dataset is unpacked first; one made by netCDF-C is opened directly.
+    // A dataset that was packed only for the corpus is unpacked first. An archive by netCDF-C is opened
+    // directly.
     let is_transport = row.dataset.ends_with(".zarr.zip");
     let unpacked =
         scratch.path().join(if is_transport { format!("{}.zarr", row.name) } else { row.name.clone() });
     let plain = if is_transport { &unpacked } else { &archive }.display().to_string();
-    // A word alone in the fragment is a mode for us and nothing for netCDF-C.
+    // A single word in the fragment is a mode here and has no meaning for netCDF-C.
     let fragment = row.fragment.split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
     let file =
         nczarr::open(&format!("file://{plain}#{fragment}")).map_err(|error| format!("open: {error}"))?;
@@ -68,11 +69,11 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
         let reference = text_of(&path, &row.name)?;
         let fixes = fixes(&beside("cdl"), &beside("right.cdl"), &row.name, &options)?;
         same(&found, &righted(&reference, &fixes)).map_err(|why| format!("{ending}: {why}"))?;
-        // It opens without a mode.
+        // The dataset also opens without a mode.
         let again =
             nczarr::open(&plain).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string())?;
         same(&again, &found).map_err(|why| format!("opened by its path alone, {ending}: {why}"))?;
-        // A directory that was packed is the same dataset, and so is an archive that was unpacked.
+        // The packed form and the unpacked form are the same dataset.
         if ending == "cdl" {
             let other = if is_transport { &archive } else { &unpacked }.display().to_string();
             let again = nczarr::open(&other).and_then(|file| dump(&file, &options));
@@ -83,7 +84,7 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// Lines to replace: those in which the right text differs from the reference, and those of `right`.
+/// The lines to replace, from `.right.cdl` and from the known differences.
 fn fixes(
     reference: &Path,
     right: &Path,
@@ -118,7 +119,8 @@ fn fixes(
     Ok(fixes)
 }
 
-/// The text of the reference, in our words. Strings that were cut within a character are no UTF-8.
+/// The reference text in our wording. Lossy decoding is needed because the writer cut some strings inside a
+/// character.
 fn text_of(path: &Path, name: &str) -> Result<String, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -143,7 +145,7 @@ fn righted(reference: &str, fixes: &[(String, String)]) -> String {
     text
 }
 
-/// Of a scalar netCDF-C prints the chunk sizes as far as there are some: the line is not ended.
+/// netCDF-C prints an unfinished line of chunk sizes for a scalar. Returns the text after it.
 fn without_scalar_chunks(line: &str) -> &str {
     match line.split_once(":_ChunkSizes = ") {
         Some((_, rest)) if !rest.starts_with(|c: char| c.is_ascii_digit()) => rest,

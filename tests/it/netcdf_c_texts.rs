@@ -1,9 +1,9 @@
-//! HDF5 and HDF4 files among the data of netCDF-C's own tests: each prints as a text beside it says, or as
-//! `ncdump` says.
+//! HDF5 and HDF4 files from netCDF-C's own tests print like the text beside them or like the output of
+//! `ncdump`.
 //!
-//! The texts of `ncdump` (netCDF-C 4.9.0) are in `tests/corpus/netcdf-c/upstream-text`. All files there are
-//! have a row. The files are in the whole corpus only. Each text must be that of a row, and a file made of it
-//! prints as that text.
+//! The texts of `ncdump` (netCDF-C 4.9.0) are in `tests/corpus/netcdf-c/upstream-text`. Every file has a row,
+//! but the files are only in the whole corpus. Each text belongs to a row, and a file built from a text
+//! prints the same text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,15 +19,15 @@ use nczarr_tests::dump::dump;
 use crate::corpus;
 use crate::netcdf_c::same;
 
-/// Where the text of a file is.
+/// The expected text of a file.
 enum Text {
-    /// Among the same tests.
+    /// A text in netCDF-C's own tests.
     Theirs(&'static str),
-    /// The text of `ncdump`.
+    /// The output of `ncdump`.
     Ncdump,
-    /// The header as `ncdump -h` says; the data are many, and were compared once.
+    /// The output of `ncdump -h`. The data are large and were compared once.
     Header,
-    /// `ncdump` does not read it, or not right; the text and why.
+    /// A corrected text and the reason, because `ncdump` fails or prints something wrong.
     Right(&'static str, #[allow(dead_code, reason = "for people")] &'static str),
 }
 use Text::{Header, Ncdump, Right, Theirs};
@@ -104,7 +104,7 @@ fn texts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/netcdf-c/upstream-text")
 }
 
-/// Each text is that of a row, and a file that is made of it prints as it.
+/// Each text belongs to a row, and a file built from a text prints the same text.
 #[test]
 fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
     let names = |(name, text): &(&str, Text)| match text {
@@ -118,7 +118,8 @@ fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
     assert_eq!(there, FILES.iter().filter_map(names).collect());
     let place = tempfile::tempdir().unwrap();
     let mut compared = 0;
-    // Of a header there are no data, and what an enum does not name is no value of it in CDL.
+    // One text has only a header without data. The other contains an enum value without a name, which CDL
+    // cannot express.
     let apart = ["ref_tst_interops4", "ref_tst_irish_rover"];
     for stem in there.iter().filter(|stem| !apart.contains(&stem.as_str())) {
         let text = fs::read(texts().join(stem).with_extension("cdl")).unwrap();
@@ -135,7 +136,7 @@ fn texts_of_the_reference_s_tests_are_those_of_the_rows() {
     assert!(compared > 10, "{compared}");
 }
 
-/// A file in the making, as a text says.
+/// A file under construction from a CDL text.
 struct Made<'f>(&'f File);
 
 impl CdlTarget for Made<'_> {
@@ -164,7 +165,7 @@ impl CdlTarget for Made<'_> {
     }
 }
 
-/// The HDF5 and HDF4 files there are.
+/// The HDF5 and HDF4 files in the folder.
 fn found(upstream: &Path) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for folder in

@@ -1,4 +1,4 @@
-//! Datasets of older NCZarr styles that are written to: all that they say and hold stays.
+//! A write to a dataset of an older NCZarr style keeps all its metadata and data.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn written_to(archive: &Path, name: &str) -> Result<(), String> {
     check_documents(&store, is_plain)
 }
 
-/// No document is of an older style.
+/// Checks that no document has an older style.
 fn check_documents(folder: &Path, is_plain: bool) -> Result<(), String> {
     for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();

@@ -1,5 +1,5 @@
-//! Packed data: scale, offset and missing values, by the caller's numbers and by the attributes, against a
-//! slow oracle.
+//! Packed data: scale, offset and missing values, from the caller and from attributes, compared with a slow
+//! reference.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,7 +50,7 @@ fn unpacked(v: &Variable) -> Vec<f64> {
     v.get_unpacked::<f64>(..).unwrap().into_vec()
 }
 
-/// Equal, to the bit save that one NaN is as good as another.
+/// Compares bit by bit, but accepts any NaN for a NaN.
 fn same(found: &[f64], expected: &[f64]) -> bool {
     let pairs = found.iter().zip(expected);
     found.len() == expected.len()
@@ -88,7 +88,7 @@ proptest! {
         let as_type = |values: Vec<i32>| convert_values(&Values::Int(values), ty).unwrap().0;
         v.put_attribute("_FillValue", as_type(vec![fill])).unwrap();
         if let Some(missing) = missing {
-            // Of another type, as many datasets have it.
+            // Its type differs from the variable's type, as in many datasets.
             v.put_attribute("missing_value", f64::from(missing)).unwrap();
         }
         if let Some(scale) = scale {
@@ -97,7 +97,7 @@ proptest! {
         if let Some(offset) = offset {
             v.put_attribute("add_offset", offset).unwrap();
         }
-        // The rows from `written` on stay absent, in part or whole chunks.
+        // The rows from `written` on are missing: part of a chunk, or whole chunks.
         let written = written.index(rows as usize + 1) as u64;
         let count = (written * columns) as usize;
         let stored = as_type(values[..count].to_vec());
@@ -118,7 +118,7 @@ proptest! {
 } else {
 (double(&fills, 0), fills.scalar(0))
 };
-                // A value outside the variable's type is not missing.
+                // A missing value that the variable's type cannot hold has no effect.
                 let is_missing = exact == fills.scalar(0) || missing.is_some_and(|missing| match exact.unwrap() {
                     Scalar::Int(value) => value == i128::from(missing),
                     Scalar::Float(value) => value == f64::from(missing),

@@ -1,4 +1,5 @@
-//! Every way to read and write a part of a variable, against a slow oracle in memory; threads; options.
+//! All ways to read and write parts of a variable, compared with a slow reference in memory. Also threads and
+//! options.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,7 +29,7 @@ fn fresh() -> String {
     format!("memory://access-{}#mode=nczarr", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A variable `v` of this shape that holds its own positions.
+/// A variable `v` of this shape whose values are its positions.
 fn numbered(shape: &[u64], chunks: &[u64]) -> Variable {
     let file = nczarr::create(&fresh()).unwrap();
     let names: Vec<String> = (0..shape.len()).map(|dim| format!("d{dim}")).collect();
@@ -61,7 +62,7 @@ fn dim() -> impl Strategy<Value = (u64, u64, Extent)> {
     })
 }
 
-/// The indices an extent means.
+/// The indices that an extent selects.
 fn indices(extent: Extent, len: u64) -> Vec<u64> {
     match extent {
         Extent::Index(index) => vec![index],
@@ -97,7 +98,7 @@ proptest! {
         let kept: Vec<u64> = dims.iter().filter(|dim| !matches!(dim.2, Extent::Index(_)))
             .map(|dim| indices(dim.2, dim.0).len() as u64).collect();
         prop_assert_eq!(found.shape(), &kept[..]);
-        // As doubles, into memory of the caller's, and mapped: transposed.
+        // Reads doubles into the caller's memory, and a transposed mapping.
         let mut doubles = vec![0.0f64; expected.len()];
         v.get_into(&mut doubles, &extents[..]).unwrap();
         prop_assert!(doubles.iter().zip(&expected).all(|(a, b)| *a == f64::from(*b)));
@@ -109,7 +110,7 @@ proptest! {
         sorted.sort_unstable();
         prop_assert_eq!(sorted, expected.clone());
 
-        // Written, the part changes and nothing else does.
+        // A write changes this part and nothing else.
         let changed: Vec<i32> = expected.iter().map(|value| -1 - value).collect();
         v.put(&changed, &extents[..]).unwrap();
         let all = v.get_values::<i32>(..).unwrap();
@@ -136,7 +137,7 @@ fn what_is_out_of_place_is_refused_by_its_code() {
     assert_eq!(v.put(&[1], ..).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(v.put(&[1, 2], (3..5, 0)).unwrap_err().kind(), ErrorKind::Edge);
     assert_eq!(v.get_value::<i32>(..).unwrap_err().kind(), ErrorKind::Inval);
-    // One element, whether its chunk is in memory or not.
+    // Reads one element, with and without its chunk in memory.
     for _ in 0..3 {
         let one = |result: nczarr::Result<i8>| result.unwrap_err().kind();
         assert_eq!(v.get_value::<i32>((3, 5)).unwrap(), 23);
@@ -161,7 +162,7 @@ fn what_is_out_of_place_is_refused_by_its_code() {
 fn threads_read_and_write_one_variable_at_once() {
     const LEN: u64 = 8 * 1024;
     let v = numbered(&[LEN], &[100]);
-    // Every thread has every eighth element: all of them write into every chunk.
+    // Each thread writes every eighth element, so all threads write to every chunk.
     std::thread::scope(|scope| {
         for thread in 0..8u64 {
             let v = v.clone();
@@ -294,7 +295,7 @@ fn a_write_is_watched_and_stopped() {
     }
 }
 
-/// Everything that was told, in order.
+/// Records all progress reports in order.
 struct Watch(Arc<Mutex<Vec<(u64, u64)>>>);
 
 impl Progress for Watch {
@@ -345,7 +346,7 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     assert_eq!(read(MissingChunks::Warn).unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
     let error = read(MissingChunks::Error).unwrap_err();
     assert!(error.to_string().contains("v/1"), "{error}");
-    // A URL says the same, whatever the options say.
+    // The URL overrides the options.
     let read = |word: &str| {
         let file = OpenOptions::new()
             .missing_chunks(MissingChunks::Warn)

@@ -1,7 +1,7 @@
-//! One to four random filters with random parameters on random data: round trips.
+//! One to four random filters with random parameters encode random data and decode them unchanged.
 //!
-//! All filters that a Zarr V2 document can name and that fit together, from documents; also copied to a new
-//! dataset, whose documents come from the filters. Lossy filters get data that they keep.
+//! The tests use all compatible filters that a Zarr V2 document can name. They also copy to a new dataset,
+//! whose documents come from the filters. Lossy filters get data that they preserve.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::fs;
 use nczarr::Variable;
 use serde_json::{Value, json};
 
-/// Small and repeatable.
+/// A small deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// The bytes between two filters: NumPy's letter and size; `small`: whole numbers up to a thousand.
+/// The elements between two filters: NumPy's letter and size. With `small` they are integers up to 1000.
 #[derive(Debug, Clone, Copy)]
 struct Items {
     letter: char,
@@ -46,10 +46,10 @@ impl Items {
         format!("{order}{}{}", self.letter, self.size)
     }
 
-    /// Another type that holds the values.
+    /// Another type that can hold the values.
     fn wider(self, random: &mut Random) -> Self {
         let floats: &[u64] = match (self.small, self.size) {
-            // Beyond a hundred bytes do not go, so these are at most a thousand.
+            // Values up to 1000 do not fit in one byte.
             (true, _) => &[2, 4, 8],
             (false, 1 | 2) => &[4, 8],
             (false, 4) => &[8],
@@ -75,7 +75,7 @@ impl Items {
 
 const COMPRESSORS: u64 = 14;
 
-/// A filter of bytes.
+/// A random filter of bytes.
 fn compressor(random: &mut Random) -> Value {
     match random.below(COMPRESSORS) {
         0 => json!({"id": "zlib", "level": random.below(10)}),
@@ -104,7 +104,7 @@ fn filter(random: &mut Random, items: Items) -> (Value, Items) {
     let dtype = items.dtype();
     let number = items.letter != 'b';
     match random.below(8) {
-        // Any elements are integers of their size to it, and every integer comes back from one as large.
+        // The filter treats elements as integers of their size and restores each one exactly.
         0 | 1 => {
             let (letter, big) = (random.pick(&['i', 'u']), random.below(2) == 0);
             let from = Items { letter, big, small: false, ..items };
@@ -148,7 +148,7 @@ fn filter(random: &mut Random, items: Items) -> (Value, Items) {
     }
 }
 
-/// The elements of an array, as memory holds them.
+/// The elements of an array as bytes in memory order.
 fn data(random: &mut Random, items: Items, count: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..count {
@@ -179,7 +179,7 @@ fn write(store: &std::path::Path, array: &Value) {
     fs::write(store.join("v/.zarray"), array.to_string()).unwrap();
 }
 
-/// Makes the document of an array with these codecs. The last one may be the compressor.
+/// Makes the document of an array with these codecs. The last codec can be the compressor.
 fn document(random: &mut Random, dtype: &str, fill: Value, mut codecs: Vec<Value>) -> (Value, [u64; 2]) {
     let shape = [1 + random.below(20), 1 + random.below(12)];
     let chunks = [1 + random.below(shape[0]), 1 + random.below(shape[1])];
@@ -238,8 +238,8 @@ fn numbers(seed: u64) {
     let file = nczarr::open(&path).unwrap();
     let variable = file.variable("v").unwrap();
     assert_eq!(raw(&variable, values.len()), values);
-    // In a new dataset the filters describe themselves. Booleans and halves have another type there, and a
-    // filter defined twice occurs once.
+    // In a new dataset the filters describe themselves. Booleans and float16 have another type there, and a
+    // filter that was defined twice occurs once.
     let names: BTreeSet<_> = variable.filters().into_iter().map(|filter| filter.name).collect();
     let same = letter != 'b' && (letter, size) != ('f', 2) && names.len() == variable.filters().len();
     for modes in if same { &["nczarr", "zarr"][..] } else { &[] } {

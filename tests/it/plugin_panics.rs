@@ -1,5 +1,5 @@
-//! Plugins that panic: a map at every single operation, a filter and an observer at every call. Nothing is
-//! lost without an error: data are stored once `sync` or `close` succeeds.
+//! Plugins panic at every call: maps, filters and observers. No data are lost without an error, and `sync` or
+//! `close` stores the data when it succeeds.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +32,7 @@ fn silence() {
 #[derive(Debug, PartialEq)]
 enum Came {
     Done,
-    /// It said why not.
+    /// The step returned an error.
     Failed,
     Panicked,
 }
@@ -53,7 +53,7 @@ fn record(step: u64, at: u64) -> Vec<f64> {
     (0..COLUMNS).map(|column| (step * 1000 + at * 10 + column + 1) as f64).collect()
 }
 
-/// The life of a dataset. Each step may be taken again.
+/// A step in the life of a dataset. Each step can be repeated.
 type Step = (&'static str, fn(&File, &Kind) -> Result<()>);
 
 const STEPS: &[Step] = &[
@@ -108,7 +108,7 @@ const STEPS: &[Step] = &[
     }),
 ];
 
-/// The parts of a dataset.
+/// The kind of dataset under test.
 struct Kind {
     mode: &'static str,
     chunked: bool,
@@ -128,10 +128,11 @@ const fn kind(mode: &'static str) -> Kind {
     Kind { mode, chunked: true, shards: false, filter: None }
 }
 
-/// Runs the steps and closes the dataset, twice if the first time panics. Returns the outcomes and the number
-/// of panics.
+/// Runs the steps and closes the dataset, twice if the first close panics. Returns the outcomes and the
+/// number of panics.
 ///
-/// `retry`: a step that panicked is repeated. Otherwise the next one follows, and its data may be missing.
+/// With `retry` a step that panicked is repeated. Otherwise the next step follows, and its data may be
+/// missing.
 fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'static str, Came)>, usize) {
     let (mut told, mut panics) = (Vec::new(), 0);
     let mut made = None;
@@ -149,7 +150,7 @@ fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'
     for (name, step) in STEPS {
         let mut came = attempt(|| step(&file, kind));
         panics += usize::from(came == Came::Panicked);
-        // Without definitions there is nothing to look at.
+        // The definitions are always repeated, because the later steps need them.
         if came != Came::Done && (retry || *name == "define") {
             came = attempt(|| step(&file, kind));
             panics += usize::from(came == Came::Panicked);
@@ -169,7 +170,7 @@ fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'
     (told, panics)
 }
 
-/// The elements that are missing although every step that put them, and the last close, succeeded.
+/// Returns an error if elements are missing although the steps that wrote them succeeded.
 fn lost(file: &File, told: &[(&str, Came)]) -> std::result::Result<(), String> {
     let done = |name: &str| told.iter().any(|(step, came)| *step == name && *came == Came::Done);
     let all = ["put parts", "put more", "put whole"].iter().all(|name| done(name));
@@ -202,7 +203,7 @@ fn lost(file: &File, told: &[(&str, Came)]) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Counts panics and losses over all points of a kind.
+/// Counts the panic points of a kind and the losses.
 #[derive(Default)]
 struct Tally {
     points: usize,
@@ -210,7 +211,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// One run with a panic at a point; whether there was one.
+    /// Checks one run with a panic at a point. Returns whether a panic happened.
     fn run(
         &mut self,
         at: &str,
@@ -242,7 +243,7 @@ impl Tally {
     }
 }
 
-/// A folder in memory, if possible, because there are thousands of files, and devices are not tested here.
+/// A folder in memory if possible, because there are thousands of files, and devices are not tested here.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
@@ -295,7 +296,7 @@ fn a_map_that_panics_at_any_operation_loses_nothing_without_an_error() {
     }
 }
 
-/// When a plugin panics next: at 0, and never below.
+/// Counts down the calls of a plugin. The plugin panics when the count reaches 0.
 #[derive(Debug, Clone)]
 struct Fuse(Arc<AtomicI64>);
 
@@ -432,7 +433,7 @@ fn an_observer_that_panics_loses_nothing_without_an_error() {
     }
 }
 
-/// A thread that unwinds closes the dataset: a second panic would end the process.
+/// A thread that unwinds closes the dataset. A second panic there would end the process.
 #[test]
 fn a_dataset_that_goes_while_its_thread_unwinds_does_not_end_the_process() {
     silence();

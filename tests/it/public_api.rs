@@ -1,6 +1,6 @@
-//! Snapshots of the public items of the contract crates and of the facade: a change of them shows in review.
+//! Snapshots of the public items of the contract crates and the facade make each change visible in review.
 //!
-//! `NCZ_UPDATE_SNAPSHOTS=1` writes the files of `tests/api` anew. An item of a private module counts too.
+//! `NCZ_UPDATE_SNAPSHOTS=1` rewrites the files of `tests/api`. Items of private modules count too.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -54,13 +54,13 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a text that another one lacks.
+/// The lines of a text that are missing from another text.
 fn missing<'t>(text: &'t str, other: &str) -> Vec<&'t str> {
     let other: std::collections::BTreeSet<&str> = other.lines().collect();
     text.lines().filter(|line| !other.contains(line)).collect()
 }
 
-/// The signatures of public items, and of the methods of public traits.
+/// The signatures of public items and of the methods of public traits.
 fn public_items(text: &str) -> Vec<String> {
     let (mut items, mut open, mut is_trait): (Vec<String>, Option<String>, bool) = (Vec::new(), None, false);
     for line in text.lines() {

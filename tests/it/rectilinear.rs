@@ -1,4 +1,4 @@
-//! Arrays of Zarr V3 whose chunks differ in shape, against a slow oracle in memory.
+//! Zarr V3 arrays with chunks of different shapes, compared with a slow reference in memory.
 
 use std::fs;
 use std::path::Path;
@@ -21,14 +21,14 @@ fn document(shape: &[u64], chunk_shapes: &Value) -> Value {
     })
 }
 
-/// A group at `store` with an array `v` of this document.
+/// Makes a group at `store` with an array `v` of this document.
 fn place(store: &Path, document: &Value) {
     fs::create_dir_all(store.join("v")).unwrap();
     fs::write(store.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
     fs::write(store.join("v/zarr.json"), document.to_string()).unwrap();
 }
 
-/// All pairs of a grid index and an edge, with the first element.
+/// All pairs of a grid index and a chunk length, with the position of the first element.
 fn spans(edges: &[u64]) -> Vec<(usize, u64, u64)> {
     let mut start = 0;
     let span = |(index, &edge): (usize, &u64)| {
@@ -38,8 +38,8 @@ fn spans(edges: &[u64]) -> Vec<(usize, u64, u64)> {
     edges.iter().enumerate().map(span).collect()
 }
 
-/// Writes the chunks of an array whose elements are their positions; beyond the shape they are -1. Chunk
-/// `absent` is left out.
+/// Writes the chunks of an array whose elements are their positions. Elements beyond the shape are -1. Chunk
+/// `absent` is omitted.
 fn write_chunks(store: &Path, shape: [u64; 2], edges: [&[u64]; 2], absent: [usize; 2]) {
     for (row, y, height) in spans(edges[0]) {
         for (column, x, width) in spans(edges[1]).into_iter().filter(|span| [row, span.0] != absent) {
@@ -57,7 +57,8 @@ fn write_chunks(store: &Path, shape: [u64; 2], edges: [&[u64]; 2], absent: [usiz
     }
 }
 
-/// Edges, how they are written, and the length of the dimension, which the last ones may exceed.
+/// Chunk lengths, their form in the document, and the length of the dimension. The last chunks can extend
+/// beyond it.
 fn edges() -> impl Strategy<Value = (Vec<u64>, Value, u64)> {
     let runs = prop::collection::vec((1u64..5, 1u64..4, any::<bool>()), 1..4);
     let listed = runs.prop_map(|runs| {
@@ -70,7 +71,7 @@ fn edges() -> impl Strategy<Value = (Vec<u64>, Value, u64)> {
     let plain = (1u64..5, 1usize..5).prop_map(|(edge, count)| (vec![edge; count], json!(edge)));
     prop_oneof![listed, plain].prop_flat_map(|(edges, text)| {
         let all: u64 = edges.iter().sum();
-        // One number has as many chunks as are needed.
+        // A single number stands for as many chunks as the dimension needs.
         let least = if text.is_number() { all - edges[0] + 1 } else { 1 };
         (Just(edges), Just(text), least..=all)
     })
@@ -129,14 +130,14 @@ fn an_array_of_zarr_python_is_read() {
     assert_eq!(v.get_values::<f32>((2..3, 3..9)).unwrap(), right[23..29]);
     assert!(v.get_values::<f32>((3..3, 3..9)).unwrap().is_empty());
     assert_eq!(v.get_values::<f32>((0..7, 0..1)).unwrap_err().kind(), ErrorKind::Edge);
-    // All elements that fit are there.
+    // All values fit in an `i8`.
     let mut bytes = [99i8; 60];
     let file = nczarr::open(CASE).unwrap();
     file.variable("t2m").unwrap().get_into(&mut bytes, ..).unwrap();
     assert!(bytes.iter().zip(0..).all(|(found, right)| *found == right));
 }
 
-/// An array whose chunks were each written here as an array of one chunk.
+/// An array whose chunks were each written as an array of one chunk.
 fn assembled(folder: &Path, edges: [&[u64]; 2], define: impl Fn(&File, [u64; 2], [u64; 2])) -> String {
     let store = folder.join("store");
     for (row, y, height) in spans(edges[0]) {
@@ -173,7 +174,7 @@ fn shards_may_differ_in_shape() {
     });
     let file = nczarr::open(&url).unwrap();
     assert_eq!(file.variable("v").unwrap().get_values::<i32>(..).unwrap(), (0..72).collect::<Vec<_>>());
-    // A shard is a whole number of chunks.
+    // A shard must be a whole number of chunks.
     let path = Path::new(&url).join("v/zarr.json");
     let mut document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     document["chunk_grid"] = grid(&json!([[2, 4, 2], [6, 2, 1]]));
@@ -229,7 +230,7 @@ fn a_grid_that_makes_no_sense_is_the_problem_of_its_variable() {
         let text = error.to_string();
         assert!(text.contains("v/zarr.json") && text.contains("chunk_grid"), "{text}");
     }
-    // A large number of chunks costs nothing; a chunk that is too large is refused when it is read.
+    // A large number of chunks takes no memory. A chunk that is too large is refused when it is read.
     for (chunk_shapes, readable) in [(json!([[[1, huge / 2]], 4]), true), (json!([huge, huge]), false)] {
         place(folder.path(), &document(&[4, 4], &chunk_shapes));
         let file = nczarr::open(folder.path().to_str().unwrap()).unwrap();
@@ -238,7 +239,7 @@ fn a_grid_that_makes_no_sense_is_the_problem_of_its_variable() {
     }
 }
 
-/// Also one that is too short: its bytes are not those of another shape.
+/// The damaged chunk is too short, because its bytes belong to another shape.
 #[test]
 fn a_damaged_chunk_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -277,7 +278,7 @@ fn the_layout_stays_and_nothing_is_written() {
         }
         assert_eq!(written["attributes"]["units"], "K");
     }
-    // Chunks move with their variable, also if some were read before.
+    // The chunks move with a renamed variable, even if some of them were read before.
     let file = nczarr::append(&url).unwrap();
     let v = file.variable("v").unwrap();
     let right: Vec<i32> = (0..24).map(|at| if (4..12).contains(&at) { -7 } else { at }).collect();

@@ -46,7 +46,7 @@ fn objects(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             }
         }
     }
-    // The lock of concurrent writers is no object of the dataset.
+    // The lock of concurrent writers is not an object of the dataset.
     found.remove(".nczarr-lock");
     found
 }
@@ -61,7 +61,7 @@ fn written_read_and_written_again_nothing_has_changed() {
     }
 }
 
-/// Pure Zarr cannot say that text is char or that a dimension is unlimited; all else is kept.
+/// Pure Zarr cannot express text of type char and unlimited dimensions. Everything else is kept.
 #[test]
 fn the_same_in_pure_zarr() {
     for (name, plan) in samples::all() {
@@ -71,7 +71,7 @@ fn the_same_in_pure_zarr() {
     }
 }
 
-/// Nor, of V3, which filters the codecs are that others know.
+/// Pure Zarr V3 also cannot record the filters behind codecs, so these samples are omitted too.
 #[test]
 fn the_same_in_pure_zarr_of_version_3() {
     for (name, plan) in samples::all() {
@@ -90,8 +90,7 @@ fn written_again(name: &str, plan: &Plan, mode: &str) {
     again.create(&url(&second)).unwrap();
     let (first, second) = (objects(&first), objects(&second));
     for (key, bytes) in &first {
-        // Chunks that were never written are written the second time, with the same values: only those may
-        // differ.
+        // Only chunks that were never written can differ. The second write stores them with the same values.
         let Some(other) = second.get(key) else { panic!("{name}: {key} is gone") };
         assert!(other == bytes, "{name}: {key}:\n{}\n{}", text(bytes), text(other));
     }
@@ -107,7 +106,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Creates a dataset with these attributes, in memory, and reads them back.
+/// Creates a dataset with these attributes in memory and reads them back.
 fn through(name: &str, plan: &Plan) -> Result<Plan> {
     let url = format!("memory://{name}#mode=nczarr");
     plan.create(&url)?;
@@ -125,7 +124,7 @@ proptest! {
         doubles in prop::collection::vec(any::<u64>().prop_map(f64::from_bits), 1..20),
         odd in any::<u64>(),
     ) {
-        // Also what JSON has no word for: the sign and the payload of a NaN.
+        // Also tests the sign and payload of NaN, which JSON cannot express.
         let (mut single, mut double) = (singles, doubles);
         single.push(f32::from_bits(0xffc0_0001 | odd as u32));
         double.push(f64::from_bits(0x7ff4_0000_0000_0001 | odd));
@@ -156,7 +155,7 @@ proptest! {
         plan.att("string", Values::String(texts.iter().map(|text| text.as_str().into()).collect()));
         let read = through("texts", &plan).unwrap();
         for ((_, read), (_, put)) in read.atts.iter().zip(&plan.atts) {
-            // Text that is a JSON object or list is kept as that: its value counts, its blanks do not.
+            // Text that is a JSON object or list is stored as JSON, so blanks in it do not count.
             let json = |values: &Values| serde_json::from_str::<serde_json::Value>(values.as_text().unwrap_or_default());
             match json(put) {
                 Ok(value) if value.is_object() || value.is_array() => prop_assert_eq!(json(read).unwrap(), value),

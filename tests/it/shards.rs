@@ -1,4 +1,4 @@
-//! Shards that are asked for when a variable of Zarr V3 is defined.
+//! Shards that the caller requests when it defines a Zarr V3 variable.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +6,7 @@ use nczarr::{CreateOptions, ErrorKind, File, Result, Values, Variable};
 use nczarr_tests::plan::Plan;
 use nczarr_tests::samples;
 
-/// The objects below a folder that are no documents.
+/// The objects below a folder that are not documents.
 fn objects(folder: &std::path::Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -92,13 +92,13 @@ fn shards_are_whole_chunks() {
     for bad in [&[3, 3][..], &[4, 0], &[4], &[4, 6, 1], &[4, u64::MAX]] {
         assert_eq!(kind(v.set_shards(bad)), ErrorKind::BadChunk, "{bad:?}");
     }
-    // Shards may reach beyond the data.
+    // Shards can extend beyond the data.
     v.set_shards(&[100, 300]).unwrap();
     assert_eq!(kind(v.set_chunking(&[3, 3])), ErrorKind::BadChunk);
     v.set_chunking(&[5, 3]).unwrap();
     let scalar = file.add_variable::<i32>("s", &[]).unwrap();
     assert_eq!(kind(scalar.set_shards(&[])), ErrorKind::Inval);
-    // Where the chunk shape is chosen, shards are whole numbers of it.
+    // If the library chooses the chunk shape, a shard is a whole number of chunks.
     let chosen = file.add_variable::<i32>("chosen", &["y", "x"]).unwrap();
     chosen.set_shards(&[3, 11]).unwrap();
     v.put(&[1; 70], ..).unwrap();
@@ -161,7 +161,7 @@ fn in_shards(name: &str, plan: &Plan) {
     plan.groups.iter().for_each(|(_, plan)| in_shards(name, plan));
 }
 
-/// Names and values; characters of a plain store are numbers.
+/// Compares names and values. The characters of a plain store are numbers.
 fn same_data(name: &str, plan: &Plan, found: &Plan) {
     for var in &plan.vars {
         let there = found.vars.iter().find(|there| there.name == var.name).unwrap();

@@ -1,5 +1,5 @@
-//! Reads single elements of an open variable without cached chunks: each is the stored value at that moment,
-//! and errors are those of any other read.
+//! Reads single elements of an open variable without cached chunks. Each read returns the stored value at
+//! that moment, and errors equal those of any other read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 const SHAPE: [u64; 2] = [5, 7];
 
-/// A store with a variable of these chunks that holds its own positions, and where its chunks are.
+/// A store with a variable of these chunks whose values are its positions. Also returns the folder of the
+/// chunks.
 fn numbered(format: &str, chunks: &[u64]) -> (TempDir, String, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.zarr");
@@ -32,14 +33,14 @@ fn open(url: &str, missing: MissingChunks) -> Variable {
 
 fn element(v: &Variable, y: u64, x: u64) -> i32 {
     let value = v.get_value::<i32>([y, x]).unwrap();
-    // Other ways to the same element.
+    // Other ways to read the same element.
     let mut into = [0];
     v.get_into(&mut into, [y, x]).unwrap();
     assert_eq!((into, v.get_value::<f64>([y, x]).unwrap()), ([value], f64::from(value)), "{y} {x}");
     value
 }
 
-/// Puts another object in the place of one, as other programs do.
+/// Replaces an object as other programs do.
 fn replace(chunk: &Path, bytes: &[u8]) {
     let new = chunk.with_extension("new");
     fs::write(&new, bytes).unwrap();
@@ -78,10 +79,10 @@ fn an_element_is_of_the_chunk_that_is_there_now() {
             assert_eq!(element(&v, y, x), written(place));
             assert_eq!(element(&strict, y, x), written(place));
         }
-        // Written in place.
+        // The chunk is overwritten in place.
         fs::write(&chunk, [&bytes[..28], &[9, 0, 0, 0]].concat()).unwrap();
         assert_eq!([element(&v, 3, 3), element(&strict, 3, 3)], [9, 9]);
-        // It ends before the element.
+        // The chunk ends before the element.
         replace(&chunk, &bytes[..26]);
         assert_eq!(element(&v, 3, 1), written(5), "all of it is there");
         for v in [&v, &strict] {
@@ -93,7 +94,7 @@ fn an_element_is_of_the_chunk_that_is_there_now() {
         let error = strict.get_value::<i32>([3, 3]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NoObject, "{error}");
         assert!(error.to_string().contains("v/1.0"), "{error}");
-        // Something else in its place.
+        // A folder replaces the chunk.
         fs::create_dir_all(chunk.join("deeper")).unwrap();
         fs::write(chunk.join("deeper/x"), b"x").unwrap();
         for v in [&v, &strict] {
@@ -110,7 +111,7 @@ fn an_element_is_of_the_chunk_that_is_there_now() {
 
 #[test]
 fn all_there_is_of_a_chunk_comes_of_a_whole_one() {
-    // Of the last chunk one element is within the shape.
+    // Only one element of the last chunk is within the shape.
     let (_folder, url, chunks) = numbered("zarr,v2", &[2, 3]);
     let v = open(&url, MissingChunks::Fill);
     assert_eq!(element(&v, 4, 6), 34);

@@ -1,4 +1,4 @@
-//! One variable opened alone is the variable that opening everything gives: for every dataset of the corpus.
+//! A variable opened alone equals the same variable of the opened dataset, for every dataset of the corpus.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn variables_of_netcdf_c_open_alone() {
     });
 }
 
-/// In every mode in which the store opens.
+/// Compares the variables in every mode in which the store opens.
 fn same_everywhere(store: &Path) -> Outcome {
     let mut opened = 0;
     for mode in [
@@ -61,7 +61,7 @@ fn same_everywhere(store: &Path) -> Outcome {
     if opened == 0 { Outcome::Skipped("no dataset".to_owned()) } else { Ok(()).into() }
 }
 
-/// Whether the store opens; an error if some variable alone is another.
+/// Returns whether the store opens. Fails if some variable differs when it is opened alone.
 fn same(url: &str) -> Result<bool, String> {
     let Ok(file) = nczarr::open(url) else { return Ok(false) };
     let model = file.model();
@@ -80,7 +80,8 @@ fn same(url: &str) -> Result<bool, String> {
         let light = OpenOptions::new()
             .open_data(url, &path)
             .map_err(|error| format!("{path} for its data: {error}"))?;
-        // Where a dimension is longer than the variable, that is known from elsewhere.
+        // A variable opened for its data must also have the same shape. If a dimension is longer than the
+        // array, another document determines the shape.
         if (light.shape().ok(), light.nc_type()) != (whole.shape().ok(), whole.nc_type()) {
             return Err(format!("{path} for its data: {:?} {:?}", light.shape(), light.nc_type()));
         }
@@ -98,7 +99,7 @@ fn same(url: &str) -> Result<bool, String> {
     }
 }
 
-/// All that a variable says of itself. Its data's problem is part of it.
+/// All metadata of a variable. An error of its data is part of them.
 fn facts(var: &Variable) -> Vec<String> {
     let mut facts = vec![
         format!("full name {}", var.full_name()),
@@ -117,14 +118,14 @@ fn facts(var: &Variable) -> Vec<String> {
     facts
 }
 
-/// Returns a dimension's name as its variables have it. Where plain Zarr gives one name several lengths, all
-/// but the first include their length. A single variable does not reveal the others.
+/// Returns a dimension's stored name. If plain Zarr gives one name several lengths, all but the first name
+/// include their length. A single variable does not show the other lengths.
 fn stored_name(dim: &Dimension) -> String {
     let name = dim.name();
     name.strip_suffix(&format!("_{}", dim.len())).unwrap_or(&name).to_owned()
 }
 
-/// Its data, or why there are none.
+/// Its data, or the reason that there are none.
 fn data(var: &Variable) -> Result<Values, String> {
     let shape = var.shape().map_err(|error| error.to_string())?;
     let len = shape.iter().product::<u64>();

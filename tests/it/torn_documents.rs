@@ -1,5 +1,4 @@
-//! A torn document of one child makes that child unreadable, not the dataset. A writer leaves the document
-//! unchanged.
+//! A torn document of one child makes only that child unreadable. A writer leaves the document unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use nczarr::{ErrorKind, File};
 /// Names of documents.
 const DOCUMENTS: [&str; 4] = [".zgroup", ".zarray", ".zattrs", "zarr.json"];
 
-/// A dataset with variables in the root, and in two levels of groups.
+/// Makes a dataset with variables in the root and in two levels of groups.
 fn make(folder: &Path, modes: &str) -> (PathBuf, String) {
     let store = folder.join("a");
     let url = format!("file://{}#mode={modes}", store.display());
@@ -34,7 +33,7 @@ fn make(folder: &Path, modes: &str) -> (PathBuf, String) {
     (store, url)
 }
 
-/// All documents below a folder, but for those of the folder itself.
+/// All documents below a folder, without those of the folder itself.
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(here) = open.pop() {
@@ -52,7 +51,7 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The paths of everything that is reported: unreadable variables, and faults.
+/// The paths of all reported faults and unreadable variables.
 fn reported(file: &File) -> Vec<String> {
     let model = file.model();
     let broken = model.vars().filter(|(_, var)| var.problem.is_some());
@@ -62,7 +61,7 @@ fn reported(file: &File) -> Vec<String> {
     paths
 }
 
-/// The paths of all variables whose data are read as they were written.
+/// The paths of all variables that read as written.
 fn readable(file: &File) -> Vec<String> {
     let model = file.model();
     let good = model.vars().filter(|(id, _)| {
@@ -72,7 +71,7 @@ fn readable(file: &File) -> Vec<String> {
     good.map(|(id, _)| model.var_path(id).unwrap()).collect()
 }
 
-/// Damages each document of a child in several ways; all that is not that child reads as before.
+/// Damages each document of a child in several ways. All other nodes must read as before.
 fn damage_each(modes: &str, open_modes: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (store, url) = make(folder.path(), modes);
@@ -105,7 +104,7 @@ fn damage_each(modes: &str, open_modes: &str) {
             assert!(bad.contains(&child), "{case}: {child} is not among {bad:?}");
             assert!(bad.iter().all(|path| is_here(path)), "{case}: {bad:?}");
             drop(file);
-            // A writing session leaves unknown documents unchanged.
+            // A writing session leaves unreadable documents unchanged.
             let file = nczarr::append(&url).unwrap_or_else(|error| panic!("{case}: {error}"));
             file.put_attribute("title", format!("after {}", text.len())).unwrap();
             if let Ok(group) = file.group(&child) {

@@ -1,12 +1,12 @@
-//! Where `unsafe` stands: in these files and nowhere else, and every crate root says so.
+//! Only the listed files contain `unsafe`, and every crate root says so.
 //!
-//! That each block tells why it is sound is clippy's business (`undocumented_unsafe_blocks`).
+//! Clippy checks that each block has a safety comment (`undocumented_unsafe_blocks`).
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The only files with `unsafe` in them, and what for.
+/// The only files with `unsafe` in them, and the reason for each.
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/chunkio/src/cache.rs", "a look at the elements of an entry, under its lock"),
     ("crates/chunkio/src/kernel/bytes.rs", "kernels: elements that lie in the result already"),
@@ -49,7 +49,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Crates that have such files; their roots deny `unsafe` and allow it module by module, all others forbid
+/// Crates with such files. Their roots deny `unsafe` and allow it module by module. All other roots forbid
 /// it.
 const WITH_MODULES: &[&str] = &["chunkio", "dispatch", "driver-classic", "filters"];
 
@@ -69,15 +69,14 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file says `unsafe` where it counts: before a block, a function, an implementation, a trait, an
-/// import.
+/// Whether a file uses `unsafe` before a block, a function, an implementation, a trait or an import.
 fn has_unsafe(text: &str) -> bool {
     let words = ["{", "fn ", "impl", "extern ", "trait "];
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     lines.flat_map(|line| line.match_indices("unsafe").map(move |(at, _)| &line[at + "unsafe".len()..])).any(
         |rest| {
             let after = rest.trim_start();
-            // A block may begin on the next line.
+            // A block can begin on the next line.
             rest.trim().is_empty()
                 || words.iter().any(|word| after.starts_with(word))
                 || rest.starts_with('(')
@@ -98,7 +97,7 @@ fn unsafe_stands_in_named_modules_only() {
     assert!(files.len() > 150, "{} files", files.len());
     let found: BTreeSet<String> = files
         .iter()
-        // Tests beside the code may hand memory over as the engine does.
+        // Unit tests can pass memory in the same way as the engine.
         .filter(|path| path.file_name().is_none_or(|name| name != "tests.rs"))
         .filter(|path| has_unsafe(&fs::read_to_string(path).unwrap()))
         .map(|path| path.strip_prefix(&root).unwrap().display().to_string())

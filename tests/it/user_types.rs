@@ -1,4 +1,4 @@
-//! User-defined types through the facade: fields by their names, lists of numbers.
+//! User-defined types through the facade: fields by name, and lists of numbers.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn fields_by_their_names() {
     }
     assert_eq!(v.get_field::<f64>("a", 0..9).unwrap_err().kind(), ErrorKind::Edge);
     assert_eq!(v.get_lists::<u8>(..).unwrap_err().kind(), ErrorKind::BadType);
-    // Names with dots.
+    // Field names can contain dots.
     let other = tempfile::tempdir().unwrap();
     let dtype = r#"[["a","|i1"],["a.b",[["c.d","|i1"],["c","|i1"]]],["e","|i1"]]"#;
     let dots = store(other.path(), "v", dtype, "null", &[1, 2, 3, 4, 5, 6, 7, 8]);
@@ -60,7 +60,7 @@ fn fields_by_their_names() {
         let values = dots.variable("v").unwrap().get_field::<i8>(field, ..2).unwrap();
         assert_eq!(values.as_slice(), [found, found + 4], "{field}");
     }
-    // Whole elements, as they are in memory.
+    // Whole elements have the layout of memory.
     let mut bytes = [0; 22];
     v.get_raw(&mut bytes, 1).unwrap();
     v.put_raw(&bytes, 2).unwrap();

@@ -1,7 +1,7 @@
 //! Names and prose stay plain: the measured shares may only fall.
 //!
-//! A type name that three files define stands for three things. A sentence that begins with "What" or "Who"
-//! makes the reader wait for its verb. The limits are the figures of today: lower them when they fall.
+//! A type name that three files define has three meanings. A sentence that begins with "What" or "Who" delays
+//! its verb. The limits are the present shares: lower them when the shares fall.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -196,7 +196,7 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// The number of words of each paragraph that is no list, table, heading or code.
+/// The number of words of each paragraph, without lists, tables, headings and code.
 fn paragraphs(text: &str) -> impl Iterator<Item = usize> {
     let (mut counts, mut words, mut is_code) = (Vec::new(), 0, false);
     for line in text.lines().chain([""]) {

@@ -60,8 +60,8 @@ fn a_dataset_in_a_view_is_not_written() {
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
 }
 
-/// Whichever request of a write fails, and however: it is reported, a retry stores everything, and a
-/// truncated response is never taken for data.
+/// Each failing request of a write is reported, and a retry stores everything. The reader never accepts a
+/// truncated response as data.
 #[test]
 fn faults_are_told_and_nothing_is_lost_by_trying_again() {
     let values: Vec<i32> = (0..100).collect();
@@ -98,7 +98,7 @@ fn faults_are_told_and_nothing_is_lost_by_trying_again() {
     }
 }
 
-/// A failure to store buffered records is reported then, or by the next `sync`.
+/// A failure to store buffered records is reported at once or by the next `sync`.
 #[test]
 fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
     let record = |at: u64| vec![at as i32 + 1; 64 * 64];

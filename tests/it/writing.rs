@@ -37,7 +37,7 @@ fn records_are_appended_session_by_session() {
     let expected: Vec<i32> = (0..15).flat_map(|record| [record, record + 100, record + 200]).collect();
     assert_eq!(t.shape().unwrap(), [15, 3]);
     assert_eq!(t.get_values::<i32>(..).unwrap(), expected);
-    // It grew with the dimension and was never written.
+    // The dimension grew, but this variable's new elements were never written.
     let other = file.variable("other").unwrap();
     assert_eq!(other.get_values::<f32>(..).unwrap(), [nczarr::model::fill::FLOAT; 15]);
 }
@@ -82,7 +82,7 @@ fn renames_keep_what_is_below_them() {
     v.rename("w").unwrap();
     v.rename_attribute("units", "Einheit").unwrap();
     assert_eq!(v.full_name(), "/größe/inner/w");
-    // The handle is still the variable.
+    // The old handle still refers to the renamed variable.
     v.put(&[40], 3..4).unwrap();
     assert_eq!(file.variable("/g/inner/v").unwrap_err().kind(), ErrorKind::NoGrp);
     file.close().unwrap();
@@ -139,7 +139,7 @@ fn nothing_is_destroyed_but_by_an_explicit_create() {
     CreateOptions::new().clobber(true).create(&path).unwrap().close().unwrap();
     assert!(nczarr::open(&path).unwrap().attribute("title").is_none());
 
-    // Something that is no dataset is never touched.
+    // The library never touches a path that is not a dataset.
     let other = folder.path().join("other.zarr");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("notes.txt"), "mine").unwrap();

@@ -1,7 +1,7 @@
-//! Zarr stores of other writers, of V2 and V3: every array and the hierarchy of every directory store.
+//! Zarr V2 and V3 stores by other writers: every array, and the hierarchy of every directory store.
 //!
-//! If an array needs a codec, type or format version that this build lacks, the dataset must still open and
-//! report it for that array.
+//! If this build lacks a codec, type or format version, the dataset still opens and reports the gap for that
+//! array.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,7 +43,7 @@ fn arrays_of_other_writers_have_their_values() {
         for row in rows(folder) {
             let outcome = match &*row.compare {
                 "error" => must_fail(folder, &row).into(),
-                // Looked at by the other test.
+                // The test of hierarchies covers these rows.
                 "tree" => continue,
                 _ => has_values(folder, &row),
             };
@@ -73,7 +73,7 @@ fn open(folder: &Path, store: &str) -> Result<File, String> {
     nczarr::open(&path.display().to_string()).map_err(|error| format!("open: {error}"))
 }
 
-/// The variable of an array; one at the root of a store is named after the store.
+/// The variable of an array. An array at the root of a store has the store's name.
 fn variable(file: &File, store: &str, array: &str) -> Result<Variable, String> {
     let path = if array == "/" {
         let stem = Path::new(store).file_stem().expect("a store has a name").to_string_lossy();
@@ -125,7 +125,7 @@ fn has_values(folder: &Path, row: &Row) -> Outcome {
     }
 }
 
-/// The document of an array, in a directory or an archive.
+/// The document of an array in a directory or an archive.
 fn document(store: &Path, array: &str, name: &str) -> Result<String, String> {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let root = if store.is_dir() {
@@ -168,12 +168,12 @@ fn missing(document: &str) -> Result<Option<(String, &'static str)>, String> {
         Value::String(dtype) => dtype.clone(),
         _ => return Ok(None),
     };
-    // These are TensorStore's own.
+    // TensorStore writes type names of this form.
     let foreign = dtype.contains("int") || dtype.starts_with("float");
     Ok(foreign.then_some((dtype, "the type")))
 }
 
-/// As [`missing`], of a document of V3: small numbers that are no type of the model.
+/// Like [`missing`] for a V3 document. Also reports small number types that the model lacks.
 fn missing_of_v3(document: &str) -> Result<Option<(String, &'static str)>, String> {
     let document = json::parse(document)?;
     let dtype = document["data_type"].as_str().unwrap_or_default();
@@ -211,7 +211,7 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
         }};
     }
     match (kind, size) {
-        // Compared bit by bit.
+        // Floats with expected values of unsigned type are compared bit by bit.
         ('u', 4) if variable.nc_type() == NcType::Float => {
             let found = variable.get_values::<f32>(..).map_err(|error| error.to_string())?;
             let stored: Vec<u32> =
@@ -258,19 +258,19 @@ fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> 
     }
 }
 
-/// Elements with the bytes of each run of `size` reversed.
+/// Reverses the bytes of each run of `size` bytes.
 fn swapped(bytes: &[u8], size: usize) -> Vec<u8> {
     bytes.chunks(size).flat_map(|item| item.iter().rev().copied()).collect()
 }
 
-/// Elements of a user-defined type, as they are in memory.
+/// Compares elements of a user-defined type as bytes in memory order.
 fn same_bytes(variable: &Variable, expected: &[u8]) -> Result<(), String> {
     let mut found = vec![0; expected.len()];
     variable.get_raw(&mut found, ..).map_err(|error| error.to_string())?;
     same(&found, expected, |a, b| a == b)
 }
 
-/// Times as text, and as the counts they are.
+/// Compares times as text and as counts.
 fn same_times(folder: &Path, row: &Row, variable: &Variable, expected: &Npy) -> Result<(), String> {
     let big = expected.descr.starts_with('>');
     let counts = expected.data.as_chunks().0.iter();
@@ -313,7 +313,7 @@ fn compare_json(expected: &[u8], variable: &Variable) -> Result<(), String> {
     }
     let texts = values.iter().map(|value| match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
-        // Unwritten, with a fill value of null or 0: no text.
+        // An unwritten element with a fill value of null or 0 is an empty text.
         Value::Null => Ok(Vec::new()),
         Value::Number(number) if number.as_u64() == Some(0) => Ok(Vec::new()),
         other => Err(format!("expected value {other} is no string")),
@@ -321,7 +321,7 @@ fn compare_json(expected: &[u8], variable: &Variable) -> Result<(), String> {
     same_strings(variable, &texts.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Lists of numbers: all of these are exact as doubles.
+/// Compares lists of numbers. Doubles represent all of them exactly.
 fn same_lists(variable: &Variable, expected: &[Value]) -> Result<(), String> {
     let found = variable.get_lists::<f64>(..).map_err(|error| error.to_string())?;
     let expected =
@@ -397,8 +397,8 @@ fn has_tree(folder: &Path, store: &str) -> Result<(), String> {
     if arrays == found { Ok(()) } else { Err(format!("{found} variables, expected {arrays}")) }
 }
 
-/// The chunks inside of shards, the innermost, if an array of V3 has shards: as they lie in the array, before
-/// any transposition around the shards.
+/// Returns the innermost chunk shape of a sharded V3 array. The axes are those of the array, before any
+/// transposition around the shards.
 fn inside_shards(document: &str) -> Result<Option<Vec<u64>>, String> {
     let document = json::parse(document)?;
     let list = |value: &Value| -> Vec<u64> {
@@ -439,7 +439,7 @@ fn array(file: &File, folder: &Path, store: &str, path: &str, node: &Value) -> R
     }
     if let Some(names) = node["dimension_names"].as_array() {
         for (dim, (name, len)) in variable.dimensions().iter().zip(names.iter().zip(&shape)) {
-            // One name may mean several lengths in Zarr: all but the first say theirs.
+            // One dimension name can have several lengths in Zarr. All but the first include their length.
             let Some(name) = name.as_str().filter(|name| !name.is_empty() && !name.contains('/')) else {
                 continue;
             };
@@ -452,7 +452,7 @@ fn array(file: &File, folder: &Path, store: &str, path: &str, node: &Value) -> R
     attributes(node, |name| variable.attribute(name).map(nczarr::Attribute::into_values))
 }
 
-/// Whether there is no attribute that is not stored, but that a fill value may be shown as one.
+/// Checks that every attribute is stored. A fill value can also appear as an attribute.
 fn no_more(node: &Value, found: &[nczarr::Attribute]) -> Result<(), String> {
     match found
         .iter()
@@ -474,14 +474,14 @@ fn group(file: &File, path: &str, node: &Value) -> Result<(), String> {
     attributes(node, |name| group.attribute(name).map(nczarr::Attribute::into_values))
 }
 
-/// Attributes that are metadata of a convention, not attributes.
+/// Metadata of a convention that are stored as attributes but not shown.
 const HIDDEN: [&str; 1] = ["_ARRAY_DIMENSIONS"];
 
 fn attributes(node: &Value, find: impl Fn(&str) -> Option<Values>) -> Result<(), String> {
     for (name, expected) in node["attributes"].as_object().into_iter().flatten() {
         match find(name) {
             Some(found) if means(&found, expected) => {}
-            // xarray has the fill values of floats in V3 as the bytes of a double.
+            // xarray stores fill values of floats in V3 as the bytes of a double.
             Some(found)
                 if name == "_FillValue" && coded(expected).is_some_and(|bits| is_float(&found, bits)) => {}
             None if HIDDEN.contains(&name.as_str()) => {}

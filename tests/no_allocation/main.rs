@@ -1,5 +1,5 @@
-//! Allocations of a transfer, through the facade, with the real maps and filters: their number does not grow
-//! with the number of chunks that are read. (What the engine allocates by itself, its own test counts.)
+//! The number of allocations of a transfer does not grow with the number of chunks read. The test uses the
+//! facade with real maps and filters; the engine has a test of its own.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -10,22 +10,22 @@ struct Counting;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: the system's allocator does the work.
+// SAFETY: every call goes unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         unsafe { System.realloc(at, layout, size) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps the promises that the system's allocator needs.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -44,7 +44,7 @@ const CHUNK: u64 = 512;
 
 type Chain<'a> = &'a [(&'a str, &'a [u32])];
 
-/// One test in this binary: no other thread counts.
+/// This binary has only one test, so no other thread counts.
 #[test]
 fn allocations_do_not_grow_with_the_chunks() {
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn allocations_do_not_grow_with_the_chunks() {
 
             let file = OpenOptions::new().threads(1).open(&url).unwrap();
             let v = file.variable("v").unwrap();
-            // A chunk read in part is cached, and read from there.
+            // A chunk that is read in part is cached, and the next read uses the cache.
             for ty in ["int", "double", "strided"] {
                 let read = |chunks: u64| counted(|| read(&v, ty, chunks));
                 read(CHUNKS);
@@ -98,7 +98,7 @@ fn allocations_do_not_grow_with_the_chunks() {
     }
 }
 
-/// Reading from a cached chunk allocates only the result.
+/// Checks that a read from a cached chunk allocates only the result.
 fn hits_allocate_their_result(url: &str) {
     let v = OpenOptions::new().threads(1).cache_bytes(64 << 20).open(url).unwrap().variable("v").unwrap();
     let mut some = [0; 20];

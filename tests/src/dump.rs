@@ -47,7 +47,7 @@ impl DataSource for Source<'_> {
 /// The CDL text of `file`.
 ///
 /// # Errors
-/// What the library says.
+/// Returns the library's error.
 pub fn dump(file: &File, options: &Options) -> Result<String> {
     let info = file.info();
     let facts = Facts {

@@ -1,11 +1,11 @@
-//! JSON as some writers store it: with bare `NaN`, `Infinity` and `-Infinity`.
+//! Parses JSON with bare `NaN`, `Infinity` and `-Infinity`, as some writers store it.
 
 use serde_json::Value;
 
-/// Parses `text`, in which bare `NaN`, `Infinity` and `-Infinity` become strings of that name.
+/// Parses `text`. Bare `NaN`, `Infinity` and `-Infinity` become strings with that text.
 ///
 /// # Errors
-/// What is wrong with it, for people.
+/// Returns a description of the syntax error.
 pub fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str(&quote_tokens(text)).map_err(|error| error.to_string())
 }

@@ -1,5 +1,4 @@
-//! What the cross-crate tests share: reading `.npy` files and lenient JSON, unpacking archives, counting
-//! outcomes, fuzz targets.
+//! Helpers of the cross-crate tests: `.npy` files, lenient JSON, archives, outcome counts, fuzz targets.
 #![forbid(unsafe_code)]
 
 pub mod dump;

@@ -5,22 +5,22 @@
 use nczarr::model::{TimeStep, TimeUnit};
 use serde_json::Value;
 
-/// An array as a `.npy` file holds it.
+/// The array in a `.npy` file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Npy {
-    /// The type, as NumPy writes it: `<f8`, `|S5`, or a list for a record.
+    /// The type in NumPy's notation: `<f8`, `|S5`, or a list for a record.
     pub descr: String,
     /// The shape.
     pub shape: Vec<u64>,
-    /// The elements, in C order, as stored.
+    /// The stored elements in C order.
     pub data: Vec<u8>,
 }
 
 impl Npy {
-    /// Reads a file's bytes.
+    /// Parses the bytes of a file.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// Returns a description of the format error.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or("no magic")?;
         let (&[major, _minor], rest) = rest.split_first_chunk().ok_or("no version")?;
@@ -61,7 +61,7 @@ impl Npy {
         Some((order, kind, chars.as_str().parse().ok()?))
     }
 
-    /// The unit of a type of time: `<M8[25us]`.
+    /// The unit of a time type such as `<M8[25us]`.
     pub fn time(&self) -> Option<TimeUnit> {
         let span = self.descr.get(1..2)? == "m";
         let rest = self.descr.get(1..)?.strip_prefix(['M', 'm'])?.strip_prefix('8')?;
@@ -73,12 +73,12 @@ impl Npy {
         Some(TimeUnit { span, step: Some((times, TimeStep::from_code(code)?)) })
     }
 
-    /// The elements of a record type with every field in this machine's byte order.
+    /// The elements of a record type. Every field is in this machine's byte order.
     ///
     /// # Errors
-    /// If it is no record type, or one of fields that are not looked at.
+    /// Fails if it is not a record type, or if a field has an unsupported type.
     pub fn record(&self) -> Result<Vec<u8>, String> {
-        // The list of a Python program is one of JSON, but for its brackets and quotes.
+        // The list is Python syntax. Other brackets and quotes turn it into JSON.
         let json = self.descr.replace('(', "[").replace(')', "]").replace('\'', "\"").replace(",]", "]");
         let list = serde_json::from_str(&json).map_err(|error| format!("{}: {error}", self.descr))?;
         let mut sizes = Vec::new();
@@ -98,10 +98,10 @@ impl Npy {
         Ok(bytes)
     }
 
-    /// The elements of a text type (`S` or `U`), without the zeros they are padded with.
+    /// The elements of a text type (`S` or `U`), without the padding zeros.
     ///
     /// # Errors
-    /// If it is no text type, or a code point is none.
+    /// Fails if it is not a text type, or if a code point is not valid.
     pub fn texts(&self) -> Result<Vec<Vec<u8>>, String> {
         let width_of = |size| usize::max(size, 1);
         match self.plain() {
@@ -116,7 +116,7 @@ impl Npy {
     }
 }
 
-/// Size, number and byte order of the numbers that a record consists of, one run after another.
+/// Collects size, number and byte order for each run of numbers in a record.
 fn runs(list: &Value, sizes: &mut Vec<(usize, usize, bool)>) -> Result<(), String> {
     for field in list.as_array().ok_or("no list of fields")? {
         let count = match &field[2] {

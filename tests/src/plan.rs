@@ -1,5 +1,5 @@
-//! [`Plan`]: the content of a dataset as a value: written through the facade, compared with an open dataset,
-//! exchanged with other programs as JSON.
+//! [`Plan`] is the content of a dataset as a value. Tests write it through the facade, compare it with an
+//! open dataset, and exchange it with other programs as JSON.
 
 use nczarr::model::name;
 use nczarr::{Endian, File, Group, MemRef, NcString, NcType, Result, Slab, Values, Variable};
@@ -23,13 +23,13 @@ pub struct Plan {
 pub struct Dim {
     /// Its name.
     pub name: String,
-    /// Its length once everything is written.
+    /// Its length after all writes.
     pub len: u64,
     /// Whether it is unlimited.
     pub unlimited: bool,
 }
 
-/// A variable: how it is laid out, and all of its values.
+/// A variable with its layout and all of its values.
 #[derive(Debug, Clone)]
 pub struct Var {
     /// Its name.
@@ -38,19 +38,19 @@ pub struct Var {
     pub dims: Vec<String>,
     /// Its attributes.
     pub atts: Vec<(String, Values)>,
-    /// Its values in C order; their type is its type.
+    /// Its values in C order. They also determine its type.
     pub data: Values,
-    /// Whether the values are written, or are what unwritten elements read as.
+    /// Whether the values are written. Otherwise the elements stay unwritten and read as these values.
     pub written: bool,
     /// Its chunk shape, if not the default.
     pub chunks: Option<Vec<u64>>,
-    /// The shape of the shards its chunks lie in, if they do.
+    /// The shape of its shards, if it has shards.
     pub shards: Option<Vec<u64>>,
     /// Its filters by name or id.
     pub filters: Vec<(String, Vec<u32>)>,
     /// Its byte order.
     pub endian: Endian,
-    /// Its fill value, if not the default; put as the attribute `_FillValue` too.
+    /// Its fill value, if not the default. It is also stored as the attribute `_FillValue`.
     pub fill: Option<Values>,
 }
 
@@ -60,14 +60,14 @@ impl Dim {
         Self { name: name.to_owned(), len, unlimited: false }
     }
 
-    /// An unlimited dimension that will have this length.
+    /// An unlimited dimension that grows to this length.
     pub fn unlimited(name: &str, len: u64) -> Self {
         Self { name: name.to_owned(), len, unlimited: true }
     }
 }
 
 impl Var {
-    /// A variable with its values and nothing special.
+    /// A variable with these values and the default layout.
     pub fn new(name: &str, dims: &[&str], data: Values) -> Self {
         Self {
             name: name.to_owned(),
@@ -83,21 +83,21 @@ impl Var {
         }
     }
 
-    /// With this chunk shape.
+    /// Sets the chunk shape.
     #[must_use]
     pub fn chunked(mut self, shape: &[u64]) -> Self {
         self.chunks = Some(shape.to_vec());
         self
     }
 
-    /// With one more filter.
+    /// Adds a filter.
     #[must_use]
     pub fn filter(mut self, name: &str, params: &[u32]) -> Self {
         self.filters.push((name.to_owned(), params.to_vec()));
         self
     }
 
-    /// With one more attribute.
+    /// Adds an attribute.
     #[must_use]
     pub fn att(mut self, name: &str, values: impl nczarr::IntoValues) -> Self {
         self.atts.push((name.to_owned(), values.into_values()));
@@ -111,8 +111,9 @@ impl Plan {
         self.atts.push((name.to_owned(), values.into_values()));
     }
 
-    /// The same content with the chunks of all variables but scalars in shards: of several chunks along some
-    /// dimensions and of one along others; of one or two chunks in all where their shape is the default.
+    /// Puts the chunks of all variables except scalars in shards. A shard has one to three chunks along each
+    /// dimension. With the default chunk shape, the shards are small and have one to three elements along
+    /// each dimension.
     #[must_use]
     pub fn sharded(&self) -> Self {
         let mut plan = self.clone();
@@ -130,7 +131,7 @@ impl Plan {
     /// Creates a dataset of this content and closes it.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn create(&self, path: &str) -> Result<()> {
         let file = nczarr::create(path)?;
         self.write(&file)?;
@@ -140,7 +141,7 @@ impl Plan {
     /// The content of an open dataset, with its layout.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn of(file: &File) -> Result<Self> {
         Self::of_group(&file.root())
     }
@@ -164,7 +165,7 @@ impl Plan {
     /// Writes the content into a group: all definitions, then all values.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn write(&self, group: &Group) -> Result<()> {
         self.define(group)?;
         self.fill_in(group)
@@ -218,7 +219,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The shape a variable will have: the lengths of this plan's dimensions, or those around it.
+    /// The shape that a variable will have, from the dimensions of this plan or of the enclosing groups.
     fn shape_of(&self, var: &Var, group: &Group) -> Vec<u64> {
         let len = |name: &String| match self.dims.iter().find(|dim| dim.name == *name) {
             Some(dim) => dim.len,
@@ -227,7 +228,7 @@ impl Plan {
         var.dims.iter().map(len).collect()
     }
 
-    /// How an open dataset differs from this, one line each; the order of things counts.
+    /// The differences of an open dataset from this plan, one line each. The order of items counts.
     pub fn differences(&self, file: &File) -> Vec<String> {
         let mut found = Vec::new();
         self.compare(&file.root(), &mut found);
@@ -268,7 +269,7 @@ impl Plan {
         }
     }
 
-    /// As JSON, for other programs.
+    /// Converts the content to JSON for other programs.
     pub fn to_json(&self) -> Value {
         let dims =
             self.dims.iter().map(|dim| json!({"name": dim.name, "len": dim.len, "unlimited": dim.unlimited}));
@@ -292,10 +293,10 @@ impl Plan {
         })
     }
 
-    /// The inverse of [`Plan::to_json`]; layout is not kept.
+    /// The inverse of [`Plan::to_json`]. The layout is not kept.
     ///
     /// # Errors
-    /// The member that is not as expected.
+    /// Names the first member that is not valid.
     pub fn from_json(value: &Value) -> Result<Self, String> {
         let list = |name: &str| value[name].as_array().ok_or_else(|| format!("{name} is no list"));
         let text =
@@ -372,7 +373,7 @@ fn pairs(attributes: Vec<nczarr::Attribute>) -> Vec<(String, Values)> {
 /// Writes all values of a variable, from its first element on.
 ///
 /// # Errors
-/// What the library says.
+/// Returns the library's error.
 pub fn put(variable: &Variable, shape: &[u64], values: &Values) -> Result<()> {
     let start = vec![0; shape.len()];
     let slab = Slab::new(&start, shape);
@@ -388,7 +389,7 @@ pub fn put(variable: &Variable, shape: &[u64], values: &Values) -> Result<()> {
 /// Reads all values of a variable in its own type.
 ///
 /// # Errors
-/// What the library says.
+/// Returns the library's error.
 pub fn get(variable: &Variable) -> Result<Values> {
     let ty = variable.nc_type();
     if ty == NcType::String {
@@ -414,7 +415,8 @@ fn atts_from_json(value: &Value) -> Result<Vec<(String, Values)>, String> {
     items.collect()
 }
 
-/// A list of numbers (`"NaN"` and kin as text), a list of strings, or one text for chars.
+/// Converts values to JSON: a list of numbers (`"NaN"` and infinities as text), a list of strings, or one
+/// text for chars.
 fn values_to_json(values: &Values) -> Value {
     let float = |value: f64| if value.is_finite() { json!(value) } else { json!(value.to_string()) };
     match values {

@@ -1,17 +1,17 @@
-//! [`Report`]: how many of a table's rows passed, failed and were skipped, and why.
+//! [`Report`] counts the rows of a table that passed, failed or were skipped, with the reasons.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write as _};
 
-/// What became of one row.
+/// The outcome of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// As expected.
+    /// The row passed.
     Passed,
-    /// Not as expected: what was found.
+    /// The row failed; a description of the difference.
     Failed(String),
-    /// Not looked at: why. A reason is about what the row needs, never about the row itself.
+    /// The row was skipped, with the reason. A reason names a requirement of the row, not the row itself.
     Skipped(String),
 }
 
@@ -30,7 +30,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes one row's outcome.
+    /// Adds the outcome of one row.
     pub fn add(&mut self, row: impl fmt::Display, outcome: Outcome) {
         match outcome {
             Outcome::Passed => self.passed += 1,
@@ -39,7 +39,7 @@ impl Report {
         }
     }
 
-    /// How many rows failed.
+    /// The number of failed rows.
     pub fn failed(&self) -> usize {
         self.failed.len()
     }
@@ -55,9 +55,9 @@ impl Report {
     }
 }
 
-/// Prints a message even where the output of tests that pass is held back: what was not tested must be seen.
+/// Prints a message even if the output of passing tests is hidden, so that skipped rows are visible.
 pub fn say(message: &str) {
-    // Nobody can be told when standard error is gone.
+    // If standard error is closed, the message is lost.
     let _ = io::stderr().lock().write_all(format!("\n{message}\n").as_bytes());
 }
 

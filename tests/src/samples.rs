@@ -1,10 +1,10 @@
-//! Datasets of every kind of content, as [`Plan`]s.
+//! Sample datasets with every kind of content, as [`Plan`]s.
 
 use nczarr::{Endian, NcString, NcType, Values};
 
 use crate::plan::{Dim, Plan, Var};
 
-/// All samples, by name. Each is about one thing; what some other reader cannot open stands apart.
+/// All samples by name. Each covers one subject. Content that some reader cannot open has its own sample.
 pub fn all() -> Vec<(&'static str, Plan)> {
     vec![
         ("types", types()),
@@ -26,7 +26,7 @@ pub fn all() -> Vec<(&'static str, Plan)> {
     ]
 }
 
-/// Five values of each number type, its extremes among them.
+/// Five values of each number type, including its extremes.
 fn extremes() -> Vec<(&'static str, Values)> {
     vec![
         ("byte", Values::Byte(vec![i8::MIN, -1, 0, 1, i8::MAX])),
@@ -54,7 +54,7 @@ fn types() -> Plan {
     plan
 }
 
-/// Apart from the others: some readers cannot open a group with such a variable in it.
+/// A separate sample, because some readers cannot open a group with such a variable.
 fn chars() -> Plan {
     let mut plan = Plan { dims: vec![Dim::fixed("x", 5), Dim::fixed("len", 2)], ..Plan::default() };
     plan.vars.push(Var::new("scalar", &[], Values::text("q")));
@@ -108,7 +108,7 @@ fn attributes() -> Plan {
         for (which, item) in bytes.chunks(size).enumerate() {
             atts.push((format!("{name}_{which}"), Values::from_native_bytes(ty, item).expect("one number")));
         }
-        // From the widest down: a reader that goes by the first number gets them all.
+        // The widest number comes first, because some readers take the type from the first number.
         let down: Vec<u8> = bytes[..3 * size].chunks(size).rev().flatten().copied().collect();
         if ty != NcType::Int64 {
             atts.push((format!("{name}_list"), Values::from_native_bytes(ty, &down).expect("numbers")));
@@ -132,7 +132,7 @@ fn attributes() -> Plan {
     plan
 }
 
-/// Apart from the others: numbers of which the first fits a narrower type than the rest.
+/// A separate sample of numbers whose first element fits a narrower type than the others.
 fn wide() -> Plan {
     let mut plan = Plan::default();
     plan.att("unsigned", Values::UInt(vec![0, u32::MAX]));
@@ -141,7 +141,7 @@ fn wide() -> Plan {
     plan
 }
 
-/// Values that compress somewhat.
+/// Values that compress moderately.
 fn ramp(ty: NcType, len: usize) -> Values {
     let number = |i: usize| (i / 3 * 7 % 251) as f64;
     match ty {
@@ -192,7 +192,7 @@ fn filters() -> Plan {
     plan
 }
 
-/// Filters that few readers have; apart from the others.
+/// A separate sample of filters that few readers support.
 fn codecs() -> Plan {
     let (xz, alone, none) = (1, 2, u32::MAX);
     let sums = ["crc32", "crc32c", "adler32"].map(|name| [(name, vec![]), (name, vec![0]), (name, vec![1])]);
@@ -203,7 +203,7 @@ fn codecs() -> Plan {
         ("lzma", vec![9]),
         ("lzma", vec![xz, 10, 2, 0]),
         ("lzma", vec![alone, none, none, 0]),
-        // Raw: a delta of four bytes, then LZMA2 with preset 1.
+        // Raw LZMA: a delta of four bytes, then LZMA2 with preset 1.
         ("lzma", vec![3, none, none, 0, 3, 1 << 9, 4, 33, 1, 1]),
         ("jenkins_lookup3", vec![7]),
     ];
@@ -217,7 +217,7 @@ fn codecs() -> Plan {
     plan
 }
 
-/// Every order of one, two and three filters, over numbers and over text.
+/// Every order of one, two and three filters on numbers and on text.
 fn chains() -> Plan {
     let mut plan = Plan { dims: vec![Dim::fixed("x", 90), Dim::fixed("s", 4)], ..Plan::default() };
     let filters: [(&str, &[u32]); 5] = [
@@ -251,7 +251,7 @@ fn chains() -> Plan {
     plan
 }
 
-/// Apart from the others: some readers refuse such a level, and the dataset with it.
+/// A separate sample, because some readers refuse such a level and the whole dataset.
 fn negative() -> Plan {
     let var = Var::new("zstd", &["x"], ramp(NcType::Double, 700))
         .chunked(&[320])

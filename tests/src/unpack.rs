@@ -7,13 +7,13 @@ use std::path::{Component, Path};
 /// Unpacks every member of `archive` below `into`.
 ///
 /// # Errors
-/// What the archive or the file system says; a member whose name would leave `into`.
+/// Returns the error of the archive or file system, or an error if a member's name leaves `into`.
 pub fn unpack(archive: &Path, into: &Path) -> io::Result<()> {
     let mut archive = zip::ZipArchive::new(File::open(archive)?)?;
     for index in 0..archive.len() {
         let mut member = archive.by_index(index)?;
-        // By hand: the crate's own way takes a backslash for a separator, and it is a legal character of a
-        // name.
+        // The code splits the name itself, because the crate treats a backslash as a separator. A backslash
+        // is a legal character of a name.
         let name = member.name()?.into_owned();
         let name = Path::new(&name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -1,8 +1,8 @@
-//! Archives in which every field can be wrong: [`Archive::bytes`] writes the given fields.
+//! Builds archives with any wrong field. [`Archive::bytes`] writes the given fields unchanged.
 //!
 //! Source: the ZIP file format specification (APPNOTE 6.3).
 
-/// The fields of both records of a member; `None`: the right value.
+/// The fields of both records of a member; `None` stands for the correct value.
 #[derive(Debug, Clone, Default)]
 pub struct Header {
     pub version: Option<u16>,
@@ -15,7 +15,7 @@ pub struct Header {
     pub extra_len: Option<u16>,
     pub name: Option<Vec<u8>>,
     pub extra: Vec<u8>,
-    // Of the directory alone.
+    // Only the directory record has these fields.
     pub comment_len: Option<u16>,
     pub disk: Option<u16>,
     pub made_by: Option<u16>,
@@ -28,7 +28,7 @@ pub struct Header {
 pub struct Member {
     pub name: Vec<u8>,
     pub data: Vec<u8>,
-    /// How long it says it is unpacked, its checksum and its method, where nothing else is said.
+    /// Declared unpacked size, checksum and method, unless the records override them.
     pub size: u32,
     pub crc: u32,
     pub method: u16,
@@ -36,7 +36,7 @@ pub struct Member {
     pub central: Header,
     /// The bytes after the member.
     pub descriptor: Vec<u8>,
-    /// Whether the directory knows it; whether it is there.
+    /// Whether the directory lists the member, and whether the archive contains it.
     pub listed: bool,
     pub there: bool,
 }
@@ -60,7 +60,7 @@ impl Member {
         }
     }
 
-    /// The same, compressed.
+    /// Returns the same member, compressed.
     pub fn deflated(mut self) -> Self {
         use std::io::Write as _;
         let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
@@ -70,7 +70,7 @@ impl Member {
     }
 }
 
-/// The end of the directory; a field that is `None` is as it should be.
+/// The end record of the directory; `None` stands for the correct value.
 #[derive(Debug, Clone, Default)]
 pub struct End {
     pub disk: Option<u16>,
@@ -83,7 +83,7 @@ pub struct End {
     pub comment: Vec<u8>,
 }
 
-/// The end of a directory of zip64 and what points to it.
+/// The end record of a zip64 directory and its locator.
 #[derive(Debug, Clone, Default)]
 pub struct End64 {
     pub record_len: Option<u64>,
@@ -110,7 +110,7 @@ pub struct Archive {
     pub end_64: Option<End64>,
     pub end: End,
     pub after: Vec<u8>,
-    /// Cut to this length.
+    /// The length to which the archive is cut.
     pub cut: Option<usize>,
 }
 
@@ -137,7 +137,7 @@ impl Out {
         self
     }
 
-    /// Appends the common fields of both records.
+    /// Appends the fields that both records share.
     fn common(&mut self, member: &Member, header: &Header) -> &mut Self {
         let name = header.name.as_ref().unwrap_or(&member.name);
         self.half(header.version.unwrap_or(20)).half(header.flags.unwrap_or(0));
@@ -160,7 +160,7 @@ pub fn extra(id: u16, values: &[u64]) -> Vec<u8> {
 }
 
 impl Archive {
-    /// A valid archive of these objects.
+    /// Makes a valid archive of these objects.
     pub fn of(objects: &[(String, Vec<u8>)]) -> Self {
         Self {
             members: objects.iter().map(|(name, data)| Member::new(name, data)).collect(),
@@ -168,7 +168,7 @@ impl Archive {
         }
     }
 
-    /// The member of this name.
+    /// Returns the member of this name.
     pub fn member(&mut self, name: &str) -> &mut Member {
         self.members.iter_mut().find(|member| member.name == name.as_bytes()).expect("a member of the store")
     }

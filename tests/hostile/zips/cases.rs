@@ -1,15 +1,15 @@
-//! The cases: the damage of an archive, and the expected result of reading it.
+//! The damaged archives and the expected result of reading each.
 
 use super::build::{Archive, End, End64, Header, Member, extra};
 
 /// The expected result of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// All that belongs to the dataset is read as it was written.
+    /// The reader returns all data of the dataset as written.
     Read,
-    /// The archive or the member is refused, or a chunk is not there.
+    /// The reader refuses the archive or the member, or a chunk is missing.
     Refused,
-    /// Either.
+    /// Both results are valid.
     Either,
 }
 
@@ -20,18 +20,18 @@ pub struct Case {
     pub what: String,
     pub expect: Expect,
     pub bytes: Vec<u8>,
-    /// Size of the largest valid member in bytes, as far as one may be read.
+    /// Size in bytes of the largest valid member that a reader may read.
     pub declared: usize,
 }
 
-/// The chunk that is lied about, compressed and not; and the document without which there is no variable.
+/// The chunks with false records, one of them compressed, and the document that defines the variable.
 const CHUNK: &str = "v/0";
 const PACKED: &str = "w/0";
 
-/// The largest document that is read.
+/// The size limit for documents.
 const DOCUMENT: usize = 64 << 20;
 
-/// Names that no object may have, or that look like something else than a name.
+/// Names that no object may have, and names that look like paths or special files.
 fn names() -> Vec<Vec<u8>> {
     let texts = [
         "../up",
@@ -109,7 +109,7 @@ fn names() -> Vec<Vec<u8>> {
     names
 }
 
-/// All cases, over an archive of a dataset with the variables `v`, and `w` which has the same values.
+/// All cases. The dataset has the variables `v` and `w` with the same values.
 pub fn all(objects: &[(String, Vec<u8>)]) -> Vec<Case> {
     let base = || {
         let mut archive = Archive::of(objects);
@@ -151,12 +151,12 @@ pub fn all(objects: &[(String, Vec<u8>)]) -> Vec<Case> {
     cases
 }
 
-/// The name of a field, and its setter.
+/// The name of a field and the function that sets it.
 type Field<R, V> = (&'static str, fn(&mut R, V));
 
 type Add<'a> = dyn FnMut(String, Expect, &dyn Fn(&mut Archive)) + 'a;
 
-/// Lies in every field of both records of a member.
+/// False values in every field of both records of a member.
 fn records(add: &mut Add<'_>) {
     let halves: [Field<Header, u16>; 9] = [
         ("version", |header, value| header.version = Some(value)),
@@ -214,7 +214,7 @@ fn records(add: &mut Add<'_>) {
     }
 }
 
-/// Lies in every field of the end.
+/// False values in every field of the end record.
 fn ends(add: &mut Add<'_>) {
     let halves: [Field<End, u16>; 5] = [
         ("disk", |end, value| end.disk = Some(value)),
@@ -251,7 +251,7 @@ fn ends(add: &mut Add<'_>) {
     }
 }
 
-/// Lies in every field of zip64, and in the extra fields of members.
+/// False values in every zip64 field and in the extra fields of members.
 fn zip64(add: &mut Add<'_>) {
     add("zip64 without need".to_owned(), Read, &|archive| archive.end_64 = Some(End64::default()));
     let longs: [Field<End64, u64>; 6] = [
@@ -326,7 +326,7 @@ fn zip64(add: &mut Add<'_>) {
     }
 }
 
-/// Members other than objects.
+/// Members that are not objects.
 fn members(add: &mut Add<'_>) {
     for (bit, what) in [(0, "encrypted"), (6, "strongly encrypted"), (13, "masked"), (5, "patched")] {
         for name in [CHUNK, PACKED] {
@@ -360,7 +360,7 @@ fn members(add: &mut Add<'_>) {
             archive.member(CHUNK).central.external = Some(mode << 16);
         });
     }
-    // Folders.
+    // Folder members.
     for (name, data, expect) in [
         ("v/", &b""[..], Read),
         ("v/", b"bytes of a folder", Read),
@@ -374,7 +374,7 @@ fn members(add: &mut Add<'_>) {
             archive.members.push(Member::new(name, data));
         });
     }
-    // Twice the same name.
+    // Two members with the same name.
     for (what, first) in [("before", true), ("behind", false)] {
         for name in [CHUNK, "v/.zarray", ".zgroup"] {
             for data in [&b""[..], b"another"] {
@@ -389,7 +389,7 @@ fn members(add: &mut Add<'_>) {
             }
         }
     }
-    // Overlaps.
+    // Overlapping members.
     for name in [CHUNK, PACKED] {
         for (what, at) in
             [("the first member", 0), ("one byte into the first member", 1), ("thirty bytes into it", 30)]
@@ -419,7 +419,7 @@ fn members(add: &mut Add<'_>) {
             archive.members.push(other);
         }
     });
-    // Descriptors.
+    // Data descriptors.
     let mut good = b"PK\x07\x08".to_vec();
     for (what, descriptor, expect) in [
         ("no", Vec::new(), Either),
@@ -452,7 +452,7 @@ fn members(add: &mut Add<'_>) {
     bombs(add);
 }
 
-/// Few bytes that become many.
+/// Small members that unpack to many bytes.
 fn bombs(add: &mut Add<'_>) {
     let zeros = vec![0; 24 << 20];
     let bomb = Member::new(CHUNK, &zeros).deflated();
@@ -481,7 +481,7 @@ fn bombs(add: &mut Add<'_>) {
     });
 }
 
-/// Bytes around an archive, and missing parts of it.
+/// Extra bytes around an archive, and archives with missing parts.
 fn surroundings(add: &mut Add<'_>, whole: &[u8]) {
     for (what, bytes) in [
         ("bytes", vec![7; 1000]),

@@ -1,5 +1,5 @@
-//! Hostile archives: each is read right or refused by name, nothing outside it is touched, and memory is
-//! bounded.
+//! A hostile archive is read correctly or refused with an error that names it. Nothing outside it changes,
+//! and memory stays bounded.
 
 mod build;
 mod cases;
@@ -17,7 +17,7 @@ use cases::{Case, Expect};
 /// Memory allowed beyond the archive's size and a few times the decoded size of a member.
 const SPARE: usize = 32 << 20;
 
-/// Content that must not be visible from within.
+/// Content outside the store that no read may return.
 const SECRET: &[u8] = b"root:x:secret of somebody else";
 
 /// A folder with a store, and unrelated files beside it.
@@ -39,7 +39,7 @@ impl Sandbox {
         this
     }
 
-    /// Where the store lies: links to `../outside` from there lead out.
+    /// The path of a store. Its links to `../outside` lead out of it.
     pub fn store(&self, name: &str) -> PathBuf {
         self.folder.path().join("inside").join(name)
     }
@@ -48,7 +48,7 @@ impl Sandbox {
         self.folder.path().join("outside/secret")
     }
 
-    /// All that lies around the store, with its bytes.
+    /// All files around the store, with their bytes.
     fn outside(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut found, mut open) = (BTreeMap::new(), vec![self.folder.path().to_owned()]);
         while let Some(folder) = open.pop() {
@@ -68,7 +68,7 @@ impl Sandbox {
         found
     }
 
-    /// Returns changes outside of the store, and other files in its folder.
+    /// Returns the changes outside the store, and unexpected files in its folder.
     pub fn escapes(&self, store: &str) -> Vec<PathBuf> {
         let after = self.outside();
         let changed = |path: &&PathBuf| self.before.get(*path) != after.get(*path);
@@ -82,7 +82,7 @@ impl Sandbox {
     }
 }
 
-/// Whether bytes hold what must not be seen.
+/// Whether bytes contain the secret content.
 pub fn is_leak(bytes: &[u8]) -> bool {
     bytes.windows(SECRET.len()).any(|window| window == SECRET)
         || bytes.windows(7).any(|window| window == b"root:x:")
@@ -90,7 +90,7 @@ pub fn is_leak(bytes: &[u8]) -> bool {
 
 const VALUES: [i32; 4] = [1, 2, 3, 4];
 
-/// The objects of a dataset with two variables of the same values.
+/// The objects of a dataset with two variables of equal values.
 fn objects() -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("x.zip").display().to_string();
@@ -110,7 +110,7 @@ fn objects() -> Vec<(String, Vec<u8>)> {
     map.list(&Key::root()).expect("keys").iter().map(read).collect()
 }
 
-/// Reads all there is, by keys and by variables; the first error.
+/// Reads all objects by key and all variables. Returns the first error.
 fn read(path: &str) -> Result<(), Failure> {
     let map = OpenOptions::new().open_map(path).map_err(Failure::Refused)?;
     for key in map.list(&Key::root()).map_err(Failure::Refused)? {
@@ -118,7 +118,7 @@ fn read(path: &str) -> Result<(), Failure> {
             return Err(Failure::Wrong(format!("{key:?} is listed, and is no key")));
         }
         let mut bytes = Vec::new();
-        // Members outside the dataset are not decoded.
+        // The test does not decode members outside the dataset.
         if key.as_str().starts_with("bomb") {
             continue;
         }
@@ -133,7 +133,7 @@ fn read(path: &str) -> Result<(), Failure> {
         if values == VALUES {
             continue;
         }
-        // A chunk that the directory does not list is the fill value, as always.
+        // A chunk that the directory does not list reads as the fill value.
         let chunk = Key::new(&format!("{name}/0")).and_then(|key| map.len(&key)).map_err(Failure::Refused)?;
         if chunk.is_some() || values != [nczarr::model::fill::INT; 4] {
             return Err(Failure::Wrong(format!("{name} reads {values:?}")));
@@ -144,10 +144,10 @@ fn read(path: &str) -> Result<(), Failure> {
 }
 
 enum Failure {
-    /// A chunk is not there.
+    /// A chunk is missing.
     Absent,
     Refused(nczarr::Error),
-    /// Something that was never written.
+    /// The read returned data that were never written.
     Wrong(String),
 }
 
@@ -176,11 +176,11 @@ fn run(case: &Case) -> Result<bool, String> {
             false
         }
     };
-    // Unpacked, handed on, and parsed.
+    // A member can be in memory three times: unpacked, passed on, and parsed.
     if peak > case.bytes.len() + 3 * case.declared + SPARE {
         return Err(format!("took {} KiB for {} KiB", peak >> 10, case.bytes.len() >> 10));
     }
-    // A later writer that repacks it does not escape either, and can still read the earlier content.
+    // A later writer that repacks the archive stays inside it too, and still reads the earlier content.
     let write = || -> nczarr::Result<()> {
         let file = OpenOptions::new().writable(true).open(&path)?;
         file.put_attribute("more", 1)?;

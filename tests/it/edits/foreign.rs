@@ -1,5 +1,5 @@
-//! Stores of Zarr V3 by other writers are edited: one element and one attribute of each variable are others
-//! afterwards, and nothing else is, in values and in documents.
+//! Edits Zarr V3 stores by other writers. Only one element and one attribute of each variable change, in
+//! values and in documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -56,13 +56,13 @@ fn copy(from: &Path, to: &Path) {
         if entry.path().is_dir() {
             copy(&entry.path(), &to)
         } else {
-            // The corpus must not be written.
+            // The test must not write to the corpus.
             fs::write(&to, fs::read(entry.path()).unwrap()).unwrap()
         }
     }
 }
 
-/// The documents below a folder, those that are strict JSON.
+/// The documents below a folder, without those that are not strict JSON.
 fn documents(folder: &Path) -> BTreeMap<String, Value> {
     let strict =
         |key: String| Some((serde_json::from_slice(&fs::read(folder.join(&key)).unwrap()).ok()?, key));
@@ -89,7 +89,7 @@ fn variables(group: &Group) -> Vec<Variable> {
     group.variables().into_iter().chain(group.groups().iter().flat_map(variables)).collect()
 }
 
-/// The values of every variable that can be read and has a type of fixed size.
+/// The values of every variable that can be read and has strings or elements of a fixed size.
 fn content(file: &File) -> BTreeMap<String, Values> {
     let fixed =
         |variable: &Variable| variable.nc_type() == NcType::String || variable.nc_type().size().is_some();
@@ -97,18 +97,18 @@ fn content(file: &File) -> BTreeMap<String, Values> {
     all.filter_map(|variable| Some((variable.full_name(), get(&variable).ok()?))).collect()
 }
 
-/// The values with another last one.
+/// Returns the values with a different last element.
 fn changed(values: &Values) -> Option<Values> {
     let mut bytes = values.to_native_bytes()?;
     let size = values.nc_type().size()?;
     let at = bytes.len().checked_sub(size)?;
     let one = match values.nc_type() {
-        // A number that every type there is holds exactly, halves too.
+        // All floating-point types hold 1 and 2 exactly, including float16.
         NcType::Float => (if bytes[at..] == 2f32.to_ne_bytes() { 1f32 } else { 2f32 }).to_ne_bytes().to_vec(),
         NcType::Double => {
             (if bytes[at..] == 2f64.to_ne_bytes() { 1f64 } else { 2f64 }).to_ne_bytes().to_vec()
         }
-        // 0 or 1, as truth values have it.
+        // 0 and 1 are also valid booleans.
         _ => {
             let mut one = vec![0; size];
             let low = if cfg!(target_endian = "little") { 0 } else { size - 1 };
@@ -122,7 +122,7 @@ fn changed(values: &Values) -> Option<Values> {
 
 fn edited(from: &Path) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
-    // The name of a store that is an array is its variable's.
+    // If the root of a store is an array, the store's name is the variable's name.
     let place = folder.path().join(from.file_name().expect("a store has a name"));
     copy(from, &place);
     match edit(&place) {
@@ -178,7 +178,7 @@ fn edit(place: &Path) -> Result<(), String> {
         let Some(mut now) = after.remove(&key) else { return Err(format!("{key} is gone, or no JSON")) };
         added += usize::from(forget(&mut now));
         let mut was = was;
-        // That was looked at.
+        // `consolidated_is_right` has checked this member already.
         for document in [&mut was, &mut now] {
             document.as_object_mut().map(|document| document.remove(CONSOLIDATED));
         }
@@ -191,7 +191,7 @@ fn edit(place: &Path) -> Result<(), String> {
             return Err(format!("{key}:\n      is  {now}\n      was {was}"));
         }
     }
-    // Of documents that were no strict JSON before.
+    // The remaining documents were not strict JSON before the edit.
     added += after.values_mut().map(|document| usize::from(forget(document))).sum::<usize>();
     if let Some(key) = after.keys().find(|key| !there.contains(*key)) {
         return Err(format!("{key} is new"));
@@ -222,7 +222,7 @@ fn consolidated_is_right(documents: &BTreeMap<String, Value>) -> Result<(), Stri
     Ok(())
 }
 
-/// Removes the added attribute from a document, and its record.
+/// Removes the added attribute and its recorded type from a document. Returns whether the attribute existed.
 fn forget(document: &mut Value) -> bool {
     let Some(attrs) = document.get_mut("attributes").and_then(Value::as_object_mut) else { return false };
     match attrs.get_mut("_nczarr_attrs").and_then(|recorded| recorded.get_mut("attribute_types")) {

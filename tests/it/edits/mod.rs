@@ -1,4 +1,4 @@
-//! Edits of datasets that are there: any sequence of them leaves the same in Zarr V3 as in V2.
+//! Any sequence of edits of an existing dataset has the same result in Zarr V3 as in V2.
 
 use nczarr::model::Slab;
 use nczarr::{Dimension, ErrorKind, File, Group, MemRef, NcString, NcType, Result, Values, Variable};
@@ -69,7 +69,7 @@ fn variables(file: &File) -> Vec<Variable> {
     groups(file).iter().flat_map(Group::variables).collect()
 }
 
-/// The dimensions that a group sees.
+/// The dimensions that are visible in a group.
 fn dimensions(group: &Group) -> Vec<Dimension> {
     let mut all = group.dimensions();
     let mut here = group.parent();

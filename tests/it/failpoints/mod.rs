@@ -1,9 +1,9 @@
-//! A fault at every single file operation in the life of a store: created, filled, synced, appended to,
-//! overwritten, redefined, renamed in, written again, repacked, replaced and removed.
+//! Injects a fault at every file operation in the life of a store, from creation to removal. Synced data
+//! always survive.
 //!
-//! A test runs itself as a child, once for each operation, and checks the remains. The child's system calls
-//! are counted and made to fail from outside, so none is missed. `NCZ_TEST_ROUNDS` sets the number of
-//! operations tried for each kind of fault, spread evenly.
+//! A test starts itself as a child, once for each operation, and checks the remaining files. The tracer
+//! counts the child's system calls and makes one fail, so no operation is missed. `NCZ_TEST_ROUNDS` sets the
+//! number of operations for each kind of fault, evenly spread.
 
 mod records;
 mod trace;
@@ -20,26 +20,26 @@ use work::{CLOSED, REMOVED};
 const PLACE: &str = "NCZ_TEST_FAILPOINT";
 const FROM: &str = "NCZ_TEST_FAILPOINT_FROM";
 
-/// Operations tried of each kind of fault, unless it is said.
+/// Default number of operations for each kind of fault.
 const FEW: usize = 40;
 
 fn rounds() -> usize {
     std::env::var("NCZ_TEST_ROUNDS").map_or(FEW, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// A folder in memory, if possible, because syncing devices is slow and not tested here.
+/// A folder in memory if possible, because syncing devices is slow and not tested here.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     made.expect("a temporary folder")
 }
 
-/// Which part of the life of a store.
+/// A part of the life of a store.
 #[derive(Clone, Copy)]
 enum Part {
-    /// Until it is closed for good.
+    /// From creation to the last `close`.
     Used,
-    /// Another one takes its place, and is removed.
+    /// Another dataset replaces the store, and is then removed.
     Ended,
 }
 
@@ -58,7 +58,7 @@ fn leftovers(folder: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// Runs a part of the work with a fault at an operation. Returns a problem with the remains.
+/// Runs a part of the work with a fault at operation `at`. Returns an error if the remaining files are wrong.
 fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ended, Result<(), String>) {
     let folder = folder();
     let path = folder.path().join(name).display().to_string();
@@ -102,7 +102,7 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
                 Fault::Fail(errno) => errno,
                 _ => libc::ENOSPC,
             };
-            // The cause, and the file and store concerned.
+            // The error must name the cause, the file and the store.
             let cause = format!("(os error {cause})");
             if error.starts_with("Internal") || !error.contains(name) || !error.contains(&cause) {
                 return Err(format!("not told what happened where: {error:?}"));
@@ -112,7 +112,7 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
         if survives || from > 1 || done < 2 {
             return Ok(());
         }
-        // The next writer removes the remains of the dead one, and loses nothing either.
+        // The next writer removes the temporary files of the dead writer, and loses no data.
         work::write_on(&path)?;
         let left = leftovers(folder.path());
         if !left.is_empty() {
@@ -123,7 +123,7 @@ fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ende
     (ended, outcome)
 }
 
-/// Lets a fault befall each operation of both parts.
+/// Injects a fault at each operation of both parts.
 fn everywhere(test: &str, name: &str, expected: &[&str]) {
     if let Some(path) = std::env::var_os(PLACE) {
         let from = std::env::var(FROM).expect("where it begins").parse().expect("a number");
@@ -143,7 +143,8 @@ fn everywhere(test: &str, name: &str, expected: &[&str]) {
             let counted =
                 |operation: &&trace::Operation| operation.changes || matches!(fault, Fault::Fail(_));
             let count = whole.operations.iter().filter(counted).count();
-            // Evenly spread, beginning and end included; a little more than there are, lest others come up.
+            // The operations are evenly spread and include the first and the last. A few more are tried,
+            // because a run can have more operations than the first run.
             let some = rounds().min(count + 2);
             for turn in 0..some {
                 let at = turn * (count + 2) / some;
@@ -207,9 +208,9 @@ fn a_store_that_lost_something_is_told_from_a_whole_one() {
     let text = |name: &str| path(name).display().to_string();
     work::prepare(&text("x.zarr"), 12);
     assert_eq!(work::check(&text("x.zarr"), 12, 12), Ok(()));
-    // Of a step that was not begun.
+    // The values belong to a step that did not begin.
     assert!(work::check(&text("x.zarr"), 10, 10).unwrap_err().contains("not of"));
-    // Lost: a chunk, a part of one, a record's chunk, a document.
+    // Each case loses one thing: a chunk, a part of a chunk, a chunk of records, or a document.
     type Spoil<'s> = (&'s str, &'s dyn Fn(&Path));
     let spoil: [Spoil<'_>; 5] = [
         ("renamed/1", &|file| std::fs::remove_file(file).expect("a chunk")),

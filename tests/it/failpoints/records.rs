@@ -1,9 +1,9 @@
-//! Records are never counted before they are stored: a writer that appends, and is killed before each single
-//! operation.
+//! A record is stored before it is counted. A writer that appends records is killed before each of its
+//! operations.
 //!
-//! A round puts a record into two variables and an attribute, so that `sync` ends define mode; in some rounds
-//! the next write ends it, or `close`. Records hold no fill values, so one that was counted too early is
-//! seen.
+//! A round writes a record to two variables and sets an attribute, so `sync` must end define mode. In some
+//! rounds the next write or `close` ends it. Records have no fill values, so the test detects a record that
+//! was counted too early.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ use super::{PLACE, folder};
 const WIDTH: u64 = 6;
 const ROUNDS: u64 = 6;
 
-/// The part of the URL that names the format, by the ending of the name.
+/// The fragment of the URL that names the format, from the extension of the path.
 fn url(path: &str) -> String {
     let modes = [
         (".nc3", "cdf5"),
@@ -39,7 +39,7 @@ fn append(path: &str) -> Result<File> {
     OpenOptions::new().writable(true).threads(1).durability(Durability::Fsync).open(&url(path))
 }
 
-/// The work of the child until it is killed.
+/// Appends records until the parent kills this process.
 fn work(path: &str) -> Result<()> {
     let file = nczarr::create(&url(path))?;
     file.add_unlimited_dimension("t")?;
@@ -71,7 +71,7 @@ fn work(path: &str) -> Result<()> {
     file.close()
 }
 
-/// Every record that is counted is there.
+/// Checks that every counted record has its values. Returns the number of records.
 fn check(path: &str) -> std::result::Result<u64, String> {
     let look = || -> Result<std::result::Result<u64, String>> {
         let file = nczarr::open(&url(path))?;
@@ -103,7 +103,7 @@ fn attempt(test: &str, name: &str, fault: Fault, at: usize) -> (Ended, std::resu
     (ended, outcome)
 }
 
-/// Kills the writer before each of its operations. Returns the outcome without a fault.
+/// Kills the writer before each of its operations. Returns the result of a run without a fault.
 fn everywhere(test: &str, name: &str) -> Ended {
     let (whole, outcome) = attempt(test, name, Fault::None, 0);
     assert!(whole.good, "{}", whole.complaints);
@@ -148,7 +148,7 @@ kinds! {
     of_a_classic_file_no_record_is_counted_before_it_is_stored "x.nc3"
 }
 
-/// Metadata are written once by each `sync`: each time, and at no other, the file is synced twice.
+/// Each `sync` writes the metadata once and syncs the file twice. No other call syncs the file.
 #[test]
 fn of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored() {
     if child() {
@@ -156,7 +156,7 @@ fn of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored() {
     }
     let whole = everywhere("of_a_netcdf_4_file_no_record_is_counted_before_it_is_stored", "x.nc4");
     let synced = whole.operations.iter().filter(|operation| operation.call == "fdatasync").count();
-    // Three rounds sync, one closes, and two writes end define mode; the last `close` only says where the
-    // file ends.
+    // Three rounds call `sync`, one closes, and two writes end define mode. The last `close` writes only the
+    // end of the file.
     assert_eq!(synced, 2 * 6 + 1);
 }

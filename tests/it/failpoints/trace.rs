@@ -1,7 +1,7 @@
-//! Runs a child whose file system calls are watched, and makes one of them fail: [`run`].
+//! [`run`] starts a child, watches its file system calls and makes one of them fail.
 //!
-//! `ptrace` seizes the child when it is ready, so the child needs no special build, and real system calls are
-//! counted. Only calls about files below one folder count.
+//! The child waits until `ptrace` has seized it, so it needs no special build, and the system calls are real.
+//! Only calls on files below one folder count.
 //!
 //! Source: ptrace(2); the numbers and arguments of calls on x86-64.
 
@@ -20,26 +20,27 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// The fate of an operation.
+/// The fault that an operation receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// The operation proceeds normally.
     None,
     /// The child is killed before it.
     Kill,
-    /// Half of the bytes are written, then the child is killed. An operation that writes nothing: as `Kill`.
+    /// Half of the bytes are written, then the child is killed. Operations that write nothing behave as with
+    /// `Kill`.
     Tear,
-    /// Half of the bytes are written, and the call reports it.
+    /// Half of the bytes are written, and the call reports this number.
     Short,
-    /// It fails with this number, once.
+    /// The call fails once with this error number.
     Fail(i32),
-    /// From here on nothing finds room: `ENOSPC`.
+    /// From this operation on, every call that needs space fails with `ENOSPC`.
     Full,
 }
 
 impl Fault {
-    /// Whether only operations that change stored data count. Between two of them a dead process leaves the
-    /// same state.
+    /// Whether only operations that change stored data count. Between two such operations a killed process
+    /// leaves the same state.
     fn of_changes(self) -> bool {
         matches!(self, Self::Kill | Self::Tear | Self::Short | Self::Full)
     }
@@ -49,38 +50,38 @@ impl Fault {
 #[derive(Debug, Clone)]
 pub struct Operation {
     pub call: &'static str,
-    /// Relative to the folder.
+    /// The path relative to the folder.
     pub path: String,
     pub changes: bool,
 }
 
-/// The end of a child.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
-    /// All operations, in order.
+    /// All operations of the child, in order.
     pub operations: Vec<Operation>,
-    /// The operation something became of; `None`: the child was done before.
+    /// The operation that received the fault; `None` if the child ended first.
     pub hit: Option<Operation>,
-    /// Its output.
+    /// Lines of its standard output.
     pub lines: Vec<String>,
     /// Its error output.
     pub complaints: String,
-    /// Whether it came to its own end, and a good one.
+    /// Whether the child exited with success.
     pub good: bool,
 }
 
-/// How a call names files.
+/// The way in which the arguments of a call name files.
 #[derive(Clone, Copy)]
 enum Names {
-    /// The argument of this number is a descriptor.
+    /// The argument with this index is a descriptor.
     Fd(usize),
-    /// It is a path.
+    /// The argument is a path.
     Path(usize),
-    /// It is a directory, the next one a path beneath it.
+    /// The argument is a directory descriptor, and the next argument is a path below it.
     At(usize),
-    /// Two of the one before.
+    /// Two paths.
     Two(usize, usize),
-    /// Two of directory and path.
+    /// Two pairs of directory descriptor and path.
     TwoAt(usize, usize),
 }
 
@@ -128,7 +129,7 @@ const CHANGES: &[(c_long, &str, Names)] = &[
     (libc::SYS_fsetxattr, "fsetxattr", Fd(0)),
 ];
 
-/// Calls that only ask; and those that open, which change something if they make a file.
+/// Calls that only query, and calls that open files. Opening changes data only if it creates a file.
 const QUESTIONS: &[(c_long, &str, Names)] = &[
     (libc::SYS_open, "open", PathAt(0)),
     (libc::SYS_openat, "openat", At(0)),
@@ -181,15 +182,15 @@ const GROWING: &[&str] = &[
     "symlinkat",
 ];
 
-/// A call that was entered: the action at its return.
+/// The action when a call returns.
 enum Then {
     Nothing,
     Kill,
     Answer(i32),
 }
 
-/// Starts `command`, waits for its line `@ready`, and lets it go on by a line to its standard input; `fault`
-/// befalls operation `at` (from 0) below the folder.
+/// Starts `command`, waits for its line `@ready`, and sends it a line so that it continues. Injects `fault`
+/// at operation `at` (from 0) below the folder.
 pub fn run(command: &mut Command, folder: &Path, fault: Fault, at: usize) -> Ended {
     let mut child = command
         .process_group(0)
@@ -214,7 +215,7 @@ pub fn run(command: &mut Command, folder: &Path, fault: Fault, at: usize) -> End
     Ended { operations, hit, lines, complaints, good }
 }
 
-/// Watches all threads that a process has and will have.
+/// Watches all present and future threads of a process.
 fn seize(leader: Pid) {
     let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL;
     for task in fs::read_dir(format!("/proc/{leader}/task")).expect("a process that waits") {
@@ -235,9 +236,9 @@ struct Tracer {
 impl Tracer {
     fn watch(&self, child: &mut Child) -> (Vec<Operation>, Option<Operation>, bool) {
         let (mut operations, mut hit) = (Vec::new(), None);
-        // The call that each thread is in.
+        // The pending action of each thread that is inside a call.
         let mut inside: HashMap<Pid, Then> = HashMap::new();
-        // Its threads are of its group; other children of this process are none of our business.
+        // The child's threads are in its process group. The tracer ignores other children of this process.
         let group = Pid::from_raw(-self.leader.as_raw());
         loop {
             match waitpid(group, Some(WaitPidFlag::__WALL)) {
@@ -312,7 +313,7 @@ impl Tracer {
         Then::Nothing
     }
 
-    /// Returns the operation of a call, if it concerns the folder.
+    /// Returns the operation of a call if it concerns the folder.
     fn operation(&self, thread: Pid, regs: &user_regs_struct) -> Option<Operation> {
         let number = regs.orig_rax.cast_signed();
         let arguments = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
@@ -356,16 +357,16 @@ impl Tracer {
     }
 }
 
-/// Lets a thread go on until its next call, or to its end.
+/// Resumes a thread until its next call or its end.
 fn go_on(thread: Pid, signal: Option<Signal>) {
     match ptrace::syscall(thread, signal) {
-        // It was killed meanwhile.
+        // The thread was killed in the meantime.
         Ok(()) | Err(Errno::ESRCH) => {}
         Err(errno) => panic!("thread {thread}: {errno}"),
     }
 }
 
-/// Has a call do nothing, and fail.
+/// Replaces a call by an invalid one, so that it does nothing and returns an error.
 fn refuse(thread: Pid, regs: &mut user_regs_struct, errno: i32) -> Then {
     regs.orig_rax = u64::MAX;
     ptrace::setregs(thread, *regs).expect("it stands still");
@@ -389,7 +390,7 @@ fn of_path(thread: Pid, dir: u64, path: u64) -> Option<PathBuf> {
     Some(if text.is_empty() || text == "." { dir } else { dir.join(text) })
 }
 
-/// Bytes of a thread's memory, as far as there are any.
+/// Reads up to `most` bytes of a thread's memory. Returns fewer if fewer are readable.
 fn memory(thread: Pid, at: u64, most: usize) -> Vec<u8> {
     let mut bytes = vec![0; most];
     let read =

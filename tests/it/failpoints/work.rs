@@ -1,19 +1,19 @@
-//! The steps of the child, and the content that the store must have afterwards: [`steps`], [`check`].
+//! The steps of the child ([`steps`]) and the content that the store must have afterwards ([`check`]).
 //!
-//! Every value encodes its step and position, so a torn, lost or misplaced value is detected. This module
-//! does not know why the child stopped.
+//! Every value encodes its step and position, so the check detects torn, lost and misplaced values. This
+//! module does not know why the child stopped.
 
 use std::io::Write as _;
 
 use nczarr::{CreateOptions, Durability, ErrorKind, File, OpenOptions, Result, Variable};
 
-/// Elements of `a`, and of each of its chunks.
+/// Number of elements of `a`, and of each of its chunks.
 const WIDTH: u64 = 8;
 const CHUNK: u64 = 4;
-/// Columns of `b`; two records are a chunk.
+/// Number of columns of `b`. A chunk has two records.
 const COLUMNS: u64 = 3;
 
-/// The steps that other things depend on.
+/// The first synced step. The later steps depend on it.
 const SYNCED_FIRST: usize = 2;
 const LATER: usize = 5;
 const RENAMED: usize = 7;
@@ -21,9 +21,9 @@ pub const CLOSED: usize = 13;
 pub const REPLACED: usize = 15;
 pub const REMOVED: usize = 16;
 
-/// The steps that write data, and the number of records afterwards.
+/// The steps that write data. `RECORDS` also contains the number of records afterwards.
 const PUT_A: &[usize] = &[1, 3, 9];
-/// The first chunk of `a` once more.
+/// The steps that write the first chunk of `a`.
 const PUT_FRONT: &[usize] = &[1, 3, 9, 11];
 const PUT_LATER: &[usize] = &[5, 11];
 const NOTES: &[usize] = &[1, 3];
@@ -60,7 +60,7 @@ fn create(path: &str, clobber: bool) -> Result<File> {
     CreateOptions::new().clobber(clobber).threads(1).durability(Durability::Fsync).create(&url)
 }
 
-/// Runs the steps from `from` to `to` and reports them. A failed step is reported, and repeated if possible.
+/// Runs and reports the steps from `from` to `to`. Reports failed steps too, and repeats them if possible.
 pub fn steps(path: &str, from: usize, to: usize) {
     say("ready");
     let mut go = String::new();
@@ -71,7 +71,7 @@ pub fn steps(path: &str, from: usize, to: usize) {
         let mut outcome = step(path, number, &mut file);
         if let Err(error) = &outcome {
             tell(error);
-            // A failed step succeeds when nothing interferes any more.
+            // A failed step must succeed when it is repeated without a fault.
             if matches!(number, 2..=4 | 6 | 8 | 9) {
                 outcome = step(path, number, &mut file);
                 outcome.as_ref().err().into_iter().for_each(tell);
@@ -115,7 +115,7 @@ fn step(path: &str, number: usize, kept: &mut Option<File>) -> Result<()> {
             }
             RENAMED => {
                 file.variable("a")?.rename("renamed")?;
-                // The lengths of these two differ, and each takes the name of the other.
+                // The two dimensions have different lengths and exchange their names.
                 let (x, columns) = (file.dimension("x")?, file.dimension("c")?);
                 x.rename("between")?;
                 columns.rename("x")?;
@@ -168,7 +168,7 @@ fn step(path: &str, number: usize, kept: &mut Option<File>) -> Result<()> {
     }
 }
 
-/// Does steps without anybody watching.
+/// Runs steps without reporting them.
 pub fn prepare(path: &str, to: usize) {
     let mut file = None;
     for number in 1..=to {
@@ -176,7 +176,7 @@ pub fn prepare(path: &str, to: usize) {
     }
 }
 
-/// Runs the steps of the next writer on a store.
+/// Opens the store as the next writer and writes to it.
 pub fn write_on(path: &str) -> std::result::Result<(), String> {
     let on = || -> Result<()> {
         let file = open(path)?;
@@ -187,7 +187,7 @@ pub fn write_on(path: &str) -> std::result::Result<(), String> {
     on().map_err(|error| format!("written on: {error}"))
 }
 
-/// Checks the content of a store after `done` completed and `begun` started steps.
+/// Checks the content of a store after `done` steps completed and `begun` steps started.
 pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), String> {
     let lasting = LASTING.iter().copied().filter(|&step| step <= done).max().unwrap_or(0);
     let found = Found { lasting, begun };
@@ -197,7 +197,7 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
         }
         Err(_) if lasting < SYNCED_FIRST || begun >= 14 && lasting != REPLACED => again(path),
         Err(error) if begun == REMOVED && error.kind() == ErrorKind::NotFound => again(path),
-        // A removal that was stopped half way is taken up again.
+        // An interrupted removal can be completed.
         Err(_) if begun == REMOVED => {
             match nczarr::delete(path).and_then(|()| create(path, false)?.close()) {
                 Ok(()) => Ok(()),
@@ -207,7 +207,7 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
         Err(error) => Err(format!("it does not open: {error}")),
         Ok(_) if lasting >= REMOVED => Err("it is still there".to_owned()),
         Ok(file) if lasting == REPLACED && begun == REPLACED => found.replaced(&file),
-        // It was to go, and perhaps another to come: all that is asked is that this can be done again.
+        // The store was about to be removed or replaced, so the test only repeats that.
         Ok(file) if begun >= 14 => {
             drop(file);
             again(path)
@@ -215,7 +215,7 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
         Ok(file) if lasting < SYNCED_FIRST => {
             let outcome = found.first(&file).map_err(|why| format!("nothing lasts, {begun} begun: {why}"));
             drop(file);
-            // Nobody takes it for nothing, and it may go.
+            // A create without `clobber` must not replace the store.
             if create(path, false).is_ok() {
                 return Err("it was replaced unasked".to_owned());
             }
@@ -225,7 +225,7 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
     }
 }
 
-/// Whether there is a file that is not a temporary one.
+/// Whether the folder contains a file that is not temporary.
 fn holds_objects(folder: &std::path::Path) -> bool {
     std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| match entry.path() {
         path if path.is_dir() => holds_objects(&path),
@@ -233,8 +233,8 @@ fn holds_objects(folder: &std::path::Path) -> bool {
     })
 }
 
-/// A store without durable content can be created again and removed. If too little is left to recognize a
-/// dataset, that is reported, and it is left alone.
+/// Checks that a store without durable content can be created again and removed. If the library cannot
+/// recognize a dataset, it must report this and leave the files alone.
 fn again(path: &str) -> std::result::Result<(), String> {
     let anew = || -> Result<()> {
         if nczarr::delete(path).is_err() {
@@ -253,7 +253,7 @@ fn again(path: &str) -> std::result::Result<(), String> {
         .map_err(|error| format!("nothing can be made in its place: {error}"))
 }
 
-/// A dataset can be created where only an empty directory is left.
+/// Checks that a dataset can be created where only an empty directory is left.
 fn again_in_empty(path: &str) -> std::result::Result<(), String> {
     create(path, false)
         .and_then(File::close)
@@ -261,14 +261,14 @@ fn again_in_empty(path: &str) -> std::result::Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// A store that was opened.
+/// The progress of the store that is being checked.
 struct Found {
     lasting: usize,
     begun: usize,
 }
 
 impl Found {
-    /// The steps whose values may be there; whether there may be none.
+    /// The steps whose values are allowed, and whether fill values are allowed.
     fn allowed<'s>(&self, puts: &'s [usize]) -> (Vec<&'s usize>, bool) {
         let last = puts.iter().filter(|&&step| step <= self.lasting).max();
         let steps =
@@ -318,7 +318,7 @@ impl Found {
         }
     }
 
-    /// Elements that are put together are all of one step.
+    /// Checks that elements written together all come from one step.
     fn whole(
         &self,
         variable: &Variable,

@@ -1,7 +1,7 @@
-//! Expected content of Zarr V3 datasets without a dump by another reader: values as read by zarr-python,
-//! attributes from the documents.
+//! Expected content of Zarr V3 datasets without a dump by another reader. zarr-python read the values, and
+//! the attributes come from the documents.
 
-/// The CDL text of a store.
+/// The expected CDL text of a store.
 pub fn of(store: &str) -> Option<&'static str> {
     TEXTS.iter().find(|(name, _)| *name == store).map(|(_, text)| *text)
 }

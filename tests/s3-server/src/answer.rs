@@ -1,4 +1,4 @@
-//! What is done for a request, and answered, where nothing goes wrong.
+//! The normal answers to requests, and the changes that faults of ranges make to them.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::log::Op;
 use crate::message::{Answer, Request, elements, escape, unescape};
 use crate::store::{Object, Store, Upload};
 
-/// What a request is about.
+/// The operation, bucket and key of a request.
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) op: Op,
@@ -20,7 +20,7 @@ impl Ask {
     pub(crate) fn of(request: &Request, store: &Store) -> Self {
         let host = request.header("host").unwrap_or_default();
         let path = request.path.strip_prefix('/').unwrap_or(&request.path);
-        // A name may have dots too: the longest bucket that the host begins with.
+        // Bucket names can contain dots, so the longest bucket name that the host begins with wins.
         let by_host = store
             .buckets
             .keys()
@@ -52,7 +52,7 @@ impl Ask {
     }
 }
 
-/// Does what is asked. `most`: entries of a page.
+/// Performs a request and returns its answer. `most` is the maximum number of entries on a page.
 pub(crate) fn answer(
     store: &mut Store,
     ask: &Ask,
@@ -135,7 +135,7 @@ fn put(objects: &mut std::collections::BTreeMap<String, Object>, key: &str, byte
     answer
 }
 
-/// What a write expects: `If-Match` and `If-None-Match`.
+/// The conditions of a write: `If-Match` and `If-None-Match`.
 fn conditions<'r>(request: &'r Request, fault: Option<&Fault>) -> (Option<&'r str>, Option<&'r str>) {
     match fault {
         Some(Fault::Unconditional) => (None, None),
@@ -201,7 +201,7 @@ fn upload(store: &mut Store, ask: &Ask, request: &Request, fault: Option<&Fault>
     Answer::xml(200, format!("<CompleteMultipartUploadResult>{what}</CompleteMultipartUploadResult>"))
 }
 
-/// Answers an object, or a range of it.
+/// Returns an object or a range of it.
 fn get(object: &Object, request: &Request, fault: Option<&Fault>) -> Answer {
     let (etag, len) = (object.etag.as_str(), object.bytes.len());
     if request.header("if-match").is_some_and(|want| want != etag && want != "*") {
@@ -235,7 +235,7 @@ fn get(object: &Object, request: &Request, fault: Option<&Fault>) -> Answer {
     answer
 }
 
-/// A range of an object, perhaps not the one that was asked for.
+/// Returns a range of an object. A fault can change the range.
 fn part(object: &Object, asked: Range<usize>, fault: Option<&Fault>) -> Answer {
     let (len, mut told) = (object.bytes.len(), asked.clone());
     let mut body = asked.clone();
@@ -246,7 +246,7 @@ fn part(object: &Object, asked: Range<usize>, fault: Option<&Fault>) -> Answer {
         }
         Some(Fault::LyingRange) => body.end = body.start + asked.len() / 2,
         Some(Fault::OtherRange) => {
-            // Elsewhere, as long as it can be.
+            // Begins elsewhere and keeps the length if possible.
             body.start = if asked.start > 0 { asked.start - 1 } else { (asked.start + 1).min(len - 1) };
             body.end = (body.start + asked.len()).min(len);
             told = body.clone();
@@ -266,7 +266,7 @@ fn part(object: &Object, asked: Range<usize>, fault: Option<&Fault>) -> Answer {
     }
 }
 
-/// What a header asks for: nothing that is understood; nothing that is there; a range.
+/// Parses a `Range` header. `None`: it is not valid. `Some(Err)`: the range is outside the object.
 fn range(text: &str, len: usize) -> Option<Result<Range<usize>, ()>> {
     let (from, to) = text.strip_prefix("bytes=")?.split_once('-')?;
     let range = match (from.parse::<usize>(), to.parse::<usize>()) {
@@ -279,7 +279,7 @@ fn range(text: &str, len: usize) -> Option<Result<Range<usize>, ()>> {
     Some(if range.start < range.end { Ok(range) } else { Err(()) })
 }
 
-/// A page as web servers and proxies make them.
+/// An HTML page as web servers and proxies send it.
 pub(crate) fn page(status: u16) -> Answer {
     let mut answer = Answer::new(status).with("Content-Type", "text/html");
     answer.body = format!("<html><head><title>{status}</title></head><body>{status}</body></html>\n").into();

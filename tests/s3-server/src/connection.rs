@@ -1,4 +1,4 @@
-//! One connection: its requests one after another, and what goes wrong with them.
+//! Serves the requests of one connection one after another, with faults.
 
 use std::io::{self, BufReader, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -12,12 +12,12 @@ use crate::server::{Shared, lock};
 use crate::sign;
 use crate::store::{Object, Store};
 
-/// Serves until the client goes or a fault ends it.
+/// Serves requests until the client disconnects or a fault ends the connection.
 pub(crate) fn serve(stream: &TcpStream, shared: &Shared) {
-    // Small answers are not held back.
+    // The system sends small answers without delay.
     drop(stream.set_nodelay(true));
     let mut reader = BufReader::new(stream);
-    // A client that goes away in the middle ends its connection, no more.
+    // A client that disconnects early ends only its own connection.
     while let Ok(Some(mut request)) = Request::read_head(&mut reader) {
         if request.header("expect").is_some_and(|expect| expect.eq_ignore_ascii_case("100-continue"))
             && (&*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n").is_err()
@@ -40,7 +40,7 @@ pub(crate) fn serve(stream: &TcpStream, shared: &Shared) {
     }
 }
 
-/// Does what is asked, or what goes wrong instead.
+/// Performs a request, or applies a fault instead. Returns the answer and the fault.
 fn look(request: &Request, shared: &Shared) -> (Option<Answer>, Option<Fault>) {
     let mut store = lock(&shared.store);
     let ask = Ask::of(request, &store);
@@ -72,7 +72,7 @@ fn look(request: &Request, shared: &Shared) -> (Option<Answer>, Option<Fault>) {
             Some(answer)
         }
     };
-    // HEAD has no body, whatever goes wrong.
+    // An answer to HEAD has no body, even with a fault.
     let answer = answer.map(|mut answer| {
         if request.method == "HEAD" {
             answer.length.get_or_insert(answer.body.len() as u64);
@@ -94,7 +94,7 @@ fn look(request: &Request, shared: &Shared) -> (Option<Answer>, Option<Fault>) {
     (answer, fault)
 }
 
-/// What somebody else does to an object first.
+/// Changes the requested object first, as another client could.
 fn meddle(store: &mut Store, ask: &Ask, fault: Option<&Fault>) {
     let Some(bucket) = store.buckets.get_mut(&ask.bucket).filter(|_| ask.op != Op::List) else { return };
     let Some(object) = bucket.objects.get(&ask.key) else { return };
@@ -109,7 +109,7 @@ fn meddle(store: &mut Store, ask: &Ask, fault: Option<&Fault>) {
     }
 }
 
-/// What is wrong with an answer as a whole.
+/// Applies the faults that change an answer as a whole.
 fn change(answer: &mut Answer, fault: Option<&Fault>) {
     match fault {
         Some(Fault::NoETag) => answer.remove("etag"),
@@ -127,7 +127,7 @@ fn change(answer: &mut Answer, fault: Option<&Fault>) {
     }
 }
 
-/// Sends an answer, or what goes wrong instead. `false`: the connection ends.
+/// Sends an answer with its fault. Returns `false` if the connection ends.
 fn send(
     stream: &TcpStream,
     reader: &mut impl Read,
@@ -199,7 +199,7 @@ fn send(
     }
 }
 
-/// Writes a head and a body, as one where the system can, and copies neither.
+/// Writes a head and a body without copying, in one call where the system can.
 fn write_both(out: &mut impl Write, mut head: &[u8], mut body: &[u8]) -> io::Result<()> {
     while !head.is_empty() {
         let written = match out.write_vectored(&[IoSlice::new(head), IoSlice::new(body)])? {
@@ -212,14 +212,14 @@ fn write_both(out: &mut impl Write, mut head: &[u8], mut body: &[u8]) -> io::Res
     out.write_all(body)
 }
 
-/// Ends the connection so that the client sees it break.
+/// Ends the connection with a reset.
 fn reset(stream: &TcpStream) -> io::Result<bool> {
-    // It breaks when the last handle of it is closed.
+    // The reset happens when the last handle of the connection is closed.
     rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO))?;
     Ok(false)
 }
 
-/// Waits until the client goes, or the server.
+/// Waits until the client or the server closes the connection.
 fn stall(reader: &mut impl Read) -> io::Result<bool> {
     let mut nothing = [0; 256];
     while reader.read(&mut nothing)? > 0 {}

@@ -1,88 +1,88 @@
-//! What goes wrong, [`Fault`], and when, [`Rule`].
+//! Faults of the server, [`Fault`], and the requests that they affect, [`Rule`].
 
 use crate::log::Op;
 
-/// What is made to go wrong with one request.
+/// A fault that affects one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing is done; this status is answered, with S3's error document of this code.
+    /// The server does nothing and answers with this status and S3's error document of this code.
     Status(u16, &'static str),
-    /// Nothing is done; this status is answered, with a page of HTML as some proxy in between would make it.
+    /// The server does nothing and answers with this status and an HTML page, as a proxy would.
     Page(u16),
-    /// Nothing is done; success is answered, with an error document as its body.
+    /// The server does nothing and answers success with an error document as its body.
     ErrorBody,
-    /// Nothing is done; the connection is reset.
+    /// The server does nothing and resets the connection.
     Reset,
-    /// Nothing is done; the connection is closed without an answer.
+    /// The server does nothing and closes the connection without an answer.
     Close,
-    /// Nothing is done, and nothing is ever answered.
+    /// The server does nothing and never answers.
     Stall,
-    /// Nothing is done; what is answered is not HTTP.
+    /// The server does nothing and sends bytes that are not HTTP.
     Garbage,
-    /// Nothing is done; the client is sent elsewhere.
+    /// The server does nothing and redirects the client.
     Redirect(u16, String),
-    /// It is done, and the connection is reset instead of an answer.
+    /// The server performs the request but resets the connection before it answers.
     LostReply,
-    /// It is done, and the connection is closed in the middle of the body.
+    /// The server performs the request but closes the connection in the middle of the body.
     CutBody,
-    /// It is done, and the connection is reset in the middle of the body.
+    /// The server performs the request but resets the connection in the middle of the body.
     ResetBody,
-    /// It is done, and nothing more comes after half the body.
+    /// The server performs the request but stops sending after half of the body.
     StallBody,
-    /// It is done, and the body comes in small pieces, with the server's pause between them.
+    /// The server performs the request and sends the body in small pieces, with the configured pause between
+    /// them.
     Drip,
-    /// The body of a range is shorter than what was asked for; its length and `Content-Range` agree with one
-    /// another.
+    /// The body of a range is shorter than requested. Its length and `Content-Range` agree with each other.
     ShortRange,
-    /// The body of a range is shorter than what its `Content-Range` says; its length agrees with the body.
+    /// The body of a range is shorter than its `Content-Range` says. The length agrees with the body.
     LyingRange,
-    /// The body of a range is longer than what was asked for and than what its `Content-Range` says.
+    /// The body of a range is longer than requested and longer than its `Content-Range` says.
     OverlongRange,
-    /// The range of another place is answered, and `Content-Range` says so.
+    /// The answer contains another range, and its `Content-Range` names that range.
     OtherRange,
-    /// A range is answered without `Content-Range`.
+    /// The answer contains a range but no `Content-Range`.
     NoContentRange,
-    /// `Content-Range` cannot be read.
+    /// `Content-Range` is not valid.
     BadContentRange,
-    /// What was asked for as a range is answered whole, with status 200.
+    /// The server ignores the range and answers with the whole object and status 200.
     RangeIgnored,
-    /// Before the request is looked at, somebody replaces the object by one of the same length.
+    /// Before the request another client replaces the object by one of the same length.
     Replaced,
-    /// As [`Fault::Replaced`], by one that is longer.
+    /// Like [`Fault::Replaced`], but the new object is longer.
     Grown,
-    /// Before the request is looked at, somebody removes the object.
+    /// Before the request another client removes the object.
     Removed,
-    /// Conditions of writes are left aside.
+    /// The server ignores the conditions of writes.
     Unconditional,
     /// The answer has no ETag.
     NoETag,
-    /// The body comes in chunks, without a length.
+    /// The body uses chunked encoding without a length.
     Chunked,
-    /// The body comes in chunks, and the last is missing.
+    /// The body uses chunked encoding, and the last chunk is missing.
     ChunkedCut,
-    /// The body ends where the connection does.
+    /// The answer has no length, so the body ends with the connection.
     NoLength,
-    /// The body is compressed, and says so.
+    /// The body is compressed with gzip, and the answer says so.
     Gzip,
-    /// The body says it is compressed in a way nobody knows.
+    /// The answer names an unknown content encoding.
     OddEncoding,
-    /// A page of a listing comes twice: its token leads to the same page again, once.
+    /// The token of a listing page leads to the same page once more.
     RepeatedPage,
-    /// A page lists each entry twice.
+    /// A listing page contains each entry twice.
     DoubledEntries,
-    /// The entries of a page come in reverse.
+    /// A listing page has its entries in reverse order.
     Reversed,
-    /// A page is empty, and says that there is more.
+    /// A listing page is empty but says that there are more entries.
     EmptyPage,
-    /// A page says that there is more, without a token.
+    /// A listing page says that there are more entries but has no token.
     NoToken,
-    /// Every page leads to itself.
+    /// The token of each listing page leads to the same page forever.
     EndlessPage,
-    /// The document ends in the middle, with a length that agrees.
+    /// The document ends in the middle, and its length agrees.
     CutDocument,
 }
 
-/// When a fault happens: at requests that match, as many times as it says.
+/// A fault, the requests that it affects, and how often it happens.
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub(crate) fault: Fault,
@@ -96,7 +96,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// At every request.
+    /// Makes a rule that applies the fault to every request.
     pub fn new(fault: Fault) -> Self {
         Self {
             fault,
@@ -110,49 +110,49 @@ impl Rule {
         }
     }
 
-    /// At requests of this kind, or another that was named.
+    /// Limits the rule to requests of this kind. Further calls add kinds.
     #[must_use]
     pub fn on(mut self, op: Op) -> Self {
         self.ops.push(op);
         self
     }
 
-    /// At requests whose key (or prefix) ends so.
+    /// Limits the rule to requests whose key or prefix has this ending.
     #[must_use]
     pub fn key(mut self, end: &str) -> Self {
         self.key = Some(end.to_owned());
         self
     }
 
-    /// At requests with a range, or without.
+    /// Limits the rule to requests with a range, or to requests without.
     #[must_use]
     pub fn ranged(mut self, ranged: bool) -> Self {
         self.ranged = Some(ranged);
         self
     }
 
-    /// Not at the first so many of the requests that match.
+    /// Skips the first `skip` matching requests.
     #[must_use]
     pub fn after(mut self, skip: u64) -> Self {
         self.skip = skip;
         self
     }
 
-    /// At so many requests at most.
+    /// Limits the number of faults.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = times;
         self
     }
 
-    /// At some of the requests that match: so many of a thousand, which ones the seed says.
+    /// Applies the fault to `of_thousand` of a thousand matching requests. The seed decides which.
     #[must_use]
     pub fn chance(mut self, seed: u64, of_thousand: u32) -> Self {
         self.chance = Some((seed, of_thousand));
         self
     }
 
-    /// Whether it happens at a request.
+    /// Whether the fault happens at this request.
     pub(crate) fn strikes(&mut self, op: Op, key: &str, ranged: bool) -> bool {
         let matches = (self.ops.is_empty() || self.ops.contains(&op))
             && self.key.as_ref().is_none_or(|end| key.ends_with(end.as_str()))
@@ -169,7 +169,7 @@ impl Rule {
     }
 }
 
-/// A number that looks like chance, made of another (SplitMix64).
+/// Returns a pseudo-random number from another number (SplitMix64).
 pub(crate) fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,12 +1,14 @@
 //! An S3 server inside the test process: objects in memory, plain HTTP, faults on demand.
 //!
-//! [`Server::start`] listens on a port of its own and serves until it is dropped; [`Config`] says what it
-//! has. It checks signatures (version 4), so that a wrong secret is refused, and knows what the maps use: GET
-//! with ranges, HEAD, PUT and conditional PUT, DELETE, copies, listings in pages, uploads in parts. A bucket
-//! that is [`Config::web`] is a plain web server: no signatures, no listings. Every request is in a log
-//! ([`Server::log`], [`Server::counts`]), and [`Rule`]s make requests go wrong in all the ways of [`Fault`].
+//! [`Server::start`] listens on its own port and serves until the server is dropped. [`Config`] configures
+//! it. The server checks signatures (version 4), so it refuses a wrong secret. It supports the requests that
+//! the maps use: GET with ranges, HEAD, PUT and conditional PUT, DELETE, copies, listings in pages, and
+//! uploads in parts. A bucket with [`Config::web`] is a plain web server without signatures and listings.
+//! [`Server::log`] and [`Server::counts`] record every request. A [`Rule`] makes requests fail with a
+//! [`Fault`].
 //!
-//! What it is not: fast, or a model of anybody's consistency; each request is one step under one lock.
+//! The server is not fast and does not model the consistency of a real service. One lock guards each request
+//! as one step.
 //!
 //! Source: Amazon S3's REST reference; RFC 9110 and 9112.
 #![forbid(unsafe_code)]

@@ -13,7 +13,7 @@ enum Found<'o> {
     Prefix(String),
 }
 
-/// Answers a page with at most `most` entries.
+/// Returns a page with at most `most` entries.
 pub(crate) fn page(
     objects: &BTreeMap<String, Object>,
     bucket: &str,
@@ -24,7 +24,7 @@ pub(crate) fn page(
     let prefix = request.param("prefix").unwrap_or_default();
     let delimiter = request.param("delimiter").filter(|delimiter| !delimiter.is_empty());
     let most = request.param("max-keys").and_then(|most| most.parse().ok()).unwrap_or(most).min(most);
-    // A token is the name of the last entry before, behind the letter that says it is one.
+    // A token is the letter `t` or `r` and the name of the last entry of the page before.
     let token = request.param("continuation-token");
     let after = match token {
         Some(token) => match token.strip_prefix('t').or_else(|| token.strip_prefix('r')) {
@@ -51,7 +51,7 @@ pub(crate) fn page(
     }
     let mut next = found.last().map(|last| match last {
         Found::Key(key, _) => format!("t{key}"),
-        // All below it comes before.
+        // The next page begins after all keys below the prefix.
         Found::Prefix(prefix) => format!("t{prefix}\u{10ffff}"),
     });
     match fault {
@@ -59,7 +59,7 @@ pub(crate) fn page(
             found.clear();
             (more, next) = (true, Some(format!("t{after}")));
         }
-        // The second time the token begins otherwise.
+        // The token of the repeated page begins with `r`, so it is repeated only once.
         Some(Fault::RepeatedPage) if token.is_none_or(|token| token.starts_with('t')) => {
             (more, next) = (true, Some(format!("r{after}")));
         }

@@ -1,8 +1,8 @@
-//! What was asked of the server: [`Entry`], and sums of them: [`Counts`].
+//! The log of requests ([`Entry`]) and sums over it ([`Counts`]).
 
 use std::collections::BTreeMap;
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// GET of an object, whole or a range.
@@ -15,7 +15,7 @@ pub enum Op {
     PutIf,
     /// PUT that copies another object.
     Copy,
-    /// DELETE of an object, or of many.
+    /// DELETE of one object, or of several.
     Delete,
     /// A page of a listing.
     List,
@@ -25,30 +25,30 @@ pub enum Op {
     UploadPart,
     /// Ends an upload.
     UploadEnd,
-    /// Takes an upload back.
+    /// Cancels an upload.
     UploadAbort,
     /// Anything else.
     Other,
 }
 
-/// One request, and what was answered.
+/// One request and its answer.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// What it does.
+    /// The kind of the request.
     pub op: Op,
     /// The bucket, empty if there is none.
     pub bucket: String,
-    /// The object's key; of a listing the prefix.
+    /// The object's key, or the prefix of a listing.
     pub key: String,
     /// The header `Range`, if there is one.
     pub range: Option<String>,
-    /// The status that was answered; 0 if none was.
+    /// The status of the answer, or 0 without an answer.
     pub status: u16,
     /// Bytes of the request's body.
     pub received: u64,
-    /// Bytes of the body that was answered.
+    /// Bytes of the answer's body.
     pub sent: u64,
-    /// What was made to go wrong.
+    /// The fault that affected the request.
     pub fault: Option<crate::Fault>,
     /// All headers of the request, names in lower case.
     pub headers: Vec<(String, String)>,
@@ -64,23 +64,23 @@ impl Entry {
 /// Sums over a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Requests by what they do.
+    /// Number of requests of each kind.
     pub by_op: BTreeMap<Op, u64>,
     /// Bytes of all bodies received.
     pub received: u64,
     /// Bytes of all bodies sent.
     pub sent: u64,
-    /// The most requests that were being answered at one time.
+    /// The largest number of simultaneous requests.
     pub at_once: usize,
 }
 
 impl Counts {
-    /// How many requests there were in all.
+    /// The number of all requests.
     pub fn total(&self) -> u64 {
         self.by_op.values().sum()
     }
 
-    /// How many there were of one kind.
+    /// The number of requests of one kind.
     pub fn of(&self, op: Op) -> u64 {
         self.by_op.get(&op).copied().unwrap_or(0)
     }

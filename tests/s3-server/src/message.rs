@@ -1,24 +1,24 @@
-//! Requests and answers of HTTP/1.1 as values: [`Request`], [`Answer`]; reading the one.
+//! HTTP/1.1 messages as values: [`Request`] with its parser, and [`Answer`].
 
 use std::io::{self, BufRead, Read};
 
 use bytes::Bytes;
 
-/// Bytes of the head of a request.
+/// Maximum number of bytes of a request's head.
 const MOST_HEAD: usize = 64 << 10;
 
-/// Bytes of a body.
+/// Maximum number of bytes of a body.
 const MOST_BODY: u64 = 1 << 30;
 
 /// A request.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Path, decoded.
+    /// The decoded path.
     pub(crate) path: String,
-    /// Query, decoded, in the order it was sent.
+    /// The decoded query, in the order in which it was sent.
     pub(crate) query: Vec<(String, String)>,
-    /// Names in lower case.
+    /// Header fields; names are in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -32,7 +32,7 @@ impl Request {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads the head of the next request; `None`: there is none any more.
+    /// Reads the head of the next request. Returns `None` if the connection ended.
     pub(crate) fn read_head(stream: &mut impl BufRead) -> io::Result<Option<Self>> {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let mut lines = Vec::new();
@@ -57,7 +57,7 @@ impl Request {
         let first = lines.next().ok_or_else(bad)?;
         let mut words = first.split(' ');
         let (method, target) = (words.next().ok_or_else(bad)?, words.next().ok_or_else(bad)?);
-        // A proxy's form names the host too.
+        // The form for proxies also contains the host.
         let target = target
             .strip_prefix("http://")
             .map_or(target, |rest| rest.find('/').map_or("/", |at| &rest[at..]));
@@ -96,7 +96,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
-    /// The length that is told for an answer whose body is not sent (HEAD).
+    /// The declared length of an answer without its body (HEAD).
     pub(crate) length: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Answer {
         answer
     }
 
-    /// An error as S3 tells it.
+    /// Makes S3's error document.
     pub(crate) fn error(status: u16, code: &str) -> Self {
         let what = "<RequestId>0</RequestId><HostId>0</HostId>";
         Self::xml(status, format!("<Error><Code>{code}</Code><Message>{code}</Message>{what}</Error>"))
@@ -133,7 +133,7 @@ impl Answer {
     }
 }
 
-/// What a status is called.
+/// The reason phrase of a status.
 pub(crate) fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -148,7 +148,7 @@ pub(crate) fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Undoes percent encoding; what is none stays.
+/// Undoes percent encoding. Text that is not encoded stays unchanged.
 pub(crate) fn decode(text: &str) -> String {
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((&first, after)) = rest.split_first() {
@@ -167,7 +167,7 @@ pub(crate) fn decode(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Percent encoding as signatures have it.
+/// Encodes text with percent signs, as signatures need it.
 pub(crate) fn encode(text: &str, slashes: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for &byte in text.as_bytes() {
@@ -180,12 +180,12 @@ pub(crate) fn encode(text: &str, slashes: bool) -> String {
     out
 }
 
-/// Text as it stands in XML.
+/// Escapes text for XML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The contents of all elements of a name, in a document without nested ones of that name.
+/// The contents of all elements with a name. Elements of that name must not be nested.
 pub(crate) fn elements<'d>(document: &'d str, name: &str) -> Vec<&'d str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     document.split(&*open).skip(1).filter_map(|rest| rest.split(&*close).next()).collect()

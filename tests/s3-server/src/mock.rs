@@ -1,6 +1,6 @@
-//! [`Mock`]: a web server whose answers a test makes, and [`Proxy`]: a proxy that tells what went through it.
+//! [`Mock`] is a web server whose answers a test makes. [`Proxy`] is a proxy that logs requests.
 //!
-//! Both listen on a port of their own until the process ends.
+//! Both listen on their own port until the process ends.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,39 +9,39 @@ use std::sync::{Arc, Mutex};
 use crate::message::{Request, reason};
 use crate::server::lock;
 
-/// A request, as a test sees it.
+/// A request as a test sees it.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// `GET` and the like.
+    /// The method, for example `GET`.
     pub method: String,
-    /// Path, decoded.
+    /// The decoded path.
     pub path: String,
-    /// Query, decoded, in the order it was sent.
+    /// The decoded query, in the order in which it was sent.
     pub query: Vec<(String, String)>,
-    /// All fields, names in lower case.
+    /// All header fields; names are in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, as far as it is text.
+    /// The body, decoded as text.
     pub body: String,
 }
 
 impl Asked {
-    /// The value of a field, by its name in lower case.
+    /// The value of a header field, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The value of a member of the query.
+    /// The value of a query parameter.
     pub fn param(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// An answer, as a test makes it.
+/// An answer that a test makes.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The status.
     pub status: u16,
-    /// Fields, besides the length.
+    /// Header fields without the length.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
@@ -53,7 +53,7 @@ impl Reply {
         Self { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// One more field.
+    /// Adds a header field.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
@@ -72,24 +72,24 @@ impl Mock {
     /// Starts a server on a free port of this machine.
     ///
     /// # Panics
-    /// If the system gives no port.
+    /// Panics if the system provides no port.
     pub fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let log: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let (kept, answer) = (Arc::clone(&log), Arc::new(answer));
         let address = listen(move |stream| {
             let (log, answer) = (Arc::clone(&kept), Arc::clone(&answer));
-            // A client that goes away in the middle ends its connection, no more.
+            // A client that disconnects early ends only its own connection.
             drop(serve(&stream, &log, &*answer));
         });
         Self { address, log }
     }
 
-    /// Address and port, as they stand in a URL.
+    /// Address and port in the form of a URL.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
 
-    /// `http://` and the host.
+    /// The URL of the server: `http://` and the host.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -132,7 +132,7 @@ fn serve(stream: &TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) ->
     Ok(())
 }
 
-/// A proxy that tells what went through it: requests for `http:` URLs, and tunnels.
+/// A proxy for `http:` URLs and tunnels. It logs the head of the first request of each connection.
 #[derive(Debug, Clone)]
 pub struct Proxy {
     address: SocketAddr,
@@ -140,11 +140,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy on a free port of this machine. `to`: where all requests and tunnels lead, whatever
-    /// they name; else where they name.
+    /// Starts a proxy on a free port of this machine. With `to` all requests and tunnels go there; otherwise
+    /// they go to the host that they name.
     ///
     /// # Panics
-    /// If the system gives no port.
+    /// Panics if the system provides no port.
     pub fn start(to: Option<String>) -> Self {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let kept = Arc::clone(&log);
@@ -152,7 +152,7 @@ impl Proxy {
         Self { address, log }
     }
 
-    /// Address and port, as they stand in a URL.
+    /// Address and port in the form of a URL.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
@@ -180,7 +180,7 @@ fn forward(client: TcpStream, log: &Mutex<Vec<String>>, to: Option<&str>) -> io:
     let server = TcpStream::connect(to.unwrap_or(&host))?;
     match is_tunnel {
         true => (&client).write_all(b"HTTP/1.1 200 OK\r\n\r\n")?,
-        // Servers take a proxy's form too.
+        // Servers accept the proxy's form of a request too.
         false => (&server).write_all(head.as_bytes())?,
     }
     let (mut from, mut into) = (server.try_clone()?, client.try_clone()?);

@@ -1,4 +1,4 @@
-//! [`Server`]: listening, what is served, what was asked.
+//! [`Server`] and its [`Config`]: listening, the stored objects, and the log.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use crate::log::{Counts, Entry};
 use crate::sign::Keys;
 use crate::store::{Bucket, Object, Store};
 
-/// What a server is to be like.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
     buckets: Vec<String>,
@@ -27,7 +27,8 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// One bucket, `bucket`; access key `key`, secret `secret`, no token; pages of 1000 entries; no latency.
+    /// One bucket `bucket`, access key `key`, secret `secret`, no token, pages of 1000 entries, and no
+    /// latency.
     fn default() -> Self {
         let keys = Keys { access: "key".to_owned(), secret: "secret".to_owned(), token: None };
         Self {
@@ -44,35 +45,35 @@ impl Default for Config {
 }
 
 impl Config {
-    /// One more bucket.
+    /// Adds a bucket.
     #[must_use]
     pub fn bucket(mut self, name: &str) -> Self {
         self.buckets.push(name.to_owned());
         self
     }
 
-    /// One more bucket, that needs no signatures.
+    /// Adds a bucket that needs no signatures.
     #[must_use]
     pub fn anonymous(mut self, name: &str) -> Self {
         self.anonymous.push(name.to_owned());
         self
     }
 
-    /// One more bucket, which is the folder of a plain web server.
+    /// Adds a bucket that behaves like a folder of a plain web server.
     #[must_use]
     pub fn web(mut self, name: &str) -> Self {
         self.web.push(name.to_owned());
         self
     }
 
-    /// Forbids listing a bucket: a list, and every key that does not exist, answer 403.
+    /// Forbids listing a bucket. Listings and requests for missing keys answer 403.
     #[must_use]
     pub fn unlisted(mut self, name: &str) -> Self {
         self.unlisted.push(name.to_owned());
         self
     }
 
-    /// Who may do everything; a token is asked for if there is one.
+    /// Sets the access key and secret that allow all requests, and a token if requests must send one.
     #[must_use]
     pub fn keys(mut self, access: &str, secret: &str, token: Option<&str>) -> Self {
         self.keys =
@@ -80,21 +81,21 @@ impl Config {
         self
     }
 
-    /// Entries of a page of a listing.
+    /// Sets the number of entries on a page of a listing.
     #[must_use]
     pub fn page(mut self, entries: usize) -> Self {
         self.page = entries;
         self
     }
 
-    /// How long each answer is on its way.
+    /// Sets the delay of each answer.
     #[must_use]
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
         self
     }
 
-    /// Between the pieces of a body that drips.
+    /// Sets the pause between the pieces of a body for [`Fault::Drip`](crate::Fault::Drip).
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
@@ -102,7 +103,7 @@ impl Config {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: Config,
@@ -110,7 +111,7 @@ pub(crate) struct Shared {
     pub(crate) rules: Mutex<Vec<Rule>>,
     log: Mutex<(Vec<Entry>, Counts, usize)>,
     pub(crate) stopped: AtomicBool,
-    /// Those that are open, to be closed when the server goes.
+    /// The open connections, which the server closes when it is dropped.
     streams: Mutex<BTreeMap<u64, TcpStream>>,
 }
 
@@ -119,14 +120,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// A request has come.
+    /// Counts a request that begins.
     pub(crate) fn begins(&self) {
         let (_, counts, now) = &mut *lock(&self.log);
         *now += 1;
         counts.at_once = counts.at_once.max(*now);
     }
 
-    /// It was looked at. It counts before it is answered, so that who has the answer finds it in the log.
+    /// Logs a request. This happens before the answer is sent, so a client with its answer finds it in the
+    /// log.
     pub(crate) fn seen(&self, entry: Entry) {
         let (log, counts, now) = &mut *lock(&self.log);
         *now -= 1;
@@ -153,7 +155,7 @@ impl Server {
     /// Starts a server on a free port of this machine.
     ///
     /// # Panics
-    /// If the system gives no port.
+    /// Panics if the system provides no port.
     pub fn start(config: Config) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("the port");
@@ -178,20 +180,20 @@ impl Server {
         Self { address, shared, listening: Some(listening) }
     }
 
-    /// Address and port, as they stand in a URL.
+    /// Address and port in the form of a URL.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
 
-    /// `http://` and the host.
+    /// The URL of the server: `http://` and the host.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Puts an object there.
+    /// Stores an object.
     ///
     /// # Panics
-    /// If there is no such bucket.
+    /// Panics if the bucket does not exist.
     pub fn put(&self, bucket: &str, key: &str, bytes: impl Into<Vec<u8>>) {
         let mut store = lock(&self.shared.store);
         let bucket = store.buckets.get_mut(bucket).expect("a bucket of the server");
@@ -203,7 +205,7 @@ impl Server {
         lock(&self.shared.store).buckets.get(bucket)?.objects.get(key).map(|object| object.bytes.to_vec())
     }
 
-    /// Takes an object away; whether there was one.
+    /// Removes an object. Returns whether it existed.
     pub fn remove(&self, bucket: &str, key: &str) -> bool {
         let mut store = lock(&self.shared.store);
         store.buckets.get_mut(bucket).is_some_and(|bucket| bucket.objects.remove(key).is_some())
@@ -215,22 +217,22 @@ impl Server {
         store.buckets.get(bucket).map(|bucket| bucket.objects.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// How many uploads in parts have begun and not ended.
+    /// The number of uploads in parts that have not ended.
     pub fn uploads(&self) -> usize {
         lock(&self.shared.store).uploads.len()
     }
 
-    /// Has requests go wrong from now on. Of several rules the first that strikes does.
+    /// Adds a rule. The first rule that matches a request applies.
     pub fn fault(&self, rule: Rule) {
         lock(&self.shared.rules).push(rule);
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all rules.
     pub fn no_faults(&self) {
         lock(&self.shared.rules).clear();
     }
 
-    /// All requests since the start, or since the log was emptied, in the order they were looked at.
+    /// All requests since the start or since [`Server::clear_log`], in the order in which they were handled.
     pub fn log(&self) -> Vec<Entry> {
         lock(&self.shared.log).0.clone()
     }
@@ -260,7 +262,8 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
             connection::serve(&stream, &shared);
-            // The other handle of it goes first: the last one to be closed ends the connection, or breaks it.
+            // The other handle is dropped first, because closing the last handle ends or resets the
+            // connection.
             shared.forget(number);
             drop(stream);
         });
@@ -270,13 +273,13 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
-        // Who listens wakes up by one more connection; those that are open, and perhaps stall, end.
+        // One more connection wakes up the listening thread. All open connections end, also stalled ones.
         drop(TcpStream::connect(self.address));
         if let Some(listening) = self.listening.take() {
             drop(listening.join());
         }
         for stream in lock(&self.shared.streams).values() {
-            // One that is closed already needs nothing.
+            // An error means that the connection is closed already.
             drop(stream.shutdown(Shutdown::Both));
         }
     }

@@ -1,4 +1,4 @@
-//! Signatures, version 4: whether who asks knows the secret.
+//! Checks signatures (version 4), which prove that the client knows the secret.
 
 use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use crate::message::{Request, encode};
 use crate::store::hex;
 
-/// Who may do everything.
+/// The credentials that allow all requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {
     pub(crate) access: String,
@@ -14,7 +14,7 @@ pub(crate) struct Keys {
     pub(crate) token: Option<String>,
 }
 
-/// Whether a request has a signature at all; other credentials are none.
+/// Whether a request has a signature. Other credentials do not count.
 pub(crate) fn is_signed(request: &Request) -> bool {
     request.header("authorization").is_some_and(|given| given.starts_with("AWS4-"))
 }
@@ -22,7 +22,7 @@ pub(crate) fn is_signed(request: &Request) -> bool {
 /// Checks the signature of a request.
 ///
 /// # Errors
-/// The code of S3's error.
+/// Returns the code of S3's error.
 pub(crate) fn check(request: &Request, keys: &Keys) -> Result<(), &'static str> {
     const BAD: &str = "AuthorizationHeaderMalformed";
     let given = request.header("authorization").ok_or("AccessDenied")?;

@@ -1,4 +1,4 @@
-//! The objects: [`Store`].
+//! [`Store`] holds the objects.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
     pub(crate) bytes: Bytes,
-    /// With its quotes.
+    /// The ETag with its quotes.
     pub(crate) etag: String,
 }
 
 impl Object {
-    /// Equal bytes have equal marks, as S3's have.
+    /// Equal bytes have equal ETags, as in S3.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let digest = Sha256::digest(&bytes);
         Self { etag: format!("\"{}\"", hex(&digest[..16])), bytes: bytes.into() }
@@ -25,11 +25,11 @@ impl Object {
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
     pub(crate) objects: BTreeMap<String, Object>,
-    /// Who has no signature may read and write.
+    /// Requests without a signature can read and write.
     pub(crate) anonymous: bool,
-    /// A plain web server's folder: read by everybody, never listed, never written.
+    /// A plain web server's folder: readable by all clients, without listings and writes.
     pub(crate) web: bool,
-    /// Reads of absent keys are refused, and so are lists.
+    /// Refuses listings and reads of missing keys.
     pub(crate) unlisted: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Upload {
     pub(crate) parts: BTreeMap<u32, Object>,
 }
 
-/// All there is.
+/// All buckets and uploads.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub(crate) buckets: BTreeMap<String, Bucket>,
@@ -49,12 +49,12 @@ pub(crate) struct Store {
     pub(crate) begun: u64,
 }
 
-/// Bytes as digits.
+/// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of object `number`: no two have the same, and none repeats itself.
+/// The bytes of object `number`. They differ between objects and do not repeat.
 pub fn content(number: usize, len: usize) -> Vec<u8> {
     let mut state = number as u64 + 1;
     let next = |state: &mut u64| {

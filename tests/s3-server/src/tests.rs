@@ -1,4 +1,4 @@
-//! The server by a client that knows nothing but sockets.
+//! Tests the server with a client that uses plain sockets.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use crate::message::Request;
 use crate::sign::{self, Keys};
 use crate::{Config, Fault, Op, Rule, Server};
 
-/// All that comes back for one request, and whether the connection broke.
+/// Sends one request. Returns the whole answer and whether the connection was reset.
 fn ask(server: &Server, request: &str, body: &[u8]) -> (String, bool) {
     let mut stream = TcpStream::connect(server.host()).unwrap();
     let head = format!("{request}\r\nHost: h\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -29,7 +29,7 @@ fn server() -> Server {
     server
 }
 
-/// The example of Amazon's own documentation.
+/// Tests the example of Amazon's documentation.
 #[test]
 fn a_signature_that_is_known() {
     let head = "GET /test.txt HTTP/1.1\r\nHost: examplebucket.s3.amazonaws.com\r\nRange: bytes=0-9\r\n\
@@ -129,7 +129,7 @@ fn uploads_in_parts() {
     assert_eq!(server.uploads(), 0);
 }
 
-/// Keys and prefixes of all pages.
+/// The keys and prefixes of all pages, and the number of pages.
 fn listed(server: &Server, query: &str) -> (Vec<String>, usize) {
     let (mut found, mut token, mut pages) = (Vec::new(), String::new(), 0);
     loop {

@@ -1,8 +1,8 @@
 //! Our side of the interoperability test.
 //!
-//! `interop write DIR` writes datasets and, as `DIR/expected.json`, what is in them, for other programs to
-//! check. `interop edit` edits the stores that standard input names, for other programs to read again.
-//! `interop read DIR` checks datasets that other programs wrote against their `DIR/expected.json`.
+//! `interop write DIR` writes datasets and describes them in `DIR/expected.json`, so other programs can check
+//! them. `interop edit` edits the stores that standard input names, so other programs can read them again.
+//! `interop read DIR` checks datasets by other programs against their `DIR/expected.json`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The ways a dataset is written: the name's ending, and the fragment.
+/// The ways to write a dataset: the ending of the name, and the fragment of the URL.
 const FLAVOURS: [(&str, &str); 13] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
@@ -54,9 +54,9 @@ const NETCDF4: &str = "nc4";
 /// Samples with codecs that have no number in HDF5.
 const ZARR_ONLY: [&str; 2] = ["chains", "codecs"];
 
-/// The flavour that is opened again and written to.
+/// The flavour that is opened again and edited.
 const EDITED: &str = "edited3";
-/// The attribute that it has more.
+/// The attribute that the edit adds.
 const ADDED: &str = "added_here";
 
 fn write(folder: &Path) -> Result<(), String> {
@@ -87,7 +87,7 @@ fn write(folder: &Path) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Puts all values of a dataset once more, and attributes; answers what it is then.
+/// Writes all values of a dataset again and adds attributes. Returns the expected content.
 fn written_again(plan: &Plan, path: &str) -> nczarr::Result<Plan> {
     fn group(plan: &Plan, here: &nczarr::Group) -> nczarr::Result<Plan> {
         let mut all = plan.clone();
@@ -110,8 +110,8 @@ fn written_again(plan: &Plan, path: &str) -> nczarr::Result<Plan> {
     Ok(all)
 }
 
-/// Puts another last element into each variable of numbers of the stores that standard input names, and an
-/// attribute; prints of each store what was put, by variable.
+/// Changes the last element of each numeric variable and adds an attribute, in each store that standard input
+/// names. Prints the new element of each variable.
 fn edit() -> Result<(), String> {
     let mut all = serde_json::Map::new();
     for path in std::io::stdin().lines() {
@@ -135,11 +135,11 @@ fn edit_one(path: &str, put: &mut serde_json::Map<String, Value>) -> nczarr::Res
             let Ok(values) = get(&variable) else { continue };
             variable.put_attribute(ADDED, 7)?;
             let last: Vec<u64> = variable.shape()?.iter().map(|len| len.saturating_sub(1)).collect();
-            // As others have it: without what escapes a character.
+            // Other programs name variables without escape characters.
             let path = variable.full_name().replace('\\', "");
             let is_number = !matches!(values.nc_type(), NcType::Char | NcType::String | NcType::User(_));
             if is_number && !values.is_empty() {
-                // Whatever the type is, it holds one of these.
+                // Every number type can hold 0 and 1.
                 let one = if variable.get_values::<f64>(..)?.last() == Some(&1.0) { 0.0 } else { 1.0 };
                 let ones = vec![1; last.len()];
                 let bytes = f64::to_ne_bytes(one);

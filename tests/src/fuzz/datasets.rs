@@ -1,6 +1,7 @@
-//! Targets for what a dataset is made of: the documents of a store, the header of a classic file, an archive.
+//! Targets for the parts of a dataset: the documents of a store, the header of a classic file, an archive.
 //!
-//! Each is opened through the facade and read: all attributes, every variable, whole if it is small.
+//! Each dataset is opened and read through the facade, with all attributes and every variable. Small
+//! variables are read as a whole.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use super::rng::Rng;
 use super::stores::{self, Store};
 use super::{Case, Entry, Outcome, Target, judged, mutate};
 
-/// Bytes of the largest chunk that is accepted.
+/// Maximum number of bytes of a chunk that the reader accepts.
 pub const CHUNK: u64 = 1 << 20;
 
-/// Elements of a variable that is read as a whole.
+/// Maximum number of elements of a variable that is read as a whole.
 const WHOLE: u64 = 2048;
 
 fn options() -> OpenOptions {
@@ -25,7 +26,7 @@ fn options() -> OpenOptions {
     OpenOptions::new().limits(limits).threads(1)
 }
 
-/// Reads every variable; whether all of them could be read.
+/// Reads every variable. Returns whether all of them were readable.
 fn read(file: &File) -> Outcome {
     let model = file.model();
     let mut all = true;
@@ -36,7 +37,7 @@ fn read(file: &File) -> Outcome {
         };
         let elements = shape.iter().try_fold(1u64, |product, &len| product.checked_mul(len));
         let whole = elements.is_some_and(|elements| elements <= WHOLE);
-        // Otherwise the last element, of what may be many chunks.
+        // Of a large variable only the last element is read.
         let extents: Vec<Extent> = if whole {
             vec![Extent::ALL; shape.len()]
         } else {
@@ -89,7 +90,7 @@ impl Target for Documents {
             let at = *rng.of_these(&places);
             store[at].1 = mutate::document(rng, &store[at].1);
         }
-        // One object less, whichever.
+        // Removes a random object.
         if rng.one_in(16) {
             store.remove(rng.below(store.len()));
         }
@@ -146,7 +147,7 @@ impl Target for Archives {
         if rng.one_in(2) {
             mutate::bytes(rng, &mut bytes);
         } else {
-            // The end, where the directory is.
+            // Only the end changes, because it contains the directory.
             let cut = bytes.len() - rng.below(bytes.len().min(600));
             let mut end = bytes.split_off(cut);
             mutate::bytes(rng, &mut end);
@@ -168,7 +169,8 @@ impl Target for Archives {
             for key in keys {
                 let len = map.len(&key);
                 judged(len.as_ref().map_err(Clone::clone))?;
-                // Not more than a reader would: the length is what the directory says.
+                // Reads at most `CHUNK` bytes, as a reader would, because the directory can declare any
+                // length.
                 let range = if matches!(len, Ok(Some(len)) if len <= CHUNK) {
                     ByteRange::ALL
                 } else {

@@ -1,19 +1,19 @@
-//! Targets that fail, each in one way and in few of its cases: by them it is seen that failures are seen.
+//! Targets that fail in one way and in a few of their cases. They show that the supervisor detects failures.
 
 use super::rng::Rng;
 use super::{Case, Entry, Target};
 
-/// What their names begin with; `all` leaves them out.
+/// The prefix of their names. `all` excludes them.
 pub const FAULTS: &str = "fault/";
 
-/// What goes wrong.
+/// The kind of failure.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// A panic.
+    /// The case panics.
     Panic,
-    /// The process ends.
+    /// The case ends the process.
     Abort,
-    /// More memory is taken than the input declares.
+    /// The case takes more memory than its input declares.
     Memory,
 }
 

@@ -1,10 +1,10 @@
-//! Fuzz targets: what a decoder or a reader of metadata is given, made anew from a seed and a number.
+//! Fuzz targets: random inputs for decoders and readers of metadata, from a seed and a number.
 //!
-//! A [`Target`] makes a [`Case`] of random numbers: the input, as files that can be kept, and what is done
-//! with it. The same numbers make the same case, so that a case that went wrong is named by target, seed and
-//! number.
+//! A [`Target`] makes a [`Case`] from random numbers. A case has an input as files and a function that runs
+//! it. The same numbers make the same case, so target, seed and number identify a failure.
 //!
-//! This knows neither processes nor memory: the program `fuzz` runs cases and watches over them.
+//! This module does not handle processes or memory limits: the program `fuzz` runs the cases and watches
+//! them.
 
 mod datasets;
 mod faults;
@@ -22,14 +22,14 @@ use nczarr::{Error, ErrorKind};
 pub use faults::FAULTS;
 pub use rng::Rng;
 
-/// What became of a case: whether the input was taken, or an error was told; otherwise what is wrong.
+/// The result of a case: whether the library accepted the input, or a description of the failure.
 pub type Outcome = Result<bool, String>;
 
-/// One input, and what is done with it.
+/// One input and the function that runs it.
 pub struct Case<'t> {
-    /// What the input is for, in words.
+    /// A description of the input.
     pub note: String,
-    /// The input: names and bytes.
+    /// The input files: names and bytes.
     pub files: Vec<(String, Vec<u8>)>,
     run: Run<'t>,
 }
@@ -45,12 +45,12 @@ impl<'t> Case<'t> {
         Self { note, files, run: Box::new(run) }
     }
 
-    /// An input of one file.
+    /// A case with one input file.
     fn of_bytes(note: String, bytes: Vec<u8>, run: impl FnOnce(&[u8]) -> Outcome + 't) -> Self {
         Self::new(note, vec![("input".to_owned(), bytes)], move |files| run(&files[0].1))
     }
 
-    /// Does what is to be done; a panic is among what is wrong.
+    /// Runs the case. A panic counts as a failure.
     pub fn run(self) -> Outcome {
         let (files, run) = (self.files, self.run);
         catch_unwind(AssertUnwindSafe(|| run(files))).unwrap_or_else(|panic| {
@@ -63,13 +63,13 @@ impl<'t> Case<'t> {
 
 /// Makes cases for one decoder or one kind of document.
 pub trait Target {
-    /// The case of these numbers.
+    /// Makes a case from these random numbers.
     fn case(&self, rng: &mut Rng) -> Case<'_>;
 }
 
-/// A target's name, and how it is made: that takes its seeds, which may be many.
+/// A target's name and its constructor. The constructor makes the seeds, which can take long.
 pub struct Entry {
-    /// The name, a word or words with slashes between.
+    /// The name: one or more words with slashes between them.
     pub name: String,
     make: Box<dyn Fn() -> Box<dyn Target>>,
 }
@@ -79,10 +79,10 @@ impl Entry {
         Self { name: name.into(), make: Box::new(move || Box::new(make())) }
     }
 
-    /// The target with its seeds.
+    /// Makes the target with its seeds.
     ///
     /// # Panics
-    /// If there are none.
+    /// Panics if there are no seeds.
     pub fn target(&self) -> Box<dyn Target> {
         (self.make)()
     }
@@ -93,8 +93,8 @@ impl Entry {
     }
 }
 
-/// All targets: filters, element codecs, documents, headers, archives, URLs, texts of filters; and those that
-/// fail.
+/// All targets: filters, element codecs, documents, headers, archives, URLs, texts of filters, and the
+/// targets that fail on purpose.
 pub fn entries() -> Vec<Entry> {
     let registry = nczarr::registry().expect("the registry of this build");
     let mut all = streams::entries(&registry);
@@ -105,7 +105,7 @@ pub fn entries() -> Vec<Entry> {
     all
 }
 
-/// An error is as good as a success unless it says that the library is at fault.
+/// Converts a result to an outcome. Only internal errors of the library count as failures.
 fn judged<T>(outcome: Result<T, Error>) -> Outcome {
     match outcome {
         Ok(_) => Ok(true),

@@ -1,13 +1,13 @@
-//! Mutations: of bytes, and of JSON documents as trees.
+//! Mutates bytes, and JSON documents as trees.
 //!
-//! Knows nothing of what the bytes mean, but for the numbers and words that readers of sizes and types
-//! stumble over.
+//! The mutations do not know the format of the bytes, but they use numbers and words that often cause errors
+//! in readers.
 
 use serde_json::{Map, Value, json};
 
 use super::rng::Rng;
 
-/// Numbers at the ends of types, and around them.
+/// Numbers at and near the limits of types.
 const EXTREMES: &[u64] = &[
     0,
     1,
@@ -28,7 +28,7 @@ const EXTREMES: &[u64] = &[
     u64::MAX,
 ];
 
-/// Words with a meaning to some reader, and odd ones.
+/// Words that have a meaning for some reader, and unusual words.
 const WORDS: &[&str] = &[
     "",
     ".",
@@ -110,7 +110,7 @@ pub fn bytes(rng: &mut Rng, bytes: &mut Vec<u8>) {
 }
 
 fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
-    // The ends of a stream are where headers and check sums are.
+    // Half of the changes hit the two ends of a stream, which contain headers and checksums.
     let at = match rng.below(4) {
         0 => rng.below(bytes.len().min(32)),
         1 => bytes.len() - rng.below(bytes.len().min(32)).min(bytes.len()),
@@ -156,7 +156,7 @@ fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A JSON document that is changed as a tree, or as bytes if it is none or chance says so.
+/// Mutates a JSON document as a tree. Invalid JSON, and a random part of all documents, is mutated as bytes.
 pub fn document(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     let tree = if rng.one_in(4) { None } else { serde_json::from_slice::<Value>(text).ok() };
     let Some(mut tree) = tree else {
@@ -177,7 +177,7 @@ pub fn document(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
         bytes(rng, &mut text);
     }
     if rng.one_in(32) {
-        // Members that stand twice cannot be told by a tree.
+        // Repeats the members in the text, because a tree cannot hold duplicate members.
         let again: Vec<u8> = text.iter().skip(1).copied().collect();
         text.pop();
         text.push(b',');
@@ -218,7 +218,7 @@ fn pick_mut<'a>(node: &'a mut Value, at: &mut usize) -> Option<&'a mut Value> {
     }
 }
 
-/// A value that stands nowhere.
+/// A value that the document does not expect.
 fn odd(rng: &mut Rng) -> Value {
     let extreme = *rng.of_these(EXTREMES);
     match rng.below(12) {

@@ -1,4 +1,4 @@
-//! Random numbers that are the same everywhere: SplitMix64, from a name, a seed and a number.
+//! Deterministic random numbers (SplitMix64) from a name, a seed and a number.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -17,28 +17,28 @@ impl Rng {
         Self(mixed(name ^ mixed(number.wrapping_add(1))))
     }
 
-    /// Any number.
+    /// Returns any number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed(self.0)
     }
 
-    /// A number below `end`; 0 if that is 0.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.number()) * end as u128) >> 64) as usize
     }
 
-    /// Whether this is the one of `times` times.
+    /// Returns `true` once in `times` calls on average.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `all`, which are not none.
+    /// Returns a random element of `all`, which must not be empty.
     pub fn of_these<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 
-    /// Random bytes.
+    /// Returns random bytes.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(len + 8);
         while bytes.len() < len {

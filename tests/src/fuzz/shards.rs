@@ -1,7 +1,6 @@
-//! Targets for shards of Zarr V3: indexes that lie about where chunks are, with checksums that are right, and
-//! codec chains.
+//! Targets for Zarr V3 shards with false indexes and correct checksums, and for codec chains.
 //!
-//! The shard is made here, byte by byte; it is read whole and in part, and sometimes written.
+//! The target makes the shard byte by byte. It reads the shard whole and in part, and sometimes writes to it.
 
 use std::sync::Arc;
 
@@ -13,23 +12,23 @@ use serde_json::{Value, json};
 use super::rng::Rng;
 use super::{Case, Entry, Outcome, Target, judged, mutate};
 
-/// Elements of the array, which is one shard, and of a chunk.
+/// Number of elements of the array, which is one shard, and of a chunk.
 const ELEMENTS: usize = 16;
 const CHUNK: usize = 4;
 
-/// The CRC of Castagnoli, bit by bit.
+/// Computes CRC-32C bit by bit.
 fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |sum, &byte| {
         (0..8).fold(sum ^ u32::from(byte), |sum, _| sum >> 1 ^ (0x82f6_3b78 & (sum & 1).wrapping_neg()))
     })
 }
 
-/// How a shard is made.
+/// The form of a shard.
 #[derive(Clone, Copy)]
 struct Form {
     at_start: bool,
     checked: bool,
-    /// Each chunk is a shard of two.
+    /// Each chunk is a shard with two chunks.
     nested: bool,
 }
 
@@ -59,7 +58,7 @@ impl Form {
         .to_string()
     }
 
-    /// A shard of these chunks. `lie`: may change the entries.
+    /// Makes a shard of these chunks. `lie` can change the index entries.
     fn shard(self, chunks: &[Vec<u8>], lie: &mut dyn FnMut(&mut [u64], usize)) -> Vec<u8> {
         let index_len = chunks.len() * 16 + if self.checked { 4 } else { 0 };
         let mut at = if self.at_start { index_len } else { 0 };
@@ -100,7 +99,7 @@ impl Form {
                 let at = rng.below(entries.len());
                 entries[at] = value;
                 if rng.one_in(4) {
-                    // Nothing there.
+                    // Marks the chunk as missing.
                     entries[at & !1..][..2].fill(u64::MAX);
                 }
             }
@@ -119,7 +118,7 @@ impl Form {
     }
 }
 
-/// Reads the array whole and in part, and writes a part of it.
+/// Reads the array whole and in part. Writes a part of it if `writes` is true.
 fn use_it(store: Vec<(String, Vec<u8>)>, writes: bool) -> Outcome {
     let map = Arc::new(MemMap::from_objects(store).map_err(|error| error.to_string())?);
     let mut limits = Limits::default();
@@ -151,7 +150,7 @@ fn use_it(store: Vec<(String, Vec<u8>)>, writes: bool) -> Outcome {
     Ok(all)
 }
 
-/// Shards that lie.
+/// Shards with false index entries.
 struct Indexes;
 
 impl Target for Indexes {
@@ -169,7 +168,7 @@ impl Target for Indexes {
     }
 }
 
-/// Chains of codecs that are not quite ones.
+/// Codec chains that are almost valid.
 struct Chains;
 
 impl Target for Chains {
@@ -200,7 +199,7 @@ impl Target for Chains {
                         }
                     }
                     _ => {
-                        // A chain in a chain, deeper and deeper.
+                        // Nests the chain in itself up to 80 times.
                         let mut inner = Value::Array(codecs.clone());
                         for _ in 0..rng.below(80) {
                             let mut around = codecs[0].clone();

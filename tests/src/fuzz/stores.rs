@@ -1,4 +1,4 @@
-//! Small datasets to begin with: those the tests carry, in the style they have and in older ones.
+//! Small datasets as seeds: those of the corpus in their own style, and the same in older styles.
 
 use std::fs;
 use std::io::Read as _;
@@ -11,17 +11,17 @@ use serde_json::{Map, Value, json};
 
 use crate::samples;
 
-/// The objects of a dataset, by key.
+/// The objects of a dataset by key.
 pub type Store = Vec<(String, Vec<u8>)>;
 
-/// A dataset with more bytes is left out: a case should take microseconds.
+/// Larger datasets are omitted, because a case should take microseconds.
 const LARGEST: usize = 16 << 10;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// The paths of the files below a folder, in order of their names.
+/// The paths of the files below a folder, sorted by name.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("a folder of the corpus")
@@ -41,7 +41,7 @@ fn ends_with(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|found| found == ending)
 }
 
-/// Classic files, by name, each with its bytes.
+/// Classic files: names and bytes.
 pub fn classic() -> Store {
     let mut paths = Vec::new();
     files(&corpus().join("netcdf-c/classic"), &mut paths);
@@ -49,7 +49,7 @@ pub fn classic() -> Store {
     paths.map(|path| (name(&path), fs::read(&path).expect("a file of the corpus"))).collect()
 }
 
-/// Archives, by name, each with its bytes.
+/// Archives: names and bytes.
 pub fn archives() -> Store {
     let mut paths = Vec::new();
     files(&corpus().join("netcdf-c/nczarr"), &mut paths);
@@ -61,7 +61,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Datasets in today's style and of plain Zarr.
+/// Datasets in the present NCZarr style and plain Zarr datasets.
 pub fn today() -> Vec<Store> {
     let mut all: Vec<_> =
         archives().iter().map(|(_, bytes)| unpacked(bytes)).filter(|store| !is_lower(store)).collect();
@@ -70,7 +70,7 @@ pub fn today() -> Vec<Store> {
     all
 }
 
-/// Datasets of Zarr V3: of others, and of our own, in shards, annotated and consolidated.
+/// Zarr V3 datasets: foreign ones, and our own with shards, annotations or consolidated metadata.
 pub fn v3() -> Vec<Store> {
     let mut all = folders(&corpus().join("nczarr-v3"));
     let plans = samples::all().into_iter();
@@ -92,7 +92,7 @@ pub fn v3() -> Vec<Store> {
     all
 }
 
-/// The datasets in folders below one, each of which ends with `.zarr`.
+/// The datasets below a folder. The name of each ends with `.zarr`.
 fn folders(root: &Path) -> Vec<Store> {
     let mut paths = Vec::new();
     files(root, &mut paths);
@@ -109,12 +109,12 @@ fn folders(root: &Path) -> Vec<Store> {
     stores.into_iter().map(|(_, store)| store).collect()
 }
 
-/// Datasets whose NCZarr metadata stand in `.zgroup` and `.zarray`, with names in lower case.
+/// Datasets with NCZarr metadata in `.zgroup` and `.zarray`, under names in lower case.
 pub fn lower() -> Vec<Store> {
     archives().iter().map(|(_, bytes)| unpacked(bytes)).filter(is_lower).collect()
 }
 
-/// The same with names in upper case.
+/// The same datasets with names in upper case.
 pub fn upper() -> Vec<Store> {
     let mut all = lower();
     for (_, document) in all.iter_mut().flatten().filter(|(key, _)| is_document(key)) {
@@ -127,7 +127,7 @@ pub fn upper() -> Vec<Store> {
     all
 }
 
-/// The same with keys of their own.
+/// The same datasets with NCZarr metadata in separate objects.
 pub fn keys() -> Vec<Store> {
     let moved = |store: Store| {
         let mut all = Store::new();
@@ -161,7 +161,7 @@ pub fn keys() -> Vec<Store> {
     lower().into_iter().map(moved).collect()
 }
 
-/// Types of attributes were numbers, as text.
+/// Replaces types of attributes by numbers as text, as the oldest style stores them.
 fn number_types(types: &mut Map<String, Value>) {
     for found in types.values_mut() {
         *found = json!(if found.as_str().is_some_and(|found| found.ends_with("S1")) { "2" } else { "4" });
@@ -177,7 +177,7 @@ fn is_lower(store: &Store) -> bool {
     text.is_some_and(|text| text.contains("_nczarr_superblock"))
 }
 
-/// The members of an archive, by key: without the folder they all lie in.
+/// The members of an archive by key, without their common folder.
 fn unpacked(archive: &[u8]) -> Store {
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(archive)).expect("an archive of the corpus");
     let mut members = Store::new();

@@ -1,7 +1,7 @@
 //! Targets for decoders: every filter and every element codec of the registry.
 //!
-//! Seeds are streams that our own encoders made. A filter or codec for which there are none is a mistake
-//! here, told when its target is made: so a new one cannot be forgotten.
+//! Seeds are streams that our own encoders made. A target without seeds panics, so tests detect a new filter
+//! or codec without seeds.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::rng::Rng;
 use super::{Case, Entry, Outcome, Target, judged, mutate};
 
-/// Filters that may give back something else than what they were given.
+/// Filters that can decode to other data than they encoded.
 const LOSSY: &[&str] = &[
     "fixedscaleoffset",
     "quantize",
@@ -24,14 +24,14 @@ const LOSSY: &[&str] = &[
     "scale_offset",
 ];
 
-/// Bytes behind an output that must stay as they are.
+/// Number of bytes after an output that the decoder must not change.
 const GUARD: usize = 64;
 const UNTOUCHED: u8 = 0xa5;
 
 /// A stream, and the filter that made it.
 struct Stream {
     filter: Box<dyn Filter>,
-    /// Whether what it is given comes back.
+    /// Whether decoding returns the original data.
     exact: bool,
     about: String,
     data: Vec<u8>,
@@ -42,7 +42,7 @@ struct Filters {
     streams: Vec<Stream>,
 }
 
-/// Descriptions to try; who does not take one refuses it.
+/// Descriptions to try. A filter refuses those that it does not accept.
 fn descriptions(name: &str) -> Vec<Json> {
     let mut all = vec![json!({"id": name})];
     all.extend([1, 4, 9].map(|level| json!({"id": name, "level": level})));
@@ -130,7 +130,7 @@ fn chunks() -> Vec<ChunkInfo> {
     all
 }
 
-/// Data as people have them, for elements of a kind.
+/// Realistic data for elements of a kind.
 fn data(rng: &mut Rng, chunk: &ChunkInfo) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(chunk.chunk_bytes);
     let (few, step) = (rng.one_in(2), rng.below(3));
@@ -156,7 +156,7 @@ fn encoded(filter: &dyn Filter, data: &[u8]) -> nczarr::Result<Vec<u8>> {
     Ok(out.filled().to_vec())
 }
 
-/// Runs a decoder into memory with a guard behind it.
+/// Runs a decoder into memory and checks a guard after it.
 fn into_guarded(
     capacity: usize,
     decode: impl FnOnce(&mut OutBuf<'_>) -> nczarr::Result<()>,
@@ -187,7 +187,7 @@ impl Filters {
                 }
                 let data = data(&mut rng, &chunk);
                 if let Ok(encoded) = encoded(&*filter, &data) {
-                    // Sums of differences of floats are rounded.
+                    // `delta` of floats loses precision.
                     let rounded = name == "delta" && chunk.item.kind == ItemKind::Float;
                     let exact = !rounded && !LOSSY.contains(&name);
                     let about = format!(
@@ -285,7 +285,7 @@ fn there_and_back(stream: &Stream, data: &[u8]) -> Outcome {
     }
 }
 
-/// A stream of an element codec, and the elements in it.
+/// A stream of an element codec and its elements.
 struct Texts {
     codec: Box<dyn ElementCodec>,
     elements: Vec<NcString>,
@@ -377,15 +377,14 @@ impl Target for Elements {
 
 pub(super) fn entries(registry: &Arc<Registry>) -> Vec<Entry> {
     let mut all = Vec::new();
-    // Of one that is only read there is nothing sound to begin with: files that others wrote with it are
-    // damaged elsewhere.
+    // A filter that cannot encode has no seeds. Other tests damage files that other programs wrote with it.
     for class in registry.filters().filter(|class| class.can_encode()) {
         let class = Arc::clone(class);
         all.push(Entry::new(format!("filter/{}", class.info().name), move || Filters::of(&*class)));
     }
     for class in registry.elements() {
         let (Some(&name), registry) = (class.names().first(), Arc::clone(registry)) else { continue };
-        // It decodes nothing: its description alone is refused.
+        // This codec decodes nothing, because the library refuses its description.
         if name != "pickle" {
             all.push(Entry::new(format!("element/{name}"), move || Elements::of(&registry, name)));
         }

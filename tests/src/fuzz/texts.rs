@@ -1,4 +1,4 @@
-//! Targets for what people type: paths and URLs, and lists of filters with their parameters.
+//! Targets for text that users type: paths, URLs, and lists of filters with parameters.
 
 use nczarr::dispatch::FilterText;
 
@@ -105,7 +105,7 @@ const FILTER_WORDS: &[&str] = &[
     "[",
 ];
 
-/// A text with words put in, taken out or doubled.
+/// A text with words inserted and bytes changed.
 fn text(rng: &mut Rng, seeds: &[&str], words: &[&str]) -> Vec<u8> {
     let mut text = if rng.one_in(8) { Vec::new() } else { rng.of_these(seeds).as_bytes().to_vec() };
     for _ in 0..=rng.below(5) {
@@ -126,7 +126,7 @@ impl Target for Urls {
         Case::of_bytes("a path or URL".to_owned(), text(rng, URLS, URL_WORDS), |bytes| {
             let path = String::from_utf8_lossy(bytes);
             judged(nczarr_url_infer::parse(&path).map(|target| {
-                // What is shown of it, and what a new dataset there would be.
+                // Also formats the target and determines the format of a new dataset there.
                 format!("{target}").len() + usize::from(nczarr_url_infer::infer_create(&target).is_ok())
             }))
         })

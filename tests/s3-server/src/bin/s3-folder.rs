@@ -1,9 +1,10 @@
-//! The server as a process of its own, for measurements: what folders hold, with a delay before each answer.
+//! Runs the server as a separate process for measurements. It serves the files of folders and delays each
+//! answer.
 //!
-//! `s3-folder [MILLISECONDS]` prints its URL; the bucket is `bench`, and nobody needs to sign. Then each line
-//! it is given is a command, and each is answered by a line: `load FOLDER` puts all files below a folder
-//! there, in place of what was there before, under the folder's own name; `counts` tells what was asked since
-//! the last time. It ends with its input.
+//! `s3-folder [MILLISECONDS]` prints its URL. The bucket is `bench`, and requests need no signature. Each
+//! input line is a command, and the program answers with one line. `load FOLDER` replaces all objects by the
+//! files below a folder, under the folder's name. `counts` prints the numbers of requests since the last
+//! `counts`. The program ends when its input ends.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
@@ -45,7 +46,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Puts all files at or below a path there; how many.
+/// Stores all files at or below a path as objects. Returns their number.
 fn put(server: &Server, path: &Path, key: &str) -> io::Result<usize> {
     if path.is_file() {
         server.put(BUCKET, key, std::fs::read(path)?);

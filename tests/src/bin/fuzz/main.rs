@@ -1,9 +1,9 @@
-//! `fuzz TARGET|all`: runs fuzz targets in processes of their own, and says how many cases each has seen.
+//! `fuzz TARGET|all` runs fuzz targets in separate processes and prints the number of cases of each.
 //!
-//! A worker runs cases one after another and keeps the number of the one it is at in a file, so that a case
-//! that ends the process, or does not end itself, is known. A case is made again from target, seed and
-//! number: its input is saved by this process, which runs none. Memory that Rust code takes is counted; what
-//! C code takes is seen in `resident`.
+//! A worker runs cases one after another and keeps the number of the present case in a file. So the
+//! supervisor knows a case that ends the process or does not end. Target, seed and number determine a case.
+//! The supervisor runs no cases; it makes a failed case again and saves its input. The allocator counts the
+//! memory of Rust code. The column `resident` also shows the memory of C code.
 #![deny(unsafe_code)]
 
 #[path = "../../../hostile/alloc.rs"]
@@ -20,27 +20,27 @@ use clap::Parser;
 /// Runs fuzz targets.
 #[derive(Parser, Clone)]
 struct Args {
-    /// The target, `all`, or `list`; a name that ends in `/` means all that begin with it.
+    /// The target, `all`, or `list`; a name that ends in `/` selects all targets that begin with it
     target: String,
     /// Cases per target.
     #[arg(long, default_value_t = 10_000)]
     runs: u64,
-    /// What the cases are made of, with their numbers.
+    /// Seed of the cases; seed and number determine a case
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of the first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Seconds after which a target is left as it is.
+    /// Seconds after which a target stops
     #[arg(long)]
     seconds: Option<u64>,
     /// Processes at once.
     #[arg(long, default_value_t = 1)]
     jobs: u64,
-    /// Where inputs of failures are saved, one folder each.
+    /// Folder for the inputs of failures, with one folder for each
     #[arg(long, default_value = "target/fuzz-failures")]
     save: PathBuf,
-    /// Works for another of these; keeps its place in this file.
+    /// Runs as a worker and keeps the number of the present case in this file
     #[arg(long, hide = true)]
     place: Option<PathBuf>,
 }

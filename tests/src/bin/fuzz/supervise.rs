@@ -1,4 +1,4 @@
-//! Starts workers, watches over them, saves the inputs of failures and says what was seen.
+//! Starts and watches workers, saves the inputs of failures, and prints the results.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
@@ -12,29 +12,29 @@ use nczarr_tests::fuzz::{self, Entry};
 use crate::Args;
 use crate::worker::Place;
 
-/// A case that takes longer does not end.
+/// A case that takes longer counts as endless.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Workers that end too early before a target is left.
+/// A target stops after this number of workers that ended too early.
 const DEATHS: usize = 5;
 
-/// What was seen of a target.
+/// The results of a target.
 #[derive(Default)]
 struct Seen {
     runs: u64,
     taken: u64,
     refused: u64,
-    /// KiB that Rust code took for a case, at most.
+    /// The largest amount of memory that Rust code took for a case, in KiB.
     memory: u64,
-    /// KiB that a worker had, at most.
+    /// The largest amount of memory that a worker had, in KiB.
     resident: u64,
     failures: Vec<(u64, String)>,
 }
 
-/// Runs the targets that are asked for. Whether nothing failed.
+/// Runs the selected targets. Returns whether all cases passed.
 ///
 /// # Errors
-/// What the system says; a target that is none.
+/// Returns the system's error, or an error if no target has this name.
 pub fn all(args: &Args) -> io::Result<bool> {
     let wanted = |name: &str| {
         let all = args.target == "all" && !name.starts_with(fuzz::FAULTS);
@@ -81,7 +81,7 @@ pub fn all(args: &Args) -> io::Result<bool> {
     Ok(failed == 0)
 }
 
-/// All cases of a target, shared out among the workers.
+/// Runs all cases of a target, divided among the workers.
 fn target(args: &Args, entry: &Entry) -> io::Result<Seen> {
     let jobs = args.jobs.clamp(1, args.runs.max(1));
     let share = |job: u64| (u128::from(args.runs) * u128::from(job) / u128::from(jobs)) as u64;
@@ -113,7 +113,8 @@ impl Seen {
     }
 }
 
-/// Cases in a row, by one worker after another: the next goes on behind the case that ended the one before.
+/// Runs a range of cases with one worker after another. The next worker continues after the case that ended
+/// the last worker.
 fn part(args: &Args, name: &str, from: u64, runs: u64) -> io::Result<Seen> {
     let (mut seen, mut next, end, started) = (Seen::default(), from, from + runs, Instant::now());
     for _ in 0..DEATHS {
@@ -128,7 +129,7 @@ fn part(args: &Args, name: &str, from: u64, runs: u64) -> io::Result<Seen> {
     Ok(seen)
 }
 
-/// One worker; the case that ended it, if one did.
+/// Runs one worker. Also returns the number of the case that ended it early.
 fn worker(
     args: &Args,
     name: &str,
@@ -191,7 +192,7 @@ fn worker(
 }
 
 impl Seen {
-    /// Takes a line of a worker; whether it is the last one.
+    /// Reads a line of a worker. Returns whether it is the last line.
     fn told(&mut self, line: &str) -> bool {
         let mut words = line.splitn(3, ' ');
         let (word, number, rest) = (words.next(), words.next(), words.next().unwrap_or_default());
@@ -208,7 +209,7 @@ impl Seen {
     }
 }
 
-/// Keeps the input of a case, and what is wrong with it.
+/// Saves the input of a case and a description of its failure.
 fn save(args: &Args, entry: &Entry, number: u64, what: &str) -> io::Result<()> {
     let target = entry.target();
     let case = target.case(&mut entry.rng(args.seed, number));

@@ -9,14 +9,14 @@ use nczarr_tests::fuzz;
 
 use crate::{Args, alloc};
 
-/// What a case may take beyond what its sizes declare, and 1 MiB of a chunk.
+/// Memory allowed beyond the input size: 32 MiB, and 1 MiB for a chunk.
 const SPARE: usize = 33 << 20;
 
 /// Failures after which a worker gives up.
 const ENOUGH: usize = 10;
 
-/// What a worker writes into its file at every case: the number of the case it is at, and what became of
-/// those before.
+/// The record that a worker keeps in its file: the number of the present case, and the counts of accepted and
+/// refused inputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Place {
     pub number: u64,
@@ -38,7 +38,7 @@ impl Place {
         file.write_all(&bytes)
     }
 
-    /// What stands there; nothing was begun if that is less.
+    /// Reads the record. A shorter file means that no case began.
     pub fn read(mut file: &File) -> Self {
         let mut bytes = [0; Self::SIZE];
         if file.rewind().and_then(|()| file.read_exact(&mut bytes)).is_err() {
@@ -53,16 +53,16 @@ impl Place {
     }
 }
 
-/// Runs the cases of one target; tells each failure by a line of its number and what is wrong.
+/// Runs the cases of one target. Prints a line for each failure with its number and description.
 ///
 /// # Errors
-/// What the system says of the file; a target that is none.
+/// Returns the system's error for the file, or an error if no target has this name.
 pub fn work(args: &Args, place: &Path) -> io::Result<bool> {
     let entry = fuzz::entries().into_iter().find(|entry| entry.name == args.target);
     let entry = entry.ok_or_else(|| io::Error::other(format!("{:?} is no target", args.target)))?;
     let target = entry.target();
     let file = File::options().read(true).write(true).open(place)?;
-    // What panics is told with its case.
+    // Panics are reported as failures of their case, so the default message is not needed.
     std::panic::set_hook(Box::new(|_| {}));
     let _alone = alloc::alone();
     let (started, mut at, mut failures, mut most) = (Instant::now(), Place::default(), 0, 0);
@@ -100,7 +100,7 @@ pub fn work(args: &Args, place: &Path) -> io::Result<bool> {
     Ok(summed(most))
 }
 
-/// Tells what memory was taken, that of C code and of the program itself among it.
+/// Prints the peak memory of a case and the peak memory of the whole process with its C code.
 fn summed(most: usize) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
