@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(parts(every(1, 2), &[7]), (vec![1], vec![3], vec![2], vec![3]));
         assert_eq!(parts(every(9, 2), &[7]), (vec![9], vec![0], vec![2], vec![0]));
         assert_eq!(parts(Extent::count(2, 3), &[7]), (vec![2], vec![3], vec![1], vec![3]));
-        // The other way round is empty, as in Rust; beyond the end stays beyond it, to be refused.
+        // A reversed range is empty, as in Rust. A range beyond the end stays there and is refused.
         let (from, to) = (3, 1);
         assert_eq!(parts(from..to, &[7]), (vec![3], vec![0], vec![1], vec![0]));
         assert_eq!(parts(5..9, &[7]), (vec![5], vec![4], vec![1], vec![4]));
@@ -572,7 +572,7 @@ mod tests {
         assert_eq!(count((Extent::Range { start: 0, end: 2 }, Extent::ALL), 12).unwrap(), [2, 3]);
         assert_eq!(count((Extent::ALL, Extent::ALL), 0).unwrap(), [0, 3]);
         assert_eq!(count((Extent::ALL, Extent::ALL), 4).unwrap_err().kind(), ErrorKind::Inval);
-        // With two open ends nobody can tell which one grows: the current lengths count.
+        // With two open ends the growing dimension is ambiguous, so the current lengths count.
         let both = Selection::for_write((.., ..), &[2, 3], &[true, true], 100).unwrap();
         assert_eq!(both.slab().count, [2, 3]);
     }

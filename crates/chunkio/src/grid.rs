@@ -223,7 +223,7 @@ mod tests {
         #[test]
         fn division_is_exact(divisor in 1..=u64::MAX, number: u64, shifts in (0..64u32, 0..64u32)) {
             let (divisor, number) = ((divisor >> shifts.0).max(1), number >> shifts.1);
-            // Multiples and their neighbours are where a reciprocal would go wrong.
+            // A reciprocal is most likely to fail at multiples and their neighbours.
             let multiple = number / divisor * divisor;
             for number in [number, multiple, multiple.saturating_sub(1), u64::from(u32::MAX), u64::MAX] {
                 prop_assert_eq!(Divisor::new(divisor).divide(number), number / divisor);

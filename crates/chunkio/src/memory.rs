@@ -275,14 +275,14 @@ mod tests {
 
     #[test]
     fn blocks_are_used_again() {
-        // A size that no other test uses.
+        // No other test uses this size.
         let len = REUSED + 4321;
         assert!(ChunkBuffer::spare(len).is_none());
         let block = |byte: u8| {
             ChunkBuffer::new(len, |out| out.put(&vec![byte; len]), |_| ErrorKind::Trunc.into()).unwrap()
         };
         drop((block(1), block(2)));
-        // Another test may hold the lock just now: then there is none to be had, never a wrong one.
+        // Another test may hold the lock. Then `spare` returns no buffer, but never a wrong one.
         let again = [ChunkBuffer::spare(len), ChunkBuffer::spare(len)];
         assert!(again.iter().flatten().all(|block| block.len() == len && [1, 2].contains(&block[0])));
         drop(again);

@@ -302,7 +302,7 @@ impl BitMarks {
 mod tests {
     use super::*;
 
-    /// Fills eight bytes in pieces of three.
+    /// Fills eight bytes in pieces of three bytes.
     fn run(pieces: usize, fill: impl Fn(usize, &mut OutBuf<'_>) -> Result<()>) -> Result<Vec<u8>> {
         let mut memory = [MaybeUninit::uninit(); 8];
         let mut out = OutBuf::new(&mut memory);

@@ -359,7 +359,7 @@ mod tests {
         ChunkGrid::new(dims, chunk.to_vec(), &order, 1, &Limits::default()).unwrap()
     }
 
-    /// Element by element: memory position → (chunk, position in it).
+    /// Computes each element's memory position, chunk and position in the chunk, one element at a time.
     fn slow(grid: &ChunkGrid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
         let mut places = Vec::new();
         let mut at = vec![0; slab.rank()];
@@ -454,7 +454,7 @@ mod tests {
             let sharded = Projection::new(&grid, &slab, &grid.shape(), Some(counts)).unwrap();
             let mut expected: Vec<ChunkPart> = (0..plain.total).map(|number| plain.get(number)).collect();
             let shard = |part: &ChunkPart| part.index.iter().zip(counts).map(|(at, count)| at / count).collect::<Vec<_>>();
-            // By shard, and in C order in each: the sort keeps that.
+            // The order is by shard, and C order within each shard. The sort is stable.
             expected.sort_by_key(shard);
             let found: Vec<ChunkPart> = (0..sharded.total).map(|number| sharded.get(number)).collect();
             prop_assert_eq!(found, expected);

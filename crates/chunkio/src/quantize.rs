@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Bits in hexadecimal as values of a type of so many bits.
+    /// Parses hexadecimal bit patterns as floats of `bits` bits.
     fn values(bits: &str, columns: &[&str]) -> Values {
         let number = |text: &&str| u64::from_str_radix(text, 16).unwrap();
         match bits {
@@ -270,7 +270,7 @@ mod tests {
                         "32" => f32::from_bits(before as u32).is_infinite(),
                         _ => f64::from_bits(before).is_infinite(),
                     };
-                    // netCDF-C makes NaN or zero of infinities; here they pass.
+                    // netCDF-C turns infinities into NaN or zero. This library keeps them.
                     let expected = if infinite { before } else { u64::from_str_radix(expected, 16).unwrap() };
                     assert_eq!(
                         patterns(&value)[odd],

@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn near_rows_are_one_piece_and_far_ones_are_many() {
-        // 32³ of a 64³ chunk of 4 bytes: rows are 256 bytes apart, planes 16 KiB.
+        // The part is 32³ elements of a 64³ chunk of 4-byte elements. Rows are 256 bytes apart, planes 16
+        // KiB.
         let part = part(0, &[(32, 1), (32, 64), (32, 4096)]);
         let found = part_ranges(&part, 4, 64 * 64 * 64, worth_reading(false, false)).unwrap();
         assert!(matches!(found.ranges, Ranges::Strided { step: 16384, count: 32, .. }));

@@ -1,4 +1,4 @@
-//! Allocations on the steady path: none per chunk, and none for a hit.
+//! The steady path allocates no memory per chunk and none for a cache hit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, SeqCst);
         take(layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
@@ -45,13 +45,13 @@ unsafe impl GlobalAlloc for Counting {
         COUNT.fetch_add(1, SeqCst);
         take(size);
         HELD.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps the contract of `realloc`.
         unsafe { System.realloc(at, layout, size) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -73,14 +73,14 @@ fn read(array: &ChunkedArray, chunks: u64, memory: &mut [u8]) {
 
 #[test]
 fn memory_stays_bounded() {
-    // One test in this binary: no other thread counts.
+    // This binary has one test, so no other thread adds to the count.
     nothing_is_allocated_per_chunk();
     little_is_held();
     text_takes_the_room_of_its_bytes();
     nothing_is_allocated_per_piece();
 }
 
-/// Zeros without end.
+/// An endless store of zeros.
 #[derive(Debug)]
 struct Zeros;
 
@@ -98,7 +98,7 @@ impl ByteStore for Zeros {
     }
 }
 
-/// An array without chunks: nothing at all on one thread, however many pieces and runs there are.
+/// An array without chunks allocates nothing on one thread, for any number of pieces and runs.
 fn nothing_is_allocated_per_piece() {
     let mut options = nczarr_dispatch::Options::default();
     options.threads = 1;
@@ -125,14 +125,14 @@ fn nothing_is_allocated_per_piece() {
                 array.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(memory) }).unwrap();
                 array.put(&slab, MemRef::Fixed { ty, bytes: memory }).unwrap();
             };
-            // The thread's scratch comes first.
+            // The first calls allocate the thread's scratch memory.
             both();
             assert_eq!(counted(both), 0, "{count:?} as {ty:?}");
         }
     }
 }
 
-/// Reading and writing 32 MiB in chunks of 1 MiB by two threads: two chunks each, and small change.
+/// Two threads that read and write 32 MiB in chunks of 1 MiB hold two chunks each and little more.
 fn little_is_held() {
     const CHUNK: usize = 1 << 20;
     let map = Arc::new(Mem::new(ALL));
@@ -155,7 +155,7 @@ fn little_is_held() {
         let mut out = OutBuf::from_slice(&mut memory);
         array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
     });
-    // In part, through the cache: its budget, and what is on its way.
+    // Partial reads go through the cache. They hold the cache budget and the chunks in transit.
     held(4 * CHUNK + 4 * CHUNK, &mut || {
         for row in 0..32u64 {
             let mut bytes = [0; 2048];
@@ -182,7 +182,7 @@ fn little_is_held() {
     });
 }
 
-/// Text of one byte in one large chunk, read and written in part: twice the chunk and small change.
+/// Partial access to one-byte text in one large chunk holds two chunks and little more.
 fn text_takes_the_room_of_its_bytes() {
     const LEN: u64 = 4 << 20;
     for (element, size) in
@@ -198,7 +198,7 @@ fn text_takes_the_room_of_its_bytes() {
         let (before, slab) = (HELD.load(SeqCst), Slab::new(&[LEN / 2], &[3]));
         array.put(&slab, MemRef::Strings(&few)).unwrap();
         let kept = HELD.load(SeqCst) - before;
-        // Beside the chunk, one bit per element says what was written.
+        // Besides the chunk, the cache keeps one bit per element to mark written elements.
         assert!(kept <= chunk + LEN as usize / 8 + (64 << 10), "{kept} bytes for {chunk}");
         array.sync().unwrap();
         let before = HELD.load(SeqCst);
@@ -229,7 +229,7 @@ fn nothing_is_allocated_per_chunk() {
         let all = Slab::new(&slab.0, &slab.1);
         let write = || array.put(&all, MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
         write();
-        // The map of this test allocates for every object and its key.
+        // The map of this test allocates memory for every object and its key.
         let written = counted(write);
         assert!(written <= 2 * CHUNKS as usize + 16, "{written}");
 
@@ -238,7 +238,7 @@ fn nothing_is_allocated_per_chunk() {
         let many = counted(|| read(&array, CHUNKS, &mut memory));
         assert!(many <= few + 1 && few < 8, "{few} for 100 chunks, {many} for {CHUNKS}");
 
-        // One element of a kept chunk. An unfiltered chunk is not kept for one.
+        // The read takes one element of a kept chunk. An unfiltered chunk is not kept for one element.
         array
             .put(&Slab::new(&[0, 0, 0], &[1, 1, 1]), MemRef::Fixed { ty: NcType::Int, bytes: &[1; 4] })
             .unwrap();
@@ -250,7 +250,7 @@ fn nothing_is_allocated_per_chunk() {
             }
         });
         assert_eq!(hits, 0);
-        // Appending to it neither.
+        // An append to the array allocates nothing either.
         let writes = counted(|| {
             for _ in 0..100 {
                 let slab = Slab::new(&[0, 0, 0], &[1, 1, 1]);

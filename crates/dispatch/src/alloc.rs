@@ -419,7 +419,7 @@ fn populate(_: usize, _: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// The slabs of all pools: how many, and how many of them are empty.
+    /// Returns the number of slabs of all pools and the number of empty ones.
     fn slabs() -> (usize, usize) {
         let pools: Vec<_> = (0..POOLS).map(lock).collect();
         let all = || pools.iter().flat_map(|slabs| slabs.iter());
@@ -454,7 +454,7 @@ mod tests {
     }
 
     fn holds(piece: &mut Allocation, byte: u8) -> bool {
-        // SAFETY: written by `fill` before.
+        // SAFETY: `fill` wrote these bytes before.
         piece.uninit_bytes().iter().all(|found| unsafe { found.assume_init() } == byte)
     }
 
@@ -477,7 +477,7 @@ mod tests {
         assert_eq!(at(0b1001, 2), (Some(1), 0b1111));
         assert_eq!(at(0b1001, 3), (Some(4), 0b111_1001));
         assert_eq!(at(u128::MAX, 1), (None, u128::MAX));
-        // Every place and length against the obvious search.
+        // Compares every position and length to a simple search.
         for used in
             [0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f, 0x8000_0000_ff00_0000_0000_0000_0000_0101, !0 << 100]
         {
@@ -556,7 +556,7 @@ mod tests {
         let (all, _) = slabs();
         assert!(all * HUGE_PAGE >= bytes, "{all} slabs");
         drop(pieces);
-        // Other tests hold some; what is empty is bounded whatever they do.
+        // Other tests hold some slabs. The number of empty slabs is bounded all the same.
         let (_, empty) = slabs();
         assert!(empty <= KEPT, "{empty} empty slabs");
     }
@@ -597,7 +597,7 @@ mod tests {
                 });
             }
             drop(give);
-            // Pieces of other threads' pools come to an end here.
+            // Pieces from other threads' pools are freed here.
             for (mut piece, byte) in take {
                 assert!(holds(&mut piece, byte));
             }

@@ -54,7 +54,7 @@ pub fn put_linear(row: &LinearRow, src: &[u8], ty: NcType, out: &mut OutBuf<'_>)
 mod tests {
     use super::*;
 
-    /// Shorts 0, 1, 2 …, one of which is too large to be anything.
+    /// Shorts 0, 1, 2 …, and one value that is too large to convert.
     #[derive(Debug)]
     struct Shorts(Vec<i16>);
 

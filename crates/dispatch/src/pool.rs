@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// One that waits in the pool for what only the pool can do would wait for ever.
+    /// Work done on a pool thread must not wait for another thread of the pool. It would wait forever.
     #[test]
     #[cfg(feature = "parallel")]
     fn in_the_pool_work_is_done_at_once() {

@@ -182,7 +182,7 @@ mod tests {
                     while !stop.load(Ordering::Acquire) {
                         drop(inside);
                         inside = gate.lock_shared();
-                        // Most of the time is spent inside, as with real writes.
+                        // Most of the time passes inside the lock, as in real writes.
                         (0..1000).for_each(|turn| _ = std::hint::black_box(turn));
                     }
                 });

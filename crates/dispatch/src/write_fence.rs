@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(told.unwrap().unwrap_err().kind(), ErrorKind::BadId, "nobody would wait for it");
     }
 
-    /// The thread of a pool that closes has no write of its own, but a write waits for that thread.
+    /// The pool's thread closes while it runs no write, and a write waits for that thread.
     #[test]
     #[cfg(feature = "parallel")]
     fn who_closes_on_a_thread_that_a_write_waits_for_is_not_stuck_and_the_write_is_told() {

@@ -1,6 +1,6 @@
-//! Memory that is made ready ahead: for who keeps taking more of it, and where threads may be used.
+//! Memory prepared ahead for a caller that keeps taking it, on allowed threads only.
 //!
-//! One test, alone in its process: what it looks at is the process's memory.
+//! This test is alone in its process because it measures the process's memory.
 #![cfg(all(target_os = "linux", feature = "parallel"))]
 
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 
 use nczarr_dispatch::{Allocation, Options, Registry};
 
-/// A slab, of which no other piece is cut.
+/// The size of a slab that is not shared with other pieces.
 const SLAB: usize = 2 << 20;
 
-/// Bytes of the process that are in memory.
+/// Returns the bytes of the process that are in memory.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// Takes pieces and writes nothing to them: whatever of them is in memory, somebody else asked for.
+/// Takes pieces and writes nothing to them. So other code requested every resident page.
 fn take(pieces: &mut Vec<Allocation>, count: usize) {
     pieces.extend((0..count).map(|_| Allocation::new(SLAB).unwrap()));
 }
 
-/// Opens nothing: what is asked for beside that counts.
+/// Tries to open a missing dataset. Only the options that it sets matter.
 fn open(threads: usize) {
     let mut options = Options::default();
     options.threads = threads;
@@ -37,14 +37,14 @@ fn the_next_slab_is_ready_for_who_keeps_taking_them() {
     }
     let mut pieces = Vec::new();
     open(1);
-    // Pages of the first slab are small, and who takes it asks for them.
+    // The first slab has small pages, and its user makes them resident.
     take(&mut pieces, 1);
     let before = resident();
     take(&mut pieces, 20);
     assert!(resident() < before + SLAB / 2, "nobody may use threads");
 
     open(0);
-    // Nobody takes more, and no more than one is made.
+    // No caller takes more slabs, and the library prepares only one.
     take(&mut pieces, 1);
     let deadline = Instant::now() + Duration::from_secs(60);
     while resident() < before + SLAB {
@@ -60,7 +60,7 @@ fn the_next_slab_is_ready_for_who_keeps_taking_them() {
     );
     pieces.push(next);
 
-    // Who gives memory back gets that.
+    // A caller that returns memory receives the same memory again.
     pieces.clear();
     for _ in 0..50 {
         take(&mut pieces, 1);

@@ -1,6 +1,6 @@
-//! What is linked beside a facade's own, which its table names as well.
+//! A plugin that is linked and also in the facade's table is registered once.
 //!
-//! One test, alone in its process: the registry of the process is one.
+//! This test is alone in its process because a process has one registry.
 
 use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Origin, PluginTable, Registry};
 use nczarr_model::{ErrorKind, Result};
@@ -35,6 +35,6 @@ fn what_is_in_the_table_and_linked_is_there_once() {
     for name in ["own", "example.own", "other"] {
         registry.element(name).unwrap();
     }
-    // Who asks for no facade's registry has what is linked.
+    // A caller without a facade's table gets the linked plugins.
     assert_eq!(Registry::linked().unwrap().plugins().len(), 2);
 }

@@ -1,6 +1,6 @@
-//! What is linked and answers to a word of a facade's own: all that is linked is looked at then.
+//! Two linked plugins claim one word of a facade's table. The registry reports this as an error.
 //!
-//! One test, alone in its process: the registry of the process is one.
+//! This test is alone in its process because a process has one registry.
 
 use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, PluginTable, Registry};
 use nczarr_model::{ErrorKind, Result};

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// What a record holds.
+    /// The content of a record.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Content {
         Stale,
@@ -155,7 +155,7 @@ mod tests {
         Of(u64),
     }
 
-    /// Does what is asked as `growth` does, on records that are kept here.
+    /// Keeps records in a list and follows the claims in the same way as `growth`.
     #[derive(Default)]
     struct Slow {
         claims: RecordClaims,
@@ -188,7 +188,7 @@ mod tests {
             if self.claims.end() < units.end {
                 let first = self.claims.end();
                 let number = self.claims.claim(units.end);
-                // Written at once: what is filled from now on is seen when the writer is done.
+                // The content is set at once. The check at the end of the write finds a later fill.
                 self.set(first..units.end, Content::Of(number));
                 self.writing.push((number, first..units.end));
             }
@@ -233,7 +233,7 @@ mod tests {
                     }
                     (_, Some(at)) => {
                         let (number, units) = slow.writing.swap_remove(at);
-                        // What was filled meanwhile has something of both, which is no matter of the books.
+                        // A settled record may mix filled and written bytes. The claims do not track that.
                         for unit in units {
                             if !slow.is_settled(unit) {
                                 slow.set(unit..unit + 1, Content::Stale);
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!((claims.ready(), claims.end()), (0, 2));
         assert!(!claims.is_writing(&(0..2)));
         assert_eq!(claims.unfilled(&(0..2)), Some(0..1));
-        // Filling it failed: it is asked for again.
+        // The fill failed, so it is due again.
         assert_eq!(claims.unfilled(&(0..2)), Some(0..1));
         claims.settle(&(0..1));
         assert_eq!((claims.ready(), claims.end()), (2, 2));

@@ -1,4 +1,4 @@
-//! Tests with storage that fails during a write: synced data survive, and a repeated write is complete.
+//! Storage fails during a write. Synced data survive, and a repeated write is complete.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -91,8 +91,7 @@ fn row(record: u64) -> Vec<i16> {
     (0..WIDTH).map(|at| (record * 100 + at) as i16).collect()
 }
 
-/// Does `step` until it works: at most once more, since storage is mended when it failed. Answers whether it
-/// did.
+/// Runs `step`, and once more after a failure, when the storage works again. Returns whether it failed.
 fn insist(store: &Failing, mut step: impl FnMut() -> Result<()>) -> bool {
     match step() {
         Ok(()) => false,

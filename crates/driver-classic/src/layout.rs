@@ -233,8 +233,8 @@ mod tests {
 
     use super::*;
 
-    /// A model of a record dimension, dimensions of these lengths, and variables of types and places in the
-    /// list of dimensions (0: the record dimension).
+    /// Builds a model with a record dimension, the given dimensions, and variables. A variable has a type and
+    /// dimension numbers, and number 0 is the record dimension.
     fn model(lens: &[u64], vars: &[(NcType, &[usize])]) -> Model {
         let mut model = Model::new();
         let mut dims = vec![model.add_dim(GroupId::ROOT, "t", 0, true).unwrap()];
@@ -275,7 +275,7 @@ mod tests {
         let roomy = decide(CdfVersion::Cdf1, &one, spacing(100, 64, 10, 32), None).unwrap();
         assert_eq!(roomy.begin_var, (header.header + 100).next_multiple_of(64));
         assert_eq!(roomy.begin_rec, (roomy.begin_var + 12 + 10).next_multiple_of(32));
-        // One more variable of each sort.
+        // One more variable of each kind.
         let more = model(
             &[3],
             &[(NcType::Int, &[1]), (NcType::Short, &[0, 1]), (NcType::Byte, &[1]), (NcType::Byte, &[0])],
@@ -307,7 +307,7 @@ mod tests {
                 let model = model(&[3], vars);
                 let mut first = decide(CdfVersion::Cdf2, &model, asked, None).unwrap();
                 let second = decide(CdfVersion::Cdf2, &model, first.spacing(u64::MAX), None).unwrap();
-                // Where records would begin if there were some is not in a file.
+                // A file without records does not store the place where they would begin.
                 first.begin_rec = second.begin_rec;
                 assert_eq!(second, first, "{vars:?} {asked:?}");
                 if !vars.is_empty() {

@@ -267,7 +267,7 @@ mod tests {
         read(&FileStore::fixed(bytes.into()), bytes.len() as u64, limits)
     }
 
-    /// A header of one dimension, one attribute and one variable.
+    /// A header with one dimension, one attribute and one variable.
     fn sample(kind: u8) -> Vec<u8> {
         let wide = kind == 5;
         let mut bytes = vec![b'C', b'D', b'F', kind];
@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// A header of one attribute of so many values of a type, and nothing else.
+    /// A header with only one attribute, with `entries` values of type `ty`.
     fn one_attribute(ty: NcType, entries: usize) -> Vec<u8> {
         let mut bytes = b"CDF\x05".to_vec();
         let count = |bytes: &mut Vec<u8>, n: usize| bytes.extend_from_slice(&(n as u64).to_be_bytes());
@@ -371,8 +371,8 @@ mod tests {
         let mut limits = Limits::default();
         limits.document = 1 << 20;
         assert_eq!(limited(&bytes, &limits).unwrap_err().kind(), ErrorKind::FileMeta);
-        // Beside the tables: three names, two of them twice, and the values. All of the file counts, its data
-        // as well.
+        // Besides the tables there are three names, two of them stored twice, and the values. The whole file
+        // counts, including its data.
         let memory = DIM + VAR + ATT + ATTS + 2 + 7 + 6;
         for data in [0, 100] {
             let file = [sample(1), vec![0; data]].concat();
@@ -395,7 +395,7 @@ mod tests {
             for (at, flip) in flips {
                 bytes[at % len] ^= flip;
             }
-            // Room behind the header, for counts to be believed.
+            // Room behind the header makes the counts plausible.
             bytes.resize(len + 300, 0);
             let _ = parsed(&bytes).map(|header| crate::load::load(header, bytes.len() as u64));
         }

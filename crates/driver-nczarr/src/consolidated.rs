@@ -332,7 +332,7 @@ mod tests {
         }
     }
 
-    /// What is read in parts, put together.
+    /// Splits a document, parses its parts and joins them.
     fn together(document: &str, piece: usize) -> Option<ObjectMembers<'_>> {
         let (mut members, documents) = split(document, &Limits::default(), piece)?;
         let mut all = ObjectMembers::new();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the search begins, and in whatever order documents came, it finds what is there.
+        /// The search finds each document from any starting point and in any order of documents.
         #[test]
         fn a_guess_changes_nothing(
             names in prop::collection::btree_set("([a-c]/)?[a-c]{1,3}", 0..20),
@@ -369,7 +369,8 @@ mod tests {
             }
         }
 
-        /// Whatever is read in parts is what is read as a whole; never the other way round.
+        /// A document read in parts equals the document read as a whole. The parser may refuse to split a
+        /// document.
         #[test]
         fn parts_make_the_whole(
             pieces in prop::collection::vec(prop::sample::select(vec![

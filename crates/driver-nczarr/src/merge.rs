@@ -307,7 +307,7 @@ mod tests {
             ("", "\"a\"", "\"b\"", "b", "\"a\"", ""),
             ("\"x\"", "\"y\"", "\"x\",\"z\"", "", "\"y\",\"z\"", "z"),
             ("\"x\"", "\"x\",\"y\"", "\"x\",\"y\"", "", "\"x\",\"y\"", ""),
-            // Another took `x` away by renaming it, or wrote the list without knowing it.
+            // Another writer renamed `x`, or wrote the list without it.
             ("\"x\"", "\"x\"", "\"w\"", "", "\"x\",\"w\"", "x,w"),
             ("\"x\"", "\"x\"", "\"w\"", "x", "\"w\"", "w"),
         ] {
@@ -323,7 +323,7 @@ mod tests {
             group(&ours, &base, &other, &[]).text,
             dims("\"t\": 2, \"v\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}")
         );
-        // What cannot be read is replaced, what has no lists adds nothing.
+        // An unreadable document is replaced. A document without lists adds nothing.
         for other in
             ["", "[]", "{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"]
         {

@@ -131,7 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each attribute and its type for itself: what we changed is ours, what we did not change is theirs.
+        /// The merge treats each attribute and its type separately. Our changes win. Unchanged attributes
+        /// take the value of the other writer.
         #[test]
         fn attributes_of_two_writers(
             [ours, base, other] in prop::array::uniform3(prop::collection::btree_map("[a-d]", 0u8..3, 0..4)),
@@ -201,7 +202,7 @@ mod tests {
             );
             assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NcZarr, "{other}");
         }
-        // What is no document is replaced.
+        // An invalid document is replaced.
         for other in ["", "[]", "{"] {
             let found = merge_documents(
                 &LengthMerge::None,

@@ -441,7 +441,7 @@ mod tests {
         let mut meta = read(document);
         assert_eq!(text(&meta, &[7, 10]), document);
         assert_eq!(text(&meta, &[8, 10]), document.replace("[7,10]", "[8,10]"));
-        // A new one: the same but for what is not known.
+        // A newly written document is the same except for unknown members.
         meta.raw = Object::new();
         assert_eq!(text(&meta, &[7, 10]), document.replace(", \"extra\": [1]", ""));
     }

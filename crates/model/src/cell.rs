@@ -200,7 +200,7 @@ mod tests {
         );
         assert_eq!(refused.unwrap_err().kind(), crate::ErrorKind::Perm);
         assert!(!cell.is_defining() && cell.edition() == edition && Arc::ptr_eq(&before, &cell.snapshot()));
-        // What checks sees what the edit is made of.
+        // The check sees the same model as the edit.
         for (count, name) in ["t", "u"].into_iter().enumerate() {
             let check = |model: &Model| {
                 assert_eq!(model.dims().len(), count);

@@ -52,7 +52,7 @@ mod tests {
         assert_eq!([t, x, u].map(|dim| len(&model, dim)), [5, 7, 2]);
         then.dim(t).unwrap().grow(9);
         assert_eq!(len(&model, t), 5, "the copy has lengths of its own");
-        // Without those of a variable whose data could not be stored.
+        // The records of a variable with failed data do not count.
         let mut counted = before.clone();
         let var = Var { dims: vec![t], ..Var::default() };
         counted.raise(&DimLengths::of(&model), &[&var]);

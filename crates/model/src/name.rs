@@ -128,8 +128,8 @@ mod tests {
     fn rules() {
         let long = "a".repeat(256);
         let too_long = "a".repeat(257);
-        // 200 bytes each that become 300 and 100 in NFC: U+0958 grows from 3 to 6 bytes, e + U+0301 shrinks
-        // from 3 to 2.
+        // Names of 200 bytes become 300 and 100 in NFC. U+0958 grows from 3 to 6 bytes, and e + U+0301
+        // shrinks from 3 to 2.
         let grows = "\u{958}".repeat(50);
         let shrinks = "e\u{301}".repeat(120);
         let ok = None;

@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn day_after_day() {
-        // Counted on, by the rule of leap years itself.
+        // The loop counts the days by the leap year rule itself.
         let (mut year, mut month, mut day) = (-401_i128, 1, 1);
         for days in days_from_civil(-401, 1, 1)..=days_from_civil(2401, 12, 31) {
             assert_eq!(

@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::odometer::Odometer;
 
-    /// Offsets of all elements, in the order of memory.
+    /// The chunk offsets of all elements, in memory order.
     fn slow(slab: &Slab<'_>, begin: u64, steps: &[u64]) -> Vec<u64> {
         let mut offsets = vec![begin];
         for (dim, step) in steps.iter().enumerate() {
@@ -274,7 +274,7 @@ mod tests {
         offsets
     }
 
-    /// What a part says of places: where each element of memory is.
+    /// Returns the offset of each element in memory order, as `part` gives it.
     fn places(part: &ChunkPart, base: u64) -> Vec<u64> {
         let mut offsets = vec![u64::MAX; part.elems];
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |chunk, mem| {
@@ -297,7 +297,7 @@ mod tests {
                 start.insert(0, from);
                 count.insert(0, n);
                 stride.insert(0, by);
-                // The slowest dimension may be that of records.
+                // The slowest dimension may be the record dimension.
                 bytes += if at + 1 == dims.len() { extra } else { 0 };
                 steps.insert(0, bytes);
                 bytes *= from + n * by + rest;
@@ -315,7 +315,7 @@ mod tests {
                 prop_assert_eq!((piece.first, piece.start), (done, expected[0]));
                 prop_assert_eq!(piece.span(), Some((expected.last().unwrap() + item - piece.start) as usize));
                 prop_assert_eq!(&places(&piece.part(false), piece.start), expected);
-                // The runs one after another hold the elements where the compact part says.
+                // The runs, in order, hold the elements at the places that the compact part gives.
                 let run = piece.run();
                 prop_assert!((run * piece.runs()) as u64 <= target.max(item));
                 let compact = piece.part(true);

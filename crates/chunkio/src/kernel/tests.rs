@@ -6,7 +6,7 @@ use super::*;
 use crate::grid::ChunkIndex;
 use crate::project::{Coverage, StridedRun};
 
-/// Where byte `byte` of native element `at` is in a chunk.
+/// Returns the position of byte `byte` of native element `at` in a chunk.
 fn place(layout: &ChunkLayout, elems: usize, at: usize, byte: usize) -> usize {
     let byte = if layout.swap { layout.item - 1 - byte } else { byte };
     if layout.planes { byte * elems + at } else { at * layout.item + byte }
@@ -17,17 +17,17 @@ fn layouts() -> impl Strategy<Value = ChunkLayout> {
         .prop_map(|(item, planes, swap)| ChunkLayout { item, planes, swap })
 }
 
-/// Nested runs that never meet on either side, in any two orders.
+/// Nested runs that do not overlap in the chunk or in memory, in any two orders.
 fn parts() -> impl Strategy<Value = ChunkPart> {
     let dim = (1..70usize, 1..4usize, 1..3usize, any::<u8>());
     (prop::collection::vec(dim, 1..5), 0..40usize, 0..40usize).prop_map(|(list, chunk_start, mem_start)| {
-        // Long runs at the innermost level, and at one more at most.
+        // Long runs occur at the innermost level and at no more than one other level.
         let n = |level: usize| match (level, list[level].0) {
             (0, n) => n,
             (1, n) if n > 40 => n,
             (_, n) => 1 + n % 3,
         };
-        // The order of the runs in the chunk; in memory they follow one another.
+        // The order of the runs in the chunk. In memory the runs follow one another.
         let mut order: Vec<usize> = (0..list.len()).collect();
         order.sort_by_key(|&level| list[level].3 / 128 * list[level].3);
         let mut steps = vec![0; list.len()];
@@ -60,7 +60,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 fn uninit(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
-    // SAFETY: every byte the callee leaves behind is initialised: it only writes whole elements.
+    // SAFETY: the callee only writes whole elements, so every byte it leaves behind is initialised.
     unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
@@ -72,7 +72,7 @@ proptest! {
         let (chunk_elems, mem_elems) = part.extent();
         let item = layout.item;
         let chunk = bytes(chunk_elems * item);
-        // Any alignment of the result.
+        // The result may have any alignment.
         let mut mem = vec![0xEE; lead + mem_elems * item];
         let mut expected = mem.clone();
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| {
@@ -80,7 +80,7 @@ proptest! {
                 expected[lead + to * item + byte] = chunk[place(&layout, chunk_elems, from, byte)];
             }
         });
-        // SAFETY: the result is this test's own.
+        // SAFETY: the result belongs to this test.
         let range = unsafe { load(&chunk, &layout, &part, None, mem[lead..].as_mut_ptr(), mem_elems * item, stream) };
         prop_assert!(!range);
         prop_assert_eq!(&mem, &expected);
@@ -118,7 +118,7 @@ proptest! {
             let slot = lead + slot * mem_item;
             expected_range |= row(&native(at), uninit(&mut expected[slot..slot + mem_item]));
         });
-        // SAFETY: the result is this test's own.
+        // SAFETY: the result belongs to this test.
         let range = unsafe {
             load(&chunk, &layout, &part, Some(&reading), mem[lead..].as_mut_ptr(), mem_elems * mem_item, stream)
         };
@@ -166,7 +166,7 @@ proptest! {
         let (item, mem_item) = (layout.item, to.size().unwrap());
         let chunk = bytes(chunk_elems * item);
         let native = |at: usize| (0..item).map(|byte| chunk[place(&layout, chunk_elems, at, byte)]).collect::<Vec<_>>();
-        // Elements that are there are what is missing.
+        // The missing values are values that some elements have.
         let missing: Vec<u8> = picks.iter().flat_map(|pick| native(pick.index(chunk_elems))).collect();
         let missing = Values::from_native_bytes(from, &missing).unwrap();
         let linear = Linear { missing: Some(missing.clone()), ..Linear::new(scale, offset) };
@@ -191,7 +191,7 @@ proptest! {
                 expected_range |= scaled.is_finite() && scaled.abs() > f64::from(f32::MAX);
             }
         });
-        // SAFETY: the result is this test's own.
+        // SAFETY: the result belongs to this test.
         let range = unsafe {
             load(&chunk, &layout, &part, Some(&convert), mem[lead..].as_mut_ptr(), mem_elems * mem_item, stream)
         };
@@ -209,7 +209,7 @@ proptest! {
             let at = lead + to * layout.item;
             expected[at..at + layout.item].copy_from_slice(value);
         });
-        // SAFETY: the result is this test's own.
+        // SAFETY: the result belongs to this test.
         unsafe { fill(value, &part, mem[lead..].as_mut_ptr(), mem_elems * layout.item) };
         prop_assert_eq!(mem, expected);
 
@@ -218,7 +218,7 @@ proptest! {
         fill_chunk(value, &layout, uninit(&mut chunk));
         let mut back = vec![0; chunk.len()];
         let whole = ChunkPart::whole(elems);
-        // SAFETY: the result is this test's own.
+        // SAFETY: the result belongs to this test.
         unsafe { load(&chunk, &layout, &whole, None, back.as_mut_ptr(), back.len(), false) };
         prop_assert!(back.chunks(layout.item).all(|element| element == value));
     }
@@ -229,7 +229,7 @@ proptest! {
 fn a_part_beyond_its_chunk_is_refused() {
     let mut mem = [0; 64];
     let part = ChunkPart::whole(9);
-    // SAFETY: the result is this test's own.
+    // SAFETY: the result belongs to this test.
     unsafe { load(&[0; 32], &ChunkLayout::native(4), &part, None, mem.as_mut_ptr(), mem.len(), false) };
 }
 

@@ -116,8 +116,7 @@ mod tests {
     use crate::{ArrayDim, DimOrder};
 
     proptest! {
-        /// Whatever the slab and the order: the pieces are all of the chunk, and hold the whole part, each
-        /// element once.
+        /// For any slab and order, the pieces cover the chunk and hold each element of the part once.
         #[test]
         fn the_pieces_hold_the_part(
             axes in prop::collection::vec((1u64..9, 1u64..7, 0u64..30, 1u64..9, 1u64..5), 1..4),
@@ -156,7 +155,7 @@ mod tests {
             }
         }
 
-        /// Pieces of units begin where a unit does, and hold whole iterations as all pieces do.
+        /// Pieces of units begin at a unit boundary and hold whole iterations.
         #[test]
         fn pieces_of_units_begin_with_one(
             n in 2usize..400, step in 1usize..400, item in 1usize..9, unit in 1usize..5000, skip in 0usize..2,

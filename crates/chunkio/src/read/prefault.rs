@@ -98,7 +98,7 @@ mod tests {
             let taken = || front.taken.load(Ordering::Relaxed);
             front.reach(1, 1);
             let able = !front.unable.load(Ordering::Relaxed);
-            // Not every system is.
+            // Some systems cannot prefault memory.
             assert!(!able || taken() == 2 * STEP);
             front.reach(STEP, 1);
             assert!(!able || taken() == 2 * STEP, "that was far enough");
@@ -125,7 +125,7 @@ mod tests {
             5
         });
         assert!(done == 5 && came.load(Ordering::Relaxed));
-        // What came stops them.
+        // The event has already come, so nothing is prefaulted.
         let front = Prefault::of_any(&out);
         front.ahead(3, &came, || ());
         assert_eq!(front.taken.load(Ordering::Relaxed), 0);

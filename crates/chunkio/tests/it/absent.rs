@@ -1,4 +1,4 @@
-//! What was never written is known to be absent, and nothing else is.
+//! `is_absent` is true exactly for elements that were never written.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ fn only_chunks_that_are_nowhere_are_absent() {
     let absent = |start: [u64; 2], count: [u64; 2]| array.is_absent(&Slab::new(&start, &count)).unwrap();
     assert!(absent([0, 0], [6, 6]));
     assert!(absent([0, 0], [0, 6]), "nothing is always absent");
-    // Fill values are written, too: in the cache, and in storage then.
+    // Written fill values are not absent, in the cache and later in storage.
     for _ in 0..2 {
         put_ints(&array, &[2, 0], &[1, 1], &[0]).unwrap();
         assert!(!absent([3, 2], [1, 1]) && !absent([0, 0], [6, 6]));
         assert!(absent([0, 0], [2, 6]) && absent([2, 3], [2, 3]) && absent([4, 0], [2, 6]));
         array.sync().unwrap();
     }
-    // Reading what is absent does not make it present.
+    // A read of an absent element does not make it present.
     get_ints(&array, &[0, 0], &[1, 1]).unwrap();
     assert!(absent([0, 0], [2, 3]));
     let strided = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[4, 3]) };

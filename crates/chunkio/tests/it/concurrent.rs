@@ -1,4 +1,4 @@
-//! Many threads, and many processes' worth of arrays over one map.
+//! Many threads, and many arrays that stand for processes, share one map.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -10,7 +10,7 @@ use crate::map::{ALL, Mem};
 use crate::random::Random;
 use crate::support::{Setup, get_ints, put_ints};
 
-/// Every thread writes its own elements of every chunk again and again, through one of `arrays` arrays.
+/// Each thread repeatedly writes its own elements of every chunk through one of `arrays` arrays.
 fn no_write_is_lost(arrays: usize, cache_bytes: usize, exclusive: bool) {
     const THREADS: u64 = 4;
     const LEN: u64 = 96;
@@ -71,8 +71,8 @@ fn processes_share_a_map() {
 
 #[test]
 fn whole_and_partial_writes_of_one_chunk_are_in_order() {
-    // Each round: the whole chunk by one thread, while others write and read parts of it. A chunk is never a
-    // mixture of old wholes: every element is of this round's whole write or of a part.
+    // In each round one thread writes the whole chunk while others write and read parts of it. A chunk never
+    // mixes two whole writes: each element comes from this round's whole write or from a part.
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[64], &[64], NcType::Int).filters(vec![Box::new(Sum)]);
     setup.options.exclusive = true;
@@ -116,7 +116,7 @@ fn what_was_read_before_a_write_is_not_kept() {
             if whole {
                 put_ints(&writer, &[0], &[8], &[2; 8]).unwrap();
             } else {
-                // In part, through the cache and out of it again.
+                // Partial writes pass through the cache and then leave it.
                 put_ints(&writer, &[1], &[2], &[2; 2]).unwrap();
                 writer.sync().unwrap();
             }
@@ -138,7 +138,7 @@ fn large_transfers_run_on_many_threads() {
         let array = setup.open();
         put_ints(&array, &[0, 0, 0], &[64, 512, 64], &values).unwrap();
         assert!(get_ints(&setup.open(), &[0, 0, 0], &[64, 512, 64]).unwrap() == values);
-        // Through the cache, flushed in parallel.
+        // The writes pass through the cache and are flushed in parallel.
         put_ints(&array, &[1, 1, 1], &[60, 500, 60], &vec![-1; 60 * 500 * 60]).unwrap();
         array.flush().unwrap();
         let found = get_ints(&setup.open(), &[0, 0, 0], &[64, 512, 64]).unwrap();

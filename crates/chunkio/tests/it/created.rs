@@ -1,4 +1,4 @@
-//! Chunks with holes that storage holds nothing of: what nobody wrote is fill, and nothing is read for it.
+//! New chunks with unwritten parts: the holes become fill values, and no request reads storage.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -22,7 +22,7 @@ fn setup(caps: MapCaps, filtered: bool) -> (Arc<Mem>, Setup) {
     (map, setup)
 }
 
-/// Four rows of four that begin with these values, and go on with `rest`.
+/// Four rows of four values that start with `begin` and continue with `rest`.
 fn rows(begin: [&[i32]; 4], rest: i32) -> Vec<i32> {
     let row = |begin: &[i32]| (0..4).map(|at| begin.get(at).copied().unwrap_or(rest)).collect::<Vec<_>>();
     begin.iter().flat_map(|begin| row(begin)).collect()
@@ -34,7 +34,7 @@ fn holes_of_a_new_chunk_are_stored_as_fill() {
         let (map, mut setup) = setup(ALL, filtered);
         setup.options.exclusive = exclusive;
         let array = setup.open();
-        // Memory that was used before is used again: what is in it must not be seen.
+        // The library reuses memory. The old values in it must not appear in the result.
         put_ints(&array, &[4, 4], &[4, 2], &[77; 8]).unwrap();
         put_ints(&array, &[4, 6], &[4, 2], &[77; 8]).unwrap();
         put_ints(&array, &[0, 0], &[1, 3], &[1, 2, 3]).unwrap();

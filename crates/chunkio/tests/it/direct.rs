@@ -1,4 +1,4 @@
-//! What is read and written, and what not: requests, stored bytes, sizes, limits.
+//! Direct reads and writes: the requests, the stored bytes, the sizes and the limits.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ fn chunks_are_stored_whole_and_the_outside_is_fill() {
     setup.fill = Some(Values::Int(vec![-1]));
     let array = setup.open();
     put_ints(&array, &[0, 0], &[3, 5], &(0..15).collect::<Vec<_>>()).unwrap();
-    // All of them are whole as far as the shape goes: nothing waits in the cache.
+    // Every chunk is complete up to the array's shape, so none waits in the cache.
     let object = |key: &str| map.object(key).unwrap();
     assert_eq!(object("0.0"), ints([0, 1, 2, 3, 5, 6, 7, 8]));
     assert_eq!(object("0.1"), ints([4, -1, -1, -1, 9, -1, -1, -1]));
@@ -38,14 +38,14 @@ fn chunks_are_stored_whole_and_the_outside_is_fill() {
     assert_eq!(map.reads.load(SeqCst), 0);
     assert!(array.written());
 
-    // Partial writes gather in the cache, and give the same bytes.
+    // Partial writes gather in the cache and give the same bytes.
     let map = mem();
     let setup = Setup { map: map.clone(), ..setup };
     let array = setup.open();
     for i in 0..15 {
         put_ints(&array, &[i / 5, i % 5], &[1, 1], &[i as i32]).unwrap();
     }
-    // Without filters, a chunk is stored as soon as it is complete.
+    // A complete chunk without filters is stored at once.
     assert_eq!(map.writes.load(SeqCst), 4);
     array.flush().unwrap();
     assert_eq!(map.object("0.1"), Some(ints([4, -1, -1, -1, 9, -1, -1, -1])));
@@ -67,19 +67,19 @@ fn layouts_are_what_the_format_says() {
         put_ints(&setup.open(), &[0, 0], &[2, 3], &[0, 1, 2, 3, 4, 5]).unwrap();
         assert_eq!(map.object("0.0").unwrap(), expected);
     }
-    // The one that comes last in the order is fastest: element (i, j, k) is 6 i + 3 j + k in C order.
+    // The last dimension in the order is the fastest. Element (i, j, k) is 6 i + 3 j + k in C order.
     let map = mem();
     let mut setup = Setup::new(&map, &[2, 2, 3], &[2, 2, 3], NcType::Int);
     setup.order = DimOrder::of(&[1, 2, 0]).unwrap();
     put_ints(&setup.open(), &[0, 0, 0], &[2, 2, 3], &Vec::from_iter(0..12)).unwrap();
     assert_eq!(map.object("0.0.0").unwrap(), ints([0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]));
-    // Byte `b` of element `i` of `n` goes to `b * n + i`.
+    // Byte `b` of element `i` of `n` goes to position `b * n + i`.
     let map = mem();
     let setup =
         Setup::new(&map, &[3], &[3], NcType::Int).filters(vec![Box::new(Shuffle { item: 4, told: true })]);
     put_ints(&setup.open(), &[0], &[3], &[0x04030201, 0x14131211, 0x24232221]).unwrap();
     assert_eq!(map.object("0").unwrap(), [1, 0x11, 0x21, 2, 0x12, 0x22, 3, 0x13, 0x23, 4, 0x14, 0x24]);
-    // A scalar is one chunk.
+    // A scalar has one chunk.
     let map = mem();
     let array = Setup::new(&map, &[], &[], NcType::Int).open();
     put_ints(&array, &[], &[], &[42]).unwrap();
@@ -186,7 +186,7 @@ fn memory_used_before_shows_nowhere() {
         let array = setup.open();
         let mut expected = vec![-9; 4 * 7000];
         for round in 0..20u64 {
-            // Leave memory behind that is full of something else.
+            // This call leaves memory full of other values behind.
             let other = mem();
             let litter =
                 Setup::new(&other, &[10_000], &[10_000], NcType::Int).filters(vec![Box::new(Xor(3))]).open();
@@ -204,7 +204,7 @@ fn memory_used_before_shows_nowhere() {
         }
         array.flush().unwrap();
         assert!(get_ints(&setup.open(), &[0, 0], &[4, 7000]).unwrap() == expected);
-        // Nor in what is outside.
+        // The part of the chunk outside the shape holds fill values, too.
         setup.dims[1].len.store(10_000, SeqCst);
         let outside = get_ints(&setup.open(), &[0, 7000], &[4, 3000]).unwrap();
         assert!(outside.iter().all(|&value| value == -9));
@@ -213,14 +213,14 @@ fn memory_used_before_shows_nowhere() {
 
 #[test]
 fn records_beyond_the_known_end_are_anothers() {
-    // Two processes append to one chunk; each knows only its own length.
+    // Two processes append to one chunk. Each knows only its own length.
     for exclusive in [false, true] {
         let map = mem();
         let mut setup = Setup::new(&map, &[0, 2], &[4, 2], NcType::Int).unlimited(0);
         setup.options.exclusive = exclusive;
         let array = setup.open();
         map.set("0.0", &ints([-1; 8]));
-        // Up to the end of what is known: not all of the chunk.
+        // The write covers the known length, which is less than the chunk.
         put_ints(&array, &[0, 0], &[3, 2], &[1; 6]).unwrap();
         array.flush().unwrap();
         let last = if exclusive { 0 } else { -1 };
@@ -231,7 +231,7 @@ fn records_beyond_the_known_end_are_anothers() {
 #[test]
 fn only_what_is_wanted_is_read() {
     let map = mem();
-    // 1 MiB: 64 planes of 64 rows of 64.
+    // The chunk has 1 MiB: 64 planes of 64 rows of 64 elements.
     map.set("0.0.0", &ints(0..64 * 64 * 64));
     let setup = Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int);
     let read = |start: &[u64], count: &[u64]| {
@@ -247,7 +247,7 @@ fn only_what_is_wanted_is_read() {
     assert_eq!(read(&[0, 9, 9], &[64, 1, 1]), 64 * 4, "a time series");
     assert_eq!(read(&[0, 9, 9], &[32, 32, 32]), 32 * (31 * 256 + 128), "planes, with what lies between rows");
     assert_eq!(read(&[0, 0, 0], &[33, 64, 64]), 1 << 20, "most of it: all of it, to be kept");
-    // Storage that cannot is read whole, and once.
+    // A map without range reads reads the whole object once.
     let map = Arc::new(Mem::new(MapCaps { range_read: false, ..ALL }));
     map.set("0.0.0", &vec![7; 1 << 20]);
     let array = Setup { map: map.clone(), ..setup }.open();
@@ -272,7 +272,7 @@ fn a_chunk_used_in_part_is_kept_and_whole_scans_are_not() {
         get_ints(&array, &[0, 0], &[8, 8]).unwrap();
     }
     assert_eq!(map.reads.load(SeqCst), 6, "one of four chunks was kept");
-    // Another process writes; only `sync` shows it.
+    // Another process writes. This array sees the change only after `sync`.
     let other = setup.open();
     put_ints(&other, &[0, 0], &[4, 4], &[-1; 16]).unwrap();
     assert_eq!(get_ints(&array, &[1, 1], &[1, 1]).unwrap(), [9]);
@@ -330,7 +330,7 @@ fn objects_of_another_size_are_errors_that_say_so() {
         (sum(), stored(&[]), ErrorKind::Filter),
         (sum(), vec![1; 68], ErrorKind::Filter),
         (sum(), long, ErrorKind::Io),
-        // A bomb: 64 bytes expected, 65 and 255,000 found.
+        // These bytes decode to more than the 64 expected: to 65 and to 255,000.
         (runs(), vec![65, 1, 0x55], ErrorKind::Filter),
         (runs(), [255, 1, 0x55].repeat(1000), ErrorKind::Filter),
         (runs(), vec![63, 1, 0x55], ErrorKind::Filter),
@@ -340,7 +340,7 @@ fn objects_of_another_size_are_errors_that_say_so() {
         map.set("1.0", &object);
         let setup = Setup::new(&map, &[8, 4], &[4, 4], NcType::Int).filters(filters);
         let array = setup.open();
-        // Whole, in part, converted; and as the base of a partial write.
+        // The chunk is read whole, in part and converted, and is the base of a partial write.
         let slab = Slab::new(&[0, 0], &[8, 4]);
         let (bytes, result) = get(&array, &slab, NcType::Int);
         assert!(bytes.is_empty(), "nothing counts as read");
@@ -354,7 +354,7 @@ fn objects_of_another_size_are_errors_that_say_so() {
             assert!(error.to_string().contains("/v: chunk 1.0"), "{error}");
         }
         assert_eq!(map.object("1.0").unwrap(), object, "a damaged chunk is not overwritten in part");
-        // Writing all of it repairs it.
+        // A write of the whole chunk repairs it.
         put_ints(&array, &[4, 0], &[4, 4], &[8; 16]).unwrap();
         array.flush().unwrap();
         assert_eq!(get_ints(&array, &[4, 0], &[4, 4]).unwrap(), [8; 16]);
@@ -380,7 +380,7 @@ fn absence_is_what_the_options_say() {
     map.set("0", &ints([1, 2]));
     setup.fill = Some(Values::Int(vec![300]));
     assert_eq!(get_ints(&setup.open(), &[0], &[4]).unwrap(), [1, 2, 300, 300]);
-    // A fill value beyond the memory type counts only where it is used.
+    // A fill value outside the range of the memory type matters only where it is used.
     let (bytes, result) = get(&setup.open(), &Slab::new(&[0], &[2]), NcType::UByte);
     assert_eq!((bytes, result.is_ok()), (vec![1, 2], true));
     let (bytes, result) = get(&setup.open(), &Slab::new(&[0], &[4]), NcType::UByte);
@@ -391,7 +391,7 @@ fn absence_is_what_the_options_say() {
     let array = setup.open();
     let error = get_ints(&array, &[0], &[4]).unwrap_err();
     assert_eq!((error.kind(), error.to_string().contains("chunk 1")), (ErrorKind::NoObject, true), "{error}");
-    // A write may make a chunk that is not there.
+    // A write may create a missing chunk.
     put_ints(&array, &[2], &[1], &[3]).unwrap();
     array.flush().unwrap();
     assert_eq!(get_ints(&array, &[0], &[4]).unwrap(), [1, 2, 3, 300]);
@@ -448,7 +448,7 @@ fn enormous_arrays_cost_what_is_touched() {
     assert_eq!(get_ints(&array, &corner, &[1, 2]).unwrap(), [5, 6]);
     let far = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[(1 << 63) - 1, (1 << 62) - 2]) };
     assert_eq!(get(&array, &far, NcType::Int).0, ints([0, 0, 0, 5]));
-    // All of it is more than there is memory; the size of the buffer is refused first.
+    // The whole array exceeds the memory. The check of the buffer size comes first.
     let mut out = OutBuf::from_slice(&mut []);
     let all = Slab::new(&[0, 0], &[1 << 63, 1 << 62]);
     let error = array.get(&all, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap_err();
@@ -463,7 +463,7 @@ fn unlimited_dimensions_grow_when_data_is_accepted() {
     let array = setup.open();
     put_ints(&array, &[1, 2], &[1, 2], &[1, 2]).unwrap();
     assert_eq!(lens(), [2, 4]);
-    // Nothing grows without elements, or on failure; everything does on a range error.
+    // An empty or failed write does not grow the array. A write with a range error does.
     put_ints(&array, &[9, 9], &[0, 1], &[]).unwrap();
     assert_eq!(put_ints(&array, &[9, 9], &[1, 1], &[]).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(lens(), [2, 4]);
@@ -515,7 +515,7 @@ fn a_single_whole_chunk_takes_the_place_of_what_was_kept() {
     let whole: Vec<i32> = (1..9).collect();
     put_ints(&array, &[4, 1], &[1, 2], &[70, 71]).unwrap();
     assert_eq!((len(), map.writes.load(SeqCst)), (5, 0));
-    // What cannot be stored changes nothing, and says which chunk it was.
+    // A failed store changes nothing, and the error names the chunk.
     map.failing_writes.store(1, SeqCst);
     let error = put_ints(&array, &[4, 0], &[2, 4], &whole).unwrap_err();
     assert!(error.what().contains("/v: chunk 2.0"), "{error}");
@@ -527,8 +527,8 @@ fn a_single_whole_chunk_takes_the_place_of_what_was_kept() {
     array.flush().unwrap();
     assert_eq!(map.writes.load(SeqCst), writes, "nothing of it waits any more");
     assert_eq!(get_ints(&array, &[4, 0], &[2, 4]).unwrap(), whole);
-    // As many elements as a chunk has, and not a chunk: one that begins within, steps, another type, too few
-    // bytes.
+    // These slabs have a chunk's element count but are not plain whole chunks. They start inside a chunk, use
+    // a stride, have another type or pass too few bytes.
     put_ints(&array, &[7, 0], &[2, 4], &whole).unwrap();
     let steps = Slab { start: &[10, 0], count: &[2, 4], stride: Some(&[2, 1]) };
     put(&array, &steps, NcType::Int, &ints(whole.clone())).unwrap();
@@ -572,7 +572,7 @@ fn an_element_of_a_kept_chunk_is_found_at_a_glance() {
             .all(|at| peek(at, NcType::Int, 4).is_none())
     );
 
-    // A part that was written over what is known is known; over what is not, only a read tells.
+    // A part written over known elements is known. A part written over unknown elements needs a read first.
     put_ints(&array, &[3, 2], &[1, 1], &[-20]).unwrap();
     assert_eq!(peek(&[3, 2], NcType::Int, 4), Some((-20i32).to_ne_bytes().to_vec()));
     put_ints(&array, &[4, 5], &[1, 1], &[-29]).unwrap();

@@ -1,4 +1,4 @@
-//! Nothing that was accepted is lost, whatever storage does.
+//! Accepted data survive every fault of storage.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -24,7 +24,7 @@ fn what_could_not_be_stored_stays() {
         setup.options.exclusive = exclusive;
         let array = setup.open();
         let all: Vec<i32> = (0..64).collect();
-        // A complete chunk, two with holes, one untouched.
+        // One chunk is complete, two have holes and one is untouched.
         for row in 0..4 {
             put_ints(&array, &[row, 0], &[1, 4], &all[row as usize * 8..][..4]).unwrap();
         }
@@ -35,10 +35,10 @@ fn what_could_not_be_stored_stays() {
             let error = array.flush().unwrap_err();
             assert!(error.to_string().contains("/v: chunk ") && error.kind() == ErrorKind::Io, "{error}");
             assert_eq!(map.failing_writes.load(SeqCst), 0, "all chunks are tried");
-            // Still there to be read.
+            // A read still finds the values.
             assert_eq!(get_ints(&array, &[3, 0], &[1, 4]).unwrap(), [24, 25, 26, 27]);
             assert_eq!(get_ints(&array, &[4, 4], &[1, 2]).unwrap(), [36, 37]);
-            // And to be changed.
+            // A write can still change them.
             put_ints(&array, &[7, 7], &[1, 1], &[failures as i32]).unwrap();
         }
         array.flush().unwrap();
@@ -80,7 +80,7 @@ fn what_is_written_during_a_flush_belongs_to_the_next() {
         };
         if !fails {
             assert_eq!(get_ints(&setup.open(), &[0, 0], &[4, 4]).unwrap(), expected(1));
-            // What arrived is nobody's to write again: another process may have changed it since.
+            // Stored values are not written again, because another process may have changed them since.
             put_ints(&other, &[0, 0], &[1, 1], &[7]).unwrap();
             other.flush().unwrap();
         }
@@ -148,15 +148,15 @@ fn a_lost_race_merges_with_what_the_other_wrote() {
     let bytes =
         crate::support::put(&array, &nczarr_model::Slab::new(&[1], &[1]), nczarr_model::NcType::Byte, &[50]);
     bytes.unwrap();
-    // Each loss adds one to every stored element.
+    // Each lost race adds one to every stored element.
     map.losing.store(5, SeqCst);
     array.flush().unwrap();
     assert_eq!(map.object("0").unwrap(), [6, 50, 8, 9]);
-    // What was merged is what is read.
+    // A read returns the merged values.
     let (found, _) =
         crate::support::get(&array, &nczarr_model::Slab::new(&[0], &[4]), nczarr_model::NcType::Byte);
     assert_eq!(found, [6, 50, 8, 9]);
-    // One that never ends is an error that names the chunk, and loses nothing.
+    // An endless race is an error that names the chunk. It loses no values.
     crate::support::put(&array, &nczarr_model::Slab::new(&[3], &[1]), nczarr_model::NcType::Byte, &[60])
         .unwrap();
     map.losing.store(1000, SeqCst);
@@ -175,7 +175,7 @@ fn another_process_keeps_its_elements_of_a_shared_chunk() {
         let (_, mut setup) = setup(ALL);
         setup.options.cache_bytes = Some(exclusive_cache);
         let (one, two) = (setup.open(), setup.open());
-        // Both know the chunk from before.
+        // Both arrays read the chunk before.
         put_ints(&one, &[0, 0], &[4, 4], &[0; 16]).unwrap();
         for array in [&one, &two] {
             get_ints(array, &[0, 0], &[2, 2]).unwrap();
@@ -184,7 +184,7 @@ fn another_process_keeps_its_elements_of_a_shared_chunk() {
         put_ints(&two, &[0, 1], &[1, 1], &[2]).unwrap();
         one.flush().unwrap();
         two.flush().unwrap();
-        // Written again: only what is new goes over what the other wrote since.
+        // The second write stores only its new values over those of the other array.
         put_ints(&two, &[0, 0], &[1, 1], &[10]).unwrap();
         two.flush().unwrap();
         put_ints(&one, &[0, 2], &[1, 1], &[3]).unwrap();
@@ -209,7 +209,7 @@ fn without_conditional_writes_only_an_exclusive_user_writes_parts() {
     drop(map);
 }
 
-/// A map that does with tickets what it should not.
+/// A map that handles tickets wrongly in one way.
 #[derive(Debug)]
 struct Rogue(Mem, u8);
 
@@ -272,7 +272,7 @@ impl nczarr_dispatch::ZMap for Rogue {
                     job.done(other, Ok(Some((nczarr_dispatch::ReadOutcome::InPlace, None))));
                 }
                 _ => {
-                    // Lent memory may be left alone.
+                    // A map need not use the memory lent to it.
                     let index = ticket.index;
                     job.done(ticket, found());
                     job.done(copy(index), found());
@@ -329,12 +329,12 @@ fn a_map_that_cheats_is_found_out() {
         );
         let error = put_ints(&array, &[0], &[16], &[1; 16]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal, "{kind}: {error}");
-        // What waits to be flushed waits on.
+        // Values that wait for a flush stay in the cache after a failed flush.
         for i in 0..8 {
             put_ints(&array, &[i], &[1], &[5]).unwrap();
         }
         if !filtered {
-            // Stored by single writes, with which this map does not cheat.
+            // Single writes store these chunks, and this map handles single writes correctly.
             continue;
         }
         assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Internal);

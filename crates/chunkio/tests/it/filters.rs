@@ -1,4 +1,4 @@
-//! Filters for tests: every kind of stage and of bound there is.
+//! Filters for tests, for every kind of stage and of size bound.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +26,7 @@ macro_rules! common {
     };
 }
 
-/// As long out as in.
+/// XOR with a key. The output is as long as the input.
 #[derive(Debug, Clone)]
 pub struct Xor(pub u8);
 
@@ -46,7 +46,7 @@ impl Filter for Xor {
     }
 }
 
-/// Byte shuffle; folded if `told`.
+/// Byte shuffle. The engine folds it into its kernel if `told` is set.
 #[derive(Debug, Clone)]
 pub struct Shuffle {
     pub item: usize,
@@ -84,7 +84,7 @@ impl Filter for Shuffle {
     }
 }
 
-/// Reverses elements; folded.
+/// Reverses the elements. The engine folds it into its kernel.
 #[derive(Debug, Clone)]
 pub struct Swap(pub usize);
 
@@ -110,7 +110,7 @@ impl Filter for Swap {
     }
 }
 
-/// Appends a sum, and checks it.
+/// Appends a checksum and checks it.
 #[derive(Debug, Clone)]
 pub struct Sum;
 
@@ -143,7 +143,7 @@ impl Filter for Sum {
     }
 }
 
-/// Runs of equal bytes; says nothing of its bound.
+/// Run-length coding without a size bound.
 #[derive(Debug, Clone)]
 pub struct Runs;
 
@@ -157,7 +157,7 @@ impl Filter for Runs {
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         for run in src.chunk_by(|a, b| a == b) {
             for piece in run.chunks(255) {
-                // Three bytes for one at worst.
+                // One byte becomes at most three bytes.
                 dst.put(&[piece.len() as u8, piece[0], 0x55])?;
             }
         }
@@ -173,7 +173,7 @@ impl Filter for Runs {
     }
 }
 
-/// Decodes pieces, and counts.
+/// Decodes parts and counts the decoded bytes.
 #[derive(Debug, Clone)]
 pub struct Pieces;
 
@@ -211,7 +211,8 @@ impl Filter for Pieces {
     }
 }
 
-/// Decodes units of so many bytes, several at once at most [`Units::MOST`] bytes, and never a whole chunk.
+/// Decodes units of the given number of bytes, at most [`Units::MOST`] bytes at once. It never decodes a
+/// whole chunk.
 #[derive(Debug, Clone)]
 pub struct Units(pub usize);
 
@@ -255,7 +256,7 @@ impl Filter for Units {
     }
 }
 
-/// Chains by number, for elements of `item` bytes.
+/// Returns filter chain `number` for elements of `item` bytes.
 pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
     let shuffle = |told| Box::new(Shuffle { item, told });
     match number {

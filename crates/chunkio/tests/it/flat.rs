@@ -1,4 +1,4 @@
-//! Arrays without chunks against a plain walk over every element.
+//! Compares arrays without chunks to a plain loop over every element.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -14,15 +14,15 @@ use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 use crate::oracle::{NUMBERS, indices, row, slab};
 use crate::random::Random;
 
-/// Bytes in memory behind a lock; remembers what was written where, and can fail.
+/// Bytes in memory behind a lock. They record each write's place and can fail.
 #[derive(Debug, Default)]
 struct Bytes {
     bytes: Mutex<Vec<u8>>,
     writes: Mutex<Vec<(u64, usize)>>,
     reads: AtomicUsize,
-    /// How many more calls go well; 0: all.
+    /// The number of the first call that fails, counted from one. Zero means that none fails.
     good: AtomicUsize,
-    /// Reads answer one byte less than there is.
+    /// Reads return one byte less than the store has.
     lazy: bool,
 }
 
@@ -127,7 +127,7 @@ impl ByteStore for Disk {
     }
 }
 
-/// One array and the plain meaning of its bytes.
+/// One array and a plain reading of its bytes.
 #[derive(Clone)]
 struct Case {
     shape: Vec<u64>,
@@ -200,7 +200,7 @@ impl Case {
         value
     }
 
-    /// What reading should give; bytes beyond the end are zeros.
+    /// The expected result of a read. Bytes beyond the end are zeros.
     fn get(&self, bytes: &[u8], slab: &Slab<'_>, to: NcType) -> (Vec<u8>, bool) {
         let (mut found, mut range) = (Vec::new(), false);
         for index in indices(slab) {
@@ -228,7 +228,7 @@ impl Case {
         range
     }
 
-    /// The most bytes the array can take.
+    /// The greatest number of bytes that the array can occupy.
     fn end(&self) -> usize {
         let last: Vec<u64> = self.shape.iter().map(|len| len.saturating_sub(1)).collect();
         self.offset(&last) + self.ty.size().unwrap()
@@ -253,7 +253,7 @@ fn check(result: Result<()>, range: bool) {
     }
 }
 
-/// Bytes of elements, half of the time small ones, so that conversions succeed often.
+/// Bytes of elements. Half of them are small so that conversions often succeed.
 fn elements(random: &mut Random, ty: NcType, n: usize) -> Vec<u8> {
     if ty == NcType::Char || random.one_in(2) {
         return random.bytes(n * ty.size().unwrap());
@@ -262,7 +262,7 @@ fn elements(random: &mut Random, ty: NcType, n: usize) -> Vec<u8> {
 }
 
 fn case(random: &mut Random) -> Case {
-    // Now and then large enough for pieces and threads.
+    // A few cases are large enough for pieces and threads.
     let large = random.one_in(150);
     let rank = random.below(if large { 4 } else { 7 }) as usize;
     let most = if large { [1, 1 << 18, 600, 60][rank] } else { [1, 60, 20, 9, 6, 4, 3][rank] };
@@ -314,7 +314,7 @@ fn reading(seed: u64) {
     }
 }
 
-/// Scale and offset: what is read as doubles, then transformed.
+/// Scale and offset: the expected values are doubles that the test transforms itself.
 fn linear(array: &FlatArray, plain: &(Vec<u8>, bool), slab: &Slab<'_>) {
     let double = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
     let expected: Vec<u8> =
@@ -352,7 +352,7 @@ fn writing(seed: u64) {
     let mut written = vec![0; expected.len() + 1];
     assert_eq!(disk.0.read_at(&mut written, 0).unwrap(), expected.len());
     assert!(written[..expected.len()] == expected);
-    // Every byte that was written once more than it was put would be somebody else's.
+    // The file has no bytes beyond those that the test put.
     let end = shape.clone();
     let (found, result) = get(&arrays[0], &Slab::new(&vec![0; end.len()], &end), case.ty);
     if result.is_ok() {
@@ -379,7 +379,7 @@ fn any_slab_is_written_and_nothing_else() {
     seeds(900, writing);
 }
 
-/// Ints 0, 1, 2 … from offset 16 on, most significant byte first.
+/// Ints 0, 1, 2 … from offset 16, in big-endian order.
 fn ints(n: i32) -> Arc<Bytes> {
     let numbers = (0..n).flat_map(i32::to_be_bytes);
     Bytes::new([0; 16].into_iter().chain(numbers).collect())
@@ -425,7 +425,7 @@ fn a_store_that_ends_too_early_is_told_or_zeros() {
     }
     case.short = BeyondEnd::Zeros;
     assert_eq!(get(&case.open(&store), &whole, NcType::Byte).0, [0, 1, 2, 3, 4, 0]);
-    // Half of an element counts as far as it goes.
+    // Half of an element counts with the bytes that it has.
     store.bytes.lock().unwrap().truncate(34);
     assert_eq!(get(&case.open(&store), &whole, NcType::Byte).0, [0, 1, 2, 3, 0, 0]);
     let empty = Bytes::new(vec![]);
@@ -457,7 +457,7 @@ fn a_failing_store_is_reported() {
             store.good.store(good, SeqCst);
             let error = put(&array, &slab, ty, &bytes).unwrap_err();
             assert!(error.kind() == ErrorKind::Io && error.to_string().contains("/v: "), "{error}");
-            // What failed has not grown the array.
+            // A failed write does not grow the array.
             let none = get(&array, &Slab::new(&[0], &[1]), ty).1.unwrap_err();
             assert_eq!(none.kind(), ErrorKind::InvalCoords);
         }
@@ -490,7 +490,7 @@ fn sizes_are_checked() {
     assert_eq!(kind(Case { record: Some(4), ..case(&[], NcType::Int) }), Err(ErrorKind::Inval));
     assert_eq!(kind(case(&[1; 1025], NcType::Int)), Err(ErrorKind::MaxDims));
     assert_eq!(kind(case(&[1], NcType::String)), Err(ErrorKind::BadType));
-    // Records without end: each access is checked.
+    // The number of records is huge, so each access is checked.
     let array = FlatArray::new(case(&[0, 2], NcType::Int).records(1 << 40).spec(store.clone())).unwrap();
     let far = put(&array, &Slab::new(&[1 << 23, 0], &[1, 1]), NcType::Int, &[0; 4]).unwrap_err();
     assert_eq!(far.kind(), ErrorKind::VarSize);
@@ -519,7 +519,7 @@ fn calls_that_make_no_sense_are_refused() {
     let fixed = FlatArray::new(FlatSpec { writable: false, ..case.spec(store.clone()) }).unwrap();
     assert_eq!(put(&fixed, &two, NcType::Int, &[0; 8]).unwrap_err().kind(), ErrorKind::Perm);
     assert!(store.writes.lock().unwrap().is_empty());
-    // No elements are no transfer.
+    // A slab without elements makes no transfer.
     get(&array, &Slab::new(&[2, 3], &[0, 0]), NcType::Int).1.unwrap();
     put(&array, &Slab::new(&[2, 3], &[0, 0]), NcType::Int, &[]).unwrap();
     assert_eq!(store.reads.load(SeqCst), 0);

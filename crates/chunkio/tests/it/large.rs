@@ -1,4 +1,4 @@
-//! Chunks of several MiB without filters, in files: they are taken piece by piece.
+//! Large chunks without filters in files: the engine takes them piece by piece.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::filters::Units;
 use crate::support::{get, put};
 
 const SHAPE: [u64; 3] = [45, 160, 110];
-/// 2.3 MiB of int; none of the lengths divides the shape.
+/// A chunk has 2.3 MiB of int. No chunk length divides the shape.
 const CHUNK: [u64; 3] = [40, 150, 100];
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ fn filtered(path: &Path, order: DimOrder, big_endian: bool, filters: Vec<Box<dyn
     .unwrap()
 }
 
-/// The elements of a slab of the array whose elements are their own numbers, and of which chunk each is.
+/// Returns the elements of a slab and the chunk of each. Each element's value is its own number.
 fn numbers(slab: &Slab<'_>) -> Vec<(i32, [u64; 3])> {
     let at = |dim: usize, i: u64| slab.start[dim] + i * slab.stride.map_or(1, |stride| stride[dim]);
     let mut found = Vec::new();
@@ -107,7 +107,7 @@ fn pieces_are_put_where_they_belong() {
             result.unwrap();
             let doubles = found.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
             assert!(doubles.eq(expected.iter().map(|&value| f64::from(value))), "{name} {slab:?} as double");
-            // A value out of range is told after all of them are there.
+            // A range error comes after all values are written to memory.
             let (found, result) = get(&array, &slab, NcType::Short);
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Range);
             assert_eq!(found.len(), expected.len() * 2);
@@ -120,7 +120,7 @@ fn units_are_put_where_they_belong() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
-    // Rows of 400 bytes and planes of 60,000, but of 160 and 24,000 in the order of Fortran.
+    // In C order rows have 400 bytes and planes 60,000. In Fortran order they have 160 and 24,000.
     for (name, order, big_endian, unit) in [
         ("planes", DimOrder::C, false, 60_000),
         ("a-third", DimOrder::C, true, 20_000),
@@ -132,7 +132,7 @@ fn units_are_put_where_they_belong() {
         let units = || vec![Box::new(Units(unit)) as Box<dyn Filter>];
         put(&filtered(&path, order.clone(), big_endian, units()), &whole, NcType::Int, &values).unwrap();
         let array = filtered(&path, order, big_endian, units());
-        // Whole chunks among others; a last piece goes to the chunk's end.
+        // The slab holds whole chunks among others. A last piece reaches the chunk's end.
         let inner = Slab::new(&[0; 3], &[40, 160, 100]);
         let expected: Vec<i32> = numbers(&inner).iter().map(|(value, _)| *value).collect();
         let (found, result) = get(&array, &inner, NcType::Double);
@@ -193,8 +193,7 @@ fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
     assert!(absent(found), "a directory is no object");
 }
 
-/// Where the elements of a chunk that is whole lie in its file: the number of each in the array, in the order
-/// of the bytes.
+/// Returns the array's element numbers of one whole chunk in the order of its stored bytes.
 fn stored_order(order: &[usize; 3]) -> Vec<u64> {
     let mut found = Vec::new();
     let mut at = [0; 3];
@@ -214,7 +213,7 @@ fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let elems = SHAPE.iter().product::<u64>();
-    // One value that no int is, far behind the first part.
+    // One value that does not fit in an int, far behind the first part.
     let far = 39 * SHAPE[1] * SHAPE[2];
     let doubles: Vec<u8> =
         (0..elems).flat_map(|n| if n == far { 1e10 } else { n as f64 }.to_ne_bytes()).collect();

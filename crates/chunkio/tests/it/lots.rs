@@ -1,4 +1,4 @@
-//! Chunks that wait for others: they are read as any others, are stored together, and none is lost.
+//! Chunks that wait so that the engine stores several together. Reads see them, and no chunk is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,13 +11,13 @@ use crate::filters::Sum;
 use crate::map::{ALL, Mem};
 use crate::support::{Setup, get_ints, put_ints};
 
-/// Elements of a record, which is a chunk of 16 KiB: 64 of them are stored together.
+/// The elements of a record, which is one 16 KiB chunk. The engine stores 64 records together.
 const RECORD: usize = 4096;
 const LOT: u64 = 64;
 
-/// Records that gain nothing by waiting.
+/// Records that the engine stores at once, because a wait gains nothing.
 const AT_ONCE: (bool, bool) = (false, false);
-/// Those that have to be encoded, and those that a map stores the quicker the more threads do.
+/// Records that need encoding, and records on a map that is faster with parallel writes.
 const WAITING: [(bool, bool); 2] = [(true, false), (false, true)];
 
 fn records((encoded, parallel_writes): (bool, bool)) -> (Arc<Mem>, Setup) {
@@ -72,7 +72,7 @@ fn what_is_written_anew_is_what_counts() {
         for record in 0..LOT - 1 {
             append(&array, record, 1).unwrap();
         }
-        // It is no longer behind the end.
+        // Record 7 is not behind the end any more.
         append(&array, 7, 2).unwrap();
         assert_eq!(map.writes.load(SeqCst), 1, "others may look for it already");
         put_ints(&array, &[9, 0, 0], &[1, 1, 1], &[3]).unwrap();

@@ -1,4 +1,4 @@
-//! The engine against slow oracles, over a map that can fail.
+//! Tests of the engine against slow oracles, over a map that can fail.
 
 mod absent;
 mod concurrent;

@@ -1,4 +1,4 @@
-//! A map in memory that counts, and fails on request.
+//! A map in memory that counts its calls and fails on request.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,15 +19,15 @@ pub struct Mem {
     pub reads: AtomicUsize,
     pub read_bytes: AtomicUsize,
     pub writes: AtomicUsize,
-    /// So many more writes fail.
+    /// The number of writes that fail next.
     pub failing_writes: AtomicUsize,
-    /// So many more reads fail.
+    /// The number of reads that fail next.
     pub failing_reads: AtomicUsize,
-    /// So many more conditional writes find that somebody else was there: every element one larger.
+    /// The number of conditional writes that lose a race next. Each lost race adds one to every element.
     pub losing: AtomicUsize,
-    /// Called once, after bytes were read and before they are given out.
+    /// Runs once, after a read and before its result is returned.
     pub meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    /// Called once, when bytes arrive to be written.
+    /// Runs once, when bytes to write arrive.
     pub before_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     clock: AtomicUsize,
 }
@@ -69,7 +69,7 @@ impl Mem {
         }
     }
 
-    /// What it says of writes by several threads.
+    /// Sets the `parallel_writes` flag of the map.
     pub fn with_parallel_writes(self, parallel_writes: bool) -> Self {
         Self { parallel_writes, ..self }
     }

@@ -27,19 +27,19 @@ pub const NUMBERS: [NcType; 10] = [
     NcType::Double,
 ];
 
-/// The array as a vector: every element in native bytes of the stored type.
+/// The array as a map of elements, each in native bytes of the stored type.
 struct Oracle {
     shape: Vec<u64>,
     ty: NcType,
     fill: Vec<u8>,
-    /// By index; what is not there is fill.
+    /// The elements by index. Missing elements have the fill value.
     elements: std::collections::HashMap<Vec<u64>, Vec<u8>>,
 }
 
 pub fn row(from: NcType, to: NcType, value: &[u8]) -> (Vec<u8>, bool) {
     let mut out = vec![MaybeUninit::new(0); to.size().unwrap()];
     let range = convert::read_row(from, to, false).unwrap()(value, &mut out);
-    // SAFETY: all of it was initialised when it was made.
+    // SAFETY: the vector was initialised when it was created.
     (out.into_iter().map(|byte| unsafe { byte.assume_init() }).collect(), range)
 }
 
@@ -85,7 +85,7 @@ impl Oracle {
     }
 }
 
-/// Reads with scale and offset, and with two values missing: one that is there, if anything is.
+/// Reads with scale and offset and with two missing values. One of them occurs in the array, if it has any.
 fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: &mut Random) {
     let wide = random.one_in(2);
     let to = if wide { NcType::Double } else { NcType::Float };
@@ -126,7 +126,7 @@ fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: 
     assert_eq!(bytes, expected, "{slab:?} of {:?} as {to:?}, {linear:?}", oracle.ty);
 }
 
-/// A slab inside `shape`, or up to `beyond` further along unlimited dimensions; seldom empty.
+/// A random slab inside `shape`, or up to `beyond` past it along unlimited dimensions. It is rarely empty.
 pub fn slab(random: &mut Random, shape: &[u64], may_grow: &[bool]) -> [Vec<u64>; 3] {
     let mut parts = [Vec::new(), Vec::new(), Vec::new()];
     let whole = random.one_in(4);
@@ -154,7 +154,7 @@ fn check_get(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, ty: NcType)
     check_peek(array, oracle, slab);
 }
 
-/// Looks for single elements in memory: where they are, they are right.
+/// Peeks at single elements in memory. Each element found has the right value.
 fn check_peek(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>) {
     let unset = vec![0x5A; oracle.fill.len()];
     for index in indices(slab).into_iter().take(50) {
@@ -217,7 +217,7 @@ fn history(seed: u64) {
                 let [start, count, stride] = slab(&mut random, &oracle.shape, &may_grow);
                 let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
                 let len = slab.len() as usize * memory.size().unwrap();
-                // Small values too, so that conversions succeed often.
+                // Half of the values are small so that conversions often succeed.
                 let bytes: Vec<u8> = match ty == NcType::Char || random.one_in(2) {
                     true => random.bytes(len),
                     false => {

@@ -34,7 +34,7 @@ fn kinds() -> [Vec<ElementPiece>; 5] {
     ]
 }
 
-/// A random element as stored, and as it is in memory.
+/// Returns a random element in stored form and in memory form.
 fn element(pieces: &[ElementPiece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     let (mut stored, mut held) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -56,7 +56,7 @@ fn element(pieces: &[ElementPiece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
             }
             ElementPiece::Halves { count, big_endian, .. } => {
                 for _ in 0..count {
-                    // A small integer, whose bits are known: the exponent, and what is below the first bit.
+                    // A half float with known bits, from a random exponent and a random mantissa.
                     let (exponent, low) = (random.below(5) as u16, random.below(1024) as u16);
                     let bits = (15 + exponent) << 10 | low;
                     let value = (1.0 + f32::from(low) / 1024.0) * 2_f32.powi(exponent.into());
@@ -138,7 +138,7 @@ fn history(seed: u64) {
     }
     array.flush().unwrap();
     if plain && !last.0.is_empty() {
-        // The last element written is somewhere as it was to be stored.
+        // Some object holds the last written element in stored form.
         let objects = map.objects.lock().unwrap();
         let found = |bytes: &(Vec<u8>, u64)| bytes.0.chunks(stored.len()).any(|item| item == &*last.0);
         assert!(objects.iter().any(|(_, object)| found(object)));
@@ -199,7 +199,7 @@ fn half_floats_are_numbers_like_others() {
             let doubles =
                 |values: &[f64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
             let all = Slab::new(&[0, 0], &[4, 3]);
-            // A whole chunk, and a part of another.
+            // The slab covers one whole chunk and part of another.
             let values = [1.5, 0.1, -2.0, 1.0 + 2_f64.powi(-40), 0.0, 3.25];
             put(&array, &Slab::new(&[0, 0], &[2, 3]), NcType::Double, &doubles(&values)).unwrap();
             put(&array, &Slab::new(&[2, 1], &[1, 1]), NcType::Short, &7_i16.to_ne_bytes()).unwrap();
@@ -214,7 +214,7 @@ fn half_floats_are_numbers_like_others() {
             assert_eq!(map.object("0.0").unwrap()[..2], bits);
             let singles: Vec<u8> = expected.iter().flat_map(|&value| (value as f32).to_ne_bytes()).collect();
             assert_eq!(get(&array, &all, NcType::Float).0, singles);
-            // Out of range, and stored all the same.
+            // The value is out of range and is stored all the same.
             let slab = Slab::new(&[3, 0], &[1, 1]);
             let big = if half == Half::Binary16 { 65505.0 } else { 3.4e38 };
             for ty in [NcType::Double, NcType::Float] {

@@ -1,4 +1,4 @@
-//! A small generator of numbers: one seed is one case.
+//! A small random number generator. One seed gives one case.
 
 use nczarr_chunkio::DimOrder;
 
@@ -17,7 +17,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// Less than `end`.
+    /// Returns a random number less than `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
@@ -30,7 +30,7 @@ impl Random {
         list[self.below(list.len() as u64) as usize].clone()
     }
 
-    /// An order of so many dimensions: C and F as often as any other.
+    /// Returns a random order of `rank` dimensions. C order and Fortran order are frequent.
     pub fn order(&mut self, rank: usize) -> DimOrder {
         let mut axes: Vec<usize> = (0..rank).collect();
         match self.below(3) {

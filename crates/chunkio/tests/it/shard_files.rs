@@ -1,5 +1,4 @@
-//! Shards in real maps: what is asked of storage, faults, and several processes that write parts of one
-//! shard.
+//! Shards in real maps: the requests to storage, faults, and processes that write parts of one shard.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -57,7 +56,7 @@ fn array(
 
 #[test]
 fn a_row_of_a_large_shard_costs_its_chunks_and_the_index() {
-    // 128 MiB in 16 × 32 chunks of 64 × 1024.
+    // The array has 128 MiB in 16 × 32 chunks of 64 × 1024.
     let (chunk, counts) = ([64, 1024], [16, 32]);
     let shape = [chunk[0] * counts[0], chunk[1] * counts[1]];
     let bytes = (chunk[0] * chunk[1] * 4) as usize;
@@ -76,7 +75,8 @@ fn a_row_of_a_large_shard_costs_its_chunks_and_the_index() {
         let array = array(counting.clone(), [&shape, &chunk, &counts], filters, options);
         let expected: Vec<i32> = (0..shape[1]).map(|at| (3 * chunk[1] + at % chunk[1]) as i32).collect();
         let needed = if summed { stored.len() * counts[1] as usize } else { shape[1] as usize * 4 };
-        // Three chunks of a little more than 256 KiB at once; the rows for two threads.
+        // With sums, one request takes three chunks of a little over 256 KiB. Without, two threads take the
+        // rows.
         let requests = if summed { 11 } else { 2 };
         for (first, index, more) in [(true, index, 1), (false, 0, 0)] {
             counting.take();
@@ -159,11 +159,10 @@ fn faults_are_errors_and_lose_nothing() {
     }
 }
 
-/// Over a network: the indexes of all of a few shards once, together, and then what is wanted, all of it at a
-/// time.
+/// Over a network, one batch reads the indexes of all shards once. A second batch reads the wanted chunks.
 #[test]
 fn boxes_from_shards_over_a_network_cost_few_requests() {
-    // 4 shards of 4 × 8 × 8 chunks of 16 KiB.
+    // The array has 4 shards of 4 × 8 × 8 chunks of 16 KiB.
     let (chunk, counts, shape) = ([16; 3], [4, 8, 8], [64, 256, 256]);
     let caps = nczarr_dispatch::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
     let mem = Arc::new(crate::map::Mem::new(caps));
@@ -190,7 +189,7 @@ fn boxes_from_shards_over_a_network_cost_few_requests() {
         requests += counts.read().requests;
         bytes += counts.read().bytes;
     }
-    // 4 indexes; a box is in 2 layers of chunks, that are far apart, and one box in 2 shards.
+    // There are 4 indexes. A box covers 2 distant layers of chunks, and one box covers 2 shards.
     assert_eq!(requests, 4 + 4 * 2 + 4);
     assert!(bytes < 6 << 20, "{bytes} bytes");
 }
@@ -207,7 +206,7 @@ fn value(turn: usize, round: usize, at: usize) -> i32 {
     (turn * 1_000_000 + round * 10 + at) as i32
 }
 
-/// Each process has a chunk of the shard, and half of the chunk between it and the next one.
+/// Each process owns one chunk of the shard and half of the chunk between it and the next process.
 #[test]
 fn processes_that_write_parts_of_one_shard_lose_nothing() {
     const PART: usize = 6;
@@ -251,7 +250,7 @@ fn processes_that_write_parts_of_one_shard_lose_nothing() {
     assert_eq!(get_ints(&open(&place), &[0], &[len]).unwrap(), expected);
 }
 
-/// Chunks of 128 KiB that are rows of the result: they have their place in it.
+/// The length of a row. Each row is a chunk of 128 KiB that is decoded straight into the result.
 const ROW: u64 = 32 << 10;
 
 fn rows(first: i32) -> Vec<i32> {
@@ -273,13 +272,12 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
     let counting = Arc::new(Counting::new(Arc::clone(&map)));
     let mut options = Options::default();
     options.cache_bytes = Some(0);
-    // Of two threads that come at once, one does not wait to have the open file kept, and with it the
-    // version.
+    // With two threads at once, one may skip the kept open file and its version. So one thread is used.
     options.threads = 1;
     let array = array(counting.clone(), [&[4, ROW], &[1, ROW], &[4, 1]], vec![], options);
     let key = Key::new("0.0").unwrap();
     for (turn, junk) in [0, 9, 100_000, 0].into_iter().enumerate() {
-        // What is known of the one before is of no use.
+        // Cached data of the previous shard must not be used.
         map.write(&key, &shard_of_rows(1000 * turn as i32, junk)).unwrap();
         assert_eq!(get_ints(&array, &[0, 0], &[4, ROW]).unwrap(), rows(1000 * turn as i32), "{turn}");
         counting.take();
@@ -289,7 +287,7 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
         );
         let read = counting.take().read();
         assert_eq!((read.requests, read.bytes), (2, 8 * ROW));
-        // Part of a row has its place too.
+        // A part of a row is also read straight into the result.
         assert_eq!(
             get_ints(&array, &[3, 7], &[1, ROW - 9]).unwrap(),
             rows(1000 * turn as i32)[3 * ROW as usize + 7..][..ROW as usize - 9]
@@ -314,7 +312,7 @@ fn a_shard_replaced_in_between_is_read_as_it_is_now() {
             (setup.shards, setup.options.cache_bytes, setup.options.threads) =
                 (vec![plain(&[4, 1], false)], Some(0), 1);
             let array = setup.open();
-            // As many reads before it as are to come before.
+            // These reads precede the tested one, so that the change comes at a chosen read.
             for _ in 1..number {
                 assert_eq!(
                     get_ints(&array, &[2, 0], &[1, ROW]).unwrap(),
@@ -327,7 +325,7 @@ fn a_shard_replaced_in_between_is_read_as_it_is_now() {
             }
             let first = if versioned_parts { 77 } else { 0 };
             let found = get_ints(&array, &[0, 0], &[4, ROW]).unwrap();
-            // The first row may have been read before.
+            // The first row may come from before the change.
             let same = found
                 .chunks(ROW as usize)
                 .zip(rows(first).chunks(ROW as usize))
@@ -367,7 +365,7 @@ fn a_shard_is_stored_part_by_part_and_whole_or_not_at_all() {
             assert!(stored <= padded, "{stored}, {padded}");
             assert_eq!(get_ints(&open(map.clone()), &[0, 0], &[4, ROW]).unwrap(), rows(first));
         }
-        // What cannot be stored changes nothing, and leaves nothing.
+        // A failed write changes nothing and leaves no file behind.
         let faults = Faults::new(0).with(Op::WRITES, When::Nth(1), Fault::Fail(ErrorKind::Io));
         let failing = open(Arc::new(Slow::new(Arc::clone(&map)).faults(faults)));
         assert!(put_ints(&failing, &[0, 0], &[4, ROW], &rows(9)).is_err());

@@ -1,4 +1,4 @@
-//! Chunks in shards, beside a slow reading and writing of shards by hand.
+//! Compares chunks in shards to a slow reading and writing of shards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::map::{ALL, Mem};
 use crate::random::Random;
 use crate::support::{Setup, get, get_ints, get_strings, put_ints};
 
-/// Shards of any kind: none to two levels of them around chunks.
+/// Random shards with zero to two levels of nesting around the chunks.
 pub fn shards(random: &mut Random, rank: usize) -> Vec<ShardSpec> {
     let levels = 1 + random.below(2);
     (0..levels).map(|_| shard(random, rank)).collect()
@@ -48,25 +48,25 @@ fn apply(filter: &dyn Filter, bytes: &[u8], encode: bool) -> Vec<u8> {
     room.filled().to_vec()
 }
 
-/// Every place of an index, by its coordinates.
+/// The coordinates of every entry of an index.
 fn coordinates(shape: &[u64]) -> Vec<Vec<u64>> {
     shape.iter().fold(vec![vec![]], |list, &len| {
         list.iter().flat_map(|at: &Vec<u64>| (0..len).map(|i| [&at[..], &[i]].concat())).collect()
     })
 }
 
-/// A place's number among all of a shape, in C order of its dimensions as `order` has them.
+/// The number of a place in `shape`, in C order of the dimensions permuted by `order`.
 fn number(at: &[u64], shape: &[u64], order: &DimOrder) -> usize {
     order.axes(shape.len()).iter().fold(0, |number, &axis| number * shape[axis] + at[axis]) as usize
 }
 
-/// The shape of a shard's index and, in it, the coordinates of the shard's dimensions in the shard's order.
+/// The shape of a shard's index, and the index coordinates of the shard's dimensions.
 fn index_shape(spec: &ShardSpec) -> (Vec<u64>, Vec<usize>) {
     let axes = spec.order.axes(spec.counts.len());
     (axes.iter().map(|&axis| spec.counts[axis]).chain([2]).collect(), axes)
 }
 
-/// A shard of the chunks that are there, by their coordinates in it, with junk between them and in any order.
+/// Encodes a shard of the given chunks, in random order with junk between them.
 pub fn encode(spec: &ShardSpec, chunks: &BTreeMap<Vec<u64>, Vec<u8>>, junk: usize) -> Vec<u8> {
     let (shape, axes) = index_shape(spec);
     let total = spec.counts.iter().product::<u64>() as usize;
@@ -91,7 +91,7 @@ pub fn encode(spec: &ShardSpec, chunks: &BTreeMap<Vec<u64>, Vec<u8>>, junk: usiz
     spec.filters.iter().fold(shard, |bytes, filter| apply(&**filter, &bytes, true))
 }
 
-/// The chunks of a shard.
+/// Decodes the chunks of a shard.
 fn decode(spec: &ShardSpec, shard: &[u8]) -> BTreeMap<Vec<u64>, Vec<u8>> {
     let shard =
         spec.filters.iter().rev().fold(shard.to_vec(), |bytes, filter| apply(&**filter, &bytes, false));
@@ -119,7 +119,7 @@ fn decode(spec: &ShardSpec, shard: &[u8]) -> BTreeMap<Vec<u64>, Vec<u8>> {
     chunks
 }
 
-/// A plain shard of so many chunks.
+/// A plain shard of `counts` chunks.
 pub fn plain(counts: &[u64], at_start: bool) -> ShardSpec {
     ShardSpec {
         counts: counts.to_vec(),
@@ -241,7 +241,7 @@ fn chunks_that_do_not_change_are_moved_as_they_are() {
         let map = Arc::new(Mem::new(ALL));
         let mut setup = Setup::new(&map, &[16], &[4], NcType::Int).filters(vec![Box::new(Sum)]);
         setup.shards = vec![spec.clone()];
-        // The last one could not be decoded, and need not be.
+        // The last chunk could not be decoded. Its decoding is not needed.
         let chunks =
             BTreeMap::from([(vec![1], apply(&Sum, &ints(4..8), true)), (vec![3], b"no chunk".to_vec())]);
         map.set("0", &encode(&spec, &chunks, 5));
@@ -292,7 +292,7 @@ fn an_index_of_another_state_is_not_used() {
         map.set("0", &encode(&spec, &all(100), 7));
         assert_eq!(get_ints(&array, &[4], &[8]).unwrap(), (104..112).collect::<Vec<_>>());
     }
-    // Replaced between the index and the bytes.
+    // The shard is replaced between the read of its index and the read of its bytes.
     let map = Arc::new(Mem::new(MapCaps { versioned_parts: true, ..ALL }));
     let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
     setup.shards = vec![spec.clone()];

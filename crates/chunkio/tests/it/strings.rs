@@ -1,4 +1,4 @@
-//! Text in every form it is stored in, against a plain vector.
+//! Compares text in every stored form to a plain vector.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::map::{ALL, Mem};
 use crate::random::Random;
 use crate::support::{Setup, get_strings};
 
-/// A count of bytes before each element.
+/// A filter that puts a byte count before each element.
 #[derive(Debug, Clone)]
 struct Counted;
 
@@ -45,7 +45,7 @@ impl ElementCodec for Counted {
             list.push(NcString::from(text));
             src = rest;
         }
-        // The engine counts again.
+        // The engine counts the elements again.
         let _ = count;
         Ok(list)
     }
@@ -166,7 +166,7 @@ fn text_too_long_is_refused_or_cut_at_a_character() {
         array.sync().unwrap();
         assert_eq!(get_strings(&array, &slab).unwrap()[3], cut);
     }
-    // Bytes that are no text are cut where they must be, but cannot become code points.
+    // Bytes that are not UTF-8 are cut at the field width, but they cannot become code points.
     let odd = [NcString::from(&b"\xFF\xFE\xFD"[..])];
     let slab = Slab::new(&[0, 0], &[1, 1]);
     let (_, array) = one(ElementLayout::Text { width: 2 }, true);
@@ -211,7 +211,7 @@ fn foreign_bytes_are_errors_that_name_the_chunk() {
         let error = get_strings(&array, &slab).unwrap_err();
         assert!(error.kind() == kind && error.to_string().contains("/v: chunk 0.0"), "{error}");
     }
-    // A zero inside text is text; only padding goes.
+    // A zero inside text is part of the text. Only padding is removed.
     let (map, array) = one(ElementLayout::Text { width: 3 }, false);
     map.set("0.0", b"a\0b\0\0c\0\0\0d\0\0ef\0ghi");
     let found = get_strings(&array, &slab).unwrap();
@@ -228,7 +228,7 @@ fn many_chunks_are_read_and_flushed_by_many_threads() {
     let values: Vec<_> = (0..40_000).map(|at| NcString::from(at.to_string())).collect();
     put(&array, &Slab::new(&[0], &[40_000]), &values).unwrap();
     array.flush().unwrap();
-    // Chunks with holes, too.
+    // Chunks with holes are covered, too.
     let slab = Slab { start: &[0], count: &[20_000], stride: Some(&[2]) };
     put(&array, &slab, &vec![NcString::from("even"); 20_000]).unwrap();
     let again = setup.open();
@@ -270,7 +270,7 @@ fn bad_text_is_told_wherever_it_lies_in_the_chunk() {
     let slab = Slab::new(&[0, 0], &[1, 1]);
     let error = get_strings(&array, &slab).unwrap_err();
     assert!(error.kind() == ErrorKind::Char && error.to_string().contains("element 5: 0xd800"), "{error}");
-    // Nor is it stored again with other elements beside it.
+    // A store of other elements in the same chunk fails as well.
     put(&array, &slab, &["a"].map(NcString::from)).unwrap();
     assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Char);
 }

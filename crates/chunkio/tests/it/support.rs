@@ -1,4 +1,4 @@
-//! Arrays for tests.
+//! Helpers that build arrays for tests.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl ChunkStore for Cells {
     }
 }
 
-/// What an array is made of; everything but the map can be changed before [`Setup::open`].
+/// The parts of an array. All but the map can change before [`Setup::open`].
 pub struct Setup {
     pub map: Arc<Mem>,
     pub dims: Vec<ArrayDim>,
@@ -88,7 +88,7 @@ impl Setup {
     }
 }
 
-/// Reads bytes of type `ty`; a range error leaves them complete.
+/// Reads bytes of type `ty`. The bytes are complete even after a range error.
 pub fn get(array: &ChunkedArray, slab: &Slab<'_>, ty: NcType) -> (Vec<u8>, Result<()>) {
     let len = slab.len() as usize * ty.size().unwrap();
     let mut memory = vec![MaybeUninit::uninit(); len];

@@ -1,4 +1,4 @@
-//! The benchmarks run on everything that this project ships. The timings themselves are not tested.
+//! The benchmark suite runs on every plugin of this project. The timings themselves are not tested.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +64,7 @@ fn the_filters_of_this_project_are_measured() {
             "blosc" => &[0, 0, 0, 0, 5, 1, 1],
             "szip" => &[32, 32],
             "lzma" | "jenkins_lookup3" => &[0],
-            // Their parameters derive from the JSON form; the filters' own tests cover them.
+            // Their parameters derive from the JSON form. The filters' own tests cover them.
             name if by_json.contains(&name) || only_read.contains(&name) => continue,
             _ => &[],
         };
@@ -95,7 +95,7 @@ fn an_element_filter_is_measured_on_its_elements() {
     assert!(bench_filter(*class, &[&[1, 2, 3, 4, 5]]).is_err());
 }
 
-/// A map that returns other bytes than were written.
+/// A map that returns different bytes from those written.
 #[derive(Debug)]
 struct Wrong(MemMap, MapCaps);
 

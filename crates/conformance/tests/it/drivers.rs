@@ -1,4 +1,4 @@
-//! The driver of this project over its maps, and drivers that break one promise each.
+//! The conformance suite on this project's driver and maps, and on drivers that break one promise each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ enum Fault {
     TakesWhatIsLate,
 }
 
-/// The driver of this project with a fault.
+/// The driver of this project, with one fault.
 struct FaultyDriver(Fault);
 
 impl FaultyDriver {

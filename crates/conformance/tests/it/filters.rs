@@ -1,4 +1,4 @@
-//! Filters that keep their promises, and some that break one each.
+//! The conformance suite on filters that keep their promises and on filters that break one each.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,7 +20,7 @@ fn the_filters_of_this_project_pass() {
         ("blosc", &[&[0, 0, 0, 0, 5, 1, 1], &[0, 0, 0, 0, 1, 2, 4]]),
         ("bzip2", &[&[9]]),
         ("lz4", &[&[], &[0, 100]]),
-        // xz by a preset; GDAL's delta; LZMA alone; raw with delta and LZMA2.
+        // The cases are: xz with a preset, GDAL's delta, LZMA alone, raw with delta and LZMA2.
         ("lzma", &[&[0], &[1, 0, 1, 4], &[2, 0, 1, 0], &[3, 0, u32::MAX, 0, 3, 512, 4, 33, 1, 1]]),
         ("crc32", &[&[], &[1]]),
         ("crc32c", &[&[], &[0]]),
@@ -29,7 +29,7 @@ fn the_filters_of_this_project_pass() {
     ];
     for class in nczarr_filters::BUILTIN {
         let name = class.info().name;
-        // Filters for HDF5 files only have no Zarr codec, from which the suite would read them again.
+        // Filters only for HDF5 files have no Zarr codec. The suite could not read them back.
         if element_filters::NAMES.contains(&name) || ["nbit", "scaleoffset", "lzf"].contains(&name) {
             continue;
         }
@@ -52,7 +52,7 @@ mod element_filters {
         "packbits",
         "astype",
         "categorize",
-        // Zarr V2 has no form of these; their own tests cover V3.
+        // Zarr V2 has no form for these. Their own tests cover V3.
         "cast_value",
         "scale_offset",
     ];

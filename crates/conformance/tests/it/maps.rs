@@ -1,4 +1,4 @@
-//! Maps that break one promise each.
+//! The conformance suite finds maps that break one promise each.
 
 use std::sync::{Arc, Mutex};
 
@@ -43,7 +43,7 @@ enum Fault {
     BatchStopsAtAnError,
 }
 
-/// A map in memory with a fault.
+/// A map in memory with one fault.
 #[derive(Debug)]
 struct Faulty {
     inner: MemMap,
@@ -237,7 +237,7 @@ impl ZMap for Faulty {
             | Fault::BatchAnswersTwice
             | Fault::BatchCutsAtItsPlace
             | Fault::BatchIgnoresLimits => self.inner.read_batch(&Meddled { job, fault: self.fault }),
-            // Like a map with the default batch.
+            // This branch acts like a map with the default batch.
             _ => read_parallel(self, job),
         }
     }
@@ -254,7 +254,7 @@ impl ZMap for Faulty {
     }
 }
 
-/// A batch between the suite and the map.
+/// A read batch that stands between the suite and the map.
 struct Meddled<'j> {
     job: &'j dyn ReadJob,
     fault: Fault,
@@ -291,7 +291,7 @@ impl ReadJob for Meddled<'_> {
     }
 }
 
-/// The same for writes.
+/// A write batch that stands between the suite and the map.
 struct MeddledWrites<'j> {
     job: &'j dyn WriteJob,
     fault: Fault,
@@ -368,7 +368,7 @@ fn every_broken_promise_is_found() {
         (Fault::BatchStopsAtAnError, "tickets back"),
     ];
     for (fault, about) in faults {
-        // Faults that depend on thread timing may take several tries.
+        // Faults that depend on thread timing may need several tries.
         let failure =
             (0..50).find_map(|_| check(fault).err()).unwrap_or_else(|| panic!("{fault:?} was not found"));
         let told = failure.to_string();

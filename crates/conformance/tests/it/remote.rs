@@ -1,4 +1,4 @@
-//! Remote maps with only the required methods, and the trait's defaults for the rest.
+//! The conformance suite on remote maps that have only the required methods and the trait's defaults.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use nczarr_conformance::check_map;
 use nczarr_dispatch::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
-/// Objects behind requests. Keys are not checked for being prefixes of others, unless `careful`.
+/// Objects behind requests. A key may be a prefix of another key unless `careful` is set.
 #[derive(Debug, Default)]
 struct Distant {
     objects: Mutex<BTreeMap<String, (u64, Vec<u8>)>>,

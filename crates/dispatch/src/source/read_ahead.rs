@@ -302,7 +302,8 @@ mod tests {
     use super::*;
     use crate::ReadCallback;
 
-    /// Bytes that encode their position. Some are at hand. It records requests, and the next one may fail.
+    /// Bytes that encode their position, some of them in memory. The source records requests, and the next
+    /// one may fail.
     #[derive(Debug)]
     struct Numbered {
         len: u64,
@@ -407,7 +408,7 @@ mod tests {
     #[test]
     fn the_nearest_are_joined_as_long_as_little_lies_between() {
         let kib = |at: u64| at << 10;
-        // Gaps of 9, 30, 9, 50 and 2 KiB.
+        // The gaps are 9, 30, 9, 50 and 2 KiB.
         let ranges =
             [0..10, 19..20, 50..51, 60..70, 120..121, 123..125].map(|range| kib(range.start)..kib(range.end));
         for (spare, expected) in [
@@ -442,7 +443,7 @@ mod tests {
     fn a_round_asks_for_all_that_one_missed() {
         let source = Arc::new(Numbered::new(1 << 30));
         let ahead = ReadAhead::new(source.clone());
-        // Three places; each leads to another one.
+        // There are three places. Each one leads to another.
         let far = 1 << 20;
         let chain = |from: u64| read(&ahead, from, 10).and_then(|_| read(&ahead, from + 10 * far, 10));
         let sum = |bytes: &Result<Vec<u8>>| bytes.as_ref().map_or(0, |bytes| u64::from(bytes[0]));
@@ -451,7 +452,7 @@ mod tests {
         assert_eq!(found.unwrap(), (11..14).map(|at| u64::from(byte(at * far))).sum::<u64>());
         let places: Vec<u64> = source.asked().iter().map(|(from, _)| (from + AROUND) / far).collect();
         assert_eq!(places, [1, 2, 3, 11, 12, 13]);
-        // Work without an end goes on without rounds.
+        // Endless work continues without rounds.
         let end = ahead.run_in_rounds(|| (0..200).try_for_each(|at| read(&ahead, at * far, 1).map(drop)));
         end.unwrap().unwrap();
     }

@@ -1,4 +1,4 @@
-//! The page that says what became of netCDF's functions has a row for each of them.
+//! The page about netCDF's functions has a row for each function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::dispatch_table::ENTRIES;
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md"));
 
-/// The functions outside the table. `{T}` stands for each type's name, `{a,b}` for `a` and `b`.
+/// The functions outside the dispatch table. `{T}` stands for each type's name, `{a,b}` for `a` and `b`.
 const FUNCTIONS: &str = "
     nc_inq_libvers nc_strerror nc_initialize nc_finalize nc_set_default_format nc_{get,set}_alignment
     nc_{get,set}_meta_block_size nc_def_user_format nc_inq_user_format nc_rc_get nc_rc_set nc_set_log_level
@@ -86,12 +86,12 @@ fn functions() -> BTreeSet<String> {
     names
 }
 
-/// What stands between backticks.
+/// Returns the parts of `text` between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The rows: each name of the first column with the text of the second.
+/// The rows: each name in the first column, with the text of the second column.
 fn rows() -> BTreeMap<&'static str, &'static str> {
     let mut rows = BTreeMap::new();
     for line in PAGE.lines().filter(|line| line.starts_with("| `")) {
@@ -117,7 +117,7 @@ fn every_function_has_a_row_and_every_row_a_function() {
 #[test]
 fn every_row_says_something_that_is_there() {
     let entries: BTreeSet<_> = ENTRIES.split_whitespace().collect();
-    // Beside the table.
+    // This method exists in addition to the table.
     let _ = <dyn nczarr_dispatch::Dataset>::def_var_filter_spec;
     for (name, text) in rows() {
         assert!(text.contains('`') || text.starts_with("none") || text.contains("as `"), "{name}: {text}");

@@ -1,4 +1,4 @@
-//! Batches over a map that has nothing better, against what each ticket should get.
+//! The default batches return the right result for each ticket.
 
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::world::{TestMap, all_caps};
 
-/// What one piece of a job wants.
+/// The request of one piece of a job.
 #[derive(Debug, Clone)]
 pub struct Want {
     pub key: &'static str,
@@ -172,14 +172,14 @@ fn every_form_of_ticket_gets_what_it_wants() {
                 assert_eq!(got, case.3, "case {i}: {case:?}, range_read {range_read}");
             }
             for (got, case) in Reads::new(wants("gone", false), threads).run(&map).into_iter().zip(&cases) {
-                // What exceeds its limit by itself is refused before anything is read.
+                // A piece that exceeds its limit is refused before any read.
                 assert!(
                     got == ABSENT || matches!(got, Some(Err(_))) && matches!(case.3, Some(Err(_))),
                     "{case:?}: {got:?}"
                 );
             }
-            // With a version the same bytes, never in place; the whole object is read, so it counts for the
-            // limit.
+            // With a version the bytes are the same, but never in place. The whole object is read and counts
+            // toward the limit.
             for (got, case) in Reads::new(wants("k", true), threads).run(&map).into_iter().zip(&cases) {
                 match (got.unwrap(), &case.3) {
                     (Ok(got), Some(Ok(wanted))) => {
@@ -204,7 +204,7 @@ fn a_failure_stays_with_its_ticket() {
     }
 }
 
-/// A job whose `done` runs another batch on the same thread.
+/// A job with a `done` that runs another batch on the same thread.
 struct Nested<'m> {
     map: &'m TestMap,
     outer: Reads,
@@ -242,7 +242,7 @@ fn a_batch_inside_a_batch_takes_no_bytes_away() {
 
 #[test]
 fn no_more_than_the_limit_and_one_byte_is_read() {
-    // A map that fails when it is asked for more.
+    // A map that fails on a read of more than 101 bytes.
     #[derive(Debug)]
     struct Wary;
     impl ZMap for Wary {
@@ -279,7 +279,7 @@ fn no_more_than_the_limit_and_one_byte_is_read() {
     }
 }
 
-/// A key, what becomes of encoding, and what is expected to be there.
+/// A key, the result of encoding, and the expected state of the object.
 type Piece = (&'static str, Result<&'static [u8], ErrorKind>, Option<OwnedPrecondition>);
 
 struct Writes {
@@ -358,8 +358,7 @@ fn every_write_comes_back_with_what_became_of_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// However a part is asked for, it is the slice of the object, or an error where that is not wholly
-    /// there.
+    /// Every form of request returns the slice of the object, or an error if the object is too short.
     #[test]
     fn parts_are_slices(
         object in proptest::collection::vec(any::<u8>(), 0..40),

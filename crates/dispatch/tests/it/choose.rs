@@ -1,4 +1,4 @@
-//! What a path means.
+//! The choice of driver and map for a path.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ const ALPHA: &[Magic] = &[Magic { offset: 0, bytes: b"ALPHA" }, Magic { offset: 
 const PACK: &[Magic] = &[Magic { offset: 0, bytes: b"PACK" }];
 const OMEGA: &[Magic] = &[Magic { offset: 0, bytes: b"OMEGA" }];
 
-/// Datasets in single files, recognised by their first bytes.
+/// Datasets in single files. Their first bytes identify them.
 static SINGLE: TestDriver = TestDriver(driver_info("single", &["one"], ALPHA, &[]));
-/// Datasets in maps, recognised by what is in their root.
+/// Datasets in maps. The objects in their root identify them.
 static GRID: TestDriver = TestDriver(driver_info("grid", &["gridded"], &[], &[".grid", ".cell"]));
 static PACKED: Elsewhere =
     Elsewhere(MapInfo { name: "pack", schemes: &[], magic: PACK, about: "archives, for tests" });
@@ -93,7 +93,7 @@ fn content_tells_the_driver() {
         ("far://host/x".to_owned(), "grid"),
         ("http://host/x#mode=gridded".to_owned(), "grid"),
         ("pack://x".to_owned(), "grid"),
-        // Content before mode: the file is what it is.
+        // The content of the file overrides the mode.
         (format!("{}#mode=one,file", here.path("g")), "grid"),
         (format!("{}#mode=one", here.path("p.dat")), "grid"),
     ] {
@@ -161,7 +161,7 @@ fn a_path_with_a_fragment_in_its_name_is_opened_as_it_is_written() {
 
 #[test]
 fn a_plugin_changes_no_path_that_works() {
-    // A driver and a map that claim what the table's already answer to.
+    // A driver and a map that claim words and bytes that the table's plugins already claim.
     static GREEDY: DriverInfo = driver_info("greedy", &["gridded", "one"], ALPHA, &[".grid"]);
     let greedy = || TestDriver(DriverInfo { ..driver_info("greedy", GREEDY.modes, ALPHA, GREEDY.markers) });
     let greedy_map = Elsewhere(MapInfo { name: "all", schemes: &["file", "far"], magic: PACK, about: "" });
@@ -185,7 +185,7 @@ fn a_plugin_changes_no_path_that_works() {
     ] {
         assert_eq!(here.open(&path).unwrap(), driver, "{path}");
     }
-    // Under the name of the table's own it takes its place: that is asked for.
+    // A driver with the same name as one of the table replaces it, because the caller added it.
     let mine = TestDriver(driver_info("grid", &["gridded"], &[], &[".mine"]));
     let here = Here::with(Registry::new().with_table(&TABLE).with_driver(mine));
     assert_eq!(here.open(&here.dir("m", ".mine")).unwrap(), "grid");
@@ -238,7 +238,7 @@ fn what_is_created_is_what_was_said_and_starts_in_define_mode() {
     assert_eq!(here.open(&here.path("new")).unwrap(), "grid");
     assert_eq!(here.create(&here.path("one#mode=one"), Clobber::Refuse).unwrap(), "single");
     assert_eq!(here.open(&here.path("one")).unwrap(), "single");
-    // No mode: the plan names the driver, which this registry has not.
+    // The path has no mode. The plan names a driver that this registry lacks.
     let error = here.create(&here.path("new.zarr"), Clobber::Refuse).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotBuilt, "{error}");
     let error = here.create(&here.path("x#mode=gridded,cloud"), Clobber::Refuse).unwrap_err();

@@ -1,4 +1,4 @@
-//! All 77 entries of netCDF's dispatch table are there by their names.
+//! The 77 entries of netCDF's dispatch table exist under their names.
 
 use nczarr_dispatch::{Dataset, NcDispatch, Registry};
 
@@ -24,7 +24,7 @@ pub const ENTRIES: &str = "
 
 macro_rules! table {
     ($($owner:tt: $($name:ident)*;)*) => {
-        /// The names, each of which was resolved to a method when this was compiled.
+        /// Returns the names. The compiler resolves each of them to a method.
         fn table() -> Vec<&'static str> {
             $($(let _ = method!($owner, $name);)*)*
             vec![$($(stringify!($name)),*),*]

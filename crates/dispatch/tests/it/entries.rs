@@ -1,4 +1,4 @@
-//! What the entries of the dispatch table answer and refuse.
+//! The results and errors of the entries of the dispatch table.
 
 use std::sync::atomic::Ordering;
 
@@ -82,14 +82,14 @@ fn define_mode_is_entered_and_left() {
     ds._enddef(0, 4, 0, 4).unwrap();
     assert_eq!(ds.commits.load(Ordering::Relaxed), 1);
 
-    // An edit enters it by itself, a write leaves it.
+    // An edit enters define mode by itself, and a write leaves it.
     let (ds, t) = with_variable();
     assert!(ds.model().is_defining());
     put(&ds, t, &[0, 0], &[1, 3], &[1, 2, 3]).unwrap();
     assert!(!ds.model().is_defining());
     assert_eq!(ds.commits.load(Ordering::Relaxed), 1);
 
-    // What fails does not leave it in define mode, nor changed.
+    // A failed edit does not leave the dataset changed or in define mode.
     assert_eq!(kind(ds.def_var(ROOT, "t", NcType::Int, &[])), Some(ErrorKind::NameInUse));
     assert_eq!(kind(ds.def_var(ROOT, "forbidden", NcType::Int, &[])), Some(ErrorKind::StrictNc3));
     assert!(!ds.model().is_defining());
@@ -126,7 +126,7 @@ fn the_classic_model_is_strict_about_its_modes() {
     assert_eq!(kind(put(&ds, v, &[0], &[2], &[1, 2])), Some(ErrorKind::InDefine));
     ds._enddef(0, 0, 0, 0).unwrap();
     put(&ds, v, &[0], &[2], &[1, 2]).unwrap();
-    // In data mode only what takes no more room.
+    // In data mode, only changes that need no more room are allowed.
     ds.put_att(ROOT, Some(v), "units", NcType::Char, &Values::text("mile")).unwrap();
     let att = |name, text| kind(ds.put_att(ROOT, Some(v), name, NcType::Char, &Values::text(text)));
     ds._enddef(0, 0, 0, 0).unwrap();
@@ -207,7 +207,7 @@ fn attributes_convert_and_are_counted() {
     assert_eq!((values, out_of_range), (Values::Byte(vec![1, 44]), true));
     assert_eq!(kind(ds.get_att(ROOT, Some(t), "b", Some(NcType::Int))), Some(ErrorKind::Char));
 
-    // Out of range: stored all the same, and reported.
+    // The value is out of range. It is stored all the same and reported.
     let wide = Values::Int(vec![7, 300]);
     assert_eq!(kind(ds.put_att(ROOT, Some(t), "c", NcType::UByte, &wide)), Some(ErrorKind::Range));
     assert_eq!(ds.get_att(ROOT, Some(t), "c", None).unwrap().0, Values::UByte(vec![7, 44]));
@@ -330,7 +330,7 @@ fn memory_must_fit_type_and_count() {
 fn mapped_access_goes_to_its_places() {
     let (ds, t) = with_variable();
     let slab = Slab::new(&[0, 0], &[2, 3]);
-    // Memory is transposed: the slow dimension of the variable is the fast one there.
+    // Memory is transposed: the variable's slow dimension is the fast one in memory.
     let values = ints(&[1, 4, 2, 5, 3, 6]);
     let data = MappedRef::Fixed { ty: NcType::Int, bytes: &values };
     ds.put_varm(t, &slab, Some(&[1, 2]), data).unwrap();
@@ -351,7 +351,7 @@ fn mapped_access_goes_to_its_places() {
         let out = MappedMut::Fixed { ty: NcType::Int, bytes: &mut small };
         assert_eq!(kind(ds.get_varm(t, &slab, Some(imap), out)), Some(wanted), "{imap:?}");
     }
-    // Out of range: all values are there, wrapped, and the error is reported.
+    // The values are out of range. All are stored, wrapped, and the error is reported.
     put(&ds, t, &[0, 0], &[1, 3], &[1, 300, 3]).unwrap();
     let mut bytes = [9u8; 6];
     let out = MappedMut::Fixed { ty: NcType::UByte, bytes: &mut bytes };
@@ -481,7 +481,7 @@ fn types_are_defined_and_answered() {
         ("ubyte", Some(NcType::UByte)),
         ("color", Some(NcType::User(color))),
         ("/g/point", Some(NcType::User(point))),
-        // In no group around: the first in the dataset.
+        // No enclosing group has the type, so the first in the dataset counts.
         ("point", Some(NcType::User(point))),
         ("/point", None),
         ("/g/color", None),

@@ -1,4 +1,4 @@
-//! What drivers, maps and callers rely on, tested with plugins made for the purpose.
+//! Guarantees to drivers, maps and callers, tested with small plugins.
 
 mod api;
 mod batch;

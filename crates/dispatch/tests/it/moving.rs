@@ -1,4 +1,4 @@
-//! Walking, moving and conditionally changing keys.
+//! Tests that walk, move and conditionally change keys.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Levels, identity and conflicts of plugins, and the lists of them.
+//! Levels, identity and conflicts of plugins, and the plugin lists.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::world::{Elsewhere, TestDriver, driver_info};
 #[derive(Debug, Clone)]
 struct Same(&'static FilterInfo);
 
-/// A filter class that does nothing, under any name.
+/// A filter class that does nothing, under a given name.
 pub struct Class(pub &'static FilterInfo);
 
 impl FilterClass for Class {
@@ -138,7 +138,7 @@ fn what_is_added_hides_the_table() {
     }
 }
 
-/// Whoever comes with others, and in whatever order.
+/// A table that adds several plugins hides each one that a higher level names, in any order.
 #[test]
 fn of_many_that_join_at_once_those_are_hidden_that_somebody_above_has_the_name_of() {
     static BOTH: PluginTable = PluginTable {
@@ -189,7 +189,7 @@ fn two_of_one_name_at_one_level_are_an_error_that_names_both() {
         assert!(error.starts_with("NC_EPLUGIN"), "{error}");
         assert!(error.contains("another red") && error.contains("a third red"), "{error}");
     }
-    // Whoever hides both settles it for the name, but the registry is still not sound.
+    // One table hides both for the name. The registry still has a conflict.
     static BOTH: PluginTable = PluginTable {
         drivers: &[],
         maps: &[],
@@ -234,7 +234,7 @@ fn a_name_comes_before_an_alias() {
     assert_eq!(registry.filter("rot").unwrap().info().name, "rot");
     let registry = Registry::new().with_filter(Class(&RED));
     assert_eq!(registry.filter("rot").unwrap().info().name, "red");
-    // But only at one level: the name of a lower one takes nothing from the alias of a higher one.
+    // This holds within one level only. A name at a lower level does not override an alias at a higher level.
     let registry = Registry::new().with_table(&ROT_TABLE).with_filter(Class(&RED));
     assert_eq!(registry.filter("rot").unwrap().info().name, "red");
 }
@@ -257,7 +257,7 @@ fn what_is_missing_is_told_with_what_would_help() {
         assert!(error.starts_with(kind), "{kind}: {error}");
         assert!(words.iter().all(|word| error.contains(word)), "{words:?}: {error}");
     }
-    // Built after all: the table of what is known does not stand in the way.
+    // This build has the filter. The table of known filters does not hide it.
     registry.filter("red").unwrap();
 }
 
@@ -290,7 +290,7 @@ nczarr_dispatch::inventory::submit! { nczarr_dispatch::FilterPlugin(&LINKED) }
 static LINKED_INFO: FilterInfo = filter_info("linked", None, &[], "linked");
 static LINKED: Class = Class(&LINKED_INFO);
 
-/// One test, since the registry of the process is one.
+/// This is one test because a process has one registry.
 #[test]
 fn the_registry_of_the_process() {
     assert_eq!(Registry::linked().unwrap().plugins().len(), 1, "submitted twice, one plugin");

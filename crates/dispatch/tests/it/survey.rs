@@ -1,4 +1,4 @@
-//! A survey answers as the map it is of, and asks it for nothing twice.
+//! A survey answers like its map and asks it nothing twice.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,11 +9,11 @@ use nczarr_dispatch::{
 use nczarr_model::{ErrorKind, Result};
 use proptest::prelude::*;
 
-/// Objects somewhere else: what is asked for is noted. One called `broken` cannot be read.
+/// Remote objects that record each request. One object, `broken`, cannot be read.
 #[derive(Debug, Default)]
 struct Far {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// The longest list that comes at once.
+    /// The greatest length of one list page.
     page: usize,
     asked: Mutex<Vec<String>>,
 }
@@ -76,10 +76,10 @@ impl ZMap for Far {
     }
 }
 
-/// What a batch brings, by key.
+/// The results of a batch by key.
 type Brought = BTreeMap<String, std::result::Result<Option<Vec<u8>>, ErrorKind>>;
 
-/// A batch of whole objects.
+/// A batch that reads whole objects.
 #[derive(Default)]
 struct Batch {
     left: Mutex<Vec<Key>>,
@@ -182,7 +182,7 @@ fn what_is_known_is_not_asked_for() {
     assert_eq!((&found["a/x"], &found["a/z"]), (&Ok(Some(b"a/x".to_vec())), &Ok(None)));
     assert_eq!(survey.possible_children(&Key::root()).unwrap(), ["a", "b", "c"]);
     assert_eq!(map.asked(), [""; 0]);
-    // Somebody wrote since: in doubt what was not there is asked for again.
+    // Another writer made changes. The survey asks again for objects that were absent.
     map.objects.lock().unwrap().insert("a/z".to_owned(), b"new".to_vec());
     survey.invalidate_absent();
     assert!(

@@ -1,4 +1,4 @@
-//! What is told to the log.
+//! The lines that the library writes to the log.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ impl Write for Log {
     }
 }
 
-/// What `run` tells at a log level of netCDF's.
+/// Returns the log lines of `run` at one of netCDF's log levels.
 fn told(level: i32, run: impl FnOnce()) -> String {
     let log = Log::default();
     let writer = log.clone();

@@ -1,4 +1,4 @@
-//! A map, a dataset and plugins that are as simple as can be.
+//! A simple map, dataset and plugins for the tests.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,13 +11,13 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
 
-/// Objects in memory. Every operation can be made to fail, and to be overtaken by somebody else.
+/// Objects in memory. Any operation can be made to fail or to lose a race.
 #[derive(Debug, Default)]
 pub struct TestMap {
     pub objects: Mutex<BTreeMap<Key, (u64, Vec<u8>)>>,
     pub caps: MapCaps,
     pub broken: AtomicBool,
-    /// How many conditional writes lose their race.
+    /// The number of conditional writes that lose their race.
     pub losses: AtomicUsize,
     pub reads: AtomicUsize,
     states: AtomicU64,
@@ -140,7 +140,7 @@ impl ZMap for TestMap {
     }
 }
 
-/// A dataset that keeps each element by its index.
+/// A dataset that stores each element by its index.
 #[derive(Debug)]
 pub struct TestDataset {
     pub model: ModelCell,
@@ -240,7 +240,7 @@ struct TestData {
     cache: Mutex<CacheConfig>,
 }
 
-/// Every index of a slab, in C order.
+/// Returns every index of a slab in C order.
 fn indices(slab: &Slab<'_>) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     for dim in 0..slab.rank() {
@@ -319,7 +319,7 @@ impl VarData for TestData {
     }
 }
 
-/// A driver that says which one it is in the flavour of its datasets' notes.
+/// A driver that writes its name in the notes of its datasets.
 pub struct TestDriver(pub DriverInfo);
 
 pub const fn driver_info(
@@ -355,7 +355,7 @@ impl Driver for TestDriver {
     }
 }
 
-/// A dataset that only knows whose it is.
+/// A dataset that only knows its driver.
 #[derive(Debug)]
 pub struct Opened {
     driver: &'static str,
@@ -393,7 +393,7 @@ impl Dataset for Opened {
     }
 }
 
-/// Directories as maps, in the plainest way.
+/// Directories as simple maps.
 pub struct Directories;
 
 static DIRECTORIES: MapInfo =
@@ -456,7 +456,7 @@ impl MapFactory for Directories {
     }
 }
 
-/// A map that lives nowhere on disk, or in files with first bytes.
+/// A map without files, or in files that begin with given bytes.
 pub struct Elsewhere(pub MapInfo);
 
 impl MapFactory for Elsewhere {

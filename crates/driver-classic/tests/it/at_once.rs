@@ -1,4 +1,4 @@
-//! Several at one file at once: threads in the middle of a write, and readers of a file that is replaced.
+//! Concurrent access to one file: threads in the middle of a write, and readers of a replaced file.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::support::{
 /// Bytes of the transfers that stop in the middle, after their first piece.
 const LONG: u64 = 3 << 20;
 
-/// Stops transfers of [`LONG`] bytes after their first piece: says so, and waits to be told whether they go
-/// on.
+/// Stops transfers of [`LONG`] bytes after their first piece. It reports the stop and waits for the signal to
+/// continue.
 struct Stop {
     here: Mutex<Sender<()>>,
     on: Mutex<Receiver<bool>>,
@@ -32,7 +32,7 @@ impl Progress for Stop {
     }
 }
 
-/// A dataset whose long transfers stop: where they say so, and where they are told to go on.
+/// Creates a dataset with long transfers that stop. One channel reports a stop, the other one continues it.
 fn stopping(path: &Path) -> (Arc<dyn Dataset>, Receiver<()>, Sender<bool>) {
     let ((here, stopped), (go, on)) = (channel(), channel());
     let mut options = Options::default();
@@ -42,7 +42,7 @@ fn stopping(path: &Path) -> (Arc<dyn Dataset>, Receiver<()>, Sender<bool>) {
     (ds, stopped, go)
 }
 
-/// Two variables along records: a long one and a short one behind it.
+/// Defines two record variables, a long one and a short one behind it.
 fn two(ds: &dyn Dataset) -> (VarId, VarId) {
     let (t, x) = (dim(ds, "t", 0), dim(ds, "x", LONG));
     let (a, b) = (var(ds, "a", NcType::Byte, &[t, x]), var(ds, "b", NcType::Int, &[t]));
@@ -54,14 +54,14 @@ fn long() -> Values {
     Values::Byte((0..LONG).map(|i| (i % 120) as i8).collect())
 }
 
-/// The file as it is now, as a process finds it that comes when this one was killed.
+/// Opens a copy of the present file, as another process finds it after a crash of this one.
 fn found(path: &Path) -> (tempfile::TempDir, Arc<dyn Dataset>) {
     let (folder, copy) = place("copy.nc");
     fs::copy(path, &copy).unwrap();
     (folder, open(&copy, false))
 }
 
-/// Every element is the one that was put, or the fill value.
+/// Checks that every element is the written one or the fill value.
 fn is_put_or_fill(found: &Values, put: &Values) -> bool {
     let (Values::Byte(found), Values::Byte(put)) = (found, put) else { return false };
     found.len() == put.len() && found.iter().zip(put).all(|(found, put)| found == put || *found == fill::BYTE)
@@ -81,7 +81,7 @@ fn what_is_counted_was_filled_or_written() {
         let (_copied, killed) = found(&path);
         assert_eq!(all(&*killed, "b"), Values::Int(vec![7]));
         assert!(is_put_or_fill(&all(&*killed, "a"), &long()), "neither zeros nor what was there before");
-        // Others see the same meanwhile.
+        // Other threads also read written values or fill values meanwhile.
         assert!(is_put_or_fill(&get(&*ds, a, &[0, LONG - 5], &[1, 5]), &Values::Byte(vec![fill::BYTE; 5])));
         drop(go);
         writer.join().unwrap();
@@ -100,7 +100,7 @@ fn a_write_that_fails_late_does_not_take_what_came_meanwhile() {
         let go = go;
         let writer = scope.spawn(|| try_put(&*ds, a, &[0, 0], &[1, LONG], &long()));
         stopped.recv().unwrap();
-        // A part of the same record, and one of a later record.
+        // The slabs are a part of the same record and a part of a later record.
         put(&*ds, a, &[0, LONG - 2], &[1, 2], &Values::Byte(vec![121, 122]));
         put(&*ds, a, &[2, 0], &[1, 2], &Values::Byte(vec![123, 124]));
         go.send(false).unwrap();
@@ -144,7 +144,7 @@ fn closing_waits_for_who_writes() {
         let kept = ds.data(b).unwrap();
         let (closed, closing) = channel();
         std::thread::scope(|scope| {
-            // Gone when something fails here, so that nobody waits for ever.
+            // This drops the sender if a check fails, so that no thread waits forever.
             let go = go;
             let writer = scope.spawn(|| put(&*ds, a, &[0, 0], &[1, LONG], &long()));
             stopped.recv().unwrap();
@@ -154,7 +154,7 @@ fn closing_waits_for_who_writes() {
                 closed.send(()).unwrap();
                 outcome.unwrap();
             });
-            // Who comes now comes too late, at the latest when the file is closed for everybody.
+            // Later writes fail once the close takes effect.
             while put_kept(&*kept, &[0], &[1], &Values::Int(vec![7])).is_ok() {}
             assert!(closing.try_recv().is_err(), "somebody is writing still");
             go.send(true).unwrap();
@@ -171,7 +171,7 @@ fn closing_waits_for_who_writes() {
 
 #[test]
 fn who_closes_in_the_middle_of_a_write_is_told() {
-    /// Closes the dataset from within the transfer.
+    /// Closes the dataset during the transfer.
     struct Close(Mutex<Option<Arc<dyn Dataset>>>);
     impl Progress for Close {
         fn advance(&self, _: u64, total: u64) -> bool {
@@ -212,7 +212,7 @@ fn definitions_come_at_once_and_only_one_dimension_is_unlimited() {
     assert_eq!(open(&path, false).inq_dimids(ROOT, false).unwrap().len(), 1);
 }
 
-/// A record variable with one record.
+/// Creates a record variable with one record.
 fn small(path: &Path) -> VarId {
     let ds = create(path, "cdf1");
     let t = dim(&*ds, "t", 0);
@@ -230,7 +230,7 @@ fn a_reader_goes_on_in_the_file_that_took_the_place() {
     let v = small(&path);
     let reader = open(&path, false);
     let kept = reader.data(v).unwrap();
-    // Written anew with room, so that another file is there, which says the same.
+    // The file is rewritten with more room. The new file has the same content.
     let ds = open(&path, true);
     ds.redef().unwrap();
     ds._enddef(4096, 512, 0, 512).unwrap();
@@ -247,7 +247,7 @@ fn a_reader_goes_on_in_the_file_that_took_the_place() {
     let out = &mut nczarr_dispatch::OutBuf::from_slice(&mut bytes);
     kept.get(&Slab::new(&[2], &[1]), nczarr_dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
     assert_eq!(i16::from_ne_bytes(bytes), 3, "also what somebody kept");
-    // A file that is gone can be read on.
+    // A reader can continue to use a deleted file.
     fs::remove_file(&path).unwrap();
     reader.sync().unwrap();
     assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2, 3]));
@@ -301,7 +301,7 @@ fn a_reader_is_told_that_another_file_is_there() {
     fs::rename(&other, &path).unwrap();
     let error = reader.sync().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FileMeta, "{error}");
-    // The same definitions, and fewer records than were seen.
+    // The file has the same definitions and fewer records than before.
     let ds =
         registry().create(&with_mode(&other, "cdf1"), Clobber::Refuse, false, &Options::default()).unwrap();
     let t = dim(&*ds, "t", 0);

@@ -1,4 +1,4 @@
-//! The guarantees of every driver.
+//! Runs the conformance suite for drivers on this driver.
 
 use std::cell::Cell;
 

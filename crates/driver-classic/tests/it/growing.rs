@@ -1,4 +1,4 @@
-//! Records that begin to be, and what is in them before anybody wrote there.
+//! New records, and their content before the first write.
 
 use std::fs;
 
@@ -114,7 +114,7 @@ fn the_header_counts_records_when_they_are_there() {
     ds.sync().unwrap();
     reader.sync().unwrap();
     assert_eq!(all(&*reader, "v"), Values::Int(vec![1, 2, 3]));
-    // What was read before does not hide what came after.
+    // The earlier read does not hide later records.
     put(&*ds, v, &[3], &[1], &Values::Int(vec![4]));
     ds.sync().unwrap();
     reader.sync().unwrap();
@@ -129,7 +129,7 @@ fn a_write_that_fails_leaves_fill_values() {
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));
     let v = var(&*ds, "v", NcType::Short, &[t, x]);
     enddef(&*ds);
-    // One value does not fit: everything is written all the same.
+    // One value does not fit. All values are written all the same.
     let error = try_put(&*ds, v, &[0, 0], &[1, 2], &Values::Int(vec![5, 1 << 20])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Range);
     assert_eq!(all(&*ds, "v"), shorts(&[5, 0]));
@@ -171,7 +171,7 @@ fn a_file_that_does_not_count_its_records_is_appended_to() {
     ds.close().unwrap();
     let mut bytes = fs::read(&path).unwrap();
     bytes[4..8].fill(0xFF);
-    // The padding of the last part may be missing.
+    // The file may lack the padding of the last part.
     bytes.truncate(bytes.len() - 3);
     fs::write(&path, &bytes).unwrap();
 
@@ -203,7 +203,7 @@ fn threads_append_at_once() {
         for (thread, &v) in vars.iter().enumerate() {
             let ds: &dyn Dataset = &*ds;
             scope.spawn(move || {
-                // From the end and from the start, whole records and parts of them.
+                // The records are written from the end and from the start, in whole and in part.
                 for at in 0..EACH {
                     let at = if at % 2 == 0 { EACH - 1 - at / 2 } else { at / 2 };
                     let Values::UShort(values) = row(thread as u64, at) else { unreachable!() };

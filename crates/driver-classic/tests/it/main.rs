@@ -1,5 +1,5 @@
-//! The driver from outside: the conformance suite, several at once, growth, redefinition, memory, and what is
-//! refused.
+//! Tests of the driver through its public interface: conformance, concurrency, growth, redefinition, memory
+//! and refusals.
 
 mod at_once;
 mod conformance_suite;

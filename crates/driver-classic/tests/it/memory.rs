@@ -1,4 +1,4 @@
-//! Files in memory.
+//! Datasets that are held in memory.
 
 use std::fs;
 
@@ -105,7 +105,7 @@ fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
         enddef(&*ds);
         ds.sync().unwrap();
         assert_eq!(fs::read(&path).unwrap(), image(), "nothing is written before it is closed");
-        // Nobody else writes what is to be replaced.
+        // Other writers cannot open a file that is to be replaced.
         for other in [opened().err(), try_open(&path, true).err()] {
             assert_eq!(other.map(|error| error.kind()), persist.then_some(ErrorKind::Access));
         }
@@ -114,7 +114,7 @@ fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
         assert_eq!(bytes == ds.image().unwrap(), persist);
         assert_eq!(bytes == image(), !persist);
         assert_eq!(files(folder.path()), ["x.nc"]);
-        // The lock is gone although the dataset is not.
+        // The lock is free although the dataset still exists.
         open(&path, true).close().unwrap();
     }
 }
@@ -147,7 +147,7 @@ fn a_file_is_not_in_memory() {
     ds.close().unwrap();
 }
 
-/// What is gone is an error, and not the end of the process.
+/// A read of a truncated mapped file is an error and does not end the process.
 fn cut_while_it_is_mapped() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
@@ -183,7 +183,7 @@ fn a_file_that_is_only_read_is_mapped_if_asked_for() {
     } else {
         assert_eq!(mapped.unwrap_err().kind(), ErrorKind::NotBuilt);
     }
-    // Who writes gets the file itself.
+    // An open for writing uses the file itself.
     let ds = registry().open(&path.display().to_string(), true, &options).unwrap();
     put(&*ds, ds.inq_varid(ROOT, "v").unwrap(), &[2], &[1], &Values::Int(vec![3]));
     ds.close().unwrap();

@@ -1,4 +1,4 @@
-//! Who may write and replace a file, when several want to; links.
+//! Locks between writers that create, replace or delete one file, and symbolic links.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn kind<T>(outcome: Result<T>) -> Option<ErrorKind> {
     outcome.err().map(|error| error.kind())
 }
 
-/// Writes a variable of so many values, all of them this one, and closes.
+/// Writes a variable of `len` values that all equal `value`, and closes the dataset.
 fn fill(ds: &dyn Dataset, len: u64, value: i32) -> Result<()> {
     let x = dim(ds, "x", len);
     let v = var(ds, "v", NcType::Int, &[x]);
@@ -67,7 +67,7 @@ fn what_is_replaced_belongs_to_one_until_it_is() {
     fill(&*new, 5, 3).unwrap();
     assert_eq!(value(&path), Values::Int(vec![3; 5]));
     fill(&*try_create(&path, Clobber::Replace).unwrap(), 3, 1).unwrap();
-    // What was given up leaves everything as it was, and free.
+    // An aborted create leaves the old file unchanged and unlocked.
     try_create(&path, Clobber::Replace).unwrap().abort().unwrap();
     in_memory(&path, Clobber::Replace).unwrap().abort().unwrap();
     open(&path, true).close().unwrap();
@@ -176,7 +176,7 @@ fn links_stay_links_and_what_they_lead_to_is_replaced() {
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();
     let real = data.join("real.nc");
-    // To a link, to a file that may not be there yet.
+    // The target is a link to a file that may not exist yet.
     std::os::unix::fs::symlink("between.nc", &path).unwrap();
     std::os::unix::fs::symlink("data/real.nc", folder.path().join("between.nc")).unwrap();
     assert_eq!(kind(try_create(&path, Clobber::Refuse)), Some(ErrorKind::Exist));

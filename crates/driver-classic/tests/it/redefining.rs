@@ -1,4 +1,4 @@
-//! Definitions that change once there are data, and a file that stays whole meanwhile.
+//! Definitions that change after data exist. The file stays whole meanwhile.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,8 @@ fn text(ds: &dyn Dataset, name: &str, value: &str) -> nczarr_model::Result<()> {
     ds.put_att(ROOT, None, name, NcType::Char, &Values::text(value))
 }
 
-/// Two fixed variables, and one byte along three records: five of them per record, without padding.
+/// Creates two fixed variables and one byte variable of three records. A record has five bytes without
+/// padding.
 fn sample(path: &Path, mode: &str) {
     let ds = create(path, mode);
     let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 5));
@@ -52,7 +53,7 @@ fn data_stay_when_variables_come() {
         let s = var(&*ds, "s", NcType::Int, &[t, y]);
         let c = var(&*ds, "c", NcType::Char, &[y, x]);
         text(&*ds, "history", "much longer than there was room for in the header").unwrap();
-        // Until define mode ends there is nothing to be read of what is new; all else is there.
+        // New variables cannot be read until define mode ends. All others can.
         assert_eq!(try_get(&*ds, c, &[0, 0], &[1, 1]).unwrap_err().kind(), ErrorKind::InDefine);
         assert_eq!(
             try_put(&*ds, c, &[0, 0], &[1, 1], &Values::text("x")).unwrap_err().kind(),
@@ -66,7 +67,7 @@ fn data_stay_when_variables_come() {
         assert_eq!(all(&*ds, "s"), Values::Int(vec![fill::INT; 6]));
         assert_eq!(all(&*ds, "c"), Values::text(&"\0".repeat(10)));
         put(&*ds, s, &[3, 0], &[1, 2], &Values::Int(vec![7, 8]));
-        // What somebody kept goes on in the new file.
+        // A handle from before the change writes to the new file.
         let bytes = [9u8; 5];
         let data = nczarr_dispatch::MemRef::Fixed { ty: NcType::Byte, bytes: &bytes };
         kept.put(&nczarr_model::Slab::new(&[4, 0], &[1, 5]), data).unwrap();
@@ -84,7 +85,7 @@ fn data_stay_when_variables_come() {
 
 #[test]
 fn records_larger_than_a_block_are_moved() {
-    // More than 4 MiB per record, with padding to keep.
+    // A record has more than 4 MiB, with padding to keep.
     const LONG: u64 = (4 << 20) + 3;
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf2");
@@ -120,7 +121,7 @@ fn small_changes_happen_in_place_and_others_beside_it() {
     let first = inode();
 
     let ds = open(&link, true);
-    // Data mode: what takes no more room is changed, and it stays data mode.
+    // In data mode, changes that need no more room succeed, and data mode stays.
     text(&*ds, "title", "other").unwrap();
     ds.rename_var(ds.inq_varid(ROOT, "a").unwrap(), "z").unwrap();
     assert!(!ds.model().is_defining());
@@ -191,8 +192,8 @@ fn an_abort_keeps_what_was_changed_in_data_mode() {
 fn an_abort_that_undoes_everything_writes_nothing() {
     let (_folder, path) = place("x.nc");
     sample(&path, "cdf1");
-    // Somebody else's file: the records are not counted, and the size of the last variable is told as records
-    // have it that are not padded.
+    // The file comes from another program. Its record count is unset, and its last variable has the size of
+    // an unpadded record.
     let mut bytes = fs::read(&path).unwrap();
     bytes[4..8].fill(0xFF);
     fs::write(&path, &bytes).unwrap();
@@ -227,7 +228,7 @@ fn what_is_replaced_stays_until_the_new_file_has_a_header() {
     };
     let ds = start();
     check_sample(&*open(&path, false));
-    // What is about to go is not written by anybody.
+    // Other writers cannot open a file that is about to be replaced.
     assert_eq!(try_open(&path, true).unwrap_err().kind(), ErrorKind::Access);
     ds.abort().unwrap();
     check_sample(&*open(&path, false));

@@ -1,4 +1,4 @@
-//! What the formats cannot hold, and files that are none.
+//! Definitions that the formats cannot hold, and invalid files.
 
 use std::fs;
 
@@ -68,7 +68,7 @@ fn sizes_that_only_the_last_variable_may_have() {
         let x = dim(ds, &format!("{name}_x"), bytes / 4);
         var(ds, name, NcType::Int, &[first, x])
     };
-    // What is defined: bytes of fixed variables, and of records. `None`: it can be written.
+    // The rows give the bytes of the fixed and of the record variables. `None` means that the write succeeds.
     let (g2, g4) = (2u64 << 30, 4u64 << 30);
     let too_large = Some(ErrorKind::VarSize);
     for (mode, fixed, records, expected) in [
@@ -79,7 +79,7 @@ fn sizes_that_only_the_last_variable_may_have() {
         ("cdf1", vec![8], vec![g2], None),
         ("cdf1", vec![], vec![8, g2], None),
         ("cdf1", vec![], vec![g2, 8], too_large),
-        // Each is small enough; but the third would begin too far behind.
+        // Each variable is small enough, but the third would begin at too large an offset.
         ("cdf1", vec![g2 - 8, g2 - 8, 8], vec![], too_large),
         ("cdf2", vec![g2 - 8, g2 - 8, 8], vec![], None),
         ("cdf2", vec![g2, g2, 8], vec![8, g2], None),
@@ -90,7 +90,7 @@ fn sizes_that_only_the_last_variable_may_have() {
     ] {
         let (_folder, path) = place("x.nc");
         let ds = create(&path, mode);
-        // Only places are of interest here, not gigabytes.
+        // Only offsets matter here, so the gigabytes are not filled.
         ds.set_fill(FillMode::NoFill).unwrap();
         let (t, one) = (dim(&*ds, "t", 0), dim(&*ds, "one", 1));
         for (at, &bytes) in fixed.iter().enumerate() {
@@ -139,20 +139,20 @@ fn files_that_are_cut_short() {
     ds.close().unwrap();
     let whole = fs::read(&path).unwrap();
     let cut = |missing: usize| fs::write(&path, &whole[..whole.len() - missing]).unwrap();
-    // Of the last record the rest is zeros.
+    // The missing rest of the last record reads as zeros.
     cut(6);
     let ds = open(&path, true);
     assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2, 3, 4, 5, 0]));
     assert_eq!(all(&*ds, "w"), Values::Int(vec![7, 8, 0]));
     ds.close().unwrap();
-    // More than that is lost, which is told; what is there can be read.
+    // A larger loss is an error. The remaining values can be read.
     cut(20);
     let ds = open(&path, false);
     assert_eq!(get(&*ds, v, &[0, 0], &[1, 2]), Values::Int(vec![1, 2]));
     assert_eq!(get(&*ds, w, &[0], &[1]), Values::Int(vec![7]));
     assert_eq!(kind(try_get(&*ds, w, &[1], &[1])), Some(ErrorKind::Trunc));
     assert_eq!(kind(try_open(&path, true)), Some(ErrorKind::Trunc));
-    // Every header that is cut is refused.
+    // Every truncated header is refused.
     let header = whole.len() - 3 * 12;
     for len in 0..header {
         fs::write(&path, &whole[..len]).unwrap();
@@ -179,7 +179,7 @@ fn damage_that_shows() {
         damaged[at..at + bytes.len()].copy_from_slice(bytes);
         fs::write(&path, damaged).unwrap();
     };
-    // A length that no longer goes with the sizes: the variables cannot be read, the rest can.
+    // The length does not match the sizes any more. These variables are unreadable, the others are readable.
     with(find(b"x\0\0\0") + 7, &[5]);
     let ds = open(&path, false);
     assert_eq!(kind(try_get(&*ds, v, &[0], &[1])), Some(ErrorKind::VarMeta));
@@ -198,14 +198,13 @@ fn damage_that_shows() {
         ("a second variable of one name", find(b"w\0\0\0"), b"v", ErrorKind::NameInUse),
     ] {
         with(at, bytes);
-        // Which record dimension and which place that was depends on the layout above.
+        // The record dimension and the offset of this byte depend on the layout above.
         let error = try_open(&path, false).err().unwrap_or_else(|| panic!("{what} was believed"));
         assert_eq!(error.kind(), expected, "{what}: {error}");
     }
 }
 
-/// Bytes of a file with two short fixed variables or one, and one or two record variables, which have two
-/// records.
+/// Bytes of a file with one or two short fixed variables and one or two record variables of two records.
 fn small(fixed: &[&str], records: &[&str]) -> Vec<u8> {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
@@ -222,7 +221,7 @@ fn small(fixed: &[&str], records: &[&str]) -> Vec<u8> {
 #[test]
 fn damage_that_shows_only_when_everything_is_looked_at() {
     let (_folder, path) = place("x.nc");
-    // Behind a name of one letter: its padding, rank, dimension, attributes, type, size and begin.
+    // The entry of a one-letter name: padding, rank, dimension, attributes, type, size and begin.
     let entry =
         |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
     let (ty, begin) = (23, 31);
@@ -236,16 +235,16 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
         let id = ds.inq_varid(ROOT, name).unwrap();
         kind(try_get(&*ds, id, &[0], &[1]))
     };
-    // The list of variables tells one less than there are.
+    // The list of variables claims one variable less than the file has.
     let bytes = small(&["a", "b"], &["r", "s"]);
     let number = entry(&bytes, b'a') - 5;
     assert_eq!(bytes[number], 4);
     with(&bytes, number, 4 ^ 3);
     assert_eq!(kind(try_open(&path, false)), Some(ErrorKind::NotNc));
-    // The last part of a record has another type, and with it all records another size.
+    // The last part of a record has another type, so all records have another size.
     with(&bytes, entry(&bytes, b's') + ty, 6 ^ 4);
     assert_eq!((read("r"), read("s"), read("a")), (Some(ErrorKind::VarMeta), Some(ErrorKind::VarMeta), None));
-    // A variable is said to begin further behind than it does, and the file ends before its values do.
+    // A variable has a begin that is too large, and the file ends before its values do.
     for (fixed, records, name) in
         [(&["a", "b"][..], &[][..], b'b'), (&["a"], &["r"], b'r'), (&["a"], &[], b'a')]
     {
@@ -254,7 +253,7 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
         with(&bytes, at, bytes[at] ^ (bytes[at] + 4));
         assert_eq!(read(&char::from(name).to_string()), Some(ErrorKind::VarMeta), "{fixed:?} {records:?}");
     }
-    // Where there are no records, what is cut off before them is lost, whatever the size of a record.
+    // The file has no records. Bytes cut from the fixed part are lost for any record size.
     let bytes = small(&["a"], &["r"]);
     let mut cut = bytes[..bytes.len() - 2 * 8 - 4].to_vec();
     cut[7] = 0;
@@ -262,7 +261,7 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
     let ds = open(&path, false);
     assert_eq!(kind(try_get(&*ds, ds.inq_varid(ROOT, "a").unwrap(), &[0], &[2])), Some(ErrorKind::Trunc));
     assert_eq!(kind(try_open(&path, true)), Some(ErrorKind::Trunc));
-    // What nothing stands for is told before memory is taken for it; what is there can be read.
+    // A count without data is reported before memory is allocated. Existing values can be read.
     with(&bytes, 4, 1);
     assert_eq!((read("r"), read("a")), (None, None));
     let ds = open(&path, false);
@@ -293,7 +292,7 @@ fn a_size_that_the_places_contradict_counts_for_nothing() {
     for (fixed, records) in files {
         let whole = small(fixed, records);
         let names: Vec<_> = fixed.iter().chain(records).copied().collect();
-        // Of one variable, and of all.
+        // The change applies to one variable, and then to all.
         let mut changed: Vec<&[&str]> = names.chunks(1).collect();
         changed.push(&names);
         for (changed, size) in
@@ -313,7 +312,7 @@ fn a_size_that_the_places_contradict_counts_for_nothing() {
                     "{fixed:?} {records:?}: {changed:?} of {size}, {name}"
                 );
             }
-            // It can be written as well, and is right then.
+            // The file also opens for writing, and a redefinition corrects the sizes.
             let ds = open(&path, true);
             ds.redef().unwrap();
             var(&*ds, "z", NcType::Int, &[]);
@@ -322,7 +321,7 @@ fn a_size_that_the_places_contradict_counts_for_nothing() {
             for name in &names {
                 assert!(values(name).is_ok());
             }
-            // If the file does not end where it should, the size of what lies last is not known.
+            // If the file does not end at the expected place, the size of the last variable is unknown.
             let last = *names.last().unwrap();
             if changed.contains(&last) && (size != 0 || records.is_empty()) {
                 fs::write(&path, &bytes[..bytes.len() - 4]).unwrap();
@@ -353,7 +352,7 @@ fn what_a_dead_process_left_goes_and_nothing_else() {
     let names =
         [".x.nc.1-0.tmp", ".x.nc.77-12.tmp", ".x.nc.tmp", ".x.nc.1-a.tmp", ".y.nc.1-0.tmp", "x.nc.1-0.tmp"];
     names.iter().for_each(|name| fs::write(folder.path().join(name), "x").unwrap());
-    // Somebody is at work on the second.
+    // Another process works on the second file.
     let at_work = fs::File::open(folder.path().join(names[1])).unwrap();
     at_work.lock().unwrap();
     drop(open(&path, false));
@@ -376,7 +375,7 @@ fn what_is_no_classic_file_is_left_alone() {
     fs::create_dir(&path).unwrap();
     assert_eq!(kind(over(Clobber::Replace)), Some(ErrorKind::Exist));
     fs::remove_dir(&path).unwrap();
-    // What was begun and never finished is empty, and nothing is lost with it.
+    // A created file that was never finished is empty. Its replacement loses no data.
     fs::write(&path, "").unwrap();
     over(Clobber::Replace).unwrap().close().unwrap();
     assert!(open(&path, false).inq_varids(ROOT).unwrap().is_empty());

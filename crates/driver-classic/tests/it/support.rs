@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub fn registry() -> Arc<Registry> {
     Arc::new(Registry::new().with_driver(ClassicDriver))
 }
 
-/// A folder that goes away, and a place in it.
+/// A temporary folder and a path in it.
 pub fn place(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -57,7 +57,7 @@ pub fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &
     try_put(ds, var, start, count, values).unwrap();
 }
 
-/// Elements of a variable, in its own type.
+/// Reads elements of a variable in its own type.
 pub fn try_get(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64]) -> Result<Values> {
     let ty = ds.inq_var_all(var)?.xtype;
     let len = count.iter().product::<u64>() as usize * ty.size().unwrap();
@@ -70,14 +70,14 @@ pub fn get(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64]) -> Values
     try_get(ds, var, start, count).unwrap()
 }
 
-/// All of a variable.
+/// Reads a whole variable.
 pub fn all(ds: &dyn Dataset, name: &str) -> Values {
     let var = ds.inq_varid(ROOT, name).unwrap();
     let shape = ds.model().snapshot().shape(var).unwrap();
     get(ds, var, &vec![0; shape.len()], &shape)
 }
 
-/// The files of a folder.
+/// Returns the names of the files in a folder.
 pub fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .unwrap()

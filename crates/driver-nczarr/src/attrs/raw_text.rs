@@ -81,7 +81,7 @@ mod tests {
         let read = Values::String(vec!["a".into(), "°C".into()]);
         assert_eq!(restore(read.clone(), Some(&kept("[null,\"sEM=\"]"))), odd);
         assert_eq!(restore(Values::text("°C"), Some(&kept("\"sEM=\""))), Values::Char(vec![0xb0, b'C']));
-        // Somebody changed it; it is none; it is what it seems to be.
+        // The text was changed, or the record is invalid, or the text needs no record.
         for (values, source) in [
             (Values::text("°F"), "\"sEM=\""),
             (Values::text("°C"), "\"!\""),

@@ -178,7 +178,7 @@ mod tests {
             ("[\"a\",\"\",\"日本\"]", "|S128", Values::String(vec!["a".into(), "".into(), "日本".into()])),
             ("\"one\"", "|S1", Values::String(vec!["one".into()])),
             ("[]", "|S1", Values::String(vec![])),
-            // What does not fit its record is read without it.
+            // A value that does not fit its recorded type is read without the record.
             ("300", "<u1", Values::Int(vec![300])),
             ("\"x\"", "<i4", Values::text("x")),
             ("null", "<i4", Values::text("null")),

@@ -207,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Few or many, repeated or not: the same as an index map.
+        /// Equals an index map for any number of members, repeated or not.
         #[test]
         fn members_are_a_map_in_order(
             ops in prop::collection::vec((0u8..40, any::<u8>(), prop::bool::weighted(0.1)), 0..80),

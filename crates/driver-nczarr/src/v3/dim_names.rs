@@ -88,7 +88,7 @@ mod tests {
             let var = Var { group, dims: dims.clone(), ..Var::default() };
             let found = of(&model, &var).unwrap();
             assert_eq!(found, names);
-            // A number may look like part of a name; what a reader makes of it is authoritative elsewhere.
+            // A number may look like part of a name. Other code decides how a reader takes it.
             if !dims.contains(&odd) {
                 let again: Vec<_> =
                     found.iter().map(|name| of_stored(&model, group, name).unwrap()).collect();

@@ -411,7 +411,7 @@ mod tests {
         parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap()
     }
 
-    /// A type by its name, or as JSON.
+    /// Parses a type from its name or from JSON.
     fn ty(name: &str, big: bool) -> DataType {
         let name = if name.starts_with('{') { json(name) } else { Json::string(name) };
         DataType::read(&name, big).unwrap()
@@ -483,7 +483,7 @@ mod tests {
                 if let Values::String(_) | Values::Packed(..) = expected {
                     assert_eq!(found, expected, "{value} {name}");
                 }
-                // What is written is the same value.
+                // The written form reads back as the same value.
                 let written = write(&found, &ty).unwrap();
                 let again = read(&written, &ty).unwrap().unwrap();
                 assert_eq!(again.to_native_bytes(), found.to_native_bytes(), "{value} {name}");
@@ -527,7 +527,7 @@ mod tests {
             let found = read(&json(value), &ty).unwrap().unwrap();
             assert_eq!(write(&found, &ty).unwrap(), json(value));
             let Values::User(_, held) = &found else { panic!("{found:?}") };
-            // In base64 it is the element as it is stored.
+            // The base64 form holds the stored bytes of the element.
             let stored = nczarr_chunkio::pack_element(&ty.dtype.pieces().unwrap(), held).unwrap();
             let coded = Json::string(base64::encode(&stored));
             assert_eq!(read(&coded, &ty).unwrap().unwrap(), found);

@@ -228,7 +228,7 @@ mod tests {
         let found = shown_filters(&chain, Some(&kept), 4, &registry);
         let names: Vec<_> = found.iter().map(|spec| (spec.name.as_str(), &spec.params[..])).collect();
         assert_eq!(names, [("shuffle", &[][..]), ("deflate", &[5]), ("fletcher32", &[])]);
-        // A shuffle that is a codec of its own is stored with the size of its elements.
+        // A separate shuffle codec is stored with the element size.
         let kept_alone = [spec(2, &[]), spec(307, &[1]), spec(3, &[])];
         let codec = |name: &str, configuration: Serde| named(name, configuration, &registry).unwrap();
         let codecs = vec![

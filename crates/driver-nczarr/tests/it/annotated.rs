@@ -1,4 +1,4 @@
-//! Plain Zarr with annotations: the stored form, the round trip, and changes of other programs.
+//! Plain Zarr with annotations: the stored form, the round trip, and changes by other programs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::support::{TestMap, create, get, open, open_rw, open_with, put, regist
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// An unlimited and an unused dimension, variables and groups out of order, char, unusual attributes.
+/// A dataset with an unlimited and an unused dimension, nodes out of order, char and unusual attributes.
 fn sample() -> Arc<TestMap> {
     let map = TestMap::new(&[]);
     let d = create(&map, "zarr,annotate");
@@ -31,12 +31,12 @@ fn sample() -> Arc<TestMap> {
     map
 }
 
-/// All that the annotation is about.
+/// Describes everything that the annotation covers.
 fn structure(model: &Model) -> String {
     let mut dims: Vec<_> =
         model.dims().map(|(_, dim)| (dim.group, &dim.name, dim.len(), dim.unlimited)).collect();
     dims.sort_by_key(|dim| dim.0);
-    // Group by group: the order within each is kept.
+    // The order within each group is kept.
     let mut vars: Vec<_> = model.vars().map(|(_, var)| var).collect();
     vars.sort_by_key(|var| var.group);
     let dim_name = |dim: &_| model.dim(*dim).unwrap().name.clone();
@@ -166,7 +166,7 @@ fn what_unwritten_elements_read_as_is_an_attribute_or_not() {
     }
 }
 
-/// A writer that stopped half-way, or another program that appended to one array.
+/// A writer stopped before it finished, or another program appended to one array.
 #[test]
 fn an_unlimited_dimension_grows_with_its_longest_array() {
     let map = sample();
@@ -177,7 +177,7 @@ fn an_unlimited_dimension_grows_with_its_longest_array() {
     let t = model.dim(model.find_dim(ROOT, "t").unwrap()).unwrap();
     assert_eq!((t.len(), t.unlimited, is_left_aside(&*d)), (4, true, false));
     assert_eq!(model.shape(var(&*d, "/h/v")).unwrap(), [4]);
-    // And while it is open.
+    // Another program changes the array while the dataset is open.
     map.put("z/.zarray", text.replace("[4,3]", "[6,3]").as_bytes());
     d.sync().unwrap();
     assert_eq!(t.len(), 6);
@@ -212,7 +212,7 @@ fn the_documents_win() {
         ["a/.zarray", "a/.zattrs", "g/.zgroup", "g/.zattrs"].iter().for_each(|key| map.remove(key))
     };
     let changes: [Change<'_>; 6] = [
-        // All arrays shorter: that is its length.
+        // All arrays are shorter, so the dimension has their length.
         (&shorter, false, vec![("t", 1, true), unused, x]),
         (&replace("h/v/.zarray", "\"shape\": [2]", "\"shape\": [1]"), true, fixed([3, 2, 0, 1])),
         (
@@ -233,7 +233,7 @@ fn the_documents_win() {
             model.dims().map(|(_, dim)| (dim.name.as_str(), dim.len(), dim.unlimited)).collect();
         assert_eq!((found, is_left_aside(&*d)), (dims, left_aside), "{i}: {:?}", d.info().notes);
         assert!(model.vars().all(|(_, var)| var.problem.is_none()));
-        // Written by us again, it is true again.
+        // A new write by this library makes the annotation valid again.
         let d = open_rw(&map);
         d.redef().ok();
         d.def_dim(ROOT, "more", None).unwrap();
@@ -321,7 +321,7 @@ fn one_variable_opened_alone_is_the_same() {
             scope: Some(OpenScope { path, data_only: false }),
         });
         let model = opened.unwrap().model().snapshot();
-        // The lengths of an unlimited dimension are the business of all arrays.
+        // All arrays together determine the length of an unlimited dimension.
         assert!(model.var_at(ROOT, other).is_ok());
         assert_eq!(structure(&model), structure(&all), "{path}");
     }

@@ -1,4 +1,4 @@
-//! Arrays that are opened for their data only: each open reads the document again and follows its own rules.
+//! Arrays opened only for their data. Each open reads the document again and applies its own rules.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::support::{TestMap, get, registry, var};
 
-/// Two numbers.
+/// An array document of two shorts.
 const SHORTS: &str = r#"{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i2", "fill_value": 7, "order": "C",
     "compressor": null, "filters": null}"#;
 
@@ -51,7 +51,7 @@ fn stores_with_equal_documents_are_independent() {
     a.close().unwrap();
     assert!(a.data(var(&*a, "v")).is_err());
     assert_eq!(get(&*b, var(&*b, "v")), [3.0, 4.0], "the other dataset is closed");
-    // The same document at another place, without chunks.
+    // The same document has no chunks at another path.
     let c = open(&other, "zarr,v2", "g/v").unwrap();
     assert_eq!(get(&*c, var(&*c, "g/v")), [7.0, 7.0]);
     assert!(c.model().snapshot().var_at(nczarr_model::GroupId::ROOT, "v").is_err());
@@ -64,7 +64,7 @@ fn a_document_that_was_replaced_is_read() {
     for _ in 0..3 {
         assert_eq!(values(&map, "zarr,v2", "v"), [1.0, -1.0]);
     }
-    // As long as before, each of them.
+    // Each changed document is as long as the original.
     for (from, to, expected) in [
         ("<i2", "<u2", vec![1.0, 65535.0]),
         ("\"shape\": [2]", "\"shape\": [1]", vec![1.0]),

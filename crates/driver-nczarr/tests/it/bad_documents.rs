@@ -1,4 +1,5 @@
-//! Damaged and hostile documents: typed errors that name key and member; never a panic; others stay readable.
+//! Damaged and hostile documents give typed errors that name key and member, and never a panic. Other
+//! documents stay readable.
 
 use nczarr_dispatch::{MemMut, MemRef, NcDispatch, OutBuf};
 use nczarr_model::{ErrorKind, NcType};
@@ -218,7 +219,7 @@ fn sizes_are_limits() {
             ),
         ]);
         let d = open(&map).unwrap();
-        // Its metadata is there; a chunk of that size is not made.
+        // The metadata is available. No chunk of that size is allocated.
         let error = d.data(var(&*d, "z")).unwrap_err();
         assert!(error.to_string().contains('z'), "{error}");
         for name in ["v", "w"] {
@@ -235,7 +236,7 @@ fn sizes_are_limits() {
     }
 }
 
-/// Replaces, drops or repeats a piece of a text.
+/// Replaces, removes or repeats a piece of a text.
 pub fn mutate(text: &str, at: usize, len: usize, with: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let from = at % (chars.len() + 1);

@@ -1,5 +1,5 @@
-//! Many at once: threads that define and write, datasets open for writing on one store, maps with batches of
-//! their own.
+//! Concurrent access: threads that define and write, several writers of one store, and maps with their own
+//! batches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::support::{TestMap, create, get, open, open_rw, put, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// `x` of 10, and some variables over it.
+/// Creates a dimension `x` of 10 and `count` variables over it.
 fn with_variables(map: &Arc<TestMap>, modes: &str, count: usize) -> Arc<dyn Dataset> {
     let d = create(map, modes);
     let x = d.def_dim(ROOT, "x", Some(10)).unwrap();
@@ -23,7 +23,7 @@ fn with_variables(map: &Arc<TestMap>, modes: &str, count: usize) -> Arc<dyn Data
     d
 }
 
-/// Runs `work` on some threads at once, each with its number.
+/// Runs `work` on several threads at once. Each gets its number.
 fn at_once(threads: usize, work: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for number in 0..threads {
@@ -42,7 +42,7 @@ fn number(dataset: &dyn Dataset, var: Option<VarId>, name: &str) -> Option<i32> 
 
 #[test]
 fn of_one_name_one_definition_wins() {
-    // A new dataset, and one that was opened: there the storage is asked for each name.
+    // One dataset is new and one is opened. The opened one asks the storage for each name.
     for opened in [false, true] {
         let map = TestMap::new(&[]);
         let mut d = with_variables(&map, "nczarr", 4);
@@ -279,7 +279,7 @@ fn many_renames_chains_and_circles() {
     }
     d.close().unwrap();
     let d = open_rw(&map);
-    // 0..10 move up by one, all at once; 10..20 turn in a circle; 20..30 swap in pairs; the others stay.
+    // 0..10 move up by one, all at once. 10..20 rotate, 20..30 swap in pairs, and the others stay.
     d.rename_var(VarId(9), "top").unwrap();
     for i in (0..9u32).rev() {
         d.rename_var(VarId(i), &format!("v{}", i + 1)).unwrap();
@@ -361,7 +361,7 @@ fn attributes_of_two_writers_are_all_there() {
     }
 }
 
-/// Consolidated metadata of groups is removed before a change below them, and only then.
+/// Consolidated metadata of a group is removed before a change below the group, and only then.
 #[test]
 fn consolidated_metadata_of_groups_does_not_grow_old() {
     for (modes, key) in [("nczarr", "g/.zmetadata"), ("zarr", "g/.zmetadata"), ("zarr,v3", "g/zarr.json")] {
@@ -405,13 +405,13 @@ fn consolidated_metadata_of_groups_does_not_grow_old() {
     }
 }
 
-/// Consolidated metadata says what two writers stored together, or is not there if one of them cannot know
-/// it.
+/// Consolidated metadata lists the documents of both writers. If one writer may lack a document, it is
+/// removed.
 #[test]
 fn consolidated_metadata_lacks_nothing_of_another_writer() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
-        // One that created it, and one that opened it; the other defines a variable, or gives an attribute
-        // alone.
+        // One writer creates the dataset and one opens it. The other writer defines a variable or only an
+        // attribute.
         for (created, defines) in [(true, true), (true, false), (false, true), (false, false)] {
             let map = TestMap::new(&[]);
             let mut one = with_variables(&map, &format!("{modes},consolidated"), 2);

@@ -1,4 +1,4 @@
-//! New datasets: every document, byte by byte, and what comes back.
+//! New datasets: the exact bytes of every document, and the values that are read back.
 
 use nczarr_dispatch::{Clobber, MemRef, NcDispatch, Options};
 use nczarr_model::{Chunking, Endian, ErrorKind, FillMode, GroupId, NcType, Quantize, Values, VarFill};
@@ -13,7 +13,7 @@ fn version() -> String {
     format!("version=2,nczarr-rs={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))
 }
 
-/// Several threads plan the layouts; errors are the same as with one thread.
+/// Several threads plan the layouts. The errors are the same as with one thread.
 #[test]
 fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named() {
     for modes in ["nczarr", "zarr,v3"] {
@@ -50,11 +50,11 @@ fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named()
     }
 }
 
-/// One variable of a kind: its type and dimensions, and what else is said of it.
+/// A kind of variable: its type, its number of dimensions, and its other settings.
 type Kind =
     (NcType, usize, fn(&dyn nczarr_dispatch::Dataset, nczarr_model::VarId) -> nczarr_model::Result<()>);
 
-/// Kinds that differ in one thing each.
+/// Each kind differs from the first one in one setting.
 const KINDS: [Kind; 13] = [
     (NcType::Float, 1, |_, _| Ok(())),
     (NcType::Double, 1, |_, _| Ok(())),
@@ -75,7 +75,7 @@ const KINDS: [Kind; 13] = [
     }),
 ];
 
-/// Variables of these kinds, in this order, and then as `change` says; the document that makes each an array.
+/// Defines variables of these kinds in order, applies `change`, and returns the document of each array.
 fn arrays(modes: &str, kinds: &[usize], change: &[(usize, usize)]) -> Vec<String> {
     let map = TestMap::new(&[]);
     let d = create(&map, modes);
@@ -96,7 +96,7 @@ fn arrays(modes: &str, kinds: &[usize], change: &[(usize, usize)]) -> Vec<String
     (0..kinds.len()).map(|at| map.text(&format!("v{at}/{document}"))).collect()
 }
 
-/// Those that are alike have their layout in common; each has the one that it would have alone.
+/// Equal variables share one layout. Each variable has the same layout as it would have alone.
 #[test]
 fn variables_between_others_are_stored_as_if_they_were_alone() {
     let turns = (0..KINDS.len()).flat_map(|a| [a, a, (a + 1) % KINDS.len(), (a + 5) % KINDS.len(), 0, 0]);
@@ -105,7 +105,7 @@ fn variables_between_others_are_stored_as_if_they_were_alone() {
         let alone: Vec<String> = (0..KINDS.len()).flat_map(|kind| arrays(modes, &[kind], &[])).collect();
         let expected = |kinds: &[usize]| kinds.iter().map(|&kind| alone[kind].clone()).collect::<Vec<_>>();
         assert_eq!(arrays(modes, &turns, &[]), expected(&turns), "{modes}");
-        // One of those that had all in common is changed since.
+        // Three variables share a layout, and then one of them changes.
         for kind in [4, 8, 9, 10] {
             assert_eq!(arrays(modes, &[0, 0, 0], &[(1, kind)]), expected(&[0, kind, 0]), "{modes}: {kind}");
         }
@@ -246,7 +246,7 @@ fn documents_of_plain_zarr() {
         assert_eq!(d.info().flavour, if named { "xarray" } else { "zarr" });
         assert_eq!(d.info().superblock, Some(0));
         assert_eq!(get(&*d, var(&*d, "v")), [1.0, 2.0, 3.0]);
-        // Only NCZarr marks char; elsewhere it is text.
+        // Only NCZarr marks char. Elsewhere it is text.
         assert_eq!(get_text(&*d, var(&*d, "c")), ["#", "q", "#"]);
         let names: Vec<_> = d.model().snapshot().dims().map(|(_, dim)| dim.name.clone()).collect();
         assert_eq!(names, [if named { "t" } else { "_Anonymous_Dim_3" }]);
@@ -327,7 +327,7 @@ fn strings_have_the_width_that_was_asked_for() {
         let error = d.put_att(ROOT, Some(wide), "_nczarr_maxstrlen", bad.nc_type(), &bad).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Inval);
     }
-    // With data, only the present setting is accepted.
+    // A variable with data accepts only its present setting.
     let set =
         |width: i32| d.put_att(ROOT, Some(five), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![width]));
     set(5).unwrap();
@@ -384,7 +384,7 @@ fn attributes_come_back_bit_for_bit() {
             assert_eq!((name, values), (&found_name.as_str(), found));
         }
     }
-    // Writing the loaded metadata again gives the same bytes.
+    // A second write of the loaded metadata gives the same bytes.
     let again = create(&TestMap::new(&[]), "nczarr");
     d.put_att(ROOT, None, "extra", NcType::Int, &Values::Int(vec![1])).unwrap();
     d.sync().unwrap();
@@ -420,7 +420,7 @@ fn what_cannot_be_stored_is_refused() {
     assert_eq!(d._enddef(0, 0, 0, 0).unwrap_err().kind(), ErrorKind::BadChunk);
     d.def_var_chunking(big, &Chunking::Contiguous).unwrap();
     d._enddef(0, 0, 0, 0).unwrap();
-    // As one chunk it would be too large to read.
+    // As one chunk the variable would be too large to read.
     assert!(d.data(big).unwrap().chunk_shape().unwrap()[0] <= 1 << 21);
 
     let deep = create(&TestMap::new(&[]), "nczarr");
@@ -481,7 +481,7 @@ fn separators_and_consolidated_metadata() {
     for key in map.keys().iter().filter(|key| key.contains(".z") && *key != ".zmetadata") {
         assert_eq!(zmetadata["metadata"][key], map.json(key), "{key}");
     }
-    // It answers for the others; a session that changes anything renews it.
+    // Consolidated metadata answers for the other documents. A session that changes anything renews it.
     for key in [".zgroup", ".zattrs", "v/.zarray", "v/.zattrs"] {
         let text = map.text(key);
         map.remove(key);

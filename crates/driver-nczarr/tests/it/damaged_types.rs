@@ -1,5 +1,5 @@
-//! User-defined types where something went wrong or is large: a rename that was stopped, an attribute that
-//! was deleted, documents that claim much.
+//! Damaged or large user-defined types: an interrupted rename, a deleted attribute, and documents that claim
+//! too much.
 
 use nczarr_dispatch::{Dataset, MemMut, NcDispatch, OutBuf};
 use nczarr_model::{Defined, Edit, ErrorKind, FILL_VALUE, GroupId, NcType, TypeId, Values, VarFill, VarId};
@@ -8,7 +8,7 @@ use crate::support::{TestMap, create, open, open_rw, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// As in HDF5.
+/// The same limit as in HDF5.
 const MOST: usize = 65_535;
 
 fn define(dataset: &dyn Dataset, edit: &Edit<'_>) -> TypeId {
@@ -29,7 +29,7 @@ fn bytes(dataset: &dyn Dataset, id: VarId, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// A dataset of V2 with these types and arrays in its root, without dimensions.
+/// Builds a V2 dataset with these types and arrays in its root, without dimensions.
 fn dataset(types: &str, arrays: &[(&str, &str, &str)]) -> std::sync::Arc<TestMap> {
     let names: Vec<String> = arrays.iter().map(|(name, ..)| format!("\"{name}\"")).collect();
     let root = format!(
@@ -51,7 +51,7 @@ fn dataset(types: &str, arrays: &[(&str, &str, &str)]) -> std::sync::Arc<TestMap
     map
 }
 
-/// A rename moves a group before any document that refers to it is written anew.
+/// A rename moves a group before it rewrites any document that refers to the group.
 #[test]
 fn types_of_a_group_whose_rename_was_stopped_are_found() {
     for modes in ["nczarr,v2", "nczarr,v3"] {
@@ -120,7 +120,7 @@ fn a_deleted_fill_value_stays_away() {
     }
 }
 
-/// A fill value that is an attribute is as large in memory as in its document.
+/// A fill value in an attribute is as large in memory as in its document.
 #[test]
 fn a_large_fill_value_is_not_made_of_a_word() {
     let types = r#"[{"name": "big", "class": "opaque", "size": 16777216}, {"name": "small", "class": "opaque", "size": 4096},
@@ -182,7 +182,7 @@ fn a_large_fill_value_is_not_made_of_a_word() {
     }
 }
 
-/// A stored fill value counts, whether zeros or not.
+/// A stored fill value counts, zeros or not.
 #[test]
 fn a_large_fill_value_that_is_stored_comes_back() {
     for (modes, byte) in [("nczarr,v2", 0), ("nczarr,v2", 7), ("nczarr,v3", 0), ("nczarr,v3", 7)] {
@@ -200,7 +200,7 @@ fn a_large_fill_value_that_is_stored_comes_back() {
     }
 }
 
-/// Each type is two of the one before it: as a tree they are 2^28 of them.
+/// Each type contains the previous one twice. As a tree they have 2^28 nodes.
 #[test]
 fn types_of_types_are_looked_at_once() {
     let mut types = vec![

@@ -1,4 +1,4 @@
-//! The element types that filters get, and the stored descriptions of filters.
+//! The element types that filters receive, and the stored descriptions of filters.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn text_array(filter: &str) -> String {
     )
 }
 
-/// netCDF-C shuffles strings of whatever length as elements of 8 bytes, and says 0.
+/// netCDF-C shuffles strings of any length as elements of 8 bytes and stores 0.
 #[test]
 fn shuffled_strings_of_netcdf_c() {
     for (filter, chunk) in [
@@ -86,7 +86,7 @@ fn strings_in_plain_zarr_are_shuffled_in_whole_elements() {
     }
 }
 
-/// Filters for numbers are rejected on other elements before anything is stored.
+/// A filter for numbers is rejected on other elements before anything is stored.
 #[test]
 fn szip_refuses_bytes_when_they_are_defined() {
     let map = TestMap::new(&[]);
@@ -103,12 +103,12 @@ fn szip_refuses_bytes_when_they_are_defined() {
     assert!(error.kind() == nczarr_model::ErrorKind::Filter && error.to_string().contains("szip"), "{error}");
 }
 
-/// The element size of the only filter.
+/// Returns the element size of the only filter.
 fn elementsize(map: &TestMap, name: &str) -> Option<u64> {
     map.json(&format!("{name}/.zarray"))["filters"][0]["elementsize"].as_u64()
 }
 
-/// A description says how the chunks of its own dataset are made; those of a copy are made anew.
+/// A description belongs to the chunks of its dataset. A copy gets a new description.
 #[test]
 fn a_copied_filter_is_described_anew() {
     let map = TestMap::new(&[
@@ -127,7 +127,7 @@ fn a_copied_filter_is_described_anew() {
     let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
     d.def_var_chunking(v, &Chunking::Chunked(vec![4])).unwrap();
     d.def_var_filter_spec(v, &filters[0]).unwrap();
-    // Without an id the description is all there is.
+    // Without an id, the description is the only source.
     let gzip = FilterSpec {
         name: "gzip".into(),
         codec: Some(r#"{"id": "gzip", "level": 3}"#.into()),
@@ -142,7 +142,7 @@ fn a_copied_filter_is_described_anew() {
     assert_eq!(get(&*d, var(&*d, "v")), [1.0, 2.0, 3.0, 4.0]);
 }
 
-/// netCDF-C opens no dataset with a negative number in a filter; the others know signed levels.
+/// netCDF-C opens no dataset with a negative number in a filter. Other readers know signed levels.
 #[test]
 fn negative_levels_are_spelled_as_the_readers_want_them() {
     for (modes, level) in [("nczarr", 4_294_967_291i64), ("zarr", -5)] {
@@ -161,8 +161,8 @@ fn negative_levels_are_spelled_as_the_readers_want_them() {
     }
 }
 
-/// Szip's scanlines are as long as the last dimension of the array, which nothing stored tells of an
-/// unlimited one.
+/// Szip's scanlines are as long as the array's last dimension. An unlimited last dimension has no stored
+/// length.
 #[test]
 fn szip_wants_numbers_and_a_last_dimension_that_stays() {
     let shapes: [(&[Option<u64>], Option<&str>); 4] = [
@@ -206,7 +206,7 @@ fn szip_wants_numbers_and_a_last_dimension_that_stays() {
             assert!(error.to_string().contains(refused) && error.to_string().contains("szip"), "{error}");
         }
     }
-    // To netCDF-C strings are pointers, whatever is stored of them.
+    // netCDF-C treats strings as pointers, in any stored form.
     let szip = r#"{"id": "szip", "mask": 4, "pixels-per-block": 2}"#;
     let map = TestMap::new(&[(".zgroup", r#"{"zarr_format": 2}"#), ("s/.zarray", &text_array(szip))]);
     let d = open(&map).unwrap();
@@ -214,8 +214,8 @@ fn szip_wants_numbers_and_a_last_dimension_that_stays() {
     assert!(problem.to_string().contains("works on numbers"), "{problem}");
 }
 
-/// Every filter with an HDF5 id is defined, told and found again by it, and chunks that it makes longer are
-/// stored.
+/// Every filter with an HDF5 id is defined, reported and found by its id. Chunks that the filter lengthens
+/// are stored.
 #[test]
 fn filters_by_id_and_chunks_that_do_not_shrink() {
     let noise: Vec<f64> = (0..64u64).map(|i| f64::from((i * i * 2_654_435_761 % (1 << 31)) as u32)).collect();
@@ -239,7 +239,7 @@ fn filters_by_id_and_chunks_that_do_not_shrink() {
             let v = var(&*d, "v");
             assert_eq!(d.inq_var_filter_ids(v).unwrap(), [row.id], "{modes}");
             let found = d.inq_var_filter_info(v, row.id).unwrap();
-            // The first four parameters are computed by blosc.
+            // Blosc computes the first four parameters.
             let visible = if row.name == "blosc" { 4 } else { 0 };
             assert_eq!(found[visible..], params[visible..], "{} {modes}", row.name);
             assert_eq!(get(&*d, v), noise, "{} {modes}", row.name);
@@ -247,11 +247,11 @@ fn filters_by_id_and_chunks_that_do_not_shrink() {
     }
 }
 
-/// Somebody's filter that has a name in one generation of Zarr only.
+/// A foreign filter that has a name in only one version of Zarr.
 #[derive(Debug, Clone)]
 struct Only(ZarrFormat);
 
-/// One that is there to read what others wrote.
+/// A filter that can only read data.
 struct ReadOnly;
 
 impl FilterClass for ReadOnly {
@@ -330,7 +330,7 @@ impl Filter for Only {
     }
 }
 
-/// The dataset's version of Zarr decides.
+/// The dataset's Zarr version decides.
 #[test]
 fn a_filter_may_have_a_name_in_one_generation() {
     for (modes, format) in [

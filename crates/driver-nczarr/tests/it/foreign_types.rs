@@ -1,4 +1,4 @@
-//! Types of plain Zarr that netCDF has no atomic type for: read, written, and stored again as they were.
+//! Types of plain Zarr without a netCDF atomic type: read, written, and stored again unchanged.
 
 use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
 use nczarr_model::{
@@ -39,7 +39,7 @@ fn write(dataset: &dyn Dataset, id: VarId, start: u64, count: u64, bytes: &[u8])
     dataset.put_vara(id, &[start], &[count], MemRef::Fixed { ty, bytes })
 }
 
-/// A user-defined type by its path.
+/// Returns the path and the class of a user-defined type.
 fn class(dataset: &dyn Dataset, id: VarId) -> (String, TypeClass) {
     let model = dataset.model().snapshot();
     let NcType::User(ty) = model.var(id).unwrap().xtype else { panic!("an atomic type") };
@@ -119,7 +119,7 @@ fn times_are_counts_if_asked_for() {
     );
     assert_eq!(find("t").atts["units"].as_text(), Some("milliseconds since 1970-01-01 00:00:00"));
     assert_eq!(find("d").atts["units"].as_text(), Some("hours"));
-    // Months have no length that a count could tell.
+    // Months vary in length, so there are no units for a count.
     assert_eq!((find("m").atts.len(), get_text(&*d, var(&*d, "m"))), (0, vec!["1970-02".to_owned(); 4]));
     assert_eq!(open("zarr&datetime=cf&mode=zarr", true).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(open("zarr&datetime=utc&mode=zarr", false).unwrap_err().kind(), ErrorKind::Inval);
@@ -149,7 +149,7 @@ fn complex_numbers_and_bytes() {
     let model = d.model().snapshot();
     assert_eq!(model.var(find("v")).unwrap().xtype, model.var(find("w")).unwrap().xtype);
     assert_eq!(model.user_types().len(), 3);
-    // As C asks for them.
+    // `inq_type` is the call of the C interface.
     let NcType::User(ty) = model.var(find("c")).unwrap().xtype else { panic!() };
     assert_eq!(d.inq_type(NcType::User(ty)).unwrap(), ("_Complex64_t".to_owned(), Some(8)));
     assert_eq!(try_get(&*d, find("c")).unwrap_err().kind(), ErrorKind::BadType);
@@ -220,7 +220,7 @@ fn records() {
     d.close().unwrap();
     assert_eq!(map.text("g/rec/.zarray"), before);
     assert_eq!(map.objects()["g/rec/0"], [stored.clone(), vec![0; stored.len()]].concat());
-    // With another fill value the document is written anew, and the type in it stays.
+    // With another fill value the document is rewritten, and its type stays.
     let map = TestMap::new(&[GROUP, ("rec/.zarray", &zarray(RECORD, "0"))]);
     let d = open_rw(&map);
     let id = var(&*d, "rec");
@@ -373,7 +373,7 @@ fn parts_with_a_stride() {
 
 #[test]
 fn a_document_that_claims_much_takes_little() {
-    // Zeros as large as an element are not made of the word for them.
+    // The fill value `0` allocates no zeros of the claimed element size.
     let claims = |dtype: &str| zarray(dtype, "0").replace("\"chunks\": [2]", "\"chunks\": [1]");
     let map = TestMap::new(&[GROUP, ("w/.zarray", &zarray("\"<i4\"", "1"))]);
     for i in 0..200 {
@@ -394,7 +394,7 @@ fn a_document_that_claims_much_takes_little() {
     assert_eq!(error.kind(), ErrorKind::BadType);
     assert_eq!(read(&*d, var(&*d, "deep"), 0, 4).unwrap(), [0; 16]);
     assert_eq!(get(&*d, var(&*d, "w")), [1.0; 4]);
-    // A new copy has the same types.
+    // A rewritten document has the same types.
     d.def_var_chunking(var(&*d, "v0"), &nczarr_model::Chunking::Chunked(vec![1])).unwrap();
     d.def_var_chunking(var(&*d, "deep"), &nczarr_model::Chunking::Chunked(vec![3])).unwrap();
     d.close().unwrap();
@@ -441,7 +441,7 @@ fn types_that_would_not_come_back_are_refused() {
     assert_eq!(class(&*d, var(&*d, "t")).1, before);
 }
 
-/// An element that its codec cannot hold is refused when it is written: later it would take its chunk along.
+/// The write refuses an element that its codec cannot hold. Otherwise the whole chunk would be lost later.
 #[test]
 fn elements_that_no_codec_holds_are_refused_at_once() {
     for (codec, good, bad, kind) in [
@@ -479,7 +479,7 @@ fn fill_values_that_no_half_float_is() {
     assert_eq!(map.json("h/.zarray")["fill_value"], "Infinity");
 }
 
-/// All elements of a variable in its own type: bytes, or strings and lists.
+/// Reads all elements of a variable in its own type, as bytes or as strings and lists.
 fn all(dataset: &dyn Dataset, id: VarId) -> Result<(Vec<u8>, Vec<NcString>)> {
     let model = dataset.model().snapshot();
     let (ty, shape) = (model.var(id)?.xtype, model.shape(id)?);
@@ -506,7 +506,7 @@ fn all(dataset: &dyn Dataset, id: VarId) -> Result<(Vec<u8>, Vec<NcString>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// However a document is changed: nothing panics, and what can be read and written reads back as it was.
+    /// No changed document causes a panic. Readable and writable values read back unchanged.
     #[test]
     fn damage_is_refused_or_the_same_on_both_ways(
         dtype in prop::sample::select(vec![
@@ -531,7 +531,7 @@ proptest! {
             return Ok(());
         }
         if let Some(bytes) = chunk {
-            // As much as a chunk has, if that is known.
+            // The bytes fill a chunk, if its size is known.
             let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
             let size = model.type_size(model.var(id).unwrap().xtype).unwrap().unwrap_or(8);
             let want = size * json["chunks"][0].as_u64().unwrap_or(1) as usize;

@@ -1,4 +1,4 @@
-//! Metadata of older NCZarr styles: read as today's, and brought to today's style when it is written.
+//! Metadata of older NCZarr styles reads like the current style. A write converts it to the current style.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const SAMPLES: [&str; 12] = [
     "old492_strings",
 ];
 
-/// All that a model says but the attribute `added` and how elements lie in storage.
+/// Describes a model without the attribute `added` and the stored layout of elements.
 fn told(model: &Model) -> String {
     let mut text = String::new();
     for (id, group) in model.groups() {
@@ -54,13 +54,13 @@ fn add(d: &dyn Dataset) -> nczarr_model::Result<()> {
     d.commit()
 }
 
-/// A chunk of little-endian ones.
+/// Returns a chunk of little-endian ones.
 fn ones(map: &TestMap, var: &str) -> Vec<u8> {
     let chunks = map.json(&format!("{var}/.zarray"))["chunks"].clone();
     [1, 0, 0, 0].repeat(chunks[0].as_u64().unwrap() as usize)
 }
 
-/// Everything is today's, and legal JSON.
+/// Checks that every document has the current style and is valid JSON.
 fn check_today(map: &TestMap, name: &str) {
     for (key, value) in map.objects() {
         let text = String::from_utf8(value).unwrap();
@@ -91,7 +91,7 @@ fn a_first_change_brings_all_to_todays_style_and_changes_nothing_else() {
         map.take_writes();
         d.close().unwrap();
         assert_eq!(map.take_writes(), Vec::<String>::new(), "{name}: once");
-        // And by a reader that knows today's style only: what an old marker could tell is gone.
+        // No old marker is left. A reader needs to know only the current style.
         let info = open(&map).unwrap().info();
         assert!(
             info.notes.iter().any(|note| note.ends_with("the root has \"_nczarr_superblock\"")),
@@ -113,7 +113,7 @@ fn it_opens_at_every_point_in_between() {
             map.fail_after(None);
             let between = open(&map).unwrap_or_else(|error| panic!("{name} after {budget}: {error}"));
             assert_eq!(told(&between.model().snapshot()), expected, "{name} after {budget}");
-            // The next one does the rest.
+            // The next commit does the rest.
             let next = open_rw(&map);
             assert_eq!(told(&next.model().snapshot()), expected, "{name} after {budget}");
             next.put_att(ROOT, None, "more", NcType::Int, &Values::Int(vec![2])).unwrap();
@@ -123,7 +123,7 @@ fn it_opens_at_every_point_in_between() {
             if done.is_ok() {
                 break;
             }
-            // The next commit repeats the failed steps, too.
+            // The next commit also repeats the failed steps.
             d.commit().unwrap();
             budget += 1;
         }
@@ -180,7 +180,7 @@ fn data_alone_are_written_as_the_old_reader_expects_them() {
         let after = open(&map).unwrap();
         assert_eq!((get(&*d, v), get(&*after, v)), (values.clone(), values));
         assert_eq!(after.model().snapshot().var(v).unwrap().endian, Endian::Little);
-        // A new one would be read as little-endian.
+        // A new variable would be read as little-endian.
         let dims = [d.model().snapshot().var(v).unwrap().dims[0]];
         let new = d.def_var(ROOT, "new", NcType::Int, &dims).unwrap();
         assert_eq!(d.def_var_endian(new, Endian::Big).unwrap_err().kind(), ErrorKind::Inval);
@@ -206,7 +206,7 @@ fn only_the_recorded_version_tells_of_swapped_elements() {
     }
 }
 
-/// The variable alone, or all of the dataset.
+/// Opens one variable, or the whole dataset.
 fn open_only(map: &Arc<TestMap>, modes: &str, path: &str) -> Arc<dyn Dataset> {
     let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
     NcZarrDriver
@@ -231,7 +231,7 @@ fn the_oldest_style_is_told_by_its_marker_alone() {
         var.dims.iter().map(|&dim| model.dim(dim).unwrap().name.clone()).collect::<Vec<_>>()
     };
     let expected = dims(&*full);
-    // As written by a tool that consolidates only known documents.
+    // The document is as a tool writes it that consolidates only known documents.
     let mut documents = serde_json::Map::new();
     for (key, value) in map.objects() {
         if [".zgroup", ".zattrs", ".zarray"].iter().any(|name| key.ends_with(name)) {
@@ -243,7 +243,7 @@ fn the_oldest_style_is_told_by_its_marker_alone() {
     let d = open(&map).unwrap();
     assert_eq!(told(&d.model().snapshot()), told(&full.model().snapshot()));
     map.remove(".zmetadata");
-    // And without a record of the writer.
+    // The dataset has no record of its writer.
     map.put(".zattrs", br#"{"where": "root"}"#);
     assert_eq!(dims(&*open(&map).unwrap()), expected);
     assert_eq!(dims(&*open_only(&map, "nczarr", "data")), expected);
@@ -372,13 +372,13 @@ fn documents_are_asked_for_once_and_others_not_at_all() {
         map.take_asked()
     };
     let root = [".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json"];
-    // Current: the listed nodes.
+    // Current style: the open reads the listed nodes.
     let map = TestMap::sample("groups_0");
     let mut expected: Vec<String> = root.iter().map(|key| (*key).to_owned()).collect();
     expected.extend(map.keys().into_iter().filter(|key| key.contains("/.")));
     expected.sort();
     assert_eq!(asked(&map), expected);
-    // Plain Zarr: one listing of the root.
+    // Plain Zarr: the open lists the root once.
     let map = TestMap::sample("mode_04_nc-noxarray");
     let mut expected: Vec<String> = root.iter().map(|key| (*key).to_owned()).collect();
     expected
@@ -391,7 +391,7 @@ fn documents_are_asked_for_once_and_others_not_at_all() {
         found.len() - 1
     );
     assert_eq!(found, expected);
-    // The oldest: also its separate documents.
+    // The oldest style: the open also reads its separate documents.
     let map = TestMap::sample("old480_groups");
     let found = asked(&map);
     for key in map.keys() {
@@ -403,7 +403,7 @@ fn documents_are_asked_for_once_and_others_not_at_all() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// After any change of a document, a dataset that opens for writing reads the same afterwards; another
+    /// After any change of a document, a dataset that opens for writing reads the same afterwards. Any other
     /// stays unchanged.
     #[test]
     fn damage_is_refused_or_kept(

@@ -1,5 +1,4 @@
-//! Names that no node of Zarr V3 can have: stored under others, with the true name beside, through every kind
-//! of change.
+//! Names that Zarr V3 nodes cannot have. The driver stores them under other names, with the true name beside.
 
 use nczarr_dispatch::{Dataset, NcDispatch, Options};
 use nczarr_model::{ErrorKind, GroupId, NcType};
@@ -10,7 +9,7 @@ use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
 const ROOT: GroupId = GroupId::ROOT;
 const MODES: [&str; 2] = ["nczarr,v3", "zarr,v3,annotate"];
 
-/// The names of variables by path, in order, with the first value of each.
+/// Returns the variables' paths in order, with the first value of each.
 fn values(d: &dyn Dataset) -> Vec<(String, f64)> {
     let model = d.model().snapshot();
     model.vars().map(|(id, _)| (model.var_path(id).unwrap(), get(d, id)[0])).collect()
@@ -22,7 +21,7 @@ fn expect(d: &dyn Dataset, expected: &[(&str, f64)]) {
     assert_eq!(found, expected);
 }
 
-/// Variables in the order of the values that they have.
+/// Creates variables in the order of their values.
 fn dataset(modes: &str) -> std::sync::Arc<TestMap> {
     let map = TestMap::new(&[]);
     let d = create(&map, modes);
@@ -71,11 +70,11 @@ fn any_name_is_stored_and_found() {
         {
             assert!(keys.iter().any(|found| found == key), "{modes}: {keys:?}");
         }
-        // No segment but those of documents is reserved.
+        // No segment is reserved except those of documents.
         let nodes =
             keys.iter().flat_map(|key| key.rsplit_once('/').map_or("", |(nodes, _)| nodes).split('/'));
         assert!(nodes.into_iter().all(|name| name != "zarr.json" && !name.starts_with("__")), "{keys:?}");
-        // Read as plain Zarr without names: what others see.
+        // The dataset is read as plain Zarr without names, as other readers see it.
         let d = open_with(&map, "zarr,noxarray", false, &Options::default()).unwrap();
         assert_eq!(get(&*d, var(&*d, "_nczarr.__g/_nczarr.__v")), [3.0; 2]);
     }
@@ -121,7 +120,7 @@ fn names_are_consolidated_renamed_and_merged() {
             !map.text("g/v/zarr.json").contains("__v") && !map.text("g/zarr.json").contains("__g"),
             "{modes}"
         );
-        // Two writers; one renames.
+        // There are two writers, and one renames.
         let (one, two) = (open_rw(&map), open_rw(&map));
         let w = two.def_var(ROOT, "__new", NcType::Int, &[]).unwrap();
         put(&*two, w, &[], &[], &[5.0]);
@@ -145,7 +144,7 @@ fn what_others_stored_by_such_names_stays() {
             put(&*d, v, &[0], &[2], &[i as f64; 2]);
         }
         d.close().unwrap();
-        // As a writer would have stored them that knows nothing of all this.
+        // The nodes are as a writer without this feature would store them.
         for (from, to) in [("a", "__a"), ("b", "_nczarr.__b")] {
             for rest in ["zarr.json", "c/0"] {
                 let bytes = map.objects()[&format!("{from}/{rest}")].clone();
@@ -159,7 +158,7 @@ fn what_others_stored_by_such_names_stays() {
         let mut found = values(&*d);
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
         assert_eq!((&*found[0].0, &*found[1].0), ("/__a", "/_nczarr.__b"), "{modes}");
-        // The place of a new one is taken.
+        // The stored name of a new one is taken.
         assert_eq!(d.def_var(ROOT, "__b", NcType::Int, &[]).unwrap_err().kind(), ErrorKind::Object);
         d.rename_var(var(&*d, "c"), "__c").unwrap();
         d.close().unwrap();
@@ -180,9 +179,9 @@ fn a_name_that_does_not_fit_counts_for_nothing() {
             assert!(text.contains(from), "{key}: {text}");
             map.put(key, text.replace(from, to).as_bytes());
         };
-        // Left behind by a rename: the place counts.
+        // A rename left this name behind. The stored name counts.
         change("_nczarr.__g/_nczarr.__v/zarr.json", "\"name\": \"__v\"", "\"name\": \"old\"");
-        // The name behind the prefix needs no escape; no name is recorded; it is not a name.
+        // The name behind the prefix needs no escape, or no name is recorded, or the record is not a name.
         let after = if modes.starts_with("zarr") { "" } else { ", " };
         let named = format!("\"attributes\": {{\"name\": \"__plain\"{after}");
         change("plain/zarr.json", "\"attributes\": {", &named);
@@ -190,7 +189,7 @@ fn a_name_that_does_not_fit_counts_for_nothing() {
         change("_nczarr.__g/_nczarr.__v/zarr.json", "\"name\": \"old\"", "\"name\": 5");
         let d = open(&map).unwrap();
         assert_eq!(get(&*d, var(&*d, "__g/_nczarr.__v")), [3.0; 2], "{modes}");
-        // A node of that name is there, too.
+        // A node of that name exists as well.
         let bytes = map.objects()["plain/zarr.json"].clone();
         map.put("__g/zarr.json", &bytes);
         change("zarr.json", "\"plain\"", "\"plain\",\"__g\"");
@@ -203,7 +202,7 @@ fn a_name_that_does_not_fit_counts_for_nothing() {
     }
 }
 
-/// `__a` with the value 0, `_nczarr.__a` with 1.
+/// Creates `__a` with the value 0 and `_nczarr.__a` with 1.
 fn pair(modes: &str) -> std::sync::Arc<TestMap> {
     let map = TestMap::new(&[]);
     let d = create(&map, modes);
@@ -215,7 +214,7 @@ fn pair(modes: &str) -> std::sync::Arc<TestMap> {
     map
 }
 
-/// The values in a store, by name.
+/// Checks the values in a store by name.
 fn expect_stored(map: &std::sync::Arc<TestMap>, expected: &[(&str, f64)]) {
     let mut found = values(&*open(map).unwrap());
     found.sort_by(|a, b| a.0.cmp(&b.0));
@@ -231,7 +230,7 @@ fn expect_stored(map: &std::sync::Arc<TestMap>, expected: &[(&str, f64)]) {
 #[test]
 fn a_name_and_its_escaped_form_are_two_nodes() {
     for modes in MODES {
-        // In a dataset that is made, or was opened with the first one in it or without.
+        // The dataset is new, or was opened with the first node in it, or without it.
         for opened in [None, Some(false), Some(true)] {
             let map = TestMap::new(&[]);
             let mut d = create(&map, modes);
@@ -281,7 +280,7 @@ fn a_name_and_its_escaped_form_are_swapped() {
             }
             d.close().unwrap();
             expect_stored(&map, &[("/__a", 1.0), ("/_nczarr.__a", 0.0)]);
-            // Up by one escape each, and the first anew.
+            // Each name gains one escape, and the first name is defined anew.
             let d = open_with(&map, modes, true, &Options::default()).unwrap();
             d.rename_var(var(&*d, "_nczarr.__a"), "_nczarr._nczarr.__a").unwrap();
             d.rename_var(var(&*d, "__a"), "_nczarr.__a").unwrap();
@@ -297,8 +296,8 @@ fn a_name_and_its_escaped_form_are_swapped() {
 fn no_new_node_takes_the_place_of_one_of_others() {
     for modes in MODES {
         let map = pair(modes);
-        // As a writer stores them that knows nothing of all this: without `__a`, and `_nczarr.__a` by its own
-        // name.
+        // The store is as a writer without this feature makes it: without `__a`, and with `_nczarr.__a` under
+        // its own name.
         for rest in ["zarr.json", "c"] {
             map.remove(&format!("_nczarr.__a/{rest}"));
             let bytes = map.objects()[&format!("_nczarr._nczarr.__a/{rest}")].clone();
@@ -313,7 +312,7 @@ fn no_new_node_takes_the_place_of_one_of_others() {
         let foreign = var(&*d, "_nczarr.__a");
         let refused = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap_err();
         assert!(refused.kind() == ErrorKind::Object && refused.what().contains("_nczarr.__a"), "{refused}");
-        // While it is about to leave, its place is taken: then it cannot stay there after all.
+        // While the node is about to leave, another one takes its stored name. Then the node cannot stay.
         d.rename_var(foreign, "b").unwrap();
         let v = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap();
         let refused = d.rename_var(foreign, "_nczarr.__a").unwrap_err();
@@ -350,7 +349,7 @@ fn a_name_too_long_for_a_directory_is_refused_at_once() {
         assert_eq!(get(&*d, var(&*d, &escaped)), [escaped.len() as f64]);
         assert_eq!(get(&*d, var(&*d, &plain)), [255.0]);
     }
-    // Elsewhere the limit is that of netCDF.
+    // In other formats netCDF's limit applies.
     let d = create(&TestMap::new(&[]), "nczarr,v3");
     d.def_var(ROOT, &"_".repeat(256), NcType::Int, &[]).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Text of attributes that is not UTF-8: its bytes come back, whoever else reads it.
+//! Attribute text that is not UTF-8 keeps its bytes, and other readers can read the attribute.
 
 use nczarr_dispatch::NcDispatch;
 use nczarr_model::{ErrorKind, GroupId, NcType, Values};
@@ -67,7 +67,7 @@ fn bytes_come_back() {
         map.put(key, map.text(key).replace("\"unit\": \"°C\"", "\"unit\": \"°F\"").as_bytes());
         let d = open(&map).unwrap();
         assert_eq!(d.model().snapshot().root().atts.get("unit"), Some(&Values::text("°F")), "{modes}");
-        // Two writers; one changes one attribute.
+        // There are two writers, and each changes one attribute.
         let (one, two) = (open_rw(&map), open_rw(&map));
         one.put_att(ROOT, None, "unit", NcType::Char, &Values::Char(vec![0xe0])).unwrap();
         two.put_att(ROOT, None, "other", NcType::Char, &Values::Char(vec![0xe1])).unwrap();

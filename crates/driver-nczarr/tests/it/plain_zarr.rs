@@ -1,4 +1,4 @@
-//! Plain Zarr as others write it, and NCZarr read as plain Zarr.
+//! Plain Zarr from other programs, and NCZarr read as plain Zarr.
 
 use nczarr_dispatch::{FaultKind, NcDispatch, Options};
 use nczarr_model::{ErrorKind, GroupId, NcType, Values, VarFill};
@@ -34,19 +34,19 @@ fn dimensions_are_named_or_made_up() {
         ("a/.zarray", &shape("[4,5]")),
         ("b/.zarray", &shape("[5,4]")),
         ("b/.zattrs", r#"{"_ARRAY_DIMENSIONS": ["y","x"]}"#),
-        // Another length under the same name, and the same once more.
+        // The same name has another length, and then the same length again.
         ("c/.zarray", &shape("[7,5]")),
         ("c/.zattrs", r#"{"_ARRAY_DIMENSIONS": ["x","y"]}"#),
         ("d/.zarray", &shape("[7]")),
         ("d/.zattrs", r#"{"_ARRAY_DIMENSIONS": ["x"]}"#),
-        // Names that are none.
+        // These names are invalid.
         ("e/.zarray", &shape("[4]")),
         ("e/.zattrs", r#"{"_ARRAY_DIMENSIONS": ["x","y"]}"#),
         ("f/.zarray", &shape("[4]")),
         ("f/.zattrs", r#"{"_ARRAY_DIMENSIONS": "x"}"#),
         ("h/.zarray", &shape("[4]")),
         ("h/.zattrs", r#"{"_ARRAY_DIMENSIONS": ["a/b"]}"#),
-        // A dimension of its own in each group; an empty one is unlimited.
+        // Each group has its own dimension. A dimension of length 0 is unlimited.
         ("g/.zgroup", r#"{"zarr_format": 2}"#),
         ("g/v/.zarray", &shape("[3,0]")),
         ("g/v/.zattrs", r#"{"_ARRAY_DIMENSIONS": ["x","t"]}"#),
@@ -84,7 +84,7 @@ fn names_in_common_are_told_of_but_not_without_end() {
         map.put(&format!("v{i:02}/.zarray"), shape(&format!("[{}]", i + 1)).as_bytes());
         map.put(&format!("v{i:02}/.zattrs"), br#"{"_ARRAY_DIMENSIONS": ["x"]}"#);
     }
-    // A name that was given away already, with a third length.
+    // The name is already in use, and this array has a third length.
     map.put("w/.zarray", shape("[2,77]").as_bytes());
     map.put("w/.zattrs", br#"{"_ARRAY_DIMENSIONS": ["x","x_3"]}"#);
     let d = open(&map).unwrap();
@@ -99,7 +99,7 @@ fn names_in_common_are_told_of_but_not_without_end() {
 
 #[test]
 fn stores_without_groups() {
-    // One array, and nothing else.
+    // The store has one array and nothing else.
     let map = TestMap::new(&[(".zarray", &zarray("\"<i4\"", "7", "")), (".zattrs", r#"{"units": "K"}"#)]);
     let d = open_rw(&map);
     let v = var(&*d, "store.v1");
@@ -118,7 +118,7 @@ fn stores_without_groups() {
     assert_eq!(map.text(".zattrs"), r#"{"units": "C"}"#);
     assert_eq!(get(&*open(&map).unwrap(), v), [7.0, 5.0, 7.0, 7.0]);
 
-    // Arrays in folders that are no groups; other folders and objects are none of ours.
+    // The arrays are in folders without groups. The other folders and objects are foreign.
     let map = TestMap::new(&[
         ("lonely/.zarray", &zarray("\"<i4\"", "1", "")),
         ("a/b/v/.zarray", &zarray("\"<i4\"", "2", "")),
@@ -186,7 +186,7 @@ fn types_of_others() {
     assert!(find("z").problem.as_ref().unwrap().to_string().contains("zstd"), "says what there is");
     assert_eq!(get(&*d, var(&*d, "bool")), [0.0, 1.0, 0.0, 0.0]);
     assert_eq!(get(&*d, var(&*d, "i")), [1.0; 4]);
-    // Written back, they stay what they are.
+    // A write keeps the stored types.
     put(&*d, var(&*d, "bool"), &[3], &[1], &[1.0]);
     put_text(&*d, var(&*d, "u"), &[1], &[1], &["日本"]).unwrap();
     put_text(&*d, var(&*d, "o"), &[1], &[1], &["a longer text"]).unwrap();

@@ -1,4 +1,4 @@
-//! The same on a real file system, through the registry.
+//! The driver on a real file system, through the registry.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn a_dataset_in_a_directory() {
     let error = registry.create(path, Clobber::Refuse, false, &options).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Object | ErrorKind::Exist), "{error}");
 
-    // Two sessions append; the lengths merge under the file map's locks.
+    // Two sessions append. The lengths merge under the file map's locks.
     let (one, two) =
         (registry.open(path, true, &options).unwrap(), registry.open(path, true, &options).unwrap());
     let v = var(&*one, "g/v");
@@ -50,7 +50,7 @@ fn a_dataset_in_a_directory() {
     assert!(!dir.path().join("d.zarr").exists());
 }
 
-/// Another thread drops the states of variables; the storage is released at once.
+/// Another thread drops the states of variables. The storage is released at once.
 #[test]
 fn a_dataset_of_many_variables_is_gone_when_it_is_closed() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Datasets opened for writing: definitions added, records appended, several writers, faults, aborts.
+//! Datasets opened for writing: new definitions, appended records, several writers, faults and aborts.
 
 use nczarr_dispatch::{NcDispatch, Options};
 use nczarr_model::{Chunking, Endian, ErrorKind, GroupId, NcString, NcType, Values};
@@ -7,7 +7,7 @@ use crate::support::{TestMap, create, get, open, open_rw, open_with, put, try_pu
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// `t` unlimited with 2 records in `a` and `b`, `x` of 3, a group.
+/// Creates an unlimited `t` with 2 records in `a` and `b`, `x` of 3, and a group.
 fn small() -> std::sync::Arc<TestMap> {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr");
@@ -22,7 +22,7 @@ fn small() -> std::sync::Arc<TestMap> {
     map
 }
 
-/// In the model both are equal.
+/// A nil string and an empty string are equal in the model.
 #[test]
 fn no_string_at_all_becomes_an_empty_one_and_the_other_way_round() {
     for modes in ["nczarr", "nczarr,v3"] {
@@ -46,7 +46,7 @@ fn what_is_defined_once_the_dataset_is_closed_is_refused() {
     let map = small();
     let d = open_rw(&map);
     let within = std::sync::Arc::clone(&d);
-    // Between the look at the storage and the definition.
+    // This happens between the check of the storage and the definition.
     map.once("len fresh", move || within.close().unwrap());
     let told = d.def_var(ROOT, "fresh", NcType::Int, &[]).map(drop);
     assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);
@@ -141,7 +141,7 @@ fn layout_is_fixed_once_there_are_data() {
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::LateDef);
     }
     assert_eq!(d.def_var_fill(a, true, None).unwrap_err().kind(), ErrorKind::LateFill);
-    // `b` has none: its metadata is there, its chunks are not.
+    // `b` has no stored data. Its metadata exists and its chunks do not.
     let cache = nczarr_dispatch::CacheConfig { bytes: 12345, ..d.get_var_chunk_cache(b).unwrap() };
     d.set_var_chunk_cache(b, cache).unwrap();
     d.def_var_chunking(b, &Chunking::Chunked(vec![7])).unwrap();
@@ -155,7 +155,7 @@ fn layout_is_fixed_once_there_are_data() {
     let zarray = map.json("g/b/.zarray");
     assert_eq!((zarray["dtype"].as_str(), zarray["chunks"].to_string()), (Some(">f8"), "[7]".to_owned()));
     assert_eq!(get(&*open(&map).unwrap(), b), [-1.0, 5.0]);
-    // Somebody holds the data: what they would write in the old layout is refused, not lost.
+    // A caller holds the data handle. Its write in the old layout is refused, not lost.
     let map = small();
     let d = open_rw(&map);
     let (held, bytes) = (d.data(b).unwrap(), 1f64.to_ne_bytes());
@@ -197,7 +197,7 @@ fn an_abort_takes_back_what_was_not_committed() {
     let map = TestMap::new(&[]);
     let d = create(&map, "nczarr");
     let v = d.def_var(ROOT, "v", NcType::Int, &[]).unwrap();
-    // Data may be on its way before any metadata is.
+    // Data may be in transit before any metadata exists.
     nczarr_dispatch::VarData::put(
         &*d.data(v).unwrap(),
         &nczarr_model::Slab::new(&[], &[]),
@@ -240,7 +240,7 @@ fn every_fault_leaves_a_dataset_that_opens() {
         let d = open(&map).unwrap_or_else(|error| panic!("after {steps} changes: {error}"));
         let model = d.model().snapshot();
         for (id, var) in model.vars() {
-            // A variable on the move is named in the error; all others have their values.
+            // The error names a variable that is in the middle of a move. All others have their values.
             match crate::support::try_get(&*d, id) {
                 Ok(values) if var.name == "a" || var.name == "z" => assert_eq!(values[..3], [1.0, 2.0, 3.0]),
                 Ok(_) => {}
@@ -275,7 +275,7 @@ fn only_what_was_touched_is_written() {
     let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
     let t = d.def_dim(ROOT, "t", None).unwrap();
     for i in 0..300 {
-        // Each write ends define mode: metadata is written 300 times.
+        // Each write ends define mode, so metadata is written 300 times.
         let v = d.def_var(ROOT, &format!("v{i}"), NcType::Int, &[if i % 2 == 0 { x } else { t }]).unwrap();
         put(&*d, v, &[0], &[1], &[1.0]);
     }

@@ -1,4 +1,4 @@
-//! Renames of every kind: data follow, nothing is lost, and what cannot be is refused beforehand.
+//! Renames of every kind: data follow, nothing is lost, and an impossible rename is refused in advance.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -28,7 +28,7 @@ fn dataset(modes: &str) -> std::sync::Arc<TestMap> {
     map
 }
 
-/// The first value of each variable, by path.
+/// Returns the first value of each variable by path.
 fn values(map: &std::sync::Arc<TestMap>) -> Vec<(String, f64)> {
     let d = open(map).unwrap();
     let model = d.model().snapshot();
@@ -54,7 +54,7 @@ fn variables_and_groups_take_their_data_along() {
         d.rename_var(a, "renamed").unwrap();
         d.rename_grp(d.inq_ncid(ROOT, "g").unwrap(), "G").unwrap();
         d.rename_var(var(&*d, "G/h/v"), "w").unwrap();
-        // Read before, written between, read after the move.
+        // `a` is read before the rename, written in between, and read after the move.
         assert_eq!(get(&*d, a), [0.0; 2]);
         put(&*d, a, &[1], &[1], &[5.0]);
         d.close().unwrap();
@@ -75,7 +75,7 @@ fn names_are_swapped_and_rotated() {
         d.rename_var(id, name).unwrap();
     }
     d._enddef(0, 0, 0, 0).unwrap();
-    // A handle from before the move writes where the variable is now.
+    // A handle from before the move writes to the variable's new place.
     let slab = nczarr_model::Slab::new(&[1], &[1]);
     held.put(&slab, nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &77i32.to_ne_bytes() }).unwrap();
     drop(held);
@@ -96,7 +96,7 @@ fn a_name_that_became_free_is_taken_by_a_new_variable() {
     d.rename_grp(d.inq_ncid(ROOT, "g").unwrap(), "k").unwrap();
     let g = d.def_grp(ROOT, "g").unwrap();
     let v = d.def_var(g, "v", NcType::Int, &[x]).unwrap();
-    // Asked for before the commit: the old data must be out of the way.
+    // The read comes before the commit, so the old data must already be moved away.
     assert_eq!(d.data(new).unwrap().chunk_shape(), Some(vec![2]));
     put(&*d, new, &[0], &[1], &[42.0]);
     put(&*d, v, &[0], &[1], &[43.0]);
@@ -180,7 +180,7 @@ fn what_takes_a_free_name_and_gives_it_up_again_takes_no_data_along() {
     }
 }
 
-/// The key of the only chunk of a variable.
+/// Returns the key of the only chunk of a variable.
 fn chunk(modes: &str, name: &str) -> String {
     if modes.ends_with("v3") { format!("{name}/c/0") } else { format!("{name}/0") }
 }
@@ -212,7 +212,7 @@ fn nobody_is_at_chunks_while_they_move() {
     }
 }
 
-/// A definition that comes while its name is just being given up is stored by that name.
+/// A definition may use a name while another variable gives it up. The definition is stored under that name.
 #[test]
 fn what_takes_a_name_while_that_is_moved_away_is_stored_by_it() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
@@ -235,7 +235,7 @@ fn what_takes_a_name_while_that_is_moved_away_is_stored_by_it() {
     }
 }
 
-/// A map may be anybody's.
+/// A foreign map may panic.
 #[test]
 fn nobody_waits_for_a_move_whose_map_panics() {
     for modes in ["nczarr", "zarr", "nczarr,v3"] {
@@ -261,7 +261,7 @@ fn an_abort_moves_back_what_was_moved_before_a_move_failed() {
         let d = open_rw(&map);
         d.rename_var(var(&*d, "a"), "A").unwrap();
         d.rename_var(var(&*d, "b"), "B").unwrap();
-        // One of them is copied and deleted, the other one not begun.
+        // One of them is copied and deleted. The other is not started.
         let count = before.keys().filter(|key| key.starts_with("a/")).count();
         map.fail_after(Some(2 * count));
         assert_eq!(d.sync().unwrap_err().kind(), ErrorKind::Io, "{modes}");

@@ -1,4 +1,4 @@
-//! Documents the reference wrote: read, rendered again, and compared.
+//! Documents from the reference implementation are read, rendered again and compared.
 
 use nczarr_dispatch::{NcDispatch, Options};
 use nczarr_model::{Chunking, GroupId, NcType, Quantize, Values, VarFill};
@@ -34,7 +34,7 @@ fn what_was_only_read_is_rendered_as_it_was() {
             assert_eq!(map.objects(), before, "{name}: nothing changed, nothing is written");
             continue;
         }
-        // Consolidated metadata was asked for and repeats every document as this library renders it.
+        // The test requested consolidated metadata. It repeats every document as this library renders it.
         let rendered = map.json(".zmetadata");
         for (key, value) in &before {
             assert_eq!(map.objects()[key], *value, "{name}: {key} is not written");
@@ -43,7 +43,7 @@ fn what_was_only_read_is_rendered_as_it_was() {
                     assert_eq!(rendered["metadata"][key], value, "{name}: {key}");
                     same += 1;
                 }
-                // The reference writes bare tokens that are not JSON; the rendered text is JSON.
+                // The reference writes bare tokens that are not JSON. The rendered text is JSON.
                 Err(_) => lenient += 1,
             }
         }
@@ -118,7 +118,7 @@ fn what_the_documents_say() {
     assert_eq!(model.var(var(&*d, "nf_int")).unwrap().fill, VarFill::NoFill);
     assert_eq!(model.var(var(&*d, "att_only")).unwrap().fill, VarFill::Value(Values::Int(vec![-7])));
 
-    // Text of plain stores is string, whatever its mark.
+    // Text of plain stores is string, for any mark.
     let d = open(&TestMap::sample("missing_userfill_2")).unwrap();
     let model = d.model().snapshot();
     let v = model.var(var(&*d, "m_char")).unwrap();

@@ -1,4 +1,4 @@
-//! A map in memory for tests, filled by hand or from a file of documents; the driver called on it; data as
+//! Helpers: a map in memory, filled by hand or from a file of documents; calls of the driver; data as
 //! doubles.
 
 use std::collections::BTreeMap;
@@ -31,19 +31,19 @@ impl std::fmt::Debug for Events {
 #[derive(Debug, Default)]
 pub struct TestMap {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// How often each object was written.
+    /// The number of writes of each object.
     versions: Mutex<BTreeMap<String, u64>>,
     writes: Mutex<Vec<String>>,
-    /// Keys that were read, and prefixes that were listed, with a slash at the end.
+    /// Keys that were read, and prefixes that were listed. A prefix ends with a slash.
     asked: Mutex<Vec<String>>,
-    /// Changes after this many fail.
+    /// The number of changes that succeed. Later changes fail.
     budget: Mutex<Option<usize>>,
-    /// Makes one step of looking at a version and writing.
+    /// Makes a version check and its write one step.
     turn: Mutex<()>,
     events: Events,
-    /// Batches take all tickets there are before they write any.
+    /// Batches take all available tickets before they write any.
     eager: AtomicBool,
-    /// Batches write this many objects and forget the others.
+    /// Batches write this many objects and skip the others.
     forgetful: Mutex<Option<usize>>,
 }
 
@@ -56,7 +56,7 @@ impl TestMap {
         Arc::new(map)
     }
 
-    /// The documents of a dataset of the samples: one per line, key, tab, text.
+    /// Loads the documents of a sample dataset. Each line has a key, a tab and a text.
     pub fn sample(name: &str) -> Arc<Self> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).with_extension("docs");
         let map = Self::default();
@@ -103,8 +103,8 @@ impl TestMap {
         asked
     }
 
-    /// Lets something happen in the middle of the next call of this kind for this key, before it does
-    /// anything: one of `len`, `read`, `write`, `delete`.
+    /// Runs an action in the middle of the next call of this kind for this key, before the call acts. The
+    /// kinds are `len`, `read`, `write` and `delete`.
     pub fn once(&self, call: &str, event: impl FnOnce() + Send + 'static) {
         self.events.0.lock().unwrap().insert(call.to_owned(), Box::new(event));
     }
@@ -116,7 +116,7 @@ impl TestMap {
         }
     }
 
-    /// Lets this many more changes pass.
+    /// Lets this many more changes succeed.
     pub fn fail_after(&self, budget: Option<usize>) {
         *self.budget.lock().unwrap() = budget;
     }
@@ -126,7 +126,7 @@ impl TestMap {
         self.eager.store(true, Ordering::Relaxed);
     }
 
-    /// Lets batches forget all but the first tickets.
+    /// Lets batches write only the first `kept` objects.
     pub fn be_forgetful(&self, kept: Option<usize>) {
         *self.forgetful.lock().unwrap() = kept;
     }
@@ -262,7 +262,7 @@ impl ZMap for TestMap {
     }
 }
 
-/// All filters of the project.
+/// Returns a registry with all filters of the project.
 pub fn registry() -> Arc<Registry> {
     static TABLE: nczarr_dispatch::PluginTable = nczarr_dispatch::PluginTable {
         drivers: &[&NcZarrDriver],
@@ -331,7 +331,7 @@ pub fn create(map: &Arc<TestMap>, modes: &str) -> Arc<dyn Dataset> {
     create_with(map, &format!("mode={modes},file"), Clobber::Refuse, false).unwrap()
 }
 
-/// The variable at an escaped path.
+/// Returns the variable at an escaped path.
 pub fn var(dataset: &dyn Dataset, path: &str) -> VarId {
     dataset.model().snapshot().var_at(GroupId::ROOT, path).unwrap()
 }
@@ -351,7 +351,7 @@ pub fn put(dataset: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], valu
     try_put(dataset, var, start, count, values).unwrap();
 }
 
-/// All of a variable of numbers.
+/// Reads a whole variable of numbers.
 pub fn get(dataset: &dyn Dataset, var: VarId) -> Vec<f64> {
     try_get(dataset, var).unwrap()
 }
@@ -376,7 +376,7 @@ pub fn put_text(
     dataset.put_vara(var, start, count, MemRef::Strings(&strings))
 }
 
-/// All of a variable of strings.
+/// Reads a whole variable of strings.
 pub fn get_text(dataset: &dyn Dataset, var: VarId) -> Vec<String> {
     let shape = dataset.model().snapshot().shape(var).unwrap();
     let start = vec![0; shape.len()];

@@ -1,5 +1,4 @@
-//! User-defined types in NCZarr, V2 and V3: round trips of any types and values, the specified stored form,
-//! and errors for invalid definitions.
+//! User-defined types in NCZarr V2 and V3: round trips of random types, the specified form, and errors.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::support::{TestMap, create, open, open_rw, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// Numbers from a seed.
+/// A random number generator with a seed.
 struct Random(u64);
 
 impl Random {
@@ -41,7 +40,7 @@ fn define(dataset: &dyn Dataset, edit: &Edit<'_>) -> TypeId {
     }
 }
 
-/// Defines a type of any class, made of any types there are.
+/// Defines a random type of any class from the existing types.
 fn any_type(dataset: &dyn Dataset, random: &mut Random, group: GroupId, name: &str) -> TypeId {
     const INTEGERS: [NcType; 4] = [NcType::Byte, NcType::UShort, NcType::Int, NcType::UInt64];
     let known: Vec<NcType> = model_of(dataset).user_types().map(|(id, _)| NcType::User(id)).collect();
@@ -69,7 +68,7 @@ fn any_type(dataset: &dyn Dataset, random: &mut Random, group: GroupId, name: &s
                 let (size, align) = model_of(dataset).extent(ty).unwrap();
                 let shape: Vec<u32> = (0..random.below(3)).map(|_| 1 + random.below(3) as u32).collect();
                 let count: usize = shape.iter().map(|&len| len as usize).product();
-                // Some writers of compounds do not align.
+                // Some writers of compounds do not align fields.
                 let offset = if random.below(2) == 0 { end } else { end.next_multiple_of(align) };
                 end = offset + size * count;
                 fields.push((format!("f{i}"), offset, ty, shape));
@@ -87,7 +86,7 @@ fn any_type(dataset: &dyn Dataset, random: &mut Random, group: GroupId, name: &s
     }
 }
 
-/// Any element of a type.
+/// Returns a random element of a type.
 fn any_item(model: &Model, ty: NcType, random: &mut Random) -> Item {
     let bits = random.next();
     match ty {
@@ -163,8 +162,7 @@ fn get(dataset: &dyn Dataset, id: VarId) -> Values {
     Values::from_native_bytes(ty, &bytes).unwrap()
 }
 
-/// A value as text, in which types are known by their names: elements of two datasets are compared so, NaNs
-/// by their bits.
+/// Describes a value as text with type names and NaN bits. So elements of two datasets can be compared.
 fn told(model: &Model, values: &Values) -> String {
     fn bits(item: &Item) -> String {
         match item {
@@ -199,7 +197,7 @@ fn type_told(model: &Model, ty: NcType) -> String {
     format!("{}={class}", model.fqn(user.group, &user.name).unwrap())
 }
 
-/// All that a dataset says, as text.
+/// Describes a whole dataset as text.
 fn everything(dataset: &dyn Dataset) -> Vec<String> {
     let model = model_of(dataset);
     let mut all = Vec::new();
@@ -232,7 +230,7 @@ fn everything(dataset: &dyn Dataset) -> Vec<String> {
     all
 }
 
-/// The first lines that are not the same.
+/// Returns the first pair of lines that differ.
 fn differing(found: &[String], expected: &[String]) -> Option<(String, String)> {
     let at = found.iter().zip(expected).position(|(found, expected)| found != expected);
     match at {
@@ -242,7 +240,7 @@ fn differing(found: &[String], expected: &[String]) -> Option<(String, String)> 
     }
 }
 
-/// Fills a dataset with any types, and values of them.
+/// Fills a dataset with random types and values.
 fn make(dataset: &dyn Dataset, random: &mut Random) {
     let x = dataset.def_dim(ROOT, "x", Some(3)).unwrap();
     let t = dataset.def_dim(ROOT, "t", None).unwrap();
@@ -307,7 +305,7 @@ proptest! {
         let dataset = open(&map).unwrap();
         prop_assert_eq!(differing(&everything(&*dataset), &before), None);
         dataset.close().unwrap();
-        // Written again, with one type more.
+        // The dataset is rewritten with one more type.
         let dataset = open_rw(&map);
         let more = define(&*dataset, &Edit::DefOpaque { group: ROOT, name: "more", size: 2 });
         dataset.put_att(ROOT, None, "more", NcType::User(more), &Values::User(more, vec![1, 2])).unwrap();
@@ -316,7 +314,7 @@ proptest! {
         prop_assert_eq!(differing(&everything(&*open(&map).unwrap()), &before), None);
     }
 
-    /// Whatever becomes of the documents: an error, or a dataset.
+    /// Any damage to the documents gives an error or a dataset.
     #[test]
     fn damaged_definitions_are_errors(seed in 1u64.., v3 in any::<bool>(), flips in prop::collection::vec(any::<(u16, u16, u8)>(), 1..4)) {
         let map = TestMap::new(&[]);
@@ -359,7 +357,7 @@ proptest! {
     }
 }
 
-/// One type of each class, and how its elements are stored.
+/// One type of each class, and the stored form of its elements.
 #[test]
 fn elements_are_stored_as_the_specification_says() {
     for v3 in [false, true] {
@@ -391,7 +389,7 @@ fn elements_are_stored_as_the_specification_says() {
         let text = |text: &str| Item::Compound(vec![vec![Item::Int(7)], vec![Item::String(text.into())]]);
         let n = var(&*d, "n");
         put(&*d, n, &[0], &[1], &model.values(NcType::User(note), &[text("fives")]).unwrap()).unwrap();
-        // Longer text is refused when it is put, never cut.
+        // A put refuses longer text. It never cuts it.
         for (bad, what) in
             [("sixsix", "the text is too long (expected at most 5 bytes, found 6)"), ("a\0", "ends with NUL")]
         {
@@ -475,7 +473,7 @@ fn elements_are_stored_as_the_specification_says() {
         }
         let chunk = |name: &str| map.objects()[&format!("{name}/{}", if v3 { "c/0" } else { "0" })].clone();
         assert_eq!(chunk("n")[..9], *b"\x07\0\0\0fives");
-        // Two elements; the first has 4 bytes.
+        // There are two elements. The first has 4 bytes.
         assert_eq!(chunk("r"), b"\x02\0\0\0\x04\0\0\0\x02\x01\0\0\0\0\0\0");
         assert_eq!(chunk("l")[..20], *b"\x02\0\0\0\x16\0\0\0\x07\0\0\0\x0a\0\0\0\0\0\0\0");
         let d = open(&map).unwrap();
@@ -541,7 +539,7 @@ fn definitions_that_make_no_sense_are_told() {
     }
 }
 
-/// Types refer to whatever comes later, here or elsewhere.
+/// Types may refer to later types in this group or another.
 #[test]
 fn definitions_stand_in_any_order() {
     let types = r#"[{"name": "a", "class": "vlen", "base": "/c"}, {"name": "b", "class": "vlen", "base": "/a"},
@@ -589,7 +587,7 @@ fn an_array_that_is_none_of_its_type_is_told_and_leaves_the_others_alone() {
     );
 }
 
-/// Other writers may store compounds of compounds and arrays, with the same bytes.
+/// Other writers may store nested compounds and arrays with the same bytes.
 #[test]
 fn records_of_any_fields_are_read() {
     let map = TestMap::new(&[]);

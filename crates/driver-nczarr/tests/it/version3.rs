@@ -1,5 +1,5 @@
-//! Datasets of Zarr V3 opened for writing: one document holds all of a node, and may hold what only others
-//! know.
+//! Zarr V3 datasets opened for writing. One document holds a whole node and may have members of other
+//! writers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
-/// `t` unlimited with 2 records in `a` and `g/b`, `x` of 3, a group.
+/// Creates an unlimited `t` with 2 records in `a` and `g/b`, `x` of 3, and a group.
 fn small(modes: &str) -> Arc<TestMap> {
     let map = TestMap::new(&[]);
     let d = create(&map, modes);
@@ -182,7 +182,7 @@ fn a_layout_is_changed_before_there_are_data() {
     let d = open_rw(&map);
     let b = var(&*d, "g/b");
     assert_eq!(get(&*d, b), [-1.0, -1.0]);
-    // Again, from the loaded metadata.
+    // The write happens again, from the loaded metadata.
     d.def_var_chunking(b, &Chunking::Chunked(vec![5])).unwrap();
     put(&*d, b, &[0], &[1], &[3.0]);
     d.close().unwrap();
@@ -190,7 +190,7 @@ fn a_layout_is_changed_before_there_are_data() {
     assert_eq!((d.data(b).unwrap().chunk_shape(), get(&*d, b)), (Some(vec![5]), vec![3.0, -1.0]));
 }
 
-/// A store of another writer: indented, with unknown members.
+/// A store of another writer, indented and with unknown members.
 fn foreign() -> Arc<TestMap> {
     TestMap::new(&[
         (
@@ -288,7 +288,7 @@ fn a_layout_of_others_stays() {
     assert_eq!(map.take_writes(), Vec::<String>::new());
 }
 
-/// The spelling of the first writer of NCZarr in V3.
+/// The form that the first writer of NCZarr in V3 used.
 #[test]
 fn nczarr_keys_stay_in_the_spelling_they_have() {
     let map = TestMap::new(&[

@@ -99,9 +99,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The nearest of all halves, of two the one whose last bit is not set.
+    /// Returns the nearest half float, and the even one in a tie.
     fn slow(value: f64) -> f64 {
-        // Beyond the middle between the greatest half and what would be the next, it is infinite.
+        // The result is infinite beyond the midpoint of the greatest half and the next power of two.
         if value.abs() >= 65520.0 {
             return f64::INFINITY.copysign(value);
         }
@@ -129,7 +129,7 @@ mod tests {
             (least / 2.0, 0.0),
             ((least / 2.0).next_up(), least),
             (least * 1.5, least * 2.0),
-            // Between two halves, and beside the middle by less than a single can tell.
+            // The values lie between two halves, off the midpoint by less than a single float can show.
             (1.0 + 2_f64.powi(-11), 1.0),
             (1.0 + 2_f64.powi(-11) + 2_f64.powi(-50), 1.0 + 2_f64.powi(-10)),
             (1.0 + 3.0 * 2_f64.powi(-11) - 2_f64.powi(-50), 1.0 + 2_f64.powi(-10)),

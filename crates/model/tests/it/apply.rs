@@ -1,4 +1,4 @@
-//! The rules of every edit, as tables.
+//! Tables of the rules of every edit.
 
 use nczarr_model::{
     Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, FILL_VALUE, Field, FillMode, FilterSpec,
@@ -170,7 +170,7 @@ fn fill_and_its_attribute_are_one() {
         let var = model.var(TEMP).unwrap();
         assert_eq!((&var.fill, var.atts.get(FILL_VALUE)), (&fill, attribute.as_ref()), "{edit:?}");
     }
-    // What no attribute says is another matter.
+    // A fill value without an attribute is a separate setting.
     let unwritten = |value| Edit::DefVarUnwritten { var: TEMP, value };
     sample::apply(&mut model, &unwritten(&two)).unwrap();
     let var = model.var(TEMP).unwrap();
@@ -454,7 +454,7 @@ fn a_cell_keeps_snapshots_apart_and_rolls_back() {
     assert_eq!(cell.snapshot().var(TEMP).unwrap().name, "air");
 }
 
-/// What is defined at once is what many insertions make, and refused where one of them is.
+/// A definition in one call equals many insertions. It fails if one insertion fails.
 #[test]
 fn whole_types_are_those_of_insertions() {
     let field = |name: &str, offset, ty, shape: &[u32]| Field {

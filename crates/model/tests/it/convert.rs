@@ -18,7 +18,7 @@ const NUMBERS: [NcType; 10] = [
     NcType::UInt64,
 ];
 
-/// The least and greatest value of an integer type.
+/// Returns the least and the greatest value of an integer type.
 fn range(ty: NcType) -> (i128, i128) {
     match ty {
         NcType::Byte => (i8::MIN.into(), i8::MAX.into()),
@@ -33,7 +33,7 @@ fn range(ty: NcType) -> (i128, i128) {
     }
 }
 
-/// One value of type `ty`, given exactly; integers keep their low bits.
+/// Returns one value of type `ty` from an exact number. Integers keep the low bits.
 fn one(ty: NcType, value: Scalar) -> Values {
     match (ty, value) {
         (NcType::Byte, Scalar::Int(v)) => Values::Byte(vec![v as i8]),
@@ -52,7 +52,7 @@ fn one(ty: NcType, value: Scalar) -> Values {
     }
 }
 
-/// The value converted, and whether it was out of range: by exact arithmetic, one case after another.
+/// Converts the value by exact arithmetic, case by case, and reports whether it was out of range.
 fn oracle(value: Scalar, to: NcType) -> (Values, bool) {
     match (value, to) {
         (Scalar::Int(_), NcType::Float | NcType::Double) | (Scalar::Float(_), NcType::Double) => {
@@ -68,7 +68,7 @@ fn oracle(value: Scalar, to: NcType) -> (Values, bool) {
         (Scalar::Float(v), _) if v.is_nan() => (one(to, Scalar::Int(0)), true),
         (Scalar::Float(v), _) => {
             let (low, high) = range(to);
-            // Beyond 2^100 the cast may saturate; that is out of every range all the same.
+            // The cast may saturate beyond 2^100. Such values are out of every range.
             let whole = v.trunc() as i128;
             let rest = v - v.trunc();
             let out =
@@ -79,7 +79,7 @@ fn oracle(value: Scalar, to: NcType) -> (Values, bool) {
     }
 }
 
-/// Every boundary of every type that type `ty` can hold, and its neighbours.
+/// Returns every type's boundaries that type `ty` can hold, and their neighbours.
 fn boundaries(ty: NcType) -> Vec<Scalar> {
     let integers = NUMBERS.into_iter().filter(|ty| ty.is_integer()).flat_map(|ty| {
         let (low, high) = range(ty);
@@ -122,14 +122,15 @@ fn boundaries(ty: NcType) -> Vec<Scalar> {
     floats.into_iter().map(Scalar::Float).collect()
 }
 
-/// Runs a row over unaligned memory, twice over different garbage, so that a byte left out shows.
+/// Runs a row over unaligned memory, twice over different garbage. A byte that the row skips shows as a
+/// difference.
 fn run(row: convert::Row, src: &[u8], dst_len: usize) -> (Vec<u8>, bool) {
     let mut shifted = vec![0];
     shifted.extend(src);
     let mut results = [0x00, 0xff].map(|garbage| {
         let mut dst = vec![MaybeUninit::new(garbage); dst_len + 1];
         let flag = row(&shifted[1..], &mut dst[1..]);
-        // SAFETY: all of it was initialised when it was made.
+        // SAFETY: the memory was initialised when it was created.
         let bytes: Vec<u8> = dst[1..].iter().map(|byte| unsafe { byte.assume_init() }).collect();
         (bytes, flag)
     });
@@ -196,8 +197,8 @@ fn one_bad_value_is_found_at_any_place_of_a_long_row() {
     }
 }
 
-/// What converts to what: `.` fine, `c` NC_ECHAR, `t` NC_EBADTYPE. Rows and columns in the order of the type
-/// numbers.
+/// The possible conversions: `.` works, `c` gives NC_ECHAR, `t` gives NC_EBADTYPE. Rows and columns are in
+/// the order of the type numbers.
 #[test]
 fn the_table_of_all_types() {
     let user = NcType::User(TypeId(3));
@@ -294,7 +295,7 @@ proptest! {
             .map(|bits| match from {
                 NcType::Float => Scalar::Float(f32::from_bits(*bits as u32).into()),
                 NcType::Double => Scalar::Float(f64::from_bits(*bits)),
-                // Small numbers as often as large ones.
+                // Small numbers are as frequent as large ones.
                 _ => one(from, Scalar::Int((*bits as i64 >> shift).into())).scalar(0).unwrap(),
             })
             .filter(|value| !matches!(value, Scalar::Float(v) if v.is_nan()))

@@ -64,7 +64,7 @@ fn escapes_and_nfc() {
         panic!("no group");
     };
     let composed = model.add_var(Var { name: "ä".to_owned(), group, ..Var::default() }).unwrap();
-    // As a foreign dataset may have it.
+    // A foreign dataset may have such a name.
     let decomposed = model.add_var(Var { name: "u\u{308}".to_owned(), group, ..Var::default() }).unwrap();
     let slash = model.add_var(Var { name: "a/b".to_owned(), group, ..Var::default() }).unwrap();
     for (path, expected) in [

@@ -1,5 +1,5 @@
-//! Tables and properties of the model: edits, names, slabs, mapped access and conversion, against slow and
-//! obvious versions of the same.
+//! Tables and properties of the model: edits, names, slabs, mapped access and conversion. Slow versions check
+//! the results.
 
 mod apply;
 mod convert;

@@ -5,7 +5,7 @@ use nczarr_model::{
 };
 use proptest::prelude::*;
 
-/// The place in memory of every element, in C order; by definition.
+/// Returns the memory position of every element in C order, by definition.
 fn places(count: &[u64], imap: &[i64]) -> Vec<i128> {
     let total: u64 = count.iter().product();
     (0..total)

@@ -1,5 +1,4 @@
-//! Elements of user-defined types: their packed and memory forms against a tree of values, and bytes that are
-//! none.
+//! Elements of user-defined types: the packed and memory forms against a tree of values, and invalid bytes.
 
 use nczarr_model::{
     Edit, EnumMember, ErrorKind, Field, GroupId, Item, Model, NcString, NcType, PackedPart, Packer,
@@ -11,7 +10,7 @@ fn add(model: &mut Model, name: &str, class: TypeClass) -> NcType {
     NcType::User(model.add_type(UserType { name: name.to_owned(), group: GroupId::ROOT, class }).unwrap())
 }
 
-/// A compound of these fields, one after another, with 3 bytes between.
+/// Builds a compound of these fields with gaps of 3 bytes.
 fn compound(model: &mut Model, name: &str, fields: &[(&str, NcType, &[u32])]) -> NcType {
     let mut size = 0;
     let mut list = Vec::new();
@@ -24,7 +23,7 @@ fn compound(model: &mut Model, name: &str, fields: &[(&str, NcType, &[u32])]) ->
     add(model, name, TypeClass::Compound { size, fields: list })
 }
 
-/// Types of every class, inside one another.
+/// Builds nested types of every class.
 fn types() -> (Model, Vec<NcType>) {
     let mut m = Model::new();
     let member = |name: &str, value| EnumMember { name: name.to_owned(), value };
@@ -51,7 +50,7 @@ fn types() -> (Model, Vec<NcType>) {
     (m, vec![NcType::Double, NcType::String, colour, blob, shorts, strings, rows, point, note, all, notes])
 }
 
-/// Any element of a type.
+/// Generates a random element of a type.
 fn element(model: &Model, ty: NcType) -> BoxedStrategy<Item> {
     let many = |ty, len: std::ops::Range<usize>| prop::collection::vec(element(model, ty), len);
     let int = |range: std::ops::RangeInclusive<i64>| range.prop_map(|value| Item::Int(value.into())).boxed();
@@ -86,7 +85,7 @@ fn element(model: &Model, ty: NcType) -> BoxedStrategy<Item> {
     }
 }
 
-/// What the module says the packed form is, written down once more.
+/// A second, independent version of the packed form that the module documents.
 fn expected(model: &Model, ty: NcType, item: &Item, inside: bool) -> Vec<u8> {
     let counted = |bytes: Vec<u8>| match inside {
         true => [&(bytes.len() as u64).to_ne_bytes()[..], &bytes].concat(),
@@ -132,7 +131,7 @@ proptest! {
         for (packed, item) in list.iter().zip(&items) {
             let bytes = packed.as_bytes();
             prop_assert_eq!(bytes, expected(&model, ty, item, false));
-            // Part by part the same comes out.
+            // The packer gives the same bytes part by part.
             let mut again = Packer::default();
             model.parts(ty, bytes, &mut |part| {
                 match part {
@@ -145,7 +144,7 @@ proptest! {
             }).unwrap();
             let again = again.finish();
             prop_assert_eq!(again.as_bytes(), bytes);
-            // Damage is told, or is another element; the two readers agree which.
+            // Damaged bytes give an error or another element. Both readers agree.
             let mut damaged = bytes.to_vec();
             if !damaged.is_empty() {
                 let at = flip.0.index(damaged.len());
@@ -169,7 +168,7 @@ fn lengths_from_outside_are_limits() {
     assert_eq!(model.check_packed(types[4], &[0; 3]).unwrap_err().kind(), ErrorKind::BadType);
 }
 
-/// Types that hold themselves cannot be defined; whoever makes a model of a file may still claim them.
+/// A type that contains itself cannot be defined. A model built from a file may still claim one.
 #[test]
 fn circles_end() {
     let mut model = Model::new();
@@ -188,7 +187,7 @@ fn circles_end() {
     });
     assert_eq!(model.check_packed(list, deep.as_bytes()).unwrap_err().kind(), ErrorKind::BadType);
     assert_eq!(model.item(list, deep.as_bytes()).unwrap_err().kind(), ErrorKind::BadType);
-    // Each twice in the next: what reads where nothing was written would be as large as that says.
+    // Each type contains the previous one twice. A blank element would be as large as the tree.
     let mut ty = NcType::String;
     for i in 0..40 {
         let fields = ["f", "g"].map(|name| Field { name: name.to_owned(), offset: 0, ty, shape: vec![] });

@@ -4,7 +4,7 @@ use nczarr_model::{DimId, Edit, ErrorKind, GroupId, Model, TypeId, VarId};
 
 use crate::sample::{self, G, H, ROOT, SCALAR, TEMP, TIME, X, Y};
 
-/// The names in each table of the sample after the edit, in order.
+/// Returns the names in each table of the sample after the edit, in order.
 fn names(model: &Model) -> String {
     let join = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(" ");
     let mut lines = Vec::new();

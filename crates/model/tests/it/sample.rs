@@ -1,4 +1,4 @@
-//! A small model that has one of everything.
+//! A small model with one item of every kind.
 
 use nczarr_model::{
     Chunking, Defined, DimId, Edit, ErrorKind, GroupId, Model, NcType, Quantize, Result, TypeId, Values,
@@ -61,7 +61,7 @@ pub fn model() -> Model {
     model
 }
 
-/// Applies the edit; if it fails, the model must be as before.
+/// Applies the edit. A failed edit must leave the model unchanged.
 pub fn apply(model: &mut Model, edit: &Edit<'_>) -> Result<Defined> {
     let before = format!("{model:?}");
     let outcome = model.apply(edit);
@@ -71,7 +71,7 @@ pub fn apply(model: &mut Model, edit: &Edit<'_>) -> Result<Defined> {
     outcome
 }
 
-/// What the edit does to a fresh sample.
+/// Returns the result of the edit on a fresh sample.
 pub fn outcome(edit: &Edit<'_>) -> Result<Defined, ErrorKind> {
     apply(&mut model(), edit).map_err(|error| {
         assert!(!error.what().is_empty(), "{edit:?} says nothing");

@@ -1,4 +1,4 @@
-//! Slabs against a walk over every index, and the codes of the netCDF rules.
+//! Slabs against a loop over every index, and the codes of the netCDF rules.
 
 use nczarr_model::{ErrorKind, Slab};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 fn codes() {
     let max = u64::MAX;
     for (start, count, stride, grow, expected) in [
-        // The shape is 5 × 3; the first dimension may grow where it says so.
+        // The shape is 5 × 3. The flag says whether the first dimension may grow.
         (&[0, 0][..], &[5, 3][..], None, false, Ok(())),
         (&[0, 0], &[0, 0], None, false, Ok(())),
         (&[5, 3], &[0, 0], None, false, Ok(())),
@@ -58,7 +58,7 @@ proptest! {
         let mut dense = true;
         for dim in 0..shape.len() {
             let indices: Vec<u64> = (0..count[dim]).map(|i| start[dim] + i * stride[dim]).collect();
-            // Without elements the start may be one past the last index.
+            // A slab without elements may start one past the last index.
             inside &= indices.iter().all(|index| *index < shape[dim]) && start[dim] <= shape[dim];
             dense &= indices.windows(2).all(|pair| pair[1] == pair[0] + 1);
             prop_assert_eq!(slab.end(dim), Some(indices.last().map_or(start[dim], |last| last + 1)));

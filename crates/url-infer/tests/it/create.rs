@@ -6,7 +6,7 @@ use nczarr_url_infer::{infer_create, names_a_file, parse};
 #[test]
 fn plans() {
     for (text, driver, map, reason) in [
-        // An explicit mode decides.
+        // An explicit mode comes first.
         ("x.nc#mode=nczarr", "nczarr", Some("file"), "mode nczarr"),
         ("x.foo#zarr", "nczarr", Some("file"), "mode zarr"),
         ("x#mode=xarray", "nczarr", Some("file"), "mode xarray"),
@@ -32,13 +32,13 @@ fn plans() {
         ("https://h/b/k#mode=zarr", "nczarr", Some("http"), "mode zarr"),
         ("redis://h/k#mode=zarr", "nczarr", Some("redis"), "mode zarr"),
         ("s3://b/k.nc#mode=zarr", "nczarr", Some("s3"), "mode zarr"),
-        // Then the scheme.
+        // The scheme comes next.
         ("s3://b/k", "nczarr", Some("s3"), "mode s3"),
         ("s3://b/k.nc", "nczarr", Some("s3"), "mode s3"),
         ("gs3://b/k", "nczarr", Some("gs3"), "mode gs3"),
         ("https://b.s3.amazonaws.com/k", "nczarr", Some("s3"), "mode s3"),
         ("mem://x.nc", "nczarr", Some("mem"), "scheme mem:"),
-        // Then the ending.
+        // The ending comes last.
         ("x.zarr", "nczarr", Some("file"), "ending .zarr"),
         ("x.ZARR", "nczarr", Some("file"), "ending .zarr"),
         ("file:///x.zarr", "nczarr", Some("file"), "ending .zarr"),
@@ -55,7 +55,7 @@ fn plans() {
         ("x.cdl", "cdl", None, "ending .cdl"),
         ("x.zarr#mode=consolidated", "nczarr", Some("file"), "ending .zarr"),
         ("x.nc#mode=mine", "hdf5", None, "ending .nc"),
-        // `file` says where, not what.
+        // The word `file` names the place and not the format.
         ("x.nc#file", "hdf5", None, "ending .nc"),
         ("x.zarr#file", "nczarr", Some("file"), "ending .zarr"),
         ("x.zip#file", "nczarr", Some("file"), "ending .zip"),

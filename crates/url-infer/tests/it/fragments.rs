@@ -1,8 +1,8 @@
-//! Every fragment form: what ends up in `modes` and `fragment`.
+//! Every form of fragment, with the resulting `modes` and `fragment`.
 
 use nczarr_url_infer::parse;
 
-/// The fragment behind `https://h.example/p`; the modes; the other pairs as `key=value`.
+/// The fragment after `https://h.example/p`, the modes, and the other pairs as `key=value`.
 const FORMS: &[(&str, &[&str], &[&str])] = &[
     ("", &[], &[]),
     ("#", &[], &[]),
@@ -72,7 +72,7 @@ const FORMS: &[(&str, &[&str], &[&str])] = &[
     ("#k=a=b", &[], &["k=a=b"]),
     ("#k=a#b", &[], &["k=a#b"]),
     ("# mode = zarr & k = v ", &["zarr", "nczarr"], &["k=v"]),
-    // As some shells leave it.
+    // Some shells leave this form.
     ("\\#mode=nczarr&awsprofile=unidata", &["nczarr"], &["aws.profile=unidata"]),
     ("\\#zarr", &["zarr", "nczarr"], &[]),
 ];
@@ -116,7 +116,7 @@ fn brackets_are_a_fragment_in_front() {
     ] {
         check(text, modes, pairs);
     }
-    // Not before a URL, it is part of a name.
+    // This prefix counts only before a URL. Elsewhere it is part of a name.
     for path in ["[mode=zarr]dir/x", "[x", "[x]", "[a]C:/x"] {
         let target = parse(path).unwrap();
         assert_eq!((target.path.as_str(), target.modes.len()), (path, 0));

@@ -65,7 +65,7 @@ fn places() {
         ("s3://bucket/key/x.zarr", Scheme::S3, Some("bucket"), "/key/x.zarr"),
         ("s3://my_bucket", Scheme::S3, Some("my_bucket"), ""),
         ("gs3://bucket/key", Scheme::Gs3, Some("bucket"), "/key"),
-        // Somebody else's.
+        // These schemes belong to other plugins.
         ("mem://x", other("mem"), Some("x"), ""),
         ("mem:///x", other("mem"), None, "/x"),
         ("My-Map+2.0://x/y", other("my-map+2.0"), Some("x"), "/y"),

@@ -3,7 +3,7 @@
 use nczarr_url_infer::{infer_create, parse};
 use proptest::prelude::*;
 
-/// Strings that look like what people type, broken at any place.
+/// Strings like those that people type, broken at any place.
 fn typed() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("file:"),
@@ -50,7 +50,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         prop_assert!(key != "mode");
     }
     prop_assert!(!target.has_mode("zarr") || target.has_mode("nczarr"), "{target:?}");
-    // The rules are at rest: said again, the modes stay.
+    // The inference is stable: a second parse of the modes gives the same modes.
     let again = parse(&format!("file:///x#mode={}", target.modes.join(","))).unwrap();
     prop_assert_eq!(again.modes, target.modes);
     Ok(())

@@ -11,7 +11,7 @@ fn chain(data_type: &str, codecs: &str, chunks: &[u64]) -> (DataType, CodecChain
     read(&Json::string(data_type), &json(codecs), chunks, &registry()).unwrap()
 }
 
-/// Returns kind and text of the chain's first problem.
+/// Returns the kind and the text of the chain's first problem.
 fn problem(data_type: &str, codecs: &str, chunks: &[u64]) -> (ErrorKind, String) {
     let (_, chain) = chain(data_type, codecs, chunks);
     let error = chain.first_problem().unwrap_or_else(|| panic!("{codecs}: no problem"));
@@ -74,7 +74,7 @@ fn filters_are_those_of_the_registry() {
         assert!(chain.problem.is_none(), "{codec}: {:?}", chain.problem);
         let [spec] = &chain.specs[..] else { panic!("{codec}: {chain:?}") };
         assert_eq!((spec.name.as_str(), spec.hdf5_id, &spec.params[..]), (name, id, params), "{codec}");
-        // The model has V2's description, which means the same.
+        // The model has V2's description, which has the same meaning.
         let v2 = crate::var::filter(&json(spec.codec.as_ref().unwrap()), &registry()).unwrap();
         assert_eq!(v2.params(), chain.filters[0].params());
     }
@@ -294,7 +294,7 @@ fn what_is_written_says_the_order_of_bytes_of_what_has_one() {
         let (data, chain) = chain(data_type, codecs, &[2]);
         assert_eq!(write(&chain, &data, 1).unwrap().to_serde(), json(expected).to_serde());
     }
-    // V3 allows no array codec after codecs of bytes.
+    // V3 allows no array codec after a codec of bytes.
     let (data, mut chain) = chain(
         "int32",
         &format!(
