@@ -110,6 +110,8 @@ pub struct StoredType {
 }
 
 /// An open dataset: the methods that a format implements.
+///
+/// [`Driver`](crate::Driver) has an example of an implementation.
 pub trait Dataset: Send + Sync + fmt::Debug {
     /// Returns the description of the dataset.
     fn info(&self) -> DatasetInfo;
@@ -293,6 +295,32 @@ pub trait Dataset: Send + Sync + fmt::Debug {
 }
 
 /// The data of one variable.
+///
+/// ```
+/// use nczarr_dispatch::{MemMut, VarData};
+/// use nczarr_model::{ErrorKind, NcType, Result, Slab};
+///
+/// /// A variable of doubles that are all 0.
+/// #[derive(Debug)]
+/// struct Zeros;
+///
+/// impl VarData for Zeros {
+///     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+///         let elements = slab.count.iter().product::<u64>() as usize;
+///         match out {
+///             MemMut::Fixed { ty: NcType::Double, out } => out.put(&vec![0; 8 * elements]),
+///             _ => Err(ErrorKind::BadType.context("only doubles")),
+///         }
+///     }
+/// }
+///
+/// use nczarr_dispatch::OutBuf;
+/// let mut bytes = [1; 16];
+/// let mut out = OutBuf::from_slice(&mut bytes);
+/// Zeros.get(&Slab::new(&[0], &[2]), MemMut::Fixed { ty: NcType::Double, out: &mut out })?;
+/// assert_eq!(bytes, [0; 16]);
+/// # Ok::<(), nczarr_model::Error>(())
+/// ```
 pub trait VarData: Send + Sync + fmt::Debug {
     /// Reads a hyperslab, converting to the memory type.
     ///

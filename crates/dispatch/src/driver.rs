@@ -220,6 +220,55 @@ pub struct CreateRequest<'a> {
 }
 
 /// A format: a unit struct and a `static` description.
+///
+/// A driver for datasets without variables:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use nczarr_dispatch::{Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, OpenRequest, VarData};
+/// use nczarr_model::{ErrorKind, Model, ModelCell, Result, VarId};
+///
+/// static INFO: DriverInfo = DriverInfo {
+///     name: "empty",
+///     formatx: FormatX::Udf(0),
+///     modes: &["empty"],
+///     magic: &[],
+///     markers: &[],
+///     about: "datasets without variables",
+/// };
+///
+/// struct EmptyDriver;
+///
+/// impl Driver for EmptyDriver {
+///     fn info(&self) -> &DriverInfo {
+///         &INFO
+///     }
+///     fn open(&self, _request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+///         Ok(Arc::new(EmptyDataset(ModelCell::new(Model::new()))))
+///     }
+/// }
+///
+/// #[derive(Debug)]
+/// struct EmptyDataset(ModelCell);
+///
+/// impl Dataset for EmptyDataset {
+///     fn info(&self) -> DatasetInfo {
+///         DatasetInfo::new(&INFO, Format::NetCdf4)
+///     }
+///     fn model(&self) -> &ModelCell {
+///         &self.0
+///     }
+///     fn data(&self, _var: VarId) -> Result<Arc<dyn VarData>> {
+///         Err(ErrorKind::NotVar.into())
+///     }
+///     fn close(&self) -> Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// assert_eq!(EmptyDriver.info().name, "empty");
+/// ```
 pub trait Driver: Send + Sync + 'static {
     /// Returns the names, modes and first bytes of the format.
     fn info(&self) -> &DriverInfo;

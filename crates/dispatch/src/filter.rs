@@ -128,6 +128,30 @@ pub enum Stage {
 }
 
 /// Builds filters from parameters or codec descriptions.
+///
+/// ```
+/// use nczarr_dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+/// use nczarr_model::{ErrorKind, Result};
+///
+/// static INFO: FilterInfo =
+///     FilterInfo { hdf5_id: None, name: "never", aliases: &[], about: "no parameters fit" };
+///
+/// struct Never;
+///
+/// impl FilterClass for Never {
+///     fn info(&self) -> &FilterInfo {
+///         &INFO
+///     }
+///     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+///         Err(ErrorKind::Filter.context(format!("filter never: invalid parameters (found {params:?})")))
+///     }
+///     fn parse_json(&self, _codec: &Json, _format: ZarrFormat) -> Result<Box<dyn Filter>> {
+///         self.parse_params(&[])
+///     }
+/// }
+///
+/// assert_eq!(Never.parse_params(&[1]).unwrap_err().kind(), ErrorKind::Filter);
+/// ```
 pub trait FilterClass: Send + Sync + 'static {
     /// Returns the id and the names.
     fn info(&self) -> &FilterInfo;
@@ -167,6 +191,45 @@ pub trait FilterClass: Send + Sync + 'static {
 }
 
 /// A filter with its parameters. It is a value.
+///
+/// ```
+/// use std::borrow::Cow;
+///
+/// use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+/// use nczarr_model::Result;
+///
+/// static INFO: FilterInfo =
+///     FilterInfo { hdf5_id: None, name: "invert", aliases: &[], about: "inverts every bit" };
+///
+/// #[derive(Debug, Clone)]
+/// struct Invert;
+///
+/// impl Filter for Invert {
+///     fn info(&self) -> &FilterInfo {
+///         &INFO
+///     }
+///     fn params(&self) -> Cow<'_, [u32]> {
+///         Cow::Borrowed(&[])
+///     }
+///     fn to_json(&self, _format: ZarrFormat) -> Json {
+///         Json::from_iter([("id", "invert")])
+///     }
+///     fn encode_bound(&self, decoded: usize) -> Option<usize> {
+///         Some(decoded)
+///     }
+///     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+///         dst.extend(src.iter().map(|byte| !byte))
+///     }
+///     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+///         self.encode(src, dst)
+///     }
+/// }
+///
+/// let mut stored = [0; 2];
+/// Invert.encode(&[0, 255], &mut OutBuf::from_slice(&mut stored))?;
+/// assert_eq!(stored, [255, 0]);
+/// # Ok::<(), nczarr_model::Error>(())
+/// ```
 pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// Returns the id and the names of its class.
     fn info(&self) -> &FilterInfo;

@@ -71,6 +71,24 @@ pub enum Durability {
 }
 
 /// Observes a transfer, and may cancel it.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use nczarr_dispatch::Progress;
+///
+/// /// Cancels transfers once its flag is set.
+/// struct Cancel(AtomicBool);
+///
+/// impl Progress for Cancel {
+///     fn advance(&self, done: u64, total: u64) -> bool {
+///         println!("{done} of {total} bytes");
+///         !self.0.load(Ordering::Relaxed)
+///     }
+/// }
+///
+/// assert!(Cancel(AtomicBool::new(false)).advance(1, 2));
+/// ```
 pub trait Progress: Send + Sync {
     /// `done` of `total` bytes have been moved. `false` stops the transfer.
     fn advance(&self, done: u64, total: u64) -> bool;

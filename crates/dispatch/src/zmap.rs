@@ -258,6 +258,38 @@ pub type PutPart<'p> = dyn FnMut(&[u8]) -> Result<()> + Send + 'p;
 /// * an object's key is never a prefix of another object's key. Remote maps ([`MapCaps::remote`]) do not
 ///   check this: there the caller keeps keys apart, and a mere prefix is a key without an object;
 /// * nothing outside the dataset is ever touched.
+///
+/// A read-only map with one object:
+///
+/// ```
+/// use nczarr_dispatch::{ByteRange, Key, MapCaps, ZMap};
+/// use nczarr_model::Result;
+///
+/// #[derive(Debug)]
+/// struct OneObject;
+///
+/// impl ZMap for OneObject {
+///     fn caps(&self) -> MapCaps {
+///         MapCaps { list: true, ..MapCaps::default() }
+///     }
+///     fn len(&self, key: &Key) -> Result<Option<u64>> {
+///         Ok((key.as_str() == "a").then_some(5))
+///     }
+///     fn read(&self, key: &Key, _range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+///         out.clear();
+///         out.extend_from_slice(b"hello");
+///         Ok(key.as_str() == "a")
+///     }
+///     fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
+///         Ok(vec!["a".to_owned()])
+///     }
+/// }
+///
+/// let mut bytes = Vec::new();
+/// assert!(OneObject.read(&Key::new("a")?, ByteRange::ALL, &mut bytes)?);
+/// assert_eq!(bytes, b"hello");
+/// # Ok::<(), nczarr_model::Error>(())
+/// ```
 pub trait ZMap: Send + Sync + fmt::Debug {
     /// Returns the capabilities of this map.
     fn caps(&self) -> MapCaps;
