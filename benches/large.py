@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""A variable of 4 GiB, larger than the memory that is allowed: printed, and rearranged.
+"""Prints and rechunks a variable of 4 GiB, which is larger than the allowed memory.
 
     benches/large.py                 # builds ncz, optimised
     benches/large.py path/to/ncz     # one that was built
     benches/large.py --mib 256 …     # a smaller one, to try it out
 
-* `dump`: `ncz dump` of a variable of which nothing is stored, to nowhere. Peak memory: at most 64 MiB.
-* `rechunk`: `ncz copy` from columns of all times (chunks of time x 16 x 16) to whole maps (1 x side x side) within 256 MiB;
-  beside it `cp -r` of the same files, which moves the bytes and nothing else. Some values of the copy are compared.
+* `dump`: `ncz dump` of a variable without stored chunks, to /dev/null. Peak memory is at most 64 MiB.
+* `rechunk`: `ncz copy` from columns of all times (chunks of time x 16 x 16) to whole maps (1 x side x side).
+  Peak memory is at most 256 MiB. For comparison `cp -r` copies the same files. Some values of the copy are
+  compared.
 
-Needs Python's standard library, and 3 times the size of the variable on the disk of TMPDIR.
+It needs Python's standard library, and free disk space in TMPDIR for 3 times the variable.
 """
 
 import argparse
@@ -30,14 +31,14 @@ COLUMN = 16
 
 
 def built():
-    """The program, built if it is not there."""
+    """Builds the program, and returns its path."""
     command = ["cargo", "build", "-q", "--release", "-p", "nczarr-cli", "--manifest-path", HERE / "Cargo.toml"]
     subprocess.run(command, check=True)
     return os.path.join(os.environ.get("CARGO_TARGET_DIR", HERE / "target"), "release", "ncz")
 
 
 def store(root, times, chunks):
-    """A Zarr store with one variable, and no chunks yet; the folder of these."""
+    """Makes a Zarr store with one variable without chunks. Returns the folder for the chunks."""
     folder = root / "v"
     folder.mkdir(parents=True)
     (root / ".zgroup").write_text('{"zarr_format": 2}')
@@ -49,17 +50,17 @@ def store(root, times, chunks):
 
 
 def value(time, y, x):
-    """What is at an index: a number that a float holds exactly."""
+    """Returns the value at an index: a number that a float holds exactly."""
     return (time * 31 + y * 7 + x * 3) % 65536
 
 
 def columns(root, times):
-    """The variable in columns of all times, with a value that its place tells everywhere."""
+    """Makes the variable in columns of all times. The value of an element depends on its index."""
     folder = store(root, times, [times, COLUMN, COLUMN])
     for row in range(SIDE // COLUMN):
         for column in range(SIDE // COLUMN):
             chunk = array.array("f", bytes(4 * times * COLUMN * COLUMN))
-            # One point of each time is as good as all of them, and sooner made.
+            # One point of each time is enough for the check, and is quickly made.
             for at in range(times):
                 first = at * COLUMN * COLUMN
                 chunk[first] = value(at, row * COLUMN, column * COLUMN)
@@ -69,7 +70,7 @@ def columns(root, times):
 
 
 def run(name, command, **more):
-    """Runs a command; says how long it took, and its peak memory in MiB."""
+    """Runs a command. Returns its time, and its peak memory in MiB."""
     began = time.monotonic()
     process = subprocess.Popen([str(part) for part in command], **more)
     _, status, used = os.wait4(process.pid, 0)
@@ -84,7 +85,7 @@ def run(name, command, **more):
 
 
 def point(ncz, path, index):
-    """One value of a store."""
+    """Returns one value of a store."""
     start = ",".join(map(str, index))
     command = [ncz, "cat", path, "/v", "--start", start, "--count", "1,1,1", "--format", "text"]
     return float(subprocess.run([str(part) for part in command], check=True, capture_output=True).stdout)

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Shows that nothing serialises: for 1 to 16 threads the waits in the kernel (futex calls) of a whole operation on 128
-# chunks, and its instructions per chunk. A lock that threads share shows in the first, work done once more per thread in
-# the second; neither needs as many processors as threads, or a machine that is quiet.
+# Shows that threads do not wait for each other. For 1 to 16 threads it prints the futex calls of a whole
+# operation on 128 chunks, and its instructions per chunk. A shared lock increases the first number. Repeated
+# work per thread increases the second. Neither needs one processor per thread, or an idle machine.
 #
 #     benches/scaling.sh                  # builds a program that valgrind can run, below target/scaling
 #     benches/scaling.sh path/to/nczarr-runner      # one that was built with RUSTFLAGS=--cfg=rustix_use_libc
 #
-# Needs strace and valgrind. A pool of its own for each run, so that more threads than processors are made.
+# It needs strace and valgrind. Each run has a separate thread pool, which may have more threads than
+# processors.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 if [ $# -gt 0 ]; then

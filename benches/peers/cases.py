@@ -1,6 +1,6 @@
-"""The cases: what is timed, by whom, and on which input.
+"""Defines the cases: operation, runners and input of each.
 
-All cases are defined, also those that not every runner can do yet: such a runner says so in a skip line.
+Some runners lack some cases. Such a runner prints a skip line.
 """
 import dataclasses
 
@@ -18,8 +18,8 @@ class Case:
     #: Flags for the runners.
     args: dict
     peers: list
-    #: Flags of the write that makes the input; None if the case makes its own store.
-    #: "_writer" names who writes it, zarr-python if it is not there.
+    #: Flags of the write that makes the input; None if the case makes its own store. "_writer" names the
+    #: writer; the default is zarr-python.
     input: dict = None
 
 
@@ -32,7 +32,7 @@ def fitting(chunk, shape):
 
 
 def peers(format, codec):
-    """Who can do cases of a format and codec at all."""
+    """Returns the runners that support a format and codec."""
     found = ["floor"] + ZARR
     if codec in ("deflate5s", "zstd3s"):
         found.remove("tensorstore")
@@ -40,9 +40,9 @@ def peers(format, codec):
 
 
 def cases(size, chunks=None, dtype="f4"):
-    """All cases, where the cube has the size of this name, and elements of this type.
+    """Returns all cases for a cube of this named size and element type.
 
-    `chunks` replaces the grid of 64 cubed. Of other types than f4 the cube keeps its shape.
+    `chunks` replaces the grid of 64 cubed. The cube has the same shape for every type.
     """
     cube = SIZES[size]
     grids = {"64": chunks or (64,) * 3, "128": (128,) * 3, "slab": (1,) + cube[1:]}
@@ -55,7 +55,7 @@ def cases(size, chunks=None, dtype="f4"):
                     continue
                 array = {"format": format, "codec": codec, "shape": commas(cube), "chunks": commas(grid), "dtype": dtype}
                 if format == "v3s":
-                    # 64 cubed is too coarse for partial reads of a shard.
+                    # Chunks of 64 cubed are too large for partial reads of a shard.
                     array["chunks"] = commas(fitting((32,) * 3, cube))
                     array["shards"] = commas(fitting((128, 256, 256), cube))
                 arrays[format, codec, name] = array
@@ -144,7 +144,7 @@ def archives(arrays):
 
 
 def object_stores(arrays):
-    """Inputs are written into a folder; a server with a delay for each request has them then."""
+    """Returns the cases on S3. Inputs are in a folder, and a server with a delay per request serves them."""
     able = ["zarrs", "tensorstore"]
     for format in ("v2", "v3", "v3s"):
         array = arrays[format, "zstd3", "64"]

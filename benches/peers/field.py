@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Data as in geoscience, always the same: waves and a trend with a little white noise, rounded to 1/128.
+"""Makes data as in geoscience: waves, a trend and some white noise, rounded to 1/128. All runs are equal.
 
     field.py --shape 128,512,512 --dtype f4 --out cube.raw
 
-Types: f4, f8, i2 (packed: (T - 273) / 0.005). It compresses 3 to 4 times with shuffle: neither zeros nor random bytes.
+Types: f4, f8, i2 (packed: (T - 273) / 0.005). With shuffle the data compress 3 to 4 times.
 """
 import argparse
 import math
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def layers(shape, seed):
-    """The field, one (y, x) layer after another."""
+    """Yields the field, one (y, x) layer after another."""
     *lead, ys, xs = (1, 1) + tuple(shape) if len(shape) < 3 else shape
     rng = np.random.Generator(np.random.Philox(seed))
     x, y = np.arange(xs)[None, :] / 512.0, np.arange(ys)[:, None] / 512.0
@@ -26,7 +26,7 @@ def layers(shape, seed):
 
 
 def write(path, shape, dtype, seed=1):
-    """Writes the field as raw little-endian elements; the file appears when it is complete."""
+    """Writes the field as raw little-endian elements. The file appears when it is complete."""
     with open(path + ".part", "wb") as out:
         for field in layers(shape, seed):
             packed = np.round((field - 273.0) / 0.005) if dtype == "i2" else field

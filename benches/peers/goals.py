@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compares measured results with the goals: how many times as fast as the best peer, case by case.
+"""Compares measured speeds with the goals, case by case. A goal is a ratio to the speed of the best peer.
 
     goals.py first.json second.json … [--missed] [--scale 0.9] [--write NAME]
 
-Every run (a file of run.py --out) must reach the goal. A ratio is a ratio of medians. The memory goal is for whole reads:
-above its result, a read takes at most two chunks per thread and 2 MiB.
+Every run (a file of run.py --out) must reach the goal. A ratio is a ratio of medians. The memory goal is for
+whole reads: beside its result, a read takes at most two chunks per thread and 2 MiB.
 
-"floor" has two figures: how many times as fast as the best peer the floor is (the maximum of all runs), and its share of our
-processor time (the median of the runs). Above 100 %, the floor is the plainer program and bounds nothing.
+"floor" has two figures. The first is the floor's speed as a multiple of the best peer's (the maximum of all
+runs). The second is the floor's processor time as a share of ours (the median of the runs). Above 100 %, the
+floor is slower than our library, and gives no bound.
 
---write NAME replaces the table between `<!-- NAME -->` and `<!-- end of NAME -->` in benches/RESULTS.md; new names go to the end.
+--write NAME replaces the table between `<!-- NAME -->` and `<!-- end of NAME -->` in benches/RESULTS.md. A
+new name goes to the end.
 """
 import json
 import os
@@ -17,9 +19,9 @@ import re
 import statistics
 import sys
 
-#: Cases by name, and the goal.
+#: Patterns of case names, and their goals.
 GOALS = [
-    # V3 without shards is to be as good as V2.
+    # V3 without shards has the same goals as V2.
     (r"read/v[23]/none/64", 2.0), (r"read/v[23]/none/128", 1.7), (r"read/v[23]/none/slab", 1.6),
     (r"read/v[23]/deflate5s/64", 3.2), (r"read/v[23]/zlib5/64", 1.95),
     (r"read/v[23]/zstd3/64", 1.45), (r"read/v[23]/zstd3/128", 1.4), (r"read/v[23]/zstd3/slab", 1.15),
@@ -41,8 +43,8 @@ GOALS = [
     (r"s3-read/\w+/zstd3", 1.5), (r"s3-box-open/v3s/zstd3", 1.5),
     (r"s3-meta-open/v\d", 1.6), (r"s3-meta-open-consolidated/v\d", 2.0),
 ]
-#: Requests that a case may make: one for each of 128 chunks and one to open; two for each of five elements; three for
-#: each of five boxes in shards; one for all metadata.
+#: The maximum number of requests of a case. A whole read takes one for each of 128 chunks and one to open. An
+#: element takes two, and a box in shards three; there are five of each. All metadata take one.
 REQUESTS = [
     (r"s3-read/v[23]/zstd3", 129), (r"s3-elem-cold/v[23]/zstd3", 10), (r"s3-box-open/v3s/zstd3", 15),
     (r"s3-meta-open-consolidated/v\d", 1),
@@ -52,7 +54,7 @@ ON_DISK = [(r"write/v2/none/64", 1.4)]
 
 
 def load(path):
-    """The cases of one run by name, and whether it was on a disk."""
+    """Returns the cases of one run by name, and whether the run was on a disk."""
     with open(path) as file:
         run = json.load(file)
     return {case["case"]: case for case in run["results"]}, not run["root"].startswith("/dev/shm")
@@ -66,7 +68,7 @@ def goal_of(name, on_disk):
 
 
 def duel(case):
-    """Our row and that of the best peer."""
+    """Returns our row and that of the best peer."""
     rows = [row for row in case["rows"] if "wall" in row]
     ours = next((row for row in rows if row["peer"] == "ours"), None)
     peers = [row for row in rows if row["peer"] not in ("ours", "floor")]
@@ -74,7 +76,7 @@ def duel(case):
 
 
 def floor(runs, name):
-    """How many times as fast as the best peer the floor is, and its part of our processor time."""
+    """Returns the floor's speed as a multiple of the best peer's, and its share of our processor time."""
     found = []
     for run, _ in runs:
         rows = {row["peer"]: row for row in run[name]["rows"] if "wall" in row} if name in run else {}
@@ -86,13 +88,13 @@ def floor(runs, name):
 
 
 def time(seconds, n):
-    """A duration, of one of `n` operations."""
+    """Returns the duration of one of `n` operations as text."""
     each = seconds / n
     return f"{each * 1e6:.2f} µs" if each < 1e-3 else f"{each * 1e3:.1f} ms"
 
 
 def excess(case):
-    """MiB a whole read took above its result, and how much it may."""
+    """Returns the memory of a whole read beside its result in MiB, and its limit."""
     ours, args = duel(case)[0], case["args"]
     if args["op"] != "read" or args["format"] not in ("v2", "v3") or args.get("store") == "s3" or ours is None:
         return None

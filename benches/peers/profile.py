@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Where the time of a case goes, ours beside the floor's, by what the kernel was asked to do: a table per case.
+"""Prints a table per case: the time in each kind of kernel operation, for our library and the floor.
 
     profile.py '…/target/profiling/nczarr-runner' [--only REGEX] [--runs 400] [--rate 20000]
 
-Both run again and again under `perf record`; of the samples those count that lie within what the runner itself timed
-(`start` and `seconds` of its line), so starting, reading the data and the checksum are left out. A sample is the first of
-these that holds: a page fault (also one within a call), the call of the system it lies in, other work of the kernel, the
-program. Needs `perf` with the kernel's names, and the privilege to use both.
+Both run repeatedly under `perf record`. Only samples within the runner's own timing count (`start` and
+`seconds` of its line). So the table leaves out process start, data input and checksum. A sample has the first
+matching kind: a page fault (also within a system call), its system call, other work of the kernel, the
+program. It needs `perf` with the kernel's symbols, and the privilege to use them.
 """
 import argparse
 import bisect
@@ -23,17 +23,18 @@ from cases import cases
 from run import ROOT, STORES, Driver, flags, runners, warm_memory
 
 CASES = r"^(elem-open/v2/none|(read|write)/v2/none/slab|write/v2/none/64|append/v2/1,64,64)$"
-#: What a sample is, by the names of the functions it lies in.
+#: Function names that give the kind of a sample.
 ENTRY = re.compile(r"^(entry_SYSCALL_64|el0_svc)")
 FAULT = re.compile(r"^(asm_)?exc_page_fault|^handle_mm_fault")
-#: Calls that are others with more arguments.
+#: System calls that count as their simpler variants.
 SAME = {"openat2": "openat", "statx": "fstat", "writev": "write"}
 CALL = re.compile(r"^(?:__x64_sys|__arm64_sys|__se_sys|__do_sys|ksys)_(?:new)?(\w+?)(?:64)?$")
 
 
 def kinds(samples):
-    """How many samples are of which kind; frames are (address, name and offset), the innermost first."""
-    # Where a program goes on after a call. The kernel lets nobody interrupt it on its way out, so that time shows there.
+    """Counts samples by kind. Frames are (address, name and offset), the innermost first."""
+    # The return addresses of system calls. The kernel allows no interrupt on its way out, so that time
+    # appears there.
     back = {frames[i][1] for frames in samples for i in range(1, len(frames)) if ENTRY.match(frames[i - 1][1])}
     found = collections.Counter()
     for frames in samples:
@@ -43,7 +44,7 @@ def kinds(samples):
             found["page faults"] += 1
         elif call:
             found[SAME.get(call[1], call[1])] += 1
-        # Addresses of the kernel have their highest bit set.
+        # Kernel addresses have their highest bit set.
         elif int(frames[0][0], 16) >> 63 or frames[0][1] in back:
             found["into the kernel and back"] += 1
         else:
@@ -52,7 +53,7 @@ def kinds(samples):
 
 
 def record(commands, runs, rate, folder):
-    """Of each runner, in turns: its samples by kind, and the seconds of the processor an operation took."""
+    """Runs the runners in turns. Returns their samples by kind, and the processor seconds per operation."""
     data, lines = os.path.join(folder, "perf.data"), os.path.join(folder, "lines")
     loop = f"for i in $(seq {runs}); do {'; '.join(commands)}; done > {shlex.quote(lines)}"
     subprocess.run(["perf", "record", "-q", "-k", "CLOCK_MONOTONIC", "-e", "cpu-clock", "-F", str(rate), "-g", "-o", data,
@@ -73,7 +74,7 @@ def record(commands, runs, rate, folder):
 
 
 def table(name, ours, floor):
-    """Shares of ours, and both in microseconds of the processor for each operation."""
+    """Prints our shares, and the processor microseconds per operation of both."""
     (mine, cpu), (its, floor_cpu) = ours, floor
     print(f"\n### {name}: {mine.total()} and {its.total()} samples, the floor {100 * floor_cpu / cpu:.0f} %\n")
     print("| | share | ours, µs | the floor, µs |\n|---|---|---|---|")
@@ -81,7 +82,8 @@ def table(name, ours, floor):
         share, its_share = mine[what] / mine.total(), its[what] / its.total()
         if max(share, its_share) >= 0.002:
             print(f"| {what} | {100 * share:.1f} % | {1e6 * cpu * share:.2f} | {1e6 * floor_cpu * its_share:.2f} |")
-    # What the floor has done for half as long it has done as we have, not for a document or a thread that starts.
+    # A kind is common to both if the floor has at least half our samples of it. Fewer come from side work
+    # like documents or new threads.
     alike = [what for what in mine if what != "the program" and its[what] * 2 >= mine[what]]
     common = sum(mine[what] for what in alike) / mine.total()
     print(f"| all that the floor has the kernel do, too | {100 * common:.1f} % | | |", flush=True)

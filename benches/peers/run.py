@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the cases, peer after peer and round after round, checks that all saw the same data, prints medians and ratios.
+"""Runs the cases for all peers in rounds, checks that all read the same data, prints medians and ratios.
 
     run.py --list
     run.py --group whole --size 128 --repeats 5 --out results.json
     run.py --only 'read/v2/.*zstd' --peers zarrs,tensorstore
     run.py --add ours='…/target/release/nczarr-runner' --baseline ours --group whole,slab
 
-Seconds are wall seconds within the runner's process, "cpu" the processor seconds of the same span: steadier on a busy
-machine. A ratio is to the best peer; "paired" is the median of the ratios within each round.
+Seconds are wall seconds within the runner's process. "cpu" is the processor seconds of the same span, which
+vary less on a busy machine. A ratio is to the best peer. "paired" is the median of the ratios within each
+round.
 """
 import argparse
 import glob
@@ -28,17 +29,17 @@ from cases import SIZES, cases
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.environ.get("PEERS", os.path.expanduser("~/.cache/nczarr-peers"))
 PYTHON = os.environ.get("PEER_PYTHON", os.path.join(ROOT, "py/bin/python"))
-#: Where the stores go: into memory if the system has such a file system, so that nobody's fsync is measured.
+#: The folder of the stores. It is in memory if the system can do so, because fsync costs no time there.
 STORES = os.path.join("/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir(), "nczarr-bench")
-#: Seconds for a run that is not timed: writing an input, reading a result back.
+#: Time limit of an untimed run in seconds: a write of an input, or a read of a result.
 PATIENCE = 600
 SINGLE_FILE = ("h5", "cdf5")
-#: The S3 server of the tests, which takes folders and waits before each answer.
+#: The S3 server of the tests. It serves folders, and waits before each response.
 SERVER = os.environ.get("PEER_SERVER", os.path.join(ROOT, "target", "release", "s3-folder"))
 
 
 def runners():
-    """The command of each peer."""
+    """Returns the command of each peer."""
     script = [PYTHON, os.path.join(HERE, "runners", "python.py"), "--peer"]
     found = {name: script + [name] for name in
              ("tensorstore", "zarr-zarrs", "zarr-python", "netcdf4-python", "h5py", "scipy")}
@@ -55,10 +56,10 @@ def environment():
 
 
 def warm_memory(size):
-    """Uses memory and gives it back, so that whoever runs next gets such as is there.
+    """Uses memory and frees it, so that the next process gets memory that the machine already has.
 
-    The host of a virtual machine may take back what nobody uses for a while, and who then needs it waits: here a GiB for
-    two seconds rather than a tenth of one.
+    The host of a virtual machine may take back unused memory. The next user then waits: two seconds for a GiB
+    in place of a tenth of a second.
     """
     if not size:
         return
@@ -89,7 +90,7 @@ def stored(path):
 
 
 class Server:
-    """The S3 server of the tests: a line to it is a command, a line from it what came of it."""
+    """The S3 server of the tests. Each input line is a command, and each output line is the result."""
 
     def __init__(self, latency):
         self.process = subprocess.Popen([SERVER, str(latency)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -106,7 +107,8 @@ class Server:
 
 
 class Driver:
-    """Runs cases and keeps what they need: commands, raw data, at most one input store, and a server if it lies there."""
+    """Runs cases and keeps their resources: commands, raw data, at most one input store, and its server if it
+    is on S3."""
 
     def __init__(self, args, commands):
         self.args, self.commands, self.env = args, commands, environment()
@@ -116,7 +118,7 @@ class Driver:
             os.makedirs(folder, exist_ok=True)
 
     def run(self, peer, args, timeout):
-        """What a runner says: its line, or a line that says why there is none."""
+        """Returns the output line of a runner, or a skip line with the reason."""
         command = self.commands[peer]
         if shutil.which(command[0]) is None:
             return {"skip": f"{command[0]} is not built (setup.sh does)"}
@@ -130,7 +132,8 @@ class Driver:
         return {"skip": "failed: " + (done.stderr.strip().splitlines() or ["no output"])[-1][:200]}
 
     def raw(self, args):
-        """A file of raw elements for a write; other shapes than cubes take the start of one."""
+        """Returns a file of raw elements for a write. Shapes other than cubes use the start of a cube's
+        file."""
         dtype, shape = args["dtype"].lstrip(">"), args["shape"]
         lengths = [int(n) for n in shape.split(",")]
         if not (len(lengths) == 3 and lengths[0] <= 512 and lengths[1] >= 256):
@@ -146,7 +149,7 @@ class Driver:
         return path
 
     def prepare(self, case):
-        """The store a case reads, written once for all peers; and why there is none."""
+        """Returns the input store of a case, written once for all peers, or the reason for its absence."""
         if case.input is None:
             return None, None
         away = case.args.get("store") == "s3"
@@ -176,7 +179,8 @@ class Driver:
         self.input = None, None
 
     def read_back(self, peer, args, checksum):
-        """What is to be said of a store somebody wrote: nothing if another library reads the same from it."""
+        """Checks a written store with another library. Returns a note, which is empty if the data are
+        right."""
         args = {**args, "op": "read"}
         args.pop("data", None)
         other = "zarr-python"
@@ -191,14 +195,14 @@ class Driver:
         return f"WRONG DATA after write {found}"
 
     def case(self, case, peers):
-        """The rows of a case."""
+        """Returns the rows of a case."""
         path, missing = self.prepare(case)
         lines, notes = {peer: [] for peer in peers}, {peer: missing or "" for peer in peers}
         repeats = 0 if missing else self.args.repeats
         for turn in range(repeats + (self.args.more if repeats else 0)):
             if turn == repeats:
                 peers = near(peers, lines, set(self.args.added))
-            # Everybody goes first once in a while: memory that nobody used for long is slow to get.
+            # The peers take turns to go first, because memory that was unused for long is slow to get.
             first = turn % len(peers)
             for peer in peers[first:] + peers[:first]:
                 if turn and not lines[peer]:
@@ -232,10 +236,10 @@ class Driver:
 
     @staticmethod
     def compare(lines, notes):
-        """Notes who saw other data than most."""
+        """Adds a note to each peer that read other data than most."""
         sums = {peer: {line["checksum"] for line in said} for peer, said in lines.items() if said}
         if len(set().union(*sums.values())) > 1:
-            # In doubt the peers are right, and not what was added, which comes first.
+            # If counts are equal, the peers are right, and not the added runners, which come first.
             usual = statistics.mode(next(iter(seen)) for seen in reversed(sums.values()))
             for peer, seen in sums.items():
                 if seen != {usual}:
@@ -243,14 +247,14 @@ class Driver:
 
 
 def near(peers, lines, always):
-    """Those that may be the best peer; whose quickest run takes more than twice as long as the best's is not."""
+    """Returns the peers that may be the best: their fastest run takes at most twice the best time."""
     quickest = {peer: min(line["seconds"] for line in said) for peer, said in lines.items() if said}
     best = min((wall for peer, wall in quickest.items() if peer != "floor" and peer not in always), default=0)
     return [peer for peer in peers if peer in always or peer == "floor" or quickest.get(peer, 0) <= 2 * best]
 
 
 def rows(lines, notes):
-    """Medians of each peer, and ratios to the best one. The floor is no peer."""
+    """Returns the medians of each peer, and ratios to the best one. The floor does not count as a peer."""
     found = []
     for peer, said in lines.items():
         if not said:
@@ -302,7 +306,7 @@ def show(name, found, baseline):
 
 
 def chosen(case, args, added):
-    """Who runs a case."""
+    """Returns the runners of a case."""
     wanted = args.peers.split(",") if args.peers else case.peers
     return added + [peer for peer in case.peers if peer in wanted]
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds every runner into $PEERS (default ~/.cache/nczarr-peers): a Python environment with the libraries, the Rust
-# runners, the floor and the S3 server of the tests, and the C runner against the libnetcdf of the netCDF4 wheel (its
-# header: libnetcdf-dev, or the directory in NETCDF_INCLUDE).
+# Builds every runner into $PEERS (default ~/.cache/nczarr-peers). These are a Python environment with the
+# libraries, the Rust runners, the floor, the S3 server of the tests, and the C runner. The C runner links to
+# the libnetcdf of the netCDF4 wheel. Its header comes from libnetcdf-dev or from the directory in
+# NETCDF_INCLUDE.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 PEERS=${PEERS:-$HOME/.cache/nczarr-peers}
@@ -9,7 +10,7 @@ mkdir -p "$PEERS/bin"
 for tool in python3 cargo cc; do
   command -v $tool > /dev/null || { echo "$tool is needed" >&2; exit 1; }
 done
-# Asked by what it is to hold: an earlier run may have been stopped in the middle of it.
+# The check imports the packages, because an earlier run may have stopped before it installed all of them.
 if ! "$PEERS/py/bin/python" -c "import netCDF4, zarr, tensorstore, zarrs, h5py, scipy" 2> /dev/null; then
   python3 -m venv --clear "$PEERS/py"
   "$PEERS/py/bin/pip" -q install netCDF4==1.7.5.1.post1 zarr==3.1.6 numcodecs==0.16.6 tensorstore==0.1.86 zarrs==0.2.3 \

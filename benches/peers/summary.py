@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""One row per case from the files run.py --out wrote: the best peer's median, then of each peer the paired ratio of wall
-time to the best one / the ratio of processor time to the thriftiest one.
+"""Prints one row per case from files of run.py --out: the best peer's median, then two ratios for each peer.
+The first is the paired ratio of wall time to the best peer. The second is the ratio of processor time to the
+peer with the least.
 
     summary.py results.json … [--rss]
 """

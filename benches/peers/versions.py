@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Zarr V3 beside V2, one runner, whole arrays: who reads and writes both takes turns within each round.
+"""Compares Zarr V3 with V2 for whole arrays in one runner, in turns within each round.
 
     versions.py 'RUNNER' [--only REGEX] [--repeats 9]
 
-Prints the medians and how many times as fast V3 is, paired within rounds: the machine's speed changes between them, and
-not between two runs one after the other. Beside it, the same of the fastest run of each: what disturbs only makes slower.
-What is read is stored twice in each version, in the order V2, V3, V3, V2, and read in turns: where in memory an input came
-to lie is worth a tenth.
+It prints the medians, and the speed of V3 as a multiple of V2's, paired within rounds. Pairs help because the
+machine's speed changes between rounds, but hardly between two consecutive runs. It also prints the ratio of
+the fastest runs, because disturbances only make runs slower. Inputs are stored twice in each version, in the
+order V2, V3, V3, V2, and read in turns. The place of an input in memory changes the time by a tenth.
 """
 import argparse
 import os
@@ -36,7 +36,7 @@ def main():
         places = {older.name: [], newer.name: []}
         for case in (older, newer, newer, older):
             if case.input:
-                # The one input that the driver keeps is for one case at a time.
+                # The driver keeps one input at a time.
                 path, missing = driver.prepare(case)
                 assert missing is None, missing
                 place = f"{path}_{case.args['format']}_{len(places[case.name])}"

@@ -1,4 +1,5 @@
-"""Opens the datasets of `interop write` with other readers and compares values, types, dimensions and attributes.
+"""Opens the datasets of `interop write` with other readers. Compares values, types, dimensions and
+attributes.
 
 usage: check.py DIR
 """
@@ -33,11 +34,11 @@ LENGTH = "numcodecs shuffles whole elements only, and a filter before made the c
 UNSIGNED = "netCDF-C, for whom that is, wants levels without sign; it takes none above 22"
 SCALAR = "release 4.10.1 does not show arrays of rank 0 of pure Zarr"
 
-# What netCDF knows and plain Zarr has no word for: one more attribute to all others.
+# The attribute for properties that plain Zarr lacks. Other readers see it as an ordinary attribute.
 ANNOTATION = "_netcdf"
 
-# What a reader is known to do otherwise, and why: (reader, dataset, object) patterns.
-# An entry that matches no difference is reported, so that the list does not outlive its reasons.
+# Known differences of readers with their reasons, by patterns of (reader, dataset, object). The program
+# reports an entry that matches no difference, so that outdated entries are found.
 KNOWN = {
     ("zarr-python", "chars.nczarr.*", "open"): CHAR,
     ("zarr-python", "chars.consolidated.*", "open"): CHAR,
@@ -72,7 +73,7 @@ RAW = "raw bytes in shards cannot be opened by it, whoever wrote them"
 NO_STRING = "*string data type is not one of the supported data types*"
 NOT_REGISTERED = "*\"numcodecs.*\" is not registered*"
 
-# The same for format 3, with a fourth pattern for what was found.
+# The same for format 3, with a fourth pattern for the found value.
 KNOWN_V3 = {
     ("tensorstore", "strings.*nczarr3.*", "/default values", NO_STRING): STRING,
     ("tensorstore", "strings.*nczarr3.*", "/deflated values", NO_STRING): STRING,
@@ -89,7 +90,7 @@ KNOWN_V3 = {
 # The same for HDF5.
 KNOWN_HDF5 = {}
 
-# deflate, shuffle, fletcher32, szip: what its library has without plug-ins.
+# The filters of its library without plug-ins: deflate, shuffle, fletcher32, szip.
 FILTERS_OF_H5PY = (1, 2, 3, 4)
 
 
@@ -101,7 +102,7 @@ class Report:
         if same(found, expected):
             self.passed += 1
             return
-        # To others an annotated store is any store of plain Zarr.
+        # Other readers treat an annotated store like any plain Zarr store.
         plain = dataset.replace(".annotated.", ".zarr.").replace(".annotated3.", ".zarr3.")
         plain = plain.replace(".edited3.", ".nczarr3.")
         for pattern, why in self.known.items():
@@ -112,14 +113,14 @@ class Report:
         self.failed.append(f"{reader} {dataset} {what}: {found!r}, expected {expected!r}")
 
     def add(self, other):
-        """Takes over what another one found."""
+        """Adds the results of another report."""
         self.passed += other.passed
         self.failed += other.failed
         for pattern, count in other.used.items():
             self.used[pattern] = self.used.get(pattern, 0) + count
 
     def finish(self, what, whole=True):
-        """Prints what was found. `whole`: everything was looked at in which a known difference may be met."""
+        """Prints the results. `whole`: the run covered all places of known differences."""
         known = sum(self.used.values())
         print(f"{what}: {self.passed} passed, {len(self.failed)} failed, {known} skipped")
         for (pattern, why), count in self.used.items():
@@ -132,7 +133,7 @@ class Report:
 
 
 def same(found, expected):
-    """Equal in type and bit for bit, except that a NaN equals every NaN."""
+    """Returns whether type and bits are equal. All NaNs count as equal."""
     if isinstance(expected, numpy.ndarray):
         if not isinstance(found, numpy.ndarray) or found.shape != expected.shape or found.dtype != expected.dtype:
             return False
@@ -149,19 +150,19 @@ def same(found, expected):
 
 
 def numbers(items, dtype):
-    """A list of JSON numbers, with NaN and infinities as text, as an array."""
+    """Returns an array of a list of JSON numbers, with NaN and infinities as text."""
     return numpy.array([float(item) if isinstance(item, str) else item for item in items], dtype=dtype)
 
 
 class Var:
-    """A variable as it is expected, with the path of its group."""
+    """An expected variable, with the path of its group."""
 
     def __init__(self, group, var, lengths, scalar_as_vector):
         self.group, self.name, self.type = group, var["name"], var["type"]
         self.path = f"{group}/{self.name}"
         self.dims = list(var["dims"])
         self.shape = tuple(lengths[dim] for dim in self.dims)
-        # Without a dimension NCZarr stores a vector of one element, over a dimension of this name.
+        # NCZarr stores a scalar as a vector of one element, with a dimension of this name.
         self.stored_dims = ["_scalar_"] if scalar_as_vector and not self.dims else self.dims
         self.stored_shape = (1,) if scalar_as_vector and not self.dims else self.shape
         self.atts = var["atts"]
@@ -175,7 +176,7 @@ class Var:
 
 
 def walk(content, scalar_as_vector, path="", lengths=None):
-    """Every group as (path, content, variables); dimensions are seen from the groups below theirs."""
+    """Yields every group as (path, content, variables). Groups see the dimensions of their parents."""
     lengths = dict(lengths or {}) | {dim["name"]: dim["len"] for dim in content["dims"]}
     yield path, content, [Var(path, var, lengths, scalar_as_vector) for var in content["vars"]]
     for group in content["groups"]:
@@ -193,18 +194,18 @@ def zarr_format(dataset):
 
 
 def scalar_as_vector(dataset):
-    """Whether it is NCZarr of format 2; format 3 stores scalars as such in both."""
+    """Returns whether the dataset is NCZarr of format 2. In format 3 a scalar is stored as a scalar."""
     return zarr_format(dataset) == 2 and not is_plain(dataset)
 
 
 def store_of(folder, dataset):
-    """What zarr-python and xarray open: a directory, or an archive."""
+    """Returns the store for zarr-python and xarray: a directory, or an archive."""
     path = folder / dataset["path"]
     return zarr.storage.ZipStore(path, mode="r") if dataset["flavour"] == "zip" else path
 
 
 def native(array):
-    """The array with the byte order of the machine; fixed bytes and other objects become text."""
+    """Returns the array in native byte order. Fixed bytes and other objects become text."""
     array = numpy.asarray(array)
     if array.dtype.kind == "T":
         array = array.astype(object)
@@ -212,7 +213,7 @@ def native(array):
 
 
 def as_text(array):
-    """An array of fixed bytes as an array of text."""
+    """Returns an array of fixed bytes as an array of text."""
     texts = [bytes(item).rstrip(b"\0").decode() for item in numpy.asarray(array).ravel()]
     return numpy.array(texts, object).reshape(numpy.shape(array))
 
@@ -262,7 +263,7 @@ def netcdf_c_atts(check, place, owner, atts, typed):
         if att["type"] in ("char", "string"):
             expected = values[0] if isinstance(values, list) and len(values) == 1 else values
             if not typed and isinstance(expected, list):
-                # Without a recorded type a list of strings is its JSON text.
+                # A list of strings without a recorded type reads as JSON text.
                 found = json.loads(found)
         else:
             expected = numbers(values, DTYPES[att["type"]])
@@ -273,26 +274,26 @@ def netcdf_c_atts(check, place, owner, atts, typed):
 
 
 def stored_values(expected, dataset):
-    """The values in the shape they are stored in; text of fixed length as text; characters of format 3 as numbers."""
+    """Returns the values in their stored shape. Characters of format 3 become numbers."""
     values = expected.values.reshape(expected.stored_shape)
     return values.view("u1") if expected.type == "char" and zarr_format(dataset) == 3 else values
 
 
 def values_of(check, dataset, expected, read):
-    """Compares the values of a variable; that they cannot be read is a difference of this variable alone."""
+    """Compares the values of a variable. A failed read is a difference of this variable only."""
     try:
         values = native(read())
     except (RuntimeError, ValueError) as error:
         check(f"{expected.path} values", str(error), None)
         return
     if expected.type == "string":
-        # Format 3 has text as such, of which a scalar is no array.
+        # Format 3 has text, and a scalar text is not an array.
         values = as_text(values) if values.dtype.kind in "SV" or zarr_format(dataset) == 2 else values.astype(object)
     check(f"{expected.path} values", values, stored_values(expected, dataset))
 
 
 def stored_dims(array):
-    """The dimensions as zarr-python shows them."""
+    """Returns the dimensions as zarr-python shows them."""
     if array.metadata.zarr_format == 2:
         return array.attrs.get("_ARRAY_DIMENSIONS")
     return list(array.metadata.dimension_names)
@@ -303,7 +304,7 @@ def hidden(name):
 
 
 def json_atts(check, place, found, atts):
-    """Attributes as a reader of the JSON sees them: numbers have no type there."""
+    """Compares attributes as JSON, in which numbers have no type."""
     found = {name: value for name, value in found.items() if not hidden(name)}
     expected = {att["name"]: att for att in atts if not hidden(att["name"])}
     check(f"{place} attributes", sorted(found), sorted(expected))
@@ -364,7 +365,8 @@ def with_xarray(report, folder, dataset):
 
 
 def raw_bytes(array):
-    """Raw bytes as characters: the binding has the right shape and place for them, but items of no width."""
+    """Returns raw bytes as characters. The binding gives the right shape and address, but items of width
+    0."""
     if array.dtype != "V0" or not array.size:
         return array
     end = 1 + sum((length - 1) * stride for length, stride in zip(array.shape, array.strides))
@@ -373,7 +375,7 @@ def raw_bytes(array):
 
 
 def with_h5py(report, folder, dataset):
-    """What netCDF-C does not look at: the order of creation, how dimensions are attached, and what is stored."""
+    """Checks details that netCDF-C ignores: creation order, attached dimensions, and stored data."""
     check = lambda what, found, expected: report.check("h5py", dataset["path"], what, found, expected)
     root = h5py.File(folder / dataset["path"])
     for path, content, variables in walk(dataset["content"], False):
@@ -399,7 +401,7 @@ def with_h5py(report, folder, dataset):
 
 
 def with_h5netcdf(report, folder, dataset):
-    """Dimensions, attributes and values, found without netCDF-C."""
+    """Checks dimensions, attributes and values without netCDF-C."""
     check = lambda what, found, expected: report.check("h5netcdf", dataset["path"], what, found, expected)
     with h5netcdf.File(folder / dataset["path"], "r", decode_vlen_strings=True) as root:
         for path, content, variables in walk(dataset["content"], False):
@@ -417,7 +419,7 @@ def with_h5netcdf(report, folder, dataset):
                 try:
                     values = var[...]
                 except OSError as error:
-                    # As h5py, it has no filters but those of the library.
+                    # Like h5py, it has only the filters of the library.
                     check(f"{expected.path} values", str(error), None)
                     continue
                 values = numpy.array(values, object) if expected.type == "string" else native(numpy.asarray(values))
@@ -433,7 +435,7 @@ def h5netcdf_atts(check, place, found, atts):
         value, values = found[att["name"]], att["values"]
         if att["type"] in ("char", "string"):
             texts = [value] if isinstance(value, (str, bytes)) else list(value)
-            # netCDF's text says of itself that it is ASCII.
+            # netCDF's text has the character set ASCII in the file.
             texts = [text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text for text in texts]
             texts = [text.decode() for text in texts]
             check(f"{place}@{att['name']}", texts, values if isinstance(values, list) else [values])
@@ -457,7 +459,7 @@ def with_tensorstore(report, folder, dataset):
                 check(f"{expected.path} values", str(error), None)
                 continue
             if expected.type == "string" or expected.type == "char" and zarr_format(dataset) == 2:
-                # Its characters are one more dimension.
+                # Characters of text form one more dimension.
                 width = values.shape[-1] if values.ndim > len(expected.stored_shape) else 1
                 values = numpy.ascontiguousarray(values).view(f"S{width}").reshape(expected.stored_shape)
                 values = as_text(values) if expected.type == "string" else values
@@ -473,7 +475,7 @@ READERS_OF_HDF5 = {"netcdf-c": netcdf_c, "h5py": with_h5py, "h5netcdf": with_h5n
 def main():
     folder = Path(sys.argv[1]).resolve()
     reports = {2: Report(KNOWN), 3: Report(KNOWN_V3), 0: Report(KNOWN_HDF5)}
-    # What fails is reported below, once; a reader's own words about it would hide that.
+    # The program reports failures itself, so the readers' own messages are hidden.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     for dataset in json.loads((folder / "expected.json").read_text()):

@@ -1,7 +1,9 @@
-"""Copies the datasets of the corpus with `ncz copy`, to NCZarr and to plain Zarr, and compares what other readers find.
+"""Copies the datasets of the corpus with `ncz copy`, to NCZarr and to plain Zarr. Other readers read the
+copies.
 
-They must find the values that the corpus says, in the types that netCDF has for them; of a dataset by netCDF-C those that
-netCDF-C reads of the original. Earlier styles are not among the latter: netCDF-C crashes on some and misreads others.
+They must find the values of the corpus, in the corresponding netCDF types. For a dataset by netCDF-C, they
+must find the values that netCDF-C reads from the original. Datasets of earlier styles are left out there:
+netCDF-C crashes on some and misreads others.
 
 usage: copies.py NCZ CORPUS WORK [--whole]
 """
@@ -35,7 +37,7 @@ def rows(part):
 
 
 def of_zarr(folder):
-    """The stores of format 2: name, URL, and what is in them, as an array or the path of its file."""
+    """Yields the stores of format 2: name, URL, and the paths of the files with their values."""
     stores = defaultdict(dict)
     for row in rows(folder):
         if row[4] == "2" and row[11] in ("exact", "lossy"):
@@ -45,7 +47,7 @@ def of_zarr(folder):
 
 
 def of_netcdf_c(folder, scratch):
-    """The datasets by netCDF-C that are NCZarr or plain Zarr, unpacked: name, URL, nothing."""
+    """Yields the NCZarr and plain Zarr datasets by netCDF-C, unpacked: name, URL, `None`."""
     for row in rows(folder):
         if not row[1].startswith("nczarr/") or row[0].startswith("old"):
             continue
@@ -58,7 +60,7 @@ def of_netcdf_c(folder, scratch):
 
 
 def as_netcdf(array):
-    """Values in the type that netCDF has for them."""
+    """Returns values in their netCDF type."""
     array = native(array)
     if array.dtype.kind == "b":
         return array.astype("u1")
@@ -66,7 +68,7 @@ def as_netcdf(array):
         return array.astype("f4")
     if array.dtype.kind == "M":
         texts = [str(item) for item in numpy.datetime_as_string(array).ravel()]
-        # A sign is no digit of the year.
+        # The sign does not count as a digit of the year.
         texts = [f"-{text[1:].zfill(4)}" if text.startswith("-") else text for text in texts]
         return numpy.array([*texts, None], object)[:-1].reshape(array.shape)
     if array.dtype.kind == "m":
@@ -81,7 +83,7 @@ def as_netcdf(array):
 
 
 def str_of(item):
-    """Fixed bytes as text; what is no text is bytes still."""
+    """Returns fixed bytes as text, or as bytes if they are not text."""
     item = bytes(item).rstrip(b"\0")
     try:
         return item.decode()
@@ -95,7 +97,7 @@ def text_of(array):
 
 
 def load(path):
-    """What the corpus expects; `None` where netCDF has no form for it that others share."""
+    """Returns the expected values of the corpus; `None` if netCDF has no common form for them."""
     if path.endswith(".npy"):
         return as_netcdf(numpy.load(path))
     content = json.loads(Path(path).read_text())
@@ -105,7 +107,7 @@ def load(path):
 
 
 def by_netcdf_c(url):
-    """The values of every variable, by path."""
+    """Returns the values of every variable, by path."""
     found = {}
     root = netCDF4.Dataset(url)
     root.set_auto_maskandscale(False)
@@ -156,7 +158,7 @@ READERS = {"zarr-python": by_zarr_python, "xarray": by_xarray, "tensorstore": by
 
 
 def comparable(found, expected):
-    """What was found and what is expected in one form: text, the one element of a scalar, parts of numbers, fields."""
+    """Brings found and expected values into one form: text, single elements, parts of numbers, fields."""
     found = native(found)
     if found.dtype.kind == "S" and expected.dtype.kind == "O":
         if found.ndim > expected.ndim and found.shape[: expected.ndim] == expected.shape:
@@ -166,7 +168,7 @@ def comparable(found, expected):
         texts = [str_of(item) if isinstance(item, bytes) else item for item in found.ravel()]
         found = numpy.array([*texts, None], object)[:-1].reshape(found.shape)
     if expected.dtype == "S1" and found.dtype.kind == "O":
-        # Plain Zarr has no characters; netCDF-C takes them for text of one.
+        # Plain Zarr lacks characters, so netCDF-C reads them as text of length one.
         found = numpy.array([str(text).encode() for text in found.ravel()], "S").reshape(found.shape)
     if found.size == expected.size == 1:
         found = found.reshape(expected.shape)
@@ -174,7 +176,7 @@ def comparable(found, expected):
         part = f"f{expected.dtype.itemsize // 2}"
         return [numpy.ascontiguousarray(array).reshape(-1).view(part) for array in (found, expected)]
     if expected.dtype.names and found.dtype.kind == "V" and not found.dtype.names:
-        # Records that are not flat are stored as their bytes.
+        # Nested records are stored as bytes.
         if found.dtype.itemsize == expected.dtype.itemsize:
             found = numpy.ascontiguousarray(found).view(expected.dtype).reshape(expected.shape)
     if expected.dtype.names and expected.dtype.names == found.dtype.names:
@@ -186,7 +188,7 @@ def comparable(found, expected):
 
 
 def check(ncz, name, url, arrays, work):
-    """Both copies of one dataset."""
+    """Checks both copies of one dataset."""
     report = Report(COPIES)
     try:
         if arrays is None:
@@ -203,7 +205,7 @@ def check(ncz, name, url, arrays, work):
         if done.returncode:
             report.check("ncz", copy, "copy", done.stderr, None)
             continue
-        # An array without a group is stored as the variable of its file's name.
+        # An array at the root of a store becomes a variable with the name of its file.
         variables = {path or "/" + next(target.glob("*/.zarray")).parent.name: item for path, item in values.items()}
         readers = dict(READERS)
         try:
@@ -219,12 +221,12 @@ def check(ncz, name, url, arrays, work):
                 continue
             for path, expected in variables.items():
                 if expected is None:
-                    # Lists have a form of their own in NCZarr, that these readers show as bytes.
+                    # NCZarr has a special form for lists, which these readers show as bytes.
                     stored = (target / path[1:] / ".zarray").exists()
                     report.check("ncz", copy, f"{path} stored", stored, kind == "nczarr" and "/vlen-" in name)
                     continue
                 if kind == "nczarr" and expected.dtype.kind == "c":
-                    # A record of the two parts.
+                    # A complex number becomes a record of two parts.
                     part = f"f{expected.dtype.itemsize // 2}"
                     expected = expected.view([("r", part), ("i", part)])
                 try:
@@ -235,7 +237,7 @@ def check(ncz, name, url, arrays, work):
 
 
 def quiet():
-    """What fails is reported once; readers' own words about it would hide that."""
+    """Hides the messages of the readers. The program reports failures itself."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Edits copies of the stores of Zarr V3 in the corpus: other readers must find what was edited, and all else as before.
+"""Edits copies of the Zarr V3 stores in the corpus. Other readers must find the edits, and no other changes.
 
 usage: edited.py INTEROP CORPUS WORK
 """
@@ -22,10 +22,10 @@ ADDED = "added_here"
 
 
 def stores(corpus):
-    """The directories of format 3: part and name."""
+    """Yields the directories of format 3: part and name."""
     rows = {
         "zarr": lambda row: row[4] == "3" and row[11] not in ("error", "tree"),
-        # The one document of the others is no JSON.
+        # The documents of the other stores are not JSON.
         "nczarr-v3": lambda row: row[1] == "dir" and not row[0].startswith("fork-consolidated/"),
     }
     for part, of in rows.items():
@@ -35,7 +35,7 @@ def stores(corpus):
 
 
 def arrays(place):
-    """The arrays of a store, by path."""
+    """Yields the arrays of a store with their paths."""
     for document in sorted(place.rglob("zarr.json")):
         try:
             if json.loads(document.read_text()).get("node_type") == "array":
@@ -58,7 +58,7 @@ READERS = {"zarr-python": by_zarr_python, "tensorstore": by_tensorstore}
 
 
 def read(place):
-    """What each reader finds that reads every array at all."""
+    """Returns the values that each reader finds, for readers that can read the array."""
     found = {}
     for folder, path in arrays(place):
         for name, reader in READERS.items():
@@ -110,7 +110,7 @@ def main():
         was, sizes = before[Path(place)]
         now = read(Path(place))
         for (reader, path), (values, _) in was.items():
-            # Our name of an array at the root is the store's.
+            # For an array at the root, our library uses the name of the store.
             key = next(iter(put), path) if path == "/" else path
             if (reader, path) not in now:
                 report.check(reader, name, path, "it does not open any more", "same")

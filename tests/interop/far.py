@@ -1,4 +1,4 @@
-"""Boxes of large files that h5py wrote, read over HTTP: few requests and few bytes, whatever the index of the chunks is.
+"""Reads boxes of large h5py files over HTTP. Each kind of chunk index takes few requests and few bytes.
 
 Usage: far.py NCZ FOLDER"""
 import http.server
@@ -15,7 +15,7 @@ MOST = 2 << 20
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves ranges of the files of a folder, and counts."""
+    """Serves ranges of files of a folder, and counts requests and bytes."""
 
     protocol_version = "HTTP/1.1"
     requests = sent = 0
@@ -41,12 +41,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def value(number):
-    """A chunk by its number, or several."""
+    """Returns the values of a chunk by its number, or of several chunks."""
     return ((np.asarray(number)[..., None, None] * 7 + np.arange(100).reshape(10, 10)) % 127).astype("i1")
 
 
 def make(path, kind, count):
-    """Makes a netCDF-4 file of `count` chunks, or of one as large."""
+    """Makes a netCDF-4 file with `count` chunks, or with one chunk of the same total size."""
     old = kind == "tree1"
     with h5py.File(path, "w", libver=("earliest", "v108") if old else ("v110", "v110")) as file:
         how = {"chunks": (1, 10, 10)}
@@ -79,7 +79,7 @@ def make(path, kind, count):
 
 
 def levels(count, per_node):
-    """Levels of a tree."""
+    """Returns the number of levels of a tree."""
     depth = 1
     while per_node**depth < count:
         depth += 1
@@ -87,7 +87,7 @@ def levels(count, per_node):
 
 
 def box(url, at):
-    """Reads one, and answers how it was asked for."""
+    """Reads one chunk and counts requests and bytes. Returns an error message, or `None`."""
     Handler.requests = Handler.sent = 0
     command = [NCZ, "cat", url + "#mode=bytes", "/v", "--format", "raw", "--start", f"{at},0,0", "--count", "1,10,10"]
     done = subprocess.run(command, capture_output=True, check=False, env={"NCRCENV_IGNORE": "1"})
@@ -102,11 +102,11 @@ def main():
     os.makedirs(FOLDER, exist_ok=True)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    # Who has what it wanted closes connections.
+    # A client may close its connection early, so errors of connections are ignored.
     server.handle_error = lambda *_: None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     failed = False
-    # Structures on the way to a chunk. Nodes of trees are at least half full.
+    # The number of structures on the way to a chunk. Tree nodes are at least half full.
     kinds = {
         "tree1": lambda count: levels(count, 32),
         "single": lambda count: 0,

@@ -1,7 +1,8 @@
 """Copies the HDF5 datasets of the corpus with `ncz copy`, and lets netCDF-C, h5py and h5netcdf read both.
 
-The datasets of the repository are always among them. They must find in the copy what they find in the original, user-defined types and all: groups, dimensions, types, attributes, and
-values bit for bit. What is stored for HDF5's own sake (references, numbers of dimensions, the writer) is left out.
+The datasets of the repository are always included. The readers must find the same in copy and original:
+groups, dimensions, types (also user-defined ones), attributes, and the bits of values. The comparison leaves
+out HDF5's internal data: references, dimension numbers, the writer.
 
 usage: hdf5_copies.py NCZ CORPUS WORK [--whole]
 """
@@ -19,7 +20,7 @@ import numpy
 from check import Report
 from known import HDF5_COPIES
 
-# Dimensions without variables are datasets to HDF5, of any length and never written.
+# In HDF5 a dimension without a variable is a dataset. It may have any length, and is never written.
 MOST = 1 << 24
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -29,7 +30,7 @@ OWN = {
 
 
 def plain(value):
-    """Values in a form that can be compared: bits, texts as bytes, types by their parts."""
+    """Returns values in a comparable form: bits, texts as bytes, types by their parts."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, (bytes, numpy.bytes_)):
@@ -52,7 +53,7 @@ def plain(value):
 
 
 def flat(value):
-    """The same of an attribute: one value is as good as a list of one."""
+    """Returns an attribute in a comparable form. One value equals a list of one value."""
     found = plain(value)
     array = numpy.asarray(value) if not isinstance(value, (str, bytes, h5py.Empty)) else None
     if array is not None and array.ndim <= 1 and array.size == 1:
@@ -97,7 +98,7 @@ def by_h5py(path):
                 found[f"{name} type"] = str(object.dtype), object.dtype.metadata and str(object.dtype.metadata)
             elif isinstance(object, h5py.Dataset):
                 if bytes(object.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
-                    # netCDF-C makes it as long as what was written along it.
+                    # netCDF-C gives it the length of the written data along it.
                     found[f"{name} dimension"] = object.maxshape, object.is_scale
                     return
                 shape = [most and length for length, most in zip(object.shape, object.maxshape)]
@@ -142,7 +143,7 @@ def by_h5netcdf(path):
 
 
 def read(value, form=plain):
-    """The value, or why there is none: that must be the same too."""
+    """Returns the value, or the reason of a failure. Copy and original must also agree on the reason."""
     try:
         return form(value())
     except Exception as error:
@@ -153,7 +154,7 @@ READERS = {"netcdf-c": by_netcdf_c, "h5py": by_h5py, "h5netcdf": by_h5netcdf}
 
 
 def datasets(corpus):
-    """Names and paths."""
+    """Returns the names and paths of the datasets."""
     found = {}
     for root in (Path(__file__).resolve().parent.parent / "corpus", corpus):
         for path in (path for part in ("netcdf-c", "hdf5") for path in (root / part).rglob("*") if path.is_file()):

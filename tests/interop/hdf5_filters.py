@@ -1,5 +1,5 @@
-"""Filters that HDF5 has registered, in HDF5 files: what `ncz` writes with each is read by HDF5 itself with the filters of
-hdf5plugin, and `ncz` reads what those wrote.
+"""Tests registered HDF5 filters in HDF5 files. HDF5 with hdf5plugin reads the files of `ncz`, and `ncz` reads
+its files.
 
 usage: hdf5_filters.py NCZ WORK
 """
@@ -12,7 +12,7 @@ import h5py
 import hdf5plugin
 import numpy
 
-# As CDL spells them, and as hdf5plugin does.
+# Each filter in the notation of CDL and of hdf5plugin.
 FILTERS = {
     "lz4": ("32004", hdf5plugin.LZ4()),
     "lz4_blocks": ("32004,64", hdf5plugin.LZ4(nbytes=64)),
@@ -66,7 +66,7 @@ def main():
     with h5py.File(work / "theirs.h5", "w") as file:
         for name, kind, _, theirs in names:
             file.create_dataset(name, data=DATA[kind], chunks=(80,), **theirs)
-    # To a file without filters, which HDF5 reads by itself, and by way of Zarr.
+    # Copies to a file without filters, which HDF5 reads without plug-ins, and copies by way of Zarr.
     for way in (["-F", "none"], ["-k", "nczarr"], ["-k", "nczarr", "v3"]):
         kind = way[:2]
         between = work / ("between-" + "-".join(way).strip("-").replace(" ", ""))

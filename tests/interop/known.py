@@ -1,4 +1,4 @@
-"""What readers are known to do otherwise with copies of the corpus, and why: (reader, dataset, object, found) patterns."""
+"""Known differences of readers for copies: patterns (reader, dataset, object, found), and reasons."""
 
 CODEC = "it has not the codec"
 SWAPPED = "netCDF-C swaps the fill value of big-endian arrays where a chunk is missing"
@@ -51,7 +51,7 @@ ORDER = "numbers in compounds are little-endian in the copy"
 REFERENCE = "netCDF has no type for references"
 BINDING = "the binding has no such types"
 
-# The same of copies of HDF5 datasets to netCDF-4 files.
+# The same for copies of HDF5 datasets to netCDF-4 files.
 HDF5_COPIES = {
     ("ncz", "hdf5/*", "copy", "*NC_EBADTYPID: ref*"): REFERENCE,
     ("ncz", "hdf5/external.h5", "copy", "*NC_ESTORAGE: above: *"): "some of its data are beside the corpus, on purpose",

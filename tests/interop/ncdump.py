@@ -1,5 +1,5 @@
-"""Compares what `ncz dump` prints with what an installed `ncdump` prints, byte for byte, for every flag, of the classic and netCDF-4 files of
-the corpus, and of files made of the reference's own texts.
+"""Compares the output of `ncz dump` with that of an installed `ncdump`, byte for byte, for every flag. The
+input files are the classic and netCDF-4 files of the corpus, and files from the reference's own texts.
 
 usage: ncdump.py NCZ CORPUS [NCDUMP]
 """
@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-# -v and -g name what only some files have: they are compared with each file's own, below.
+# The arguments of -v and -g depend on the file, so they are added below.
 FLAGS = [
     [], ["-h"], ["-c"], ["-k"], ["-b", "c"], ["-b", "f"], ["-f", "c"], ["-f", "f"], ["-l", "20"], ["-l", "1000"], ["-n", "a name"],
     ["-p", "3"], ["-p", "4,6"], ["-p", "9,17"], ["-s"], ["-s", "-h"], ["-t"], ["-i"], ["-t", "-h"], ["-t", "-b", "c"],
@@ -24,7 +24,7 @@ MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF")
 LARGEST = 300_000
 
 STREAMING = "it takes the mark of a stream for a number of records, and prints them all"
-# What is not compared, and why.
+# Files that are not compared, and the reasons.
 LEFT_OUT = {
     "cdf1_streaming.nc": STREAMING,
     "cdf2_streaming.nc": STREAMING,
@@ -38,7 +38,7 @@ def printed(command):
     return run.returncode, run.stdout
 
 
-# File, flags, why.
+# Known differences: file, flags, reason.
 KNOWN = [
     ("cdf5_atts.nc", ["-x"], "it prints integers of 64 bits in attributes as what a double makes of them"),
     ("cdf5_userfill.nc", ["-x"], "the same"),
@@ -51,7 +51,7 @@ KNOWN = [
     ("nc4_ut_grouptypes.nc", [], "it prints the name of a type that another one hides, which means that one"),
     ("nc4_ut_opaque_vlen.nc", ["-l", "20"], "where attributes of user-defined types are folded depends on what was printed before"),
 ]
-# In other HDF5 files unwritten elements are zeros, which other readers of HDF5 show.
+# In other HDF5 files unwritten elements are zeros, and other HDF5 readers show zeros.
 KNOWN += [
     (name, ["-s"], "it takes HDF5's default fill value for none, and prints _NoFill")
     for name in [
@@ -59,7 +59,7 @@ KNOWN += [
         "ref_tst_irish_rover.nc", "ref_groups.h5",
     ]
 ]  # fmt: skip
-# Made of texts, with neither data nor fill values: it prints whatever was in memory.
+# Files from texts without data and fill values. ncdump prints arbitrary memory contents.
 KNOWN += [
     (f"{folder}_{name}.nc4", [], "nobody wrote the values")
     for folder, name in [
@@ -69,7 +69,7 @@ KNOWN += [
     ]
 ]  # fmt: skip
 KNOWN += [("cdl_ref_typescope.cdl.nc4", [], "types that are equal but for their names are one to it")]
-# The index that `-f` tells of a scalar is undefined there.
+# ncdump prints an undefined index for a scalar with `-f`.
 SCALAR = re.compile(rb"  // [^,]*\(\d+\)$")
 
 
@@ -108,7 +108,7 @@ def jobs(ncdump, ncz, corpus):
 
 
 def made_of_texts(ncz, corpus, folder):
-    """A netCDF-4 and a classic file of each text of the reference of which one can be made."""
+    """Makes a netCDF-4 and a classic file from each text of the reference, where possible."""
     for source in [*sorted((corpus / "upstream").rglob("*.cdl")), *sorted((corpus / "upstream").rglob("*.dmp"))]:
         if source.stat().st_size > LARGEST or "/big" in str(source):
             continue

@@ -1,7 +1,7 @@
-"""Copies datasets of which not everything was written, and lets netCDF-C, h5py and zarr-python read the copies.
+"""Copies datasets with unwritten elements, and lets netCDF-C, h5py and zarr-python read the copies.
 
-Kinds of files, fill modes and absent chunks are drawn at random from a seed that is printed. All readers must find the values
-that `ncz cat` finds, in the copy as in its source.
+A printed seed selects kinds of files, fill modes and absent chunks at random. All readers must find the
+values of `ncz cat`, in the copy and in its source.
 
 usage: unfilled.py NCZ WORK [SEED]
 """
@@ -24,10 +24,10 @@ import zarr
 from check import Report
 
 SEED = 20261125
-# Rounds of all writers, and the time after which no further one begins.
+# The number of rounds of all writers, and the time after which no round begins.
 ROUNDS, SECONDS = 4, 25
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
-# Kind, what is behind the name of a copy, and who reads it.
+# Kind of a copy, the suffix of its name, and its readers.
 TARGETS = [
     ("nc4", "", ["netcdf-c", "h5py", "ncdump"]),
     ("nc4-classic", "", ["netcdf-c", "h5py", "ncdump"]),
@@ -46,7 +46,7 @@ HAS_NCDUMP = shutil.which("ncdump") is not None
 
 
 def values(rng, dtype, count):
-    """Values of which some are what readers may take for unwritten."""
+    """Returns values. Readers may take some of them for unwritten elements."""
     if dtype == "s":
         return numpy.array([rng.choice(["one", "two", "x y"]) for _ in range(count)], object)
     return numpy.array([rng.choice([0, 1, 7, 100]) for _ in range(count)], dtype)
@@ -57,14 +57,14 @@ def fill_of(rng, dtype):
 
 
 def blocks(rng, shape, chunks):
-    """Slabs of some chunks."""
+    """Yields the slabs of some chunks."""
     for _ in range(rng.randrange(4)):
         start = [rng.randrange(0, len_, chunk) for len_, chunk in zip(shape, chunks)]
         yield tuple(slice(at, min(at + chunk, len_)) for at, chunk, len_ in zip(start, chunks, shape))
 
 
 def write_netcdf_c(rng, path):
-    """Variables of unequal lengths along an unlimited dimension."""
+    """Writes variables of unequal lengths along an unlimited dimension."""
     with netCDF4.Dataset(path, "w") as file:
         if rng.random() < 0.6:
             file.set_fill_off()
@@ -85,7 +85,7 @@ def write_netcdf_c(rng, path):
 
 
 def write_h5py(rng, path):
-    """Every fill time, in one piece and in chunks."""
+    """Writes variables with every fill time, contiguous and in chunks."""
     with h5py.File(path, "w", libver=rng.choice([None, ("earliest", "v108"), ("v110", "v110")])) as file:
         for at in range(8):
             dtype = rng.choice([*NUMBERS, "s"])
@@ -96,7 +96,7 @@ def write_h5py(rng, path):
                 layout["compression"] = 1
             fill = {} if dtype == "s" or rng.random() < 0.6 else {"fillvalue": fill_of(rng, dtype)}
             when = rng.choice(["ifset", "alloc"] if dtype == "s" else ["ifset", "alloc", "never"])
-            # In one piece nothing is filled then, and what is written is all there is.
+            # With `never`, HDF5 does not fill contiguous data, so these have `ifset`.
             var = file.create_dataset(f"v{at}", shape, kind, fill_time=when if layout else "ifset", **fill, **layout)
             if dtype != "s" and rng.random() < 0.4:
                 var.attrs["_FillValue"] = numpy.array([fill_of(rng, dtype)], kind)
@@ -125,7 +125,7 @@ def write_zarr(rng, path, version):
 
 
 def write_text(rng, ncz, path):
-    """What `ncz gen` makes: no-fill variables with and without a fill value, and shorter ones."""
+    """Makes a file with `ncz gen`: no-fill variables with and without a fill value, and shorter ones."""
     types = rng.sample(["byte", "short", "int", "float", "double", "ushort", "uint64", "string"], 6)
     lines = ["netcdf t {", "dimensions: t = UNLIMITED ; x = 7 ;", "variables:"]
     data = []
@@ -150,7 +150,7 @@ def write_text(rng, ncz, path):
 
 
 def call(*args, told=False):
-    """Standard output; `told`: what is said beside it."""
+    """Runs a command. Returns its standard output, or its standard error if `told` is set."""
     done = subprocess.run(list(map(str, args)), capture_output=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, args[1:]))}: {done.stderr.decode()}")
@@ -158,7 +158,7 @@ def call(*args, told=False):
 
 
 def plain(array):
-    """Values in a form in which those of all readers can be compared."""
+    """Returns values in a form that is comparable between readers."""
     array = numpy.asarray(array)
     if array.dtype.kind in "OSUT":
         text = lambda item: item.decode() if isinstance(item, bytes) else item or ""
@@ -182,7 +182,7 @@ def by_netcdf_c(path, kind, names):
 
 
 def by_h5py(path, names):
-    """Into memory that holds something, so that what nobody fills is seen."""
+    """Reads into memory with a pattern, so that unfilled elements are visible."""
     found = {}
     with h5py.File(path) as file:
         for name in names:
@@ -203,9 +203,9 @@ def by_zarr(path, names):
 
 
 def by_ncdump(ncz, path):
-    """The data of ncdump and of ours, without spaces."""
+    """Returns the data section of ncdump and of `ncz dump`, with single spaces."""
     data = lambda text: " ".join(text.decode().split("\ndata:\n")[-1].split())
-    # Digits of floats are the business of other tests.
+    # Other tests check the digits of floats.
     return data(call("ncdump", "-p", "9,17", path)), data(call(ncz, "dump", "-p", "9,17", path))
 
 
@@ -227,7 +227,7 @@ def check_copy(report, ncz, dataset, source, target, expected):
     for var, here in found.items():
         same = here == expected[var][1]
         if not same and kind in ("classic", "nc4-classic"):
-            # Numbers may be of a wider type, in which those that are missing are the default of that type.
+            # Numbers may have a wider type. Missing numbers are then the default fill value of that type.
             pairs = zip(map(float, here[1]), map(float, expected[var][1][1]))
             same = all(a == b or a in DEFAULTS and b in DEFAULTS or a != a and b != b for a, b in pairs)
         report.check("ncz", name, f"{var} values", same or here, True)

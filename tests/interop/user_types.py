@@ -1,9 +1,9 @@
-"""Opens what `ncz gen` made of user_types.cdl with netCDF-C, h5py and h5netcdf, and compares.
+"""Compares the files of `ncz gen` from user_types.cdl, as netCDF-C, h5py and h5netcdf read them.
 
 usage: user_types.py FILE CLASSIC PLAIN
 
-CLASSIC: a file of the classic model, in a netCDF-4 file. PLAIN: FILE without opaque types, with which h5netcdf opens no file,
-netCDF-C's neither; and of compounds with arrays in them it shows the types, but no values.
+CLASSIC: a netCDF-4 file of the classic model. PLAIN: FILE without opaque types. h5netcdf opens no file with
+opaque types, also none by netCDF-C. It shows the types of compounds with arrays, but not their values.
 """
 
 import sys
@@ -20,7 +20,7 @@ def check(what, found, expected):
 
 
 failed = []
-# The binding says what it skips: enums, opaques and strings in compounds.
+# The binding warns about skipped items: enums, opaques and strings in compounds.
 warnings.simplefilter("ignore")
 file = netCDF4.Dataset(sys.argv[1])
 file.set_auto_maskandscale(False)

@@ -1,4 +1,4 @@
-"""Writes datasets with other libraries, and what is in them, for `interop read`.
+"""Writes datasets with other libraries for `interop read`, and a list of their contents.
 
 usage: write.py DIR
 """
@@ -30,7 +30,7 @@ def type_of(values):
 
 
 def items(values):
-    """Numbers as JSON, with NaN and infinities as text."""
+    """Returns numbers for JSON, with NaN and infinities as text."""
     flat = numpy.asarray(values).ravel()
     if flat.dtype.kind == "f":
         return [float(item) if numpy.isfinite(item) else str(float(item)).replace("nan", "NaN") for item in flat]
@@ -62,7 +62,7 @@ def group(dims=(), atts=(), vars=(), groups=()):
 
 
 def numbers():
-    """Five values of each number type."""
+    """Yields five values of each number type."""
     for dtype in NAMES:
         if dtype[0] == "f":
             yield dtype, numpy.array([numpy.finfo(dtype).min, -0.5, 0.1, numpy.inf, numpy.nan], dtype)
@@ -82,7 +82,7 @@ def with_netcdf_c(path, mode):
     # The binding writes text beyond ASCII as a string.
     atts.append(att("title", "größe 日本", "string" if mode == "nczarr" else "char"))
     for dtype, values in numbers():
-        # Pure Zarr keeps no types of attributes: they are read off the number.
+        # Plain Zarr records no types of attributes. A reader derives them from the number.
         limit = values[1:2] if mode == "nczarr" else values[1:2].astype("f8" if dtype[0] == "f" else "i4")
         for order in "<>":
             name = f"{NAMES[dtype]}_{'little' if order == '<' else 'big'}"
@@ -95,7 +95,7 @@ def with_netcdf_c(path, mode):
         "shuffled": {"zlib": True, "complevel": 4, "shuffle": True},
         "checked": {"fletcher32": True},
         "zstd": {"compression": "zstd", "complevel": 3, "shuffle": False},
-        # Chunks large enough to become smaller: netCDF-C refuses to store others.
+        # netCDF-C refuses chunks that compression does not shrink, so these are large.
         "blosc": {"compression": "blosc_lz4", "blosc_shuffle": 1, "chunksizes": (4, 90)},
     }.items():
         values = (numpy.arange(360, dtype="f4") / 8).reshape(4, 90)
@@ -104,7 +104,7 @@ def with_netcdf_c(path, mode):
         variables.append(var(name, ["time", "wide"], values))
     scalar = dataset.createVariable("scalar", "i4", ())
     scalar[...] = 42
-    # Without keys of its own, NCZarr's scalar is the vector it is stored as.
+    # Without NCZarr's keys, a scalar reads as its stored vector.
     variables.append(var("scalar", [] if mode == "nczarr" else ["_scalar_"], numpy.array(42, "i4")))
     if mode == "nczarr":
         made = dataset.createVariable("char", "S1", ("x",))
@@ -129,7 +129,7 @@ def with_netcdf_c(path, mode):
 
 
 def by_name(content):
-    """Without lists in the metadata, arrays and groups come sorted by name."""
+    """Sorts arrays and groups by name, because there the metadata list no order."""
     content["vars"].sort(key=lambda var: var["name"].encode())
     content["groups"].sort(key=lambda group: group["name"].encode())
     seen = []
@@ -157,7 +157,7 @@ def with_zarr_python(path):
         array.attrs["_ARRAY_DIMENSIONS"] = [f"{name}_{axis}" for axis in range(values.ndim)]
         dims = [f"{name}_{axis}" for axis in range(values.ndim)]
         expected = values if expected is None else expected
-        # The fill value of a number is an attribute to netCDF, unless it is the default.
+        # netCDF shows the fill value of a number as an attribute, unless it is the default.
         fill = [] if type == "string" else [att("_FillValue", numpy.zeros(1, expected.dtype))]
         variables.append((var(name, dims, expected, fill, type=type), values.shape))
 
@@ -215,7 +215,7 @@ def with_zarr_python_v3(path):
         )
         array[...] = values
         expected = values if expected is None else expected
-        # Every array of format 3 has a fill value, so that alone makes no attribute of it.
+        # Every array of format 3 has a fill value, so netCDF does not show it as an attribute.
         variables.append((var(name, dims, expected, type=type), values.shape))
 
     for dtype, values in numbers():
@@ -331,7 +331,7 @@ def with_tensorstore(path):
 
 def main():
     folder = Path(sys.argv[1]).resolve()
-    # That some types and codecs of format 3 may change is no matter here.
+    # zarr-python warns that some types and codecs of format 3 may change. The test ignores that.
     warnings.simplefilter("ignore")
     written = []
 

@@ -1,4 +1,4 @@
-"""What docs/xarray.md says, tried: python xarray_page.py NCZ FOLDER."""
+"""Tests the statements of docs/xarray.md. Usage: python xarray_page.py NCZ FOLDER."""
 import os
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def told(path, **how):
     return ds, " ".join(str(warning.message) for warning in caught)
 
 
-# Zarr V3: types stay, but for those that say `_FillValue`.
+# Zarr V3: types stay, except for variables with `_FillValue`.
 v3 = made("v3.zarr", "#mode=zarr,v3")
 ds, words = told(v3)
 check("V3 types", types(ds), {"plain": "int32", "kept": "int32", "filled": "float64", "flags": "uint8", "temp": "float32",
@@ -58,7 +58,7 @@ check("V3 consolidated", told(v3)[1], "")
 raw = told(v3, mask_and_scale=False)[0]
 check("V3 raw", (str(raw["filled"].dtype), raw["filled"].values[0].tolist()), ("int16", [1, -999, 3]))
 
-# Zarr V2: an array's fill value is what is missing.
+# Zarr V2: the fill value of an array means missing values.
 v2 = made("v2.zarr", "#mode=zarr")
 ds, _ = told(v2)
 check("V2 types", types(ds), {"plain": "float64", "kept": "int32", "filled": "float64", "flags": "float32", "temp": "float32",
@@ -83,7 +83,7 @@ ds = xr.open_dataset(f"file://{nczarr}#mode=nczarr,file", engine="netcdf4")
 check("NCZarr by netCDF4", types(ds), {"plain": "int32", "kept": "int32", "filled": "float64", "flags": "uint8",
                                        "temp": "float32", "time": "datetime64[ns]"})
 
-# A copy keeps what Zarr has no word for.
+# A copy from NCZarr has the types of a plain V3 store.
 copied = os.path.join(folder, "copied.zarr")
 subprocess.run([ncz, "copy", nczarr, copied + "#mode=zarr,v3"], check=True)
 check("copies", types(told(copied, consolidated=False)[0]), types(told(v3)[0]))
@@ -102,7 +102,7 @@ check("archive", types(ds)["plain"], "int32")
 ds = xr.open_dataset(made("x.nc", "#mode=netcdf-4"), engine="netcdf4")
 check("netCDF-4", types(ds)["plain"], "int32")
 
-# Back: what xarray writes.
+# The other way: files that xarray writes.
 back = os.path.join(folder, "back.zarr")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -1,15 +1,15 @@
-"""One adapter per library: how it writes and reads the array `v`, and many small variables.
+"""One adapter per library. It writes and reads the array `v`, and many small variables.
 
-An adapter has those of these methods that its library can do: write(data), open(cache) -> handle,
-read(handle, selection) -> array, append_all(data, count), list_keys(), meta_write(), meta_open(). The job is the parsed
-command line, with `stored` and `native`, the element types on disk and in memory.
+An adapter has the methods that its library supports, out of these: write(data), open(cache) -> handle,
+read(handle, selection) -> array, append_all(data, count), list_keys(), meta_write(), meta_open(). The job is
+the parsed command line, with the element types on disk (`stored`) and in memory (`native`).
 """
 import os
 import warnings
 
 
 class Skip(Exception):
-    """What this library, or its adapter, cannot do."""
+    """An operation that this library or its adapter lacks."""
 
 
 def dims(shape):
@@ -27,7 +27,7 @@ def is_chunk(key):
 
 
 class ZarrPython:
-    """zarr-python with its own pipeline, or with that of zarrs."""
+    """zarr-python with its own codec pipeline, or with that of zarrs."""
 
     def __init__(self, job):
         if job.format not in ("v2", "v3", "v3s"):
@@ -43,7 +43,7 @@ class ZarrPython:
         self.zipped = job.store == "zip"
 
     def target(self, mode):
-        """The store for zarr: a directory's path, or an archive whose members are stored as they are."""
+        """Returns the store for zarr: the path of a directory, or an archive of uncompressed members."""
         return self.zarr.storage.ZipStore(self.job.path, mode=mode, compression=0) if self.zipped else self.job.path
 
     def codecs(self):
@@ -79,7 +79,7 @@ class ZarrPython:
     def write(self, data):
         self.create(self.job.shape)[...] = data
         if self.zipped:
-            # There is no directory in it before.
+            # The archive gets its directory when it is closed.
             self.store.close()
 
     def open(self, cache=0):
@@ -134,7 +134,8 @@ class TensorStore:
         self.driver = "zarr" if job.format == "v2" else "zarr3"
 
     def context(self, cache):
-        """Without fsync per chunk, unless asked for: on a disk that would be all one sees."""
+        """Returns the settings. There is no fsync per chunk by default, because on a disk it would dominate
+        the time."""
         settings = {"cache_pool": {"total_bytes_limit": cache}, "file_io_sync": self.job.fsync}
         if self.job.threads:
             settings["data_copy_concurrency"] = settings["file_io_concurrency"] = {"limit": self.job.threads}
@@ -238,14 +239,14 @@ class TensorStore:
         total = 0
         for one in pending:
             array = one.result()
-            # Of V2 it reads no attributes at all: they count as if it had.
+            # It reads no attributes in V2. The count includes them, to match other runners.
             count = 5 if self.job.format == "v2" else len(array.spec().to_json()["metadata"].get("attributes", {}))
             total += count * 1000 + array.shape[0]
         return total
 
 
 class NetCDF4:
-    """netcdf-c from Python: NCZarr V2, netCDF-4 and CDF-5."""
+    """netcdf-c from Python, for NCZarr V2, netCDF-4 and CDF-5."""
 
     def __init__(self, job):
         if job.format in ("v3", "v3s"):
@@ -315,7 +316,7 @@ class NetCDF4:
         for var in self.dataset("r").variables.values():
             for name in var.ncattrs():
                 var.getncattr(name)
-            # The names of the dimensions count as an attribute, which they are to other readers.
+            # The names of the dimensions count as an attribute, because other readers show them as one.
             total += 5000 + var.shape[0]
         return total
 
@@ -342,7 +343,7 @@ class H5py:
 
 
 class Scipy:
-    """It has no CDF-5: CDF-2 stands in."""
+    """scipy. It lacks CDF-5, so it uses CDF-2."""
 
     def __init__(self, job):
         if job.format != "cdf5":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runner for the libraries that are called from Python. One process does one operation; see ../README.md.
+"""Runner for the libraries with a Python interface. One process runs one operation; see ../README.md.
 
-Imports happen before the clock starts; the cost of a Python call is inside: a user pays it.
+Imports run before the clock starts. The time includes the cost of Python calls, because users pay it too.
 """
 import argparse
 import json
@@ -52,7 +52,7 @@ def arguments():
 
 
 def peak_kb():
-    """VmHWM; ru_maxrss would be that of the parent, as exec inherits it."""
+    """Returns VmHWM. An exec inherits ru_maxrss from the parent, so that value would be wrong."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
@@ -84,7 +84,7 @@ class Sum:
 
 
 class Timed:
-    """What is inside `with` is measured: wall and process CPU seconds, and peak memory before and after."""
+    """Measures the body of `with`: wall and process CPU seconds, and peak memory before and after."""
 
     def __enter__(self):
         self.base = peak_kb()
@@ -105,7 +105,7 @@ class Timed:
 
 
 def load(job):
-    """The elements to write, from a file that starts again at its end."""
+    """Returns the elements to write. At the end of the file it starts again from the beginning."""
     count = math.prod(job.shape)
     array = np.fromfile(job.data, job.native, count=count)
     if array.size < count:
@@ -121,7 +121,8 @@ def wipe(path):
 
 
 def selections(job):
-    """The parts to read: positions from the sequence all runners share, one draw per axis that is not read whole."""
+    """Returns the parts to read. Positions come from the sequence of all runners: one number per axis, except
+    for axes that are read whole."""
     counts = [1] * len(job.shape)
     if job.op == "row":
         counts[-1] = job.shape[-1]

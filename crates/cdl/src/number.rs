@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// The rule of the C standard, word for word: format with `%e` for the exponent X; use `%f` with P - 1 -
-    /// X decimals if P > X >= -4, else `%e` with P - 1; then drop trailing zeros and a bare point.
+    /// The literal rule of the C standard. Format with `%e` for the exponent X. Use `%f` with P - 1 - X
+    /// decimals if P > X >= -4, else `%e` with P - 1. Then drop trailing zeros and a bare point.
     fn oracle(value: f64, precision: usize) -> String {
         let probe = format!("{:.*e}", precision - 1, value);
         let exponent: i32 = probe.split_once('e').unwrap().1.parse().unwrap();

@@ -119,7 +119,7 @@ mod tests {
         let io = |kind| Error::io("out", io::Error::from(kind));
         assert!(is_broken_pipe(&io(io::ErrorKind::BrokenPipe)));
         assert!(!is_broken_pipe(&io(io::ErrorKind::StorageFull)));
-        // Nobody wrote to standard output here.
+        // The failed pipe is not standard output.
         assert!(!is_unheard(&io(io::ErrorKind::BrokenPipe)));
     }
 }

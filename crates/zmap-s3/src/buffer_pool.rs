@@ -135,7 +135,7 @@ mod tests {
         drop(slice);
         assert_eq!(kept(), STEP);
         let mut again = spare.room(STEP as u64).unwrap();
-        // Nothing of the earlier content.
+        // The buffer has no bytes of its earlier content.
         assert_eq!((again.len(), again.as_ref(), kept()), (0, &[][..], 0));
         again.rest(2).copy_from_slice(&[1, 2]);
         again.advance(2);

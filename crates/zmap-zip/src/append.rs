@@ -260,7 +260,7 @@ mod tests {
         Key::new(text).unwrap()
     }
 
-    /// Members and directories beyond what 32 bits tell, in a file with a hole.
+    /// Members and directories at offsets above 32 bits, in a file with a hole.
     #[test]
     fn far_away() {
         let folder = tempfile::tempdir().unwrap();
@@ -283,13 +283,13 @@ mod tests {
             }
             assert_eq!(other.list(&Key::root()).unwrap().len(), round + 2);
         }
-        // A writer that is stopped now.
+        // The writer stops here.
         map.write(&key("lost"), b"PK\x05\x06").unwrap();
         let other = ZipMap::open(&path, None, &[], false, &Options::default()).unwrap();
         assert_eq!(other.list(&Key::root()).unwrap().len(), 4);
     }
 
-    /// What cannot be closed and is dropped leaves the archive of the last sync, for all readers.
+    /// After a failed close and a drop, all readers see the archive of the last sync.
     #[test]
     fn a_directory_that_fails() {
         let folder = tempfile::tempdir().unwrap();
@@ -303,7 +303,7 @@ mod tests {
             map.write(&key("v/1"), &[7; 100]).unwrap();
             let full = map.appender().tail.swap(i64::MAX as u64, Ordering::Relaxed);
             assert!(map.sync().is_err() && map.close().is_err());
-            // Once there is room again, all is there.
+            // When the disk has room again, a sync writes everything.
             map.appender().tail.store(full, Ordering::Relaxed);
             map.sync().unwrap();
             assert_eq!(

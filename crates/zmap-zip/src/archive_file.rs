@@ -283,7 +283,7 @@ mod tests {
         expected.push(name);
         expected.sort();
         assert_eq!(names(), expected, "whose lock is held stays");
-        // Its maker was stopped.
+        // Its writer was killed.
         let left = held.keep().unwrap().1;
         remove(&path("x.zip")).unwrap();
         assert!(!left.exists());

@@ -296,7 +296,8 @@ mod tests {
     use super::*;
     use crate::records::{self, MemberRecord};
 
-    /// What is read here must be what the library reads; whether it was read here.
+    /// Checks that our reader and the zip library find the same. Returns whether our reader accepts the
+    /// archive.
     fn agree(bytes: &[u8]) -> std::result::Result<bool, TestCaseError> {
         let (source, len) = (ArchiveSource::Memory(bytes.into()), bytes.len() as u64);
         let Ok(Some(mut ours)) = read_at_once(&source, len, &Limits::default()) else { return Ok(false) };
@@ -306,8 +307,7 @@ mod tests {
         for directory in [&mut ours, &mut theirs] {
             directory.entries.sort();
         }
-        // The library knows no place twice, so that only names and members are told, not where names lie in
-        // the buffer.
+        // The test compares names and members only. Positions of names in the buffer may differ.
         let members = |directory: &Directory| -> Vec<String> {
             directory.entries.from("").map(|(name, entry)| format!("{name:?} {entry:?}")).collect()
         };
@@ -348,7 +348,7 @@ mod tests {
         ) {
             let mut bytes = packed(&members);
             prop_assert!(agree(&bytes)?, "nothing is unusual about it");
-            // In the directory, where all that is read lies.
+            // The changes are in the directory, because the reader reads only that.
             let start = bytes.windows(4).position(|four| four == CENTRAL).unwrap_or(0);
             for (at, value) in changes {
                 let at = start + at % (bytes.len() - start);
@@ -357,7 +357,7 @@ mod tests {
             agree(&bytes)?;
         }
 
-        /// Lengths and places beyond 32 bits, as far as a directory tells of them.
+        /// Reads lengths and positions above 32 bits from a directory.
         #[test]
         fn far_members_are_read_at_once_too(
             members in prop::collection::vec((1u64 << 30..1 << 34, 1u64 << 30..1 << 34), 1..6),

@@ -306,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    /// Names that are alike for long, and many of them.
+    /// Many names with long common prefixes.
     #[test]
     fn many_names_are_put_in_order() {
         let (mut listing, mut table) = (Listing::default(), BTreeMap::new());
@@ -327,7 +327,7 @@ mod tests {
     }
 
     proptest! {
-        /// A listing is a table by name, whatever was added in what order.
+        /// A listing equals a table by name, for any names in any order.
         #[test]
         fn a_listing_is_a_table(
             names in prop::collection::vec("[ab/0-]{0,3}(v/|longername/)?[0-9.]{0,2}", 0..40),
@@ -347,7 +347,7 @@ mod tests {
                 let next = table.range(name.as_str()..).next().map(|(name, _)| *name);
                 prop_assert_eq!(listing.from(name).next().map(|(name, _)| name), next);
             }
-            // Members below which others lie: all are empty here.
+            // Members that are prefixes of other members. All are empty here.
             let folders: Vec<&str> =
                 table.keys().copied().filter(|key| table.keys().any(|other| is_below(other, key))).collect();
             listing.take_folders().unwrap();

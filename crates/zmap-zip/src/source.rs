@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Wherever the system stopped, the rest follows.
+    /// After a partial write, the next call writes the rest.
     #[test]
     fn what_is_left_of_two_pieces_is_written() {
         let (head, body) = (b"head".as_slice(), b"and body".as_slice());
@@ -330,7 +330,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is read and skipped, it is what a reader over the bytes gives.
+        /// Any sequence of reads and skips gives the same bytes as a reader over the bytes.
         #[test]
         fn a_cursor_reads_what_is_there(
             len in 0usize..200_000,

@@ -1,11 +1,11 @@
-//! A filter: the bytes of a chunk, last one first. It has no parameters.
+//! A filter that reverses the bytes of a chunk. It has no parameters.
 
 use std::borrow::Cow;
 
 use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, Result};
 
-// HDF5 ids from 32768 on are for private use; a filter that only Zarr knows has none.
+// HDF5 ids from 32768 on are for private use. A filter for Zarr only has no id.
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(40_010),
     name: "mirror",
@@ -13,7 +13,7 @@ static INFO: FilterInfo = FilterInfo {
     about: "bytes of a chunk, last one first",
 };
 
-/// Makes mirrors.
+/// Makes mirror filters.
 pub struct MirrorClass;
 
 impl FilterClass for MirrorClass {
@@ -28,8 +28,8 @@ impl FilterClass for MirrorClass {
         }
     }
 
-    // Parameters come from `codec` in Zarr V2, from its member "configuration" in V3. Anything may stand
-    // there: refuse it, never panic.
+    // In Zarr V2 the parameters are members of `codec`; in V3 they are in its member "configuration". The
+    // JSON may contain anything: return an error, and never panic.
     fn parse_json(&self, _codec: &Json, _format: ZarrFormat) -> Result<Box<dyn Filter>> {
         self.parse_params(&[])
     }
@@ -52,13 +52,13 @@ impl Filter for Mirror {
         Json::from_iter([(member, INFO.name)])
     }
 
-    // The most bytes that encoding makes; `None` if nobody knows.
+    // Returns the maximum size after encoding; `None` if it is unknown.
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
         Some(decoded)
     }
 
-    // `dst` has room for what was declared and never grows: what does not fit is an error, which its methods
-    // make.
+    // `dst` has room for the declared size and never grows. Its methods return an error if the bytes do not
+    // fit.
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         dst.extend(src.iter().rev().copied())
     }

@@ -1,11 +1,11 @@
-//! A filter and a map in a crate of their own: copy the folder, and put yours in their place.
+//! A filter and a map in a separate crate. Copy the folder, and replace them by your own.
 //!
-//! [`MirrorClass`] is a filter, which turns the bytes of a chunk round; [`Shelves`] a map, `shelf://name`,
-//! which keeps objects in memory. Both are complete: they keep all guarantees, and `tests/suite.rs` shows it.
-//! A driver is in `examples/third-party`.
+//! [`MirrorClass`] is a filter that reverses the bytes of a chunk. [`Shelves`] is a map that keeps objects in
+//! memory, with URLs like `shelf://name`. Both are complete and keep all guarantees: `tests/suite.rs` runs
+//! the conformance suites. `examples/third-party` has a driver.
 //!
-//! Whoever links this crate (`use plugin_template as _;`) has both by name. Whoever wants them for some
-//! datasets only adds them to a registry: `.with_filter(plugin_template::MirrorClass)`.
+//! A program that links this crate (`use plugin_template as _;`) has both by name. To use them for some
+//! datasets only, add them to a registry: `.with_filter(plugin_template::MirrorClass)`.
 #![forbid(unsafe_code)]
 
 mod filter;

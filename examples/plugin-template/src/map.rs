@@ -1,7 +1,8 @@
-//! A map: objects in memory, by key; the factory keeps datasets by name, `shelf://name`.
+//! A map that keeps objects in memory by key. The factory keeps datasets by name, `shelf://name`.
 //!
-//! Your storage takes the place of [`Objects`]. The rules are those of [`ZMap`]: a write replaces the whole
-//! object, only the storage's own "not there" is absence, and a key is never a prefix of another object's.
+//! Your storage replaces [`Objects`]. The rules of [`ZMap`] apply. A write replaces the whole object. An
+//! object is absent only if the storage reports that it does not exist; any other failure is an error. A key
+//! is never a prefix of another object's key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -51,7 +52,7 @@ impl MapFactory for Shelves {
         let mut shelves = shelves();
         if let Some(old) = shelves.get(&name) {
             let old = old.read().unwrap_or_else(PoisonError::into_inner);
-            // Only what is recognisably a dataset is ever replaced.
+            // Replaces existing objects only if they contain a marker of a dataset.
             let is_dataset = request.markers.iter().any(|marker| old.contains_key(*marker));
             if !old.is_empty() && (request.clobber == Clobber::Refuse || !is_dataset) {
                 return Err(ErrorKind::Object.context(format!("{name} exists and is not empty")));
@@ -77,7 +78,7 @@ struct Shelf {
     writable: bool,
 }
 
-/// The keys of objects below a prefix.
+/// Returns the keys of objects below a prefix.
 fn below<'o>(objects: &'o BTreeMap<String, Arc<[u8]>>, prefix: &Key) -> impl Iterator<Item = &'o str> {
     let start = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
     let from = objects.range(start.clone()..).map(|(key, _)| key.as_str());
@@ -85,7 +86,7 @@ fn below<'o>(objects: &'o BTreeMap<String, Arc<[u8]>>, prefix: &Key) -> impl Ite
 }
 
 impl Shelf {
-    /// The object, `None` if there is none; a mere prefix is an error.
+    /// Returns the object, or `None` if it does not exist. A mere prefix is an error.
     fn get(&self, key: &Key) -> Result<Option<Arc<[u8]>>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
         match objects.get(key.as_str()) {
@@ -106,7 +107,8 @@ impl Shelf {
 }
 
 impl ZMap for Shelf {
-    // What is not promised is refused by the trait's own methods, for instance conditional writes.
+    // The trait's default methods refuse everything that is not declared here, for instance conditional
+    // writes.
     fn caps(&self) -> MapCaps {
         let write = self.writable;
         MapCaps { write, overwrite: write, delete: write, list: true, range_read: true, ..MapCaps::default() }
@@ -118,7 +120,7 @@ impl ZMap for Shelf {
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let Some(bytes) = self.get(key)? else { return Ok(false) };
-        // The range comes from outside: what lies beyond the end is left out, whatever the numbers are.
+        // The caller chooses the range. Bytes beyond the end are left out, for any numbers.
         let from = usize::try_from(range.offset).unwrap_or(usize::MAX).min(bytes.len());
         let rest = &bytes[from..];
         let len =
@@ -131,7 +133,8 @@ impl ZMap for Shelf {
     fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
         let names = below(&objects, prefix).filter_map(|rest| rest.split('/').next());
-        // Sorted as names, which is not the order of the keys: `a.b` comes before `a/c`, and behind `a`.
+        // The names are sorted as names, not as keys: the key `a.b` comes before `a/c`, but the name `a.b`
+        // comes after `a`.
         let names: BTreeSet<String> = names.map(str::to_owned).collect();
         Ok(names.into_iter().collect())
     }

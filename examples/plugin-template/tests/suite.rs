@@ -1,4 +1,4 @@
-//! The plugins through the suites, and through the library as a user has them.
+//! Runs the conformance suites on the plugins, and uses them through the library like a user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use nczarr_conformance::{bench_filter, bench_map, check_filter, check_map};
 use nczarr_dispatch::{Clobber, CreateRequest, MapFactory as _, Options, ZMap};
 use plugin_template::{MirrorClass, Shelves};
 
-/// A fresh, empty map.
+/// Returns a new, empty map.
 fn fresh() -> Arc<dyn ZMap> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let path = format!("shelf://suite-{}", COUNT.fetch_add(1, Ordering::Relaxed));

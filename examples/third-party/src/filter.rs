@@ -1,4 +1,4 @@
-//! A filter: every byte xor a key.
+//! A filter that combines every byte with a key by XOR.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use nczarr::{ErrorKind, Result};
 static INFO: FilterInfo =
     FilterInfo { hdf5_id: Some(40_001), name: "xor", aliases: &[], about: "every byte xor a key of 0 to 255" };
 
-/// Makes filters of one parameter, the key.
+/// Makes filters with one parameter, the key.
 pub struct XorClass;
 
 impl FilterClass for XorClass {

@@ -1,11 +1,11 @@
-//! A driver, a map and a filter in a crate of their own, one file each.
+//! A driver, a map and a filter in a separate crate, one file each.
 //!
-//! Whoever links this crate (`use third_party as _;`) has them by name. Whoever wants them for some datasets
-//! only adds them at run time: `nczarr::registry()?` cloned, `.with_filter(third_party::XorClass)`, and the
-//! like.
+//! A program that links this crate (`use third_party as _;`) has them by name. To use them for some datasets
+//! only, add them at run time: clone `nczarr::registry()?` and call `.with_filter(third_party::XorClass)` or
+//! a similar method.
 #![forbid(unsafe_code)]
 
-// One-line methods: each file is to be read at a glance.
+// Methods are on one line to keep each file short.
 #[rustfmt::skip]
 mod driver;
 #[rustfmt::skip]

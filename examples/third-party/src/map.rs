@@ -1,4 +1,4 @@
-//! A map: datasets in memory, every byte of them inverted, `veil://name`.
+//! A map that keeps datasets in memory with every byte inverted, `veil://name`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The plugins of this crate: linked and added at run time, used through the facade, and through the suites.
+//! Uses the plugins of this crate through the facade, linked and added at run time, and runs the conformance
+//! suites.
 
 use std::sync::Arc;
 
@@ -61,7 +62,8 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
     let variable = file.variable("v").unwrap();
     assert_eq!(variable.get_values::<i16>(..).unwrap(), values);
     assert_eq!((variable.filters()[0].name.as_str(), &variable.filters()[0].params[..]), ("xor", &[85][..]));
-    // The map inverts, the filter changes every other bit: what lies in memory is neither.
+    // The map inverts every bit and the filter every other bit. So the stored bytes differ from the data and
+    // from the filter's output.
     let stored = file.info().map;
     assert_eq!(stored.as_deref(), Some("veil"));
     registry.delete(&path).unwrap();

@@ -1,8 +1,8 @@
-//! Parts of the cube: elements, boxes and every n-th element, of V2 files.
+//! Reads parts of the cube from V2 files: elements, boxes and every n-th element.
 //!
-//! What an access opens, it may keep, as long as it asks each time whether the name still leads to the same
-//! file: a library that is never wrong cannot ask less. Nothing is parsed, and nothing is kept of what was
-//! decoded but in `--mode warm`, where all chunks lie decoded in huge pages before the clock starts.
+//! Files stay open between accesses. Each access checks that the name still leads to the same file. A library
+//! that never returns old data needs the same check. The floor parses no metadata. Decoded chunks are kept
+//! only in `--mode warm`: there all chunks are decoded into huge pages before the clock starts.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -17,10 +17,10 @@ use crate::dir::Dir;
 use crate::memory::{Scratch, Shared};
 use crate::{Clock, Grid, ITEM, Job, skip};
 
-/// Descriptors by chunk, with the inode each was opened on.
+/// Open files by chunk, each with its inode.
 type Kept = HashMap<[usize; 3], (File, u64)>;
 
-/// Decodes chunks, one thread's.
+/// Decodes chunks for one thread.
 struct Decoder {
     codec: Codec,
     encoded: Scratch,
@@ -42,7 +42,7 @@ impl Decoder {
 }
 
 impl Job {
-    /// `--op elem|box`.
+    /// Runs `--op elem|box`.
     pub fn access(&self) -> Value {
         let count: usize = self.text("count", "1").parse().expect("a count");
         let part = if self.is("op", "box") { self.ints("box").unwrap_or([32; 3]) } else { [1; 3] };
@@ -57,7 +57,7 @@ impl Job {
         said
     }
 
-    /// Where the parts begin: one number of a linear congruential sequence per axis.
+    /// Returns the first element of each part. A linear congruential sequence gives one number per axis.
     fn places(&self, count: usize, part: [usize; 3]) -> Vec<[usize; 3]> {
         let mut state: u64 = self.text("seed", "1").parse().expect("a seed");
         let mut below = |n: usize| {
@@ -97,7 +97,7 @@ impl Job {
         clock.stop(&out)
     }
 
-    /// Parts of what lies decoded in memory.
+    /// Copies parts of decoded chunks in memory.
     fn warm(&self, places: &[[usize; 3]], part: [usize; 3]) -> Value {
         let whole = Shared::huge(self.bytes());
         let grid = Grid::of(self.shape, self.chunk);
@@ -105,7 +105,7 @@ impl Job {
             || Decoder::of(self),
             |decoder, index| {
                 let at = grid.at(index) * self.chunk_bytes();
-                // SAFETY: each chunk has its own place, and each is taken once.
+                // SAFETY: each chunk has its own place, and one thread takes it once.
                 decoder.read(&self.path(index), unsafe { whole.slice(at, self.chunk_bytes()) });
             },
         );
@@ -113,11 +113,11 @@ impl Job {
         let result = Shared::huge(len * places.len());
         let clock = Clock::start();
         for (at, place) in places.iter().enumerate() {
-            // SAFETY: one thread, and each part has its own place.
+            // SAFETY: one thread runs here, and each part has its own place.
             let out = unsafe { result.slice(at * len, len) };
             for index in self.touched(*place, part) {
                 let chunk = grid.at(index) * self.chunk_bytes();
-                // SAFETY: nobody writes there any more.
+                // SAFETY: no thread writes there any more.
                 self.copy(index, unsafe { whole.slice(chunk, self.chunk_bytes()) }, *place, part, |at, row| {
                     out[at..at + row.len()].copy_from_slice(row);
                 });
@@ -127,7 +127,7 @@ impl Job {
         clock.stop(unsafe { result.slice(0, len * places.len()) })
     }
 
-    /// Boxes of compressed chunks, which are decoded whole, by as many threads as there are processors.
+    /// Reads boxes of compressed chunks. Each chunk is decoded whole. There is one thread per processor.
     fn boxes(&self, places: &[[usize; 3]], part: [usize; 3]) -> Value {
         if self.codec().is_none() || self.codec().shuffled {
             return skip();
@@ -135,7 +135,7 @@ impl Job {
         let len = part.iter().product::<usize>() * ITEM;
         let result = Shared::huge(len * places.len());
         let clock = Clock::start();
-        // Threads take chunk by chunk, whichever box it is for.
+        // Threads take chunk by chunk from the list of all boxes.
         let wanted: Vec<(usize, [usize; 3])> = (places.iter().enumerate())
             .flat_map(|(at, place)| self.touched(*place, part).into_iter().map(move |index| (at, index)))
             .collect();
@@ -145,16 +145,16 @@ impl Job {
             while let Some(&(at, index)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
                 decoder.read(&self.path(index), &mut decoded);
                 self.copy(index, &decoded, places[at], part, |within, row| {
-                    // SAFETY: chunks of a box have places of their own in it.
+                    // SAFETY: each chunk has a separate place in its box.
                     unsafe { result.slice(at * len + within, row.len()) }.copy_from_slice(row);
                 });
             }
         });
-        // SAFETY: all threads are gone.
+        // SAFETY: all threads have ended.
         clock.stop(unsafe { result.slice(0, len * places.len()) })
     }
 
-    /// `--op vars`.
+    /// Runs `--op vars`.
     pub fn strided(&self) -> Value {
         let step = self.ints("stride").expect("a stride");
         if self.codec().shuffled || (0..3).any(|dim| !self.chunk[dim].is_multiple_of(step[dim])) {
@@ -174,7 +174,7 @@ impl Job {
                     let from = ((z * step[0] * self.chunk[1] + y * step[1]) * self.chunk[2]) * ITEM;
                     let (to_z, to_y) = (index[0] * chunk[0] + z, index[1] * chunk[1] + y);
                     let to = ((to_z * shape[1] + to_y) * shape[2] + index[2] * chunk[2]) * ITEM;
-                    // SAFETY: each chunk's places are its own, and each chunk is taken once.
+                    // SAFETY: places of chunks do not overlap, and one thread takes each chunk once.
                     let to = unsafe { out.slice(to, chunk[2] * ITEM) };
                     let from = decoded[from..][..self.chunk[2] * ITEM].as_chunks::<ITEM>().0;
                     for (to, from) in to.as_chunks_mut::<ITEM>().0.iter_mut().zip(from.iter().step_by(step[2])) {
@@ -183,17 +183,17 @@ impl Job {
                 }
             },
         );
-        // SAFETY: all threads are gone.
+        // SAFETY: all threads have ended.
         clock.stop(unsafe { out.slice(0, len) })
     }
 
-    /// The chunks a part lies in.
+    /// Returns the chunks that contain a part.
     fn touched(&self, place: [usize; 3], part: [usize; 3]) -> Vec<[usize; 3]> {
         let range = |dim: usize| place[dim] / self.chunk[dim]..=(place[dim] + part[dim] - 1) / self.chunk[dim];
         range(0).flat_map(|i| range(1).flat_map(move |j| range(2).map(move |k| [i, j, k]))).collect()
     }
 
-    /// Hands over each row of a chunk that is in the part, with its place in the part.
+    /// Passes on each row of a chunk that is in the part, with its place in the part.
     fn copy(
         &self,
         index: [usize; 3],

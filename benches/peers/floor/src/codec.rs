@@ -1,11 +1,11 @@
-//! The compressors, one set of contexts per thread.
+//! The compressors. Each thread has one set of contexts.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use serde_json::{Value, json};
 
-/// What the chunks are compressed with.
+/// The compressor of the chunks.
 pub struct Codec {
-    /// Whether bytes are shuffled before.
+    /// Whether bytes are shuffled before compression.
     pub shuffled: bool,
     kind: Kind,
 }
@@ -16,13 +16,13 @@ enum Kind {
     Zstd { compressor: zstd::bulk::Compressor<'static>, decompressor: zstd::bulk::Decompressor<'static> },
 }
 
-/// More bytes than any of them makes of so many.
+/// Returns an upper bound for the compressed size of this number of bytes.
 pub fn bound(bytes: usize) -> usize {
     bytes + bytes / 8 + 4096
 }
 
 impl Codec {
-    /// The codec of this name; V3 has gzip in place of zlib.
+    /// Returns the codec of this name. V3 has gzip in place of zlib.
     pub fn of(name: &str, gzip: bool) -> Option<Self> {
         let kind = match name {
             "none" => Kind::None,
@@ -44,7 +44,7 @@ impl Codec {
         matches!(self.kind, Kind::None)
     }
 
-    /// Its description in V2.
+    /// Returns its description in V2.
     pub fn v2(&self) -> Value {
         match self.kind {
             Kind::None => Value::Null,
@@ -53,7 +53,7 @@ impl Codec {
         }
     }
 
-    /// Its description in V3.
+    /// Returns its description in V3.
     pub fn v3(&self) -> Option<Value> {
         match self.kind {
             Kind::None => None,

@@ -1,7 +1,7 @@
-//! Objects made one by one in V2 files: records appended, variables created.
+//! Creates objects one by one in V2 files: appended records, new variables.
 //!
-//! Each object is a nameless file that gets its name once it is whole, so that nobody sees a half of it: what
-//! every library that promises that has to ask of the system, in a directory that is opened once.
+//! Each object is a file without a name. It gets its name when it is complete, so no reader sees a half of
+//! it. A library with that guarantee needs the same system calls. Each directory is opened once.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,7 +14,8 @@ use crate::dir::Dir;
 use crate::{Clock, Job, threads};
 
 impl Job {
-    /// `--op append`: a record at a time, along the first dimension; a chunk is stored once it is full.
+    /// Runs `--op append`: appends one record at a time along the first dimension. A chunk is stored when it
+    /// is full.
     pub fn append(&self) -> Value {
         let record = self.shape[1] * self.shape[2] * crate::ITEM;
         let mut data = vec![0; self.bytes()];
@@ -48,7 +49,7 @@ impl Job {
         said
     }
 
-    /// The raw elements, from the beginning again where the file ends.
+    /// Fills `data` with raw elements. At the end of the file it starts again from the beginning.
     fn fill(&self, data: &mut [u8]) {
         let mut done = 0;
         while done < data.len() {
@@ -62,7 +63,7 @@ impl Job {
     }
 }
 
-/// `--op meta_write`: small variables, each a directory with two documents.
+/// Runs `--op meta_write`: creates small variables, each a directory with two documents.
 pub fn variables(flags: &HashMap<String, String>) -> Value {
     let (root, count) = (flags["path"].as_str(), flags["nvars"].parse::<usize>().expect("a count"));
     let _ = fs::remove_dir_all(root);
@@ -91,7 +92,7 @@ pub fn variables(flags: &HashMap<String, String>) -> Value {
         }
     });
     let mut said = clock.stop(&[]);
-    // Nothing was read.
+    // This operation reads nothing.
     (said["n"], said["checksum"]) = (json!(count), json!(""));
     said
 }

@@ -1,5 +1,5 @@
-//! Many GETs over a few kept connections, HTTP/1.1 by hand: threads share one set of connections, and whoever
-//! finds an answer complete sends that connection's next request before it turns to the body.
+//! Sends many GETs over a few kept connections, in HTTP/1.1. All threads share the connections. A thread with
+//! a complete response first sends the next request of that connection, and then handles the body.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,23 +11,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::memory::Shared;
 
-/// Room for the head of an answer.
+/// Maximum size of the head of a response, in bytes.
 const HEAD: usize = 4096;
-/// The event that tells that nothing more will come.
+/// The event after the last response.
 const END: u64 = u64::MAX;
 
-/// Memory for an answer. There are as many as answers that are on their way in parts, and one for each
-/// thread.
+/// Memory for a response. Each thread has one, and so has each response that has arrived in part.
 type Buffer = &'static mut [u8];
 
 fn buffer(len: usize) -> Buffer {
     let memory = Shared::huge(len);
     memory.take(0, len);
-    // SAFETY: it is never given back, and nobody else has it.
+    // SAFETY: it is never freed, and has no other owner.
     unsafe { std::slice::from_raw_parts_mut(memory.slice(0, len).as_mut_ptr(), len) }
 }
 
-/// A server: address and port, as they stand in its URL.
+/// A server: address and port, as in its URL.
 pub struct Server<'a>(&'a str);
 
 impl<'a> Server<'a> {
@@ -47,7 +46,7 @@ impl<'a> Server<'a> {
         (connection.request, connection.head, connection.total, connection.got) = (request, 0, 0, 0);
     }
 
-    /// One body; `meanwhile` runs while it is awaited.
+    /// Returns one body. `meanwhile` runs before it arrives.
     pub fn get<T>(&self, connection: &mut Connection, path: &str, meanwhile: impl FnOnce() -> T) -> (Vec<u8>, T) {
         self.ask(connection, 0, path);
         let (done, mut answer) = (meanwhile(), Vec::new());
@@ -63,8 +62,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Runs `each` for every body, on all threads; `scratch` makes what a thread keeps, after the first
-    /// requests were sent. Bodies of up to `usual` bytes need no new memory.
+    /// Runs `each` for every body, on all threads. `scratch` makes the working memory of a thread, after the
+    /// first requests are sent. Bodies of up to `usual` bytes need no new memory.
     pub fn all<S>(
         &self,
         connections: Vec<Connection>,
@@ -79,7 +78,7 @@ impl<'a> Server<'a> {
         let (next, left) = (AtomicUsize::new(connections.len()), AtomicUsize::new(paths.len()));
         for (at, connection) in connections.iter().enumerate() {
             let mut connection = connection.lock().expect("no panic");
-            // The system makes room for that much, and keeps it.
+            // The system grows its receive buffer to that size and keeps it.
             connection.wake_at(2 * usual);
             connection.wake_at(1);
             self.ask(&mut connection, at, &paths[at]);
@@ -111,21 +110,22 @@ impl<'a> Server<'a> {
     }
 }
 
-/// One connection, and how far the answer came that it waits for.
+/// One connection, and the state of its current response.
 pub struct Connection {
     stream: TcpStream,
     request: usize,
-    /// Bytes of the head of the answer and of all of it; 0 until they are known.
+    /// Bytes of the head of the response and of the whole response; 0 until they are known.
     head: usize,
     total: usize,
     got: usize,
-    /// What came, if it is not all.
+    /// The received part of an incomplete response.
     part: Option<Buffer>,
 }
 
 impl Connection {
-    /// Takes what is there: an answer and where its body is, once it is complete. Until then the system keeps
-    /// what comes if it has room, so that one buffer, which stays in the cache, serves all.
+    /// Receives the available bytes. Returns a complete response and the range of its body. Before that, the
+    /// bytes stay in the system's buffer if they fit. So all responses use one buffer, which stays in the
+    /// cache.
     fn receive(&mut self, path: &str, spare: &mut Vec<Buffer>) -> Option<(Buffer, Range<usize>)> {
         if self.total == 0 {
             let mut head = [0; HEAD];
@@ -148,7 +148,8 @@ impl Connection {
         Some((into, self.head..self.total))
     }
 
-    /// Nobody is woken before so many bytes are there, or as many as the system keeps.
+    /// Sets how many bytes must be available before a thread is woken. A full buffer of the system also wakes
+    /// one.
     fn wake_at(&self, bytes: usize) {
         let low = i32::try_from(bytes).unwrap_or(i32::MAX);
         // SAFETY: `low` lives and is an int.
@@ -174,7 +175,7 @@ impl Connection {
     }
 }
 
-/// Bytes of the head of an answer and of all of it; 0 if the head is not complete.
+/// Returns the bytes of the head of a response and of the whole response; 0 if the head is incomplete.
 fn lengths(answer: &[u8], path: &str) -> (usize, usize) {
     let Some(head) = answer.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4) else {
         assert!(answer.len() < HEAD, "{path}: a head of more than {HEAD} bytes");
@@ -191,7 +192,7 @@ fn lengths(answer: &[u8], path: &str) -> (usize, usize) {
     (head, head + body.unwrap_or_else(|| panic!("{path}: no length in {text:?}")))
 }
 
-/// Connections that are waited for, each by one thread at a time.
+/// A set of connections. One thread at a time waits for each.
 struct Set {
     poll: OwnedFd,
     ending: (UnixStream, UnixStream),
@@ -199,10 +200,10 @@ struct Set {
 
 impl Set {
     fn new() -> Self {
-        // SAFETY: no memory is passed.
+        // SAFETY: the call takes no memory.
         let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         assert!(poll >= 0, "{}", io::Error::last_os_error());
-        // SAFETY: it was just made and is nobody else's.
+        // SAFETY: it was just made, and has no other owner.
         let set = Self { poll: unsafe { OwnedFd::from_raw_fd(poll) }, ending: UnixStream::pair().expect("a pair") };
         set.control(set.ending.1.as_raw_fd(), libc::EPOLL_CTL_ADD, libc::EPOLLIN, END);
         set
@@ -219,10 +220,10 @@ impl Set {
         assert_eq!(done, 0, "{}", io::Error::last_os_error());
     }
 
-    /// A connection where something came; none after the end.
+    /// Returns a connection with received bytes; `None` after the end.
     fn next(&self) -> Option<usize> {
         let mut event = libc::epoll_event { events: 0, u64: END };
-        // SAFETY: there is room for the one event that is asked for.
+        // SAFETY: there is room for one event, the requested number.
         while unsafe { libc::epoll_wait(self.poll.as_raw_fd(), &raw mut event, 1, -1) } != 1 {
             let error = io::Error::last_os_error();
             assert_eq!(error.kind(), io::ErrorKind::Interrupted, "{error}");
@@ -231,7 +232,7 @@ impl Set {
         (at != END).then_some(at as usize)
     }
 
-    /// All threads find the end from now on.
+    /// Signals the end to all threads.
     fn end(&self) {
         (&self.ending.0).write_all(b"!").expect("a pair");
     }

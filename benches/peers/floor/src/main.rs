@@ -1,12 +1,14 @@
-//! A floor, not a peer: the least work that moves the cube between memory and chunk files, with everything
-//! known in advance: float32, three dimensions, whole chunks, no metadata read. Kept codec contexts, one
-//! scratch per thread, decoding fused with scattering into huge pages. What a library takes beyond this is
-//! its own.
+//! The floor is not a peer. It does the least work that moves the cube between memory and chunk files.
+//! Everything is known in advance: float32, three dimensions, whole chunks, no metadata read. It keeps codec
+//! contexts and one working buffer per thread. Decoding writes directly into huge pages. A library's time
+//! above the floor is the library's own overhead.
 //!
-//! The command line is that of the runners (`../../README.md`), of which it does `--op read|write` in V2 and
-//! V3 files with the codecs none, zlib5, deflate5s, zstd3 and zstd3s; and of V2 `elem`, `box`, `vars`
-//! (`access`), `append` and `meta_write` (`create`), each with no more than the calls of the system that the
-//! guarantees of a library cost; and `--op read` from an S3 server, with no more than the requests (`s3`).
+//! The command line is that of the runners (`../../README.md`). The floor covers these parts of it:
+//!
+//! * `--op read|write` in V2 and V3 files with the codecs none, zlib5, deflate5s, zstd3 and zstd3s;
+//! * in V2 files `elem`, `box`, `vars` (module `access`), `append` and `meta_write` (module `create`), with
+//!   only the system calls that a library needs for its guarantees;
+//! * `--op read` from an S3 server with only the necessary requests (module `s3`).
 
 mod access;
 mod codec;
@@ -31,12 +33,12 @@ use serde_json::{Value, json};
 /// Bytes of an element.
 const ITEM: usize = 4;
 
-/// What is said of a case that is not covered.
+/// Returns the answer for a case that the floor does not cover.
 fn skip() -> Value {
     json!({"skip": "not covered by the floor"})
 }
 
-/// What is to be done.
+/// The operation and its array.
 struct Job {
     flags: HashMap<String, String>,
     shape: [usize; 3],
@@ -71,7 +73,7 @@ impl Job {
     fn of(flags: &HashMap<String, String>) -> Option<Self> {
         let mut job = Self { shape: [0; 3], chunk: [0; 3], flags: flags.clone() };
         (job.shape, job.chunk) = (job.ints("shape")?, job.ints("chunks")?);
-        // Records may leave the last chunk unfinished.
+        // Appended records may fill the last chunk only in part.
         let append = usize::from(job.is("op", "append"));
         let fits = job.chunk.iter().all(|&len| len > 0)
             && (append..3).all(|dim| job.shape[dim].is_multiple_of(job.chunk[dim]))
@@ -110,7 +112,7 @@ impl Job {
         self.chunk.iter().product::<usize>() * ITEM
     }
 
-    /// Whether a chunk is one piece of the whole.
+    /// Returns whether a chunk is one contiguous piece of the array.
     fn is_run(&self) -> bool {
         self.chunk[1..] == self.shape[1..]
     }
@@ -120,7 +122,7 @@ impl Job {
         if self.is("format", "v2") { format!("{root}/v/{i}.{j}.{k}") } else { format!("{root}/v/c/{i}/{j}/{k}") }
     }
 
-    /// The place of a row of a chunk in the whole, and in the chunk, in bytes and in elements.
+    /// Returns the places of a chunk's rows: in the array in bytes, and in the chunk in elements.
     fn rows(&self, index: [usize; 3]) -> impl Iterator<Item = (usize, usize)> {
         let (shape, chunk) = (self.shape, self.chunk);
         (0..chunk[0] * chunk[1]).map(move |row| {
@@ -129,7 +131,7 @@ impl Job {
         })
     }
 
-    /// Runs `each` for every chunk, on all threads; `scratch` makes what a thread keeps.
+    /// Runs `each` for every chunk, on all threads. `scratch` makes the working memory of a thread.
     fn chunks<S>(&self, scratch: impl Fn() -> S + Sync, each: impl Fn(&mut S, [usize; 3]) + Sync) {
         let (grid, next) = (Grid::of(self.shape, self.chunk), AtomicUsize::new(0));
         self.threads(&|| {
@@ -157,7 +159,7 @@ impl Job {
             |(codec, decoded, encoded), index| {
                 let file = File::open(self.path(index)).expect("a chunk");
                 let direct = self.is_run() && !shuffled;
-                // SAFETY: each chunk's places are its own, and each chunk is taken once.
+                // SAFETY: places of chunks do not overlap, and one thread takes each chunk once.
                 let row = |at: usize, len: usize| unsafe { out.slice(at, len) };
                 let first = self.rows(index).next().map_or(0, |(at, _)| at);
                 let target = if direct { row(first, self.chunk_bytes()) } else { &mut decoded[..] };
@@ -180,7 +182,7 @@ impl Job {
                 }
             },
         );
-        // SAFETY: all threads are gone.
+        // SAFETY: all threads have ended.
         clock.stop(unsafe { out.slice(0, self.bytes()) })
     }
 
@@ -250,7 +252,7 @@ impl Job {
     }
 }
 
-/// How many chunks there are in each dimension.
+/// The number of chunks in each dimension.
 struct Grid([usize; 3]);
 
 impl Grid {
@@ -266,13 +268,13 @@ impl Grid {
         [at / (self.0[1] * self.0[2]), at / self.0[2] % self.0[1], at % self.0[2]]
     }
 
-    /// The number of a chunk.
+    /// Returns the number of a chunk.
     fn at(&self, [i, j, k]: [usize; 3]) -> usize {
         (i * self.0[1] + j) * self.0[2] + k
     }
 }
 
-/// Does `work` on all threads: those of the flag, or as many as there are processors.
+/// Runs `work` on all threads. The flag sets their number; the default is one per processor.
 fn threads(flags: &HashMap<String, String>, work: &(impl Fn() + Sync)) {
     let threads = match flags.get("threads").map_or(Ok(0), |threads| threads.parse()) {
         Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, usize::from),
@@ -284,7 +286,7 @@ fn threads(flags: &HashMap<String, String>, work: &(impl Fn() + Sync)) {
     });
 }
 
-/// Wall and process CPU time from one moment on.
+/// Measures wall time and process CPU time from its creation on.
 struct Clock {
     base_kb: u64,
     start: f64,

@@ -1,21 +1,21 @@
-//! Memory in huge pages that threads share, and what the process used.
+//! Shared memory in huge pages, and measures of the process: peak memory and time.
 
-/// Memory whose parts threads write, each its own.
+/// Memory that threads share. Each writes a separate part.
 pub struct Shared {
     start: *mut u8,
     len: usize,
 }
 
-// SAFETY: it is but an address; whoever takes a slice answers for it.
+// SAFETY: it is only an address. The caller of `slice` guarantees separate parts.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Fresh memory, zero, in huge pages if the system has them. It is never given back.
+    /// Returns new memory of zeros, in huge pages if the system has them. It is never freed.
     pub fn huge(len: usize) -> Self {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new anonymous mapping touches nothing that is there.
+        // SAFETY: a new anonymous mapping does not touch existing memory.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), len, access, kind, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED, "no memory");
         // SAFETY: the range is the mapping's own; advice changes no content.
@@ -23,28 +23,29 @@ impl Shared {
         Self { start: start.cast(), len }
     }
 
-    /// Has the system give the memory of a part now rather than when it is used.
+    /// Makes the system provide the memory of a part now, before its first use.
     pub fn take(&self, at: usize, len: usize) {
         assert!(at <= self.len && len <= self.len - at, "inside");
-        // SAFETY: inside the mapping; contents stay. Where the system cannot do it, memory comes with its
-        // use.
+        // SAFETY: the part is inside the mapping, and its contents stay. If the call fails, the first use
+        // provides the memory.
         unsafe { libc::madvise(self.start.add(at).cast(), len, libc::MADV_POPULATE_WRITE) };
     }
 
-    /// A part of it.
+    /// Returns a part of it.
     ///
     /// # Safety
-    /// No two slices that overlap live at a time.
+    /// Two overlapping slices must not exist at the same time.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn slice(&self, at: usize, len: usize) -> &mut [u8] {
         assert!(at <= self.len && len <= self.len - at, "inside");
-        // SAFETY: inside the mapping, which lives for ever and is initialised; the caller excludes overlaps.
+        // SAFETY: the part is inside the mapping, which is initialised and never freed. The caller excludes
+        // overlaps.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
     }
 }
 
-/// Zero bytes that begin with a line of the cache, as files are best read to: see how an allocator's large
-/// pieces begin in docs/design/004-fast-paths.md.
+/// Zero bytes that start at a cache line. File reads into such memory are fastest:
+/// docs/design/004-fast-paths.md explains the alignment of an allocator's large blocks.
 pub struct Scratch {
     memory: Vec<u8>,
     start: usize,
@@ -52,7 +53,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// So many bytes.
+    /// Makes `len` bytes.
     pub fn new(len: usize) -> Self {
         const LINE: usize = 64;
         let memory = vec![0; len + LINE];
@@ -76,14 +77,14 @@ impl std::ops::DerefMut for Scratch {
     }
 }
 
-/// The most memory the process ever held.
+/// Returns the peak memory of the process.
 pub fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// What a clock of the system says, as that of the processor time of all threads.
+/// Returns the time of a system clock, for instance of the CPU time of all threads.
 pub fn seconds_of(clock: libc::clockid_t) -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writing.

@@ -1,7 +1,8 @@
-//! `--op read --store s3`: one GET for the metadata, since who reads must know the shape, then one for each
-//! chunk (of `v3s` for each shard) over 64 connections. A body is decoded and put in place by the thread that
-//! received it. Connections are made while the metadata are awaited, and the result's memory is taken while
-//! the first chunks are.
+//! Runs `--op read --store s3`. One GET reads the metadata, because a reader must know the shape. Then 64
+//! connections read the chunks, one GET each; in `v3s` they read shards.
+//!
+//! The thread that receives a body also decodes it and copies it to its place. Connections open before the
+//! metadata arrive. The system provides the memory of the result before the first chunks arrive.
 
 use std::iter;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +16,10 @@ use crate::{Clock, Grid, ITEM, Job};
 
 const CONNECTIONS: usize = 64;
 
-/// Bytes of the result that are taken at a time.
+/// Size of the pieces in which the system provides the result's memory.
 const PIECE: usize = 8 << 20;
 
-/// Whether this is a read from there that the floor can do.
+/// Returns whether the floor covers this read from S3.
 pub fn covers(job: &Job) -> bool {
     let format = job.text("format", "");
     let fits = |shard: [usize; 3]| {
@@ -31,7 +32,7 @@ pub fn covers(job: &Job) -> bool {
         && (["v2", "v3"].contains(&format) || format == "v3s" && shard(job).is_some_and(fits))
 }
 
-/// The shape of the shards, if there are some.
+/// Returns the shape of the shards, if there are any.
 fn shard(job: &Job) -> Option<[usize; 3]> {
     job.ints("shards").filter(|_| job.is("format", "v3s"))
 }
@@ -68,14 +69,14 @@ pub fn read(job: &Job) -> Value {
             place(job, codec, decoded, index, chunk, &out);
         }
     };
-    // Nobody knows how long shards are.
+    // The length of a shard is not known in advance.
     let usual = if shard.is_some() { 0 } else { codec::bound(job.chunk_bytes()) };
     server.all(connections, &paths, usual, |work| job.threads(&work), scratch, each);
-    // SAFETY: all threads are gone.
+    // SAFETY: all threads have ended.
     clock.stop(unsafe { out.slice(0, job.bytes()) })
 }
 
-/// Decodes a chunk and puts its rows where they belong.
+/// Decodes a chunk and copies its rows to their places.
 fn place(job: &Job, codec: &mut Codec, decoded: &mut [u8], index: [usize; 3], body: &[u8], out: &Shared) {
     let decoded = if codec.is_none() {
         assert_eq!(body.len(), decoded.len(), "bytes of chunk {index:?}");
@@ -85,13 +86,13 @@ fn place(job: &Job, codec: &mut Codec, decoded: &mut [u8], index: [usize; 3], bo
         decoded
     };
     for (at, element) in job.rows(index) {
-        // SAFETY: each chunk's places are its own, and each chunk is taken once.
+        // SAFETY: places of chunks do not overlap, and one thread takes each chunk once.
         let row = unsafe { out.slice(at, job.chunk[2] * ITEM) };
         row.copy_from_slice(&decoded[element * ITEM..][..row.len()]);
     }
 }
 
-/// The chunks of a shard, by the index at its end: offset and length of each, and a checksum.
+/// Returns the chunks of a shard. The index at its end has the offset and length of each, and a checksum.
 fn chunks_of(shard: &[u8], count: usize) -> impl Iterator<Item = (usize, &[u8])> {
     let index = &shard[shard.len().checked_sub(16 * count + 4).expect("an index")..];
     let (index, sum) = index.split_at(16 * count);

@@ -1,8 +1,7 @@
-//! Byte shuffle of 4-byte elements, a row at a time, so that it is one with gathering and scattering. AVX2 if
-//! there is.
+//! Shuffles the bytes of 4-byte elements, one row at a time. So it also gathers and scatters the rows. It
+//! uses AVX2 if the processor has it.
 
-/// A row of elements from the same stretch of four byte planes, each at least as long as the row has
-/// elements.
+/// Makes a row of elements from four byte planes. Each plane has at least one byte for each element.
 pub fn decode(planes: [&[u8]; 4], row: &mut [u8]) {
     let planes = planes.map(|plane| &plane[..row.len() / 4]);
     let mut done = 0;
@@ -16,8 +15,7 @@ pub fn decode(planes: [&[u8]; 4], row: &mut [u8]) {
     }
 }
 
-/// A row of elements to four byte planes that lie one after another, `stride` bytes each, from element `at`
-/// on.
+/// Writes a row of elements into four consecutive byte planes of `stride` bytes, from element `at` on.
 pub fn encode(row: &[u8], out: &mut [u8], stride: usize, at: usize) {
     let len = row.len() / 4;
     let (a, rest) = out.split_at_mut(stride);
@@ -41,10 +39,10 @@ pub fn encode(row: &[u8], out: &mut [u8], stride: usize, at: usize) {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    /// Elements of one step.
+    /// Elements in one step.
     const STEP: usize = 32;
 
-    /// Does whole steps; answers how many elements that were.
+    /// Processes whole steps. Returns the number of processed elements.
     #[target_feature(enable = "avx2")]
     pub fn decode(planes: [&[u8]; 4], row: &mut [u8]) -> usize {
         let steps = row.as_chunks_mut::<{ 4 * STEP }>().0;
@@ -52,7 +50,7 @@ mod avx2 {
         for (step, out) in steps.iter_mut().enumerate() {
             let [a, b, c, d] = planes.map(|plane| {
                 let bytes = &plane[step * STEP..][..STEP];
-                // SAFETY: 32 bytes are there.
+                // SAFETY: there are 32 bytes.
                 unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
             });
             let (ab0, ab1) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
@@ -73,7 +71,7 @@ mod avx2 {
         done
     }
 
-    /// Does whole steps; answers how many elements that were.
+    /// Processes whole steps. Returns the number of processed elements.
     #[target_feature(enable = "avx2")]
     pub fn encode(row: &[u8], planes: &mut [&mut [u8]; 4]) -> usize {
         let pick = _mm256_setr_epi8(
@@ -82,10 +80,10 @@ mod avx2 {
         let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         let steps = row.as_chunks::<{ 4 * STEP }>().0;
         for (step, elements) in steps.iter().enumerate() {
-            // Eight elements each, as eight bytes of every plane.
+            // Each step makes eight bytes of every plane from eight elements.
             let [a, b, c, d] = [0, 1, 2, 3].map(|part| {
                 let bytes = &elements[part * 32..][..32];
-                // SAFETY: 32 bytes are there.
+                // SAFETY: there are 32 bytes.
                 let elements = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
                 _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(elements, pick), order)
             });

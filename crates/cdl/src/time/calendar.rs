@@ -136,7 +136,7 @@ mod tests {
         Calendar::Days360,
     ];
 
-    /// Compares with counting day by day.
+    /// Compares the dates with a count day by day.
     #[test]
     fn dates_follow_one_another() {
         for calendar in ALL {

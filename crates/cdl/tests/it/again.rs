@@ -155,14 +155,14 @@ fn user_types_here() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
-/// Texts of the corpus, if `NCZ_CORPUS` names its folder.
+/// Checks the texts of the corpus if `NCZ_CORPUS` names its folder.
 #[test]
 fn user_types_of_the_corpus() {
     let Some(corpus) = std::env::var_os("NCZ_CORPUS").map(PathBuf::from) else { return };
     let bad = check(&texts(&corpus.join("netcdf-c/hdf5")), |_| true);
     assert!(bad.is_empty(), "{}", bad.join("\n"));
     let bad = check(&texts(&corpus.join("netcdf-c/upstream")), |_| false);
-    // Dimensions of another group, and a comment before the name.
+    // Its text uses dimensions of another group, and has a comment before the name.
     let known = ["ncf345"];
     let bad: Vec<_> = bad.into_iter().filter(|bad| !known.iter().any(|known| bad.contains(known))).collect();
     assert!(bad.is_empty(), "{}", bad.join("\n"));

@@ -1,7 +1,7 @@
 //! Round trips of random datasets, compared item by item.
 //!
-//! Edits from a seed make the datasets. They are compared as lists of statements, one for each definition,
-//! attribute and element, made from the model.
+//! A seed selects the edits that make a dataset. The test turns each model into a list of statements, one for
+//! each definition, attribute and element, and compares the lists.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::again::{Kept, each};
 
-/// Numbers that a seed gives, one after another.
+/// A sequence of numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ impl Dice {
         of[self.below(of.len())]
     }
 
-    /// A name that nothing else has.
+    /// Returns a unique name.
     fn name(&mut self, number: usize) -> String {
         let word = self.one(&[
             "a", "data", "group", "Zeit", "日本", "a b", "1st", "x-y.z@+", "q?[{(", "_p", "NaN", "types",
@@ -64,7 +64,7 @@ const ATOMIC: [NcType; 12] = [
     NcType::String,
 ];
 
-/// An element of a type.
+/// Returns an element of a type.
 fn item(model: &Model, dice: &mut Dice, ty: NcType) -> Item {
     let bits = dice.bits();
     let near = (bits % 7) as i128 - 3;
@@ -77,7 +77,7 @@ fn item(model: &Model, dice: &mut Dice, ty: NcType) -> Item {
         NcType::UShort => Item::Int((bits as u16).into()),
         NcType::UInt => Item::Int((bits as u32).into()),
         NcType::UInt64 => Item::Int(bits.into()),
-        // What is next to a fill value is printed as one.
+        // CDL prints a value next to the fill value as the fill value.
         NcType::Float => {
             Item::Float(dice.one(&[0.0, -0.0, 1.5, f32::NAN, f32::INFINITY, -0.1, 1e-40, 3.4e38]))
         }
@@ -92,7 +92,7 @@ fn item(model: &Model, dice: &mut Dice, ty: NcType) -> Item {
             TypeClass::Vlen { base } => {
                 let len = dice.below(4);
                 let mut list: Vec<Item> = (0..len).map(|_| item(model, dice, *base)).collect();
-                // Zeros at the end of text are not printed.
+                // CDL does not print zeros at the end of text.
                 while *base == NcType::Char && list.last() == Some(&Item::Char(0)) {
                     list.pop();
                 }
@@ -112,7 +112,7 @@ fn define(kept: &mut Kept, edit: &Edit<'_>) -> nczarr_model::Defined {
     kept.model.apply(edit).unwrap_or_else(|error| panic!("{edit:?}: {error}"))
 }
 
-/// A new type of any class; of elements that are known.
+/// Defines a new type of any class. Its elements have known types.
 fn define_type(kept: &mut Kept, dice: &mut Dice, group: GroupId, name: &str, known: &mut Vec<NcType>) {
     let base = known[dice.below(known.len())];
     let made = match dice.below(4) {
@@ -160,7 +160,7 @@ fn values(model: &Model, dice: &mut Dice, ty: NcType, count: usize) -> Values {
     model.values(ty, &items).unwrap()
 }
 
-/// A dataset.
+/// Makes a dataset.
 fn any(seed: u64) -> Kept {
     let (mut kept, mut dice) = (Kept::default(), Dice(seed));
     let (mut groups, mut dims, mut types) =
@@ -172,8 +172,7 @@ fn any(seed: u64) -> Kept {
             groups.push(id);
         }
     }
-    // In the order in which a text has them: the groups as they are printed, and in each types before
-    // variables.
+    // The order is that of a text: groups as printed, and in each group types before variables.
     let mut order = Vec::new();
     walk(&kept.model, GroupId::ROOT, &mut order);
     for (at, &group) in order.iter().enumerate() {
@@ -207,8 +206,7 @@ fn any(seed: u64) -> Kept {
         }
         attributes(&mut kept, &mut dice, (group, None), &types);
     }
-    // An unlimited dimension is as long as the variables that have it, and each of these is written to its
-    // end.
+    // Every variable along an unlimited dimension is written up to the end of that dimension.
     for (_, dim) in dims {
         let len = 1 + dice.below(3) as u64;
         let used = kept.model.vars().any(|(_, var)| var.dims.contains(&dim) && !var.dims.is_empty());
@@ -226,15 +224,14 @@ fn fill(kept: &mut Kept, dice: &mut Dice) {
         let shape = kept.model.shape(var).unwrap();
         for index in each(&vec![0; shape.len()], &shape) {
             let mut item = item(&kept.model, dice, xtype);
-            // No string at all is a word of CDL, but not within other types.
+            // CDL has a word for a null string, but not within other types.
             if xtype == NcType::String
                 && dice.below(5) == 0
                 && !kept.model.var(var).unwrap().atts.contains_key("_FillValue")
             {
                 item = Item::String(NcString::nil());
             }
-            // Zeros at the end of text are not printed: along an unlimited dimension nothing else tells that
-            // they are there.
+            // CDL does not print zeros at the end of text. Along an unlimited dimension they would be lost.
             let dims = &kept.model.var(var).unwrap().dims;
             if item == Item::Char(0) && dims.iter().any(|&dim| kept.model.dim(dim).unwrap().unlimited) {
                 item = Item::Char(b'z');
@@ -303,7 +300,7 @@ fn name_of(model: &Model, ty: NcType) -> String {
     }
 }
 
-/// Everything there is, as statements.
+/// Returns all contents as statements.
 fn statements(kept: &Kept) -> Vec<String> {
     let model = &kept.model;
     let mut all = Vec::new();
@@ -351,7 +348,7 @@ fn statements(kept: &Kept) -> Vec<String> {
             atts(&mut all, &name, &described.atts);
             let shape = model.shape(var).unwrap();
             for index in each(&vec![0; shape.len()], &shape) {
-                // What nobody wrote is the fill value.
+                // An unwritten element has the fill value.
                 let fill = described.fill_value().and_then(|fill| model.items(&fill).unwrap().pop());
                 let item = kept.data.get(&(var.0, index.clone())).cloned().or(fill);
                 let item = item.as_ref().map_or("nothing".to_owned(), say);

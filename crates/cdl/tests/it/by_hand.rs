@@ -1,12 +1,12 @@
-//! What the reference texts do not show: formats of a variable's own, bytes of any kind, parts of a dataset,
-//! and sources that fail or lie.
+//! Cases that the reference texts lack: formats of variables, bytes of any value, parts of a dataset, and
+//! sources that fail or return wrong data.
 
 use nczarr_cdl::{DataSource, Facts, NoData, Options, PrintedPart};
 use nczarr_model::{
     ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId,
 };
 
-/// The same answer for each variable, whatever is asked.
+/// A source with one fixed answer for each variable.
 struct Answers(Vec<Result<Values>>);
 
 impl DataSource for Answers {
@@ -24,7 +24,7 @@ fn printed(model: &Model, options: &Options, source: &mut dyn DataSource) -> (St
 /// Name, type, lengths, attributes and values of a variable.
 type Given<'a> = (&'a str, NcType, &'a [u64], &'a [(&'a str, Values)], Values);
 
-/// The data section of a dataset whose variables have these types, lengths, attributes and values.
+/// Returns the data section of a dataset with these variables.
 fn data(vars: &[Given<'_>], options: &Options) -> (String, Result<()>) {
     let mut model = Model::new();
     let mut answers = Vec::new();
@@ -88,7 +88,7 @@ fn fill_values_are_compared_as_numbers() {
             &[fill(Values::Double(vec![f64::NAN]))],
             Values::Double(vec![-f64::NAN, 1.0]),
         ),
-        // Of another type: the default counts.
+        // The fill value has another type, so the default one applies.
         (
             "t",
             NcType::Short,
@@ -96,7 +96,7 @@ fn fill_values_are_compared_as_numbers() {
             &[fill(Values::Int(vec![5]))],
             Values::Short(vec![5, nczarr_model::fill::SHORT]),
         ),
-        // Every byte may be meant.
+        // Unsigned bytes have no default fill value in print: each may be a valid value.
         ("b", NcType::UByte, &[1], &[], Values::UByte(vec![255])),
         (
             "s",

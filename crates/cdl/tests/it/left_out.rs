@@ -1,22 +1,22 @@
-//! What a text leaves out, or does not say: how much is made of a few words, and which lines are one row.
+//! Texts that omit values or lengths: the amount of filled data is limited, and lines form the right rows.
 
 use std::sync::Arc;
 
 use nczarr_cdl::{Cdl, CdlTarget, SpecialLayout};
 use nczarr_model::{Defined, Edit, ErrorKind, Item, Model, Result, Values, VarId};
 
-/// What is written, and how much at once.
+/// The written data, and the sizes of the writes.
 #[derive(Default)]
 struct Written {
     model: Model,
-    /// Elements, and the bytes of all of them.
+    /// The number of elements, and their bytes.
     elements: u64,
     bytes: u64,
     /// Bytes of the largest block of more than one element.
     largest: u64,
     /// The last block.
     last: Option<Values>,
-    /// Characters, with their places.
+    /// Characters with their positions.
     chars: Vec<(Vec<u64>, Vec<u8>)>,
 }
 
@@ -70,17 +70,17 @@ fn a_few_words_do_not_become_gigabytes() {
             "netcdf x {{ types: compound C {{ {ty} }}; dimensions: n = {n}; variables: C v(n); data: v = {data}; }}"
         )
     };
-    // More than a text may leave out: what it says is written, and no more.
+    // Above the limit for omitted data, only the values of the text are written.
     for (ty, n) in [("string s; int a(1000000);", 5_000_000), ("int b; int a(1000000);", 16_000_000)] {
         let data = if ty.starts_with("string") { "{\"x\"}" } else { "{1}" };
         let found = written(&text(ty, n, data)).unwrap();
         assert_eq!(found.elements, 1, "{ty}");
         assert!(found.bytes < 5_000_000, "{ty}: {}", found.bytes);
     }
-    // Large elements one after another are not all held at once.
+    // Consecutive large elements are written one by one.
     let found = written(&text("string s; int a(1000000);", 3, "{\"x\"}, {\"y\"}, {\"z\"}")).unwrap();
     assert_eq!((found.elements, found.largest), (3, 0));
-    // Less is written, in blocks.
+    // Below the limit, everything is written in blocks.
     for (ty, data) in [("string s; int a(1000);", "{\"x\"}"), ("int b; int a(1000);", "{1}")] {
         let found = written(&text(ty, 3000, data)).unwrap();
         assert_eq!(found.elements, 3000, "{ty}");
@@ -109,7 +109,7 @@ fn many_variables_share_what_a_text_may_leave_out() {
         "netcdf x {{ types: compound C {{ int b; int a(1023); }}; dimensions: n = 4096; variables: {vars} data: {data} }}"
     );
     let found = written(&text).unwrap();
-    // All but the one element that the text has.
+    // Each variable has one element in the text. The limit applies to all other elements.
     assert_eq!((found.elements, found.bytes), (16 * 4095 + 40, (16 * 4095 + 40) * 4096));
 }
 
@@ -150,14 +150,14 @@ fn lines_are_one_row_only_where_the_dimensions_say_so() {
         ("3 ;", two),
         ("UNLIMITED ; // (1 currently)", one),
         ("UNLIMITED ; // (2 currently)", two),
-        // By hand: nobody says how many.
+        // Texts written by hand, without a valid length.
         ("UNLIMITED ;", two),
         ("UNLIMITED ; // one or two", two),
     ] {
         let found = written(&text(dim, rows)).unwrap().chars;
         assert_eq!(found, [(vec![0, 0], expected.to_vec())], "{dim}");
     }
-    // A row is not longer than it can be.
+    // A row is at most as long as its dimension.
     let long = text("UNLIMITED ; // (1 currently)", "\n  \"abc\\n\",\n    \"b\"");
     assert_eq!(written(&long).unwrap().chars[0].1, b"abc\nb\0\0\0");
 }
@@ -183,7 +183,8 @@ fn rows_of_characters_are_written_as_they_come() {
     let text = |dims: &str, data: &str| {
         format!("netcdf x {{ dimensions: {dims} variables: char c(n, m); data: c = {data}; }}")
     };
-    // The rest of each row is left unwritten: it is what was never written; the last one says how long it is.
+    // The rest of each row stays unwritten and reads as fill values. The last element of a dimension is
+    // written, so that its length is known.
     let found = written(&text("n = 1000000000; m = 1000000000;", "\"a\", \"bc\", \"\"")).unwrap();
     assert_eq!((found.elements, found.largest), (6, 2));
     let last = 999_999_999;
@@ -192,7 +193,7 @@ fn rows_of_characters_are_written_as_they_come() {
     let expected: [(u64, u64, &[u8]); 5] =
         [(0, 0, b"a"), (0, last, b"\0"), (1, 0, b"bc"), (1, last, b"\0"), (2, last, b"\0")];
     assert_eq!(places, expected);
-    // Less is written, in blocks.
+    // Below the limit, everything is written in blocks.
     let found = written(&text("n = 9; m = 3000001;", "\"a\", \"b\", \"\"")).unwrap();
     assert!(
         found.elements == 3 * 3_000_001 && found.largest <= (8 << 20),
@@ -202,7 +203,7 @@ fn rows_of_characters_are_written_as_they_come() {
     );
     let all: Vec<u8> = found.chars.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     assert_eq!((all[0], all[3_000_001], all.iter().filter(|&&byte| byte != 0).count()), (b'a', b'b', 2));
-    // Short rows always are, however many.
+    // Any number of short rows is written.
     let rows = vec!["\"a\""; 100_000].join(", ");
     assert_eq!(written(&text("n = UNLIMITED; m = 4000;", &rows)).unwrap().elements, 400_000_000);
 }

@@ -1,4 +1,4 @@
-//! Prints again what the reference dump tool printed, byte for byte.
+//! Parses the reference dump tool's output and prints it again. The result has the same bytes.
 
 mod again;
 mod any;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use nczarr_cdl::{Options, PrintedPart};
 
-/// One reference text and the options it was made with.
+/// One reference text and its options.
 struct Case {
     suffix: &'static str,
     part: PrintedPart,
@@ -27,8 +27,8 @@ const CASES: [Case; 4] = [
     Case { suffix: ".p17.cdl", part: PrintedPart::All, special: true, digits: Some((9, 17)) },
 ];
 
-/// The text the reference should have printed: it forgets the sizes and the line end of a scalar's
-/// `_ChunkSizes`, and the path of a type that another of its name hides.
+/// Returns the correct form of a reference text. The reference omits the sizes and the line end of a scalar's
+/// `_ChunkSizes`. It also omits the path of a type that another type of the same name hides.
 fn corrected(text: &[u8]) -> Vec<u8> {
     const HOLE: &[u8] = b":_ChunkSizes = ";
     const HIDDEN: &[u8] = b"\tcc rootc(y) ;";
@@ -51,7 +51,7 @@ fn corrected(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Prints the dataset at `stem` in all forms there are; what differs.
+/// Prints the dataset at `stem` in all forms of the corpus. Returns the number of forms, or a difference.
 fn check(stem: &Path) -> Result<usize, String> {
     let read = |suffix: &str| {
         let mut path = stem.as_os_str().to_owned();
@@ -138,7 +138,7 @@ fn the_reference_texts_here_are_printed_again() {
     check_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"));
 }
 
-/// The whole corpus, if `NCZ_CORPUS` names the folder it lies in.
+/// Checks the whole corpus if `NCZ_CORPUS` names its folder.
 #[test]
 fn the_corpus_is_printed_again() {
     let Some(corpus) = std::env::var_os("NCZ_CORPUS") else {

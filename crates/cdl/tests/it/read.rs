@@ -1,5 +1,4 @@
-//! Texts read back: whatever the printer's own examples become when they are damaged, reading ends with a
-//! dataset or a mistake, never otherwise.
+//! Parses printed texts, also with random damage. The result is always a dataset or an error.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use nczarr_cdl::{Cdl, CdlTarget, SpecialLayout};
 use nczarr_model::{Defined, Edit, Model, Result, Values, VarId};
 
-/// A dataset of which only the model is kept, and how many values were written.
+/// A dataset that keeps the model and the number of written values.
 #[derive(Default)]
 struct Made {
     model: Model,
@@ -37,7 +36,7 @@ impl CdlTarget for Made {
         assert_eq!((start.len(), count.len()), (var.dims.len(), var.dims.len()));
         assert_eq!(values.nc_type(), var.xtype);
         assert_eq!(count.iter().product::<u64>(), self.model.count(&values)? as u64);
-        // Every element is one.
+        // Every element is one item.
         assert_eq!(self.model.items(&values)?.len(), self.model.count(&values)?);
         for ((&dim, start), count) in var.dims.iter().zip(start).zip(count) {
             let dim = self.model.dim(dim)?;
@@ -48,7 +47,7 @@ impl CdlTarget for Made {
     }
 }
 
-/// Values that were written, or the mistake.
+/// Returns the number of written values, or the error.
 fn read(text: &[u8]) -> std::result::Result<u64, String> {
     let mut made = Made::default();
     Cdl::parse(text).and_then(|cdl| cdl.build(&mut made)).map_err(|mistake| mistake.to_string())?;

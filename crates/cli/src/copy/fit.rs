@@ -146,7 +146,7 @@ mod tests {
             (Values::UByte(vec![0, 255]), default(), Short, Some(Values::Short(vec![0, 255]))),
             (Values::UInt(vec![1, 2147483647]), default(), Int, Some(Values::Int(vec![1, 2147483647]))),
             (Values::UInt(vec![1, 2147483648]), default(), Int, None),
-            // What was never written stays that.
+            // An unwritten element stays unwritten.
             (Values::UInt(vec![4294967295, 5]), default(), Int, Some(Values::Int(vec![fill::INT, 5]))),
             (Values::Int64(vec![fill::INT64, -7]), default(), Int, Some(Values::Int(vec![fill::INT, -7]))),
             (Values::Int64(vec![-2147483647]), default(), Int, None),
@@ -160,7 +160,7 @@ mod tests {
             (Values::Int64(vec![(1 << 53) + 1]), default(), Double, None),
             (Values::Int64(vec![i64::MAX]), default(), Double, None),
             (Values::UInt64(vec![u64::MAX]), default(), Double, None),
-            // A fill value of its own is that number in the new type, if it has it.
+            // The variable's fill value keeps its number if the new type can hold it.
             (Values::Int64(vec![9, 1]), Some(Values::Int64(vec![9])), Int, Some(Values::Int(vec![9, 1]))),
             (
                 Values::Int64(vec![i64::MAX, 1]),
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// A type's default is a value like others where unwritten elements read as something else.
+    /// A type's default fill value is an ordinary value if unwritten elements read differently.
     #[test]
     fn a_default_that_is_no_fill_value_stays() {
         use NcType::{Double, Int};
@@ -184,7 +184,7 @@ mod tests {
                 (Values::UInt(vec![fill::UINT]), Double, Some(Values::Double(vec![4294967295.0]))),
                 (Values::UInt64(vec![fill::UINT64]), Double, None),
                 (Values::Int64(vec![fill::INT64]), Double, None),
-                // It would be a missing one there.
+                // In the new type this number would mean a missing value.
                 (Values::Int64(vec![-2147483647]), Int, None),
                 (Values::Int64(vec![-2147483647]), Double, Some(Values::Double(vec![-2147483647.0]))),
             ] {

@@ -128,7 +128,7 @@ pub fn bytes_of(model: &Model, id: VarId) -> u64 {
 mod tests {
     use super::*;
 
-    /// From columns of all times to whole maps.
+    /// Copies columns of all times into whole maps.
     #[test]
     fn more_memory_means_fewer_reads() {
         let shape = [1024, 1024, 1024];

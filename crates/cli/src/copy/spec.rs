@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(shards(&mixed, 1, Some(&[20]), &[5]), None);
         let none = asked(&[]).unwrap();
         assert_eq!(shards(&none, 1, Some(&[20]), &[5]), Some(vec![20]));
-        // What it has, in chunks of another shape.
+        // The existing shard shape, rounded to chunks of another shape.
         assert_eq!(shards(&none, 1, Some(&[20]), &[6]), Some(vec![24]));
         for (bytes, want) in
             [("1", [2, 3]), ("24", [2, 3]), ("48", [2, 6]), ("100", [4, 6]), ("1G", [10, 21])]

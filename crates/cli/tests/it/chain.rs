@@ -1,14 +1,16 @@
-//! Classic → NCZarr → plain Zarr → classic, in Zarr V2 and V3: every classic file of the corpus prints as
-//! before at the end. And NCZarr and plain Zarr of V2 → V3 → V2: layout and all.
+//! Chains of copies: classic → NCZarr → plain Zarr → classic, in Zarr V2 and V3. At the end, every classic
+//! file of the corpus prints as before.
 //!
-//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it.
+//! NCZarr and plain Zarr also go V2 → V3 → V2, and keep their layout.
+//!
+//! The repository contains a part of the corpus. `NCZ_CORPUS` names the whole corpus.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{failure, run, text};
 
-/// The classic files of the corpus, with the name of each.
+/// Returns the classic files of the corpus with their names.
 pub fn classic_files() -> Vec<(String, PathBuf)> {
     let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus")];
     roots.extend(std::env::var_os("NCZ_CORPUS").map(PathBuf::from));
@@ -33,7 +35,7 @@ pub fn kind(path: &Path) -> &'static str {
     }
 }
 
-/// Prints a dataset, and again with all digits.
+/// Prints a dataset twice: by default, and with all digits.
 fn dumps(path: &Path) -> [String; 2] {
     [&["-n", "x"][..], &["-n", "x", "-p", "9,17"]].map(|args| {
         let output = run([&["dump"], args, &[text(path)]].concat());

@@ -1,9 +1,9 @@
 //! Strict copies around a circle of formats. Every classic dataset of the corpus goes classic → NCZarr →
 //! netCDF-4 → NCZarr V3 → plain Zarr V3 → classic. Every HDF5 dataset goes netCDF-4 → NCZarr → netCDF-4, by
-//! V2 and by V3, types and all. Each prints the same text at the end.
+//! V2 and by V3, with all its types. Each prints the same text at the end.
 //!
-//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. Exceptions are listed
-//! here with their reasons, and must still fail.
+//! The repository contains a part of the corpus. `NCZ_CORPUS` names the whole corpus. This file lists
+//! exceptions with their reasons. They must still fail.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ enum Known {
     Without(&'static str),
 }
 
-/// Datasets, the way, the known outcome, and why.
+/// Datasets, their way, the known outcome, and the reason.
 const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("earliest.h5", "V2", Known::Refused(REFERENCE), "no netCDF-4 file: netCDF has no references"),
     ("earliest.h5", "V3", Known::Refused(REFERENCE), "the same"),

@@ -1,8 +1,7 @@
 //! No object of a source disappears: each is in the copy, or in the report of the copy.
 //!
-//! Stores are made file by file, so that they contain objects that no writer here would make: names with
-//! control characters or bytes that are not UTF-8, truncated documents, unknown types and codecs, damaged
-//! chunks.
+//! The tests make stores file by file, with objects that no writer here makes. These are names with control
+//! characters or bytes that are not UTF-8, truncated documents, unknown types and codecs, and damaged chunks.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,11 +23,11 @@ enum State {
     UnknownType,
     /// An array with an unknown codec.
     UnknownCodec,
-    /// An array whose chunk cannot be decoded.
+    /// An array with a damaged chunk.
     DamagedChunk,
 }
 
-/// The part of a name behind the number that makes it unique.
+/// Endings of names. A number before the ending makes each name unique.
 #[derive(Debug, Clone, Copy)]
 enum Name {
     Plain,
@@ -76,7 +75,7 @@ fn node() -> impl Strategy<Value = Node> {
     })
 }
 
-/// A node that was written.
+/// A written node.
 struct Written {
     state: State,
     is_group: bool,
@@ -212,11 +211,11 @@ proptest! {
             prop_assert!(node.is_group || *state == State::Whole || named, "{:?} {:?}:\n{}", words, state, told);
             is_complete &= !named;
         }
-        // A reported loss makes a strict copy fail, and nothing else does.
+        // A strict copy fails if and only if a loss is reported.
         let strict = folder.path().join("strict.zarr");
         let (output, told) = copy(&source, &strict, &["--strict", "--skip-unreadable"]);
         prop_assert_eq!(output.status.success(), is_complete, "{}", told);
-        // Without the flag an unreadable variable is an error, and a copy that succeeds reports the rest.
+        // Without the flag an unreadable variable is an error. A successful copy reports all other losses.
         let plain = folder.path().join("plain.zarr");
         let (output, told) = copy(&source, &plain, &[]);
         let wrong = [State::UnknownType, State::UnknownCodec, State::DamagedChunk];

@@ -36,7 +36,7 @@ fn source(folder: &Path) -> String {
 
 fn cdl(args: &[&str], url: &str) -> String {
     let text = out(&[&["dump", "-n", "x"], args, &[url]].concat());
-    // This library writes the copy, whoever wrote the source.
+    // This library is the writer of the copy, also if the source has another writer.
     text.lines().filter(|line| !line.contains("_NCProperties")).collect::<Vec<_>>().join("\n")
 }
 
@@ -74,7 +74,7 @@ fn a_filter_that_is_there_twice_is_there_twice_in_the_copy() {
         assert_eq!(array.matches("\"delta\"").count(), 2, "{array}");
         assert_eq!(cdl(&["-v", "v"], text(&target)), cdl(&["-v", "v"], text(&source)));
     }
-    // Even on request.
+    // The flag may also request a filter twice.
     out(&["copy", "--clobber", "--filter", "zstd,3|zstd,1", text(&source), text(&target)]);
     let array = std::fs::read_to_string(target.join("v/.zarray")).unwrap();
     assert_eq!(array.matches("\"zstd\"").count(), 2, "{array}");
@@ -87,10 +87,10 @@ fn filters_that_would_change_values_are_left_out() {
     let half: Vec<u8> =
         [0x4c34u16, 0x497b, 0xd7ad, 0x3555].iter().flat_map(|bits| bits.to_le_bytes()).collect();
     let float: Vec<u8> = [0.1f32, 1e8, -1e8, 7.7].iter().flat_map(|value| value.to_le_bytes()).collect();
-    // The type, the filter, the order, the bytes, whether the copy has the filter, in chunks of another shape
-    // as well.
+    // Each case: type, filter, order, bytes, and whether the copy has the filter, first with chunks of the
+    // same shape and then of another.
     for (dtype, filter, order, bytes, kept) in [
-        // Elements whose values differ in the target's type.
+        // The values of these elements differ in the target's type.
         ("<f2", r#"{"id": "delta", "dtype": "<f2"}"#, "C", half.clone(), [false, false]),
         ("<f2", r#"{"id": "bitround", "keepbits": 10}"#, "C", half, [false, false]),
         (
@@ -100,7 +100,7 @@ fn filters_that_would_change_values_are_left_out() {
             vec![1, 0, 1, 1],
             [false, false],
         ),
-        // Other neighbours: other roundings, and a difference that does not fit.
+        // In chunks of another shape, neighbours differ: roundings change, and a difference does not fit.
         ("<f4", r#"{"id": "delta", "dtype": "<f4"}"#, "F", float, [false, true]),
         (
             "<i4",
@@ -151,7 +151,7 @@ fn filters_that_would_change_values_are_left_out() {
             // An attribute gives the maximum length of the strings there.
             let values = |url| {
                 let printed = cdl(&["-v", "v", "-p", "9,17"], url);
-                // Stored empty text of a fixed size prints as such.
+                // An empty stored string of fixed size prints as an empty string.
                 printed.split_once("data:").unwrap().1.replace("\"\"", "_")
             };
             assert_eq!(values(text(&target)), values(text(&source)), "{filter} {chunks}");
@@ -161,7 +161,7 @@ fn filters_that_would_change_values_are_left_out() {
     }
 }
 
-/// The checksum, bit by bit.
+/// Computes the checksum bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |sum, &byte| {
         (0..8).fold(sum ^ u32::from(byte), |sum, _| sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))
@@ -213,7 +213,7 @@ fn shards_can_be_asked_for() {
         assert!(cdl(&["-s"], copy).contains("t:_ShardSizes = 3, 4 ;"));
         assert_eq!(cdl(&["-p", "9,17"], copy), cdl(&["-p", "9,17"], &source));
     }
-    // Nothing else has shards.
+    // Other formats have no shards.
     let told = String::from_utf8(run(["copy", &sharded, &plain]).stderr).unwrap();
     assert!(told.contains("not kept: shards that the target cannot hold: ") && told.contains("/t"), "{told}");
     assert_eq!(cdl(&["-p", "9,17"], &plain), cdl(&["-p", "9,17"], &source));
@@ -501,7 +501,7 @@ fn what_the_target_lacks_is_held_otherwise_and_told() {
     ] {
         assert!(copy.contains(line), "{line}\n{copy}");
     }
-    // The first loss is an error, and nothing is made.
+    // The first loss is an error, and the copy makes no target.
     let strict = folder.path().join("strict.nc");
     let (code, told) = failure(&["copy", "--strict", "-k", "5", &source, text(&strict)]);
     assert!(code == 1 && told.contains("/g/h") && told.contains("--strict"), "{told}");
@@ -560,8 +560,8 @@ fn records_of_plain_stores_are_kept() {
     );
 }
 
-/// Around NCZarr V2, V3, netCDF-4 and back: all types with all elements. Losses in the classic formats are
-/// reported.
+/// Copies to NCZarr V2, V3, netCDF-4 and back keep all types with all elements. Losses in the classic formats
+/// are reported.
 #[test]
 fn user_defined_types_are_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -69,7 +69,7 @@ fn what_is_there_survives_every_copy_that_fails() {
             assert!(files(&place) == before, "{args:?}: {:?}", files(&place).keys());
             assert_eq!(fs::read_dir(&place).unwrap().count(), before.len().min(1), "{args:?}");
         }
-        // A successful copy takes the target's place, of either kind, and leaves nothing beside it.
+        // A successful copy replaces the target, of either kind, and leaves no other files.
         for kind in ["classic", "zarr", "nczarr", "cdf5"] {
             out(&["copy", "--clobber", "-k", kind, &whole, text(&target)]);
             assert_eq!(
@@ -181,7 +181,7 @@ fn no_copy_is_made_inside_its_source() {
             assert!(files(Path::new(&whole)) == before, "{target}");
         }
     }
-    // A name beside it with the same prefix is another place.
+    // A sibling with the same prefix in its name is another place.
     out(&["copy", &whole, &format!("{whole}-2.zarr")]);
 }
 
@@ -291,7 +291,7 @@ fn links_in_circles_are_followed_once() {
     assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]));
 }
 
-/// Neither in a place beside the target, nor for a moment.
+/// A dry run creates no file in or beside the target, not even for a moment.
 #[test]
 fn a_dry_run_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +317,7 @@ fn a_dry_run_touches_nothing() {
     }
 }
 
-/// Declared sizes cost nothing, however large.
+/// A dry run of an array with a very large declared size ends quickly.
 #[test]
 fn a_dry_run_of_a_very_long_array_ends() {
     let folder = tempfile::tempdir().unwrap();

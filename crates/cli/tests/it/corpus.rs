@@ -24,8 +24,7 @@ fn cat_writes_what_numpy_writes() {
         {
             continue;
         }
-        // Some lack a document in their root by which they could be recognised, some have only an array
-        // there.
+        // Some stores lack an identifying document in the root. Others have only an array there.
         let url = format!("file://{}#mode=zarr", text(&folder.join(store)));
         let output = run(["cat", &url, array].into_iter().filter(|arg| *arg != "/"));
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,5 +1,5 @@
-//! Credentials from programs, single sign-on and roles, by profiles and the environment; errors where there
-//! are none; and secrets, which must not appear in any output.
+//! Credentials from programs, single sign-on and roles, by profiles and the environment. Missing credentials
+//! give errors. Secrets appear in no output.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

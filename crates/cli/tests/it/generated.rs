@@ -1,7 +1,7 @@
 //! `gen`: CDL text becomes a dataset that prints as expected.
 //!
-//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. Only the whole corpus has
-//! the texts of netCDF-C's own tests, with the output of its tools.
+//! The repository contains a part of the corpus. `NCZ_CORPUS` names the whole corpus. Only the whole corpus
+//! has the texts of netCDF-C's tests, with the output of its tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -445,7 +445,7 @@ fn no_string_at_all_is_another_thing_than_an_empty_one() {
     }
 }
 
-/// Dimensions of any group, even unrelated to the variable's, and the same read from a netCDF-4 file.
+/// A variable may use dimensions of any group. A netCDF-4 file keeps them.
 #[test]
 fn dimensions_of_any_group() {
     let source = "netcdf x {\n\ndimensions:\n\tx = 2 ;\nvariables:\n\tint inner(/g/h/y, x) ;\ndata:\n\n inner =\n  1, 2,\n  3, 4,\n  5, \
@@ -470,7 +470,7 @@ fn dimensions_of_any_group() {
     }
 }
 
-/// A value without an enum member comes back as its number; an unwritten one prints as fill.
+/// A value without an enum member prints as its number. An unwritten value prints as fill.
 #[test]
 fn values_of_enums_without_a_member_come_back() {
     let folder = tempfile::tempdir().unwrap();

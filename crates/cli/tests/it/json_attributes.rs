@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{out, run, text};
 
-/// A store with these attributes at the root, at a group and at an array.
+/// Makes a store with these attributes at the root, a group and an array.
 fn store(folder: &Path, name: &str, v3: bool, attributes: &Map<String, Value>) -> PathBuf {
     let store = folder.join(name);
     let put = |key: &str, document: Value| {

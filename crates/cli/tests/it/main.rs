@@ -275,7 +275,7 @@ fn rm_deletes_datasets_and_nothing_else() {
     assert!(code == 1 && told.contains("NC_ENOTFOUND"), "{told}");
 }
 
-/// In the directory of a dataset by any writer.
+/// Foreign files in the directory of a dataset stay, for every writer.
 #[test]
 fn what_is_no_part_of_a_dataset_stays() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Nodes whose names contain control characters or are not UTF-8: every command reports them.
+//! Every command reports nodes with control characters or invalid UTF-8 in their names.
 #![cfg(unix)]
 
 use std::ffi::OsStr;
@@ -12,7 +12,8 @@ use zip::write::SimpleFileOptions;
 
 use crate::{out, run, text};
 
-/// The group `line<NEWLINE>break`, the array `sea<TAB>temp`, one whose name is not UTF-8, and the array `ok`.
+/// The group `line<NEWLINE>break`, and the arrays `sea<TAB>temp`, `ok`, and one with a name that is not
+/// UTF-8.
 const NODES: [(&[u8], bool); 5] = [
     (b"ok", true),
     (b"sea\ttemp", true),

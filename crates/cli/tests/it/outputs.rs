@@ -57,7 +57,7 @@ fn what_is_read_is_never_written_over() {
         }
         let _ = fs::remove_file(&link);
     }
-    // Nor a text inside the dataset that it would replace.
+    // The source may not be a text inside the dataset that it would replace.
     let store = sample(folder.path(), "e.zarr");
     let inside = format!("{store}/x.cdl");
     fs::write(&inside, CDL).unwrap();
@@ -114,7 +114,7 @@ fn what_was_there_stays_until_all_is_written() {
     out(&["cat", text(&store), "/t", "-o", "/dev/null"]);
 }
 
-/// Returns the exit code of a command whose output has no reader.
+/// Returns the exit code of a command without a reader for its output.
 fn unheard(args: &[&str]) -> Option<i32> {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

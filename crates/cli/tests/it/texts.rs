@@ -1,11 +1,11 @@
-//! CDL → dataset → CDL: every text of the reference's own tests, through every format that is written here.
+//! Round trips CDL → dataset → CDL: every text of the reference's tests, through every format that this
+//! library writes.
 //!
-//! The texts are in the whole corpus only, which `NCZ_CORPUS` names. What is expected of one is
+//! Only the whole corpus has the texts; `NCZ_CORPUS` names it. The expectation for a text is one of these:
 //!
-//! * what the reference printed of it: byte for byte, and where somebody changed the blanks of that by hand
-//!   afterwards, but for blanks, as the reference's own scripts compare all of them;
-//! * of a text that was written by hand and has no such thing: that it comes back as it is, once it was
-//!   printed by us.
+//! * the same bytes as the reference's output. Some outputs have blanks that were changed by hand. The test
+//!   ignores blanks there, like the reference's scripts;
+//! * for a text without such output: the printed text must print as itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ const FORMATS: [Format; 6] = [
     Format { name: "cdf5", kind: "cdf5", fragment: "" },
 ];
 
-/// Texts whose result differs from the reference: ends of the paths of text and expectation, formats (empty:
-/// all), and why.
+/// Texts with results that differ from the reference: ends of the paths of text and expectation, formats
+/// (empty: all), and the reason.
 const EXCEPTIONS: &[(&str, &str, &[&str], &str)] = &[
     (
         "",
@@ -71,8 +71,8 @@ const JSON: &str = "text that is JSON is stored as JSON, whose blanks were other
 const MACHINE: &str =
     "lines that depend on the machine and the version of the writer are missing or others, and those only";
 
-/// Expectations that match except for blanks, and why the reference itself, in its release 4.10, differs from
-/// them.
+/// Expectations that match except for blanks, and the reason: release 4.10 of the reference differs from them
+/// too.
 const BLANKS: &[(&str, &str)] = &[
     ("ncdump/expected/ref_tst_econst.dmp", BY_HAND),
     ("ncdump/expected/ref_tst_nul4.dmp", BY_HAND),
@@ -201,7 +201,7 @@ const NOT_PRINTED: &[&str] = &[
 const OF_ANOTHER_TEXT: &[&str] =
     &["cdl/ref_tst_chardata.cdl", "cdl/ref_tst_unlim2.cdl", "cdl/ref_tst_special_atts3.cdl"];
 
-/// Files that are not input for a dataset, and why.
+/// Files that are not input for a dataset, and the reasons.
 const NO_DATASET: &[(&str, &str)] = &[
     ("ncdump/ref_times", "dates in place of numbers: what -t printed, of `PAIRS`"),
     ("ncdump/ref_test_36", "the same, of files (`dumped`)"),
@@ -270,8 +270,8 @@ fn bare(line: &str) -> String {
     if line.contains("=\"{") { line.replace("\\n", "") } else { line }
 }
 
-/// Returns the lines of a text for a comparison like the reference's scripts: without blanks, and without
-/// parts that depend on the machine or the writer's version.
+/// Returns the lines of a text for a comparison like the reference's scripts. It removes blanks, and parts
+/// that depend on the machine or the writer's version.
 fn loose(text: &str) -> Vec<String> {
     let apart = ["_NCProperties", "_SuperblockVersion", "_IsNetcdf4", "_Endianness"];
     let all = text.lines().filter(|line| !apart.iter().any(|name| line.contains(name)));

@@ -68,7 +68,7 @@ fn a_no_fill_variable_of_a_text_keeps_its_fill_value() {
     }
 }
 
-/// Like netCDF-C reads them.
+/// netCDF-C reads them the same way.
 #[test]
 fn records_beyond_the_own_length_of_a_variable_read_as_the_default_fill_value() {
     let folder = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn records_beyond_the_own_length_of_a_variable_read_as_the_default_fill_value() 
         assert_eq!(out(&["cat", &to, "B", "--format", "text"]), expected, "{kind}");
         assert_eq!(out(&["diff", &from, &to]), "", "{kind}");
     }
-    // Some of the elements exist, and some do not; as another type too.
+    // Some of the elements exist, and some do not. A copy to another type gives the same.
     for (args, expected) in [
         (&["--start", "1,1", "--count", "1,2"][..], "9.96921e36 9.96921e36\n"),
         (&["--start", "0,2", "--count", "2,1"], "2.0\n9.96921e36\n"),

@@ -1,4 +1,4 @@
-//! Copies from Zarr to Zarr: other readers accept them, and nothing is added.
+//! Copies from Zarr to Zarr: other readers accept them, and they contain no additions.
 
 use std::fs;
 use std::path::Path;

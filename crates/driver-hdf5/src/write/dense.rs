@@ -279,7 +279,7 @@ mod tests {
             (0..350).map(|i| ds.def_dim(root, &format!("d{}", i * 7919 % 350), Some(2)).unwrap()).collect();
         let v = ds.def_var(root, "v", NcType::Byte, &dims[..1]).unwrap();
         for i in 0..250 {
-            // Some are longer than a managed object, one is longer than any message.
+            // Some attributes are longer than a managed object, and one is longer than any message.
             let len = if i == 77 { 70_000 } else { i * i % 5000 };
             let text = Values::Char(vec![b'a' + (i % 26) as u8; len]);
             ds.put_att(root, Some(v), &format!("a{}", i * 7919 % 250), NcType::Char, &text).unwrap();

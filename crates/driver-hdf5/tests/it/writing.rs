@@ -225,7 +225,7 @@ fn who_reads_a_file_keeps_those_out_who_would_write_it() {
     let (first, second) = (open(false).unwrap(), open(false).unwrap());
     for reader in [first, second] {
         assert_eq!(kind(open(true)), ErrorKind::Access);
-        // Other holders do not matter.
+        // Other references to the file do not matter.
         reader.close().unwrap();
     }
     let writer = open(true).unwrap();

@@ -315,7 +315,7 @@ mod tests {
                     [(1, 0), (2, 0), (2, 5000), (4, 0), (7, 100), (8, 0), (16, 0), (17, 0), (255, 0)]
                 {
                     let how = BloscSettings { compressor, level, shuffle: 0, typesize, blocksize };
-                    // The largest size takes long and covers nothing more.
+                    // The largest size takes long and covers no more code.
                     for &len in &lens[..lens.len() - usize::from(typesize != 4)] {
                         let theirs = reference::compress(&how, &zeros[..len]);
                         let flags = theirs[2] & frame::FLAG_COPY;

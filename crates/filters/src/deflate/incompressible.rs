@@ -309,7 +309,7 @@ pub(super) mod tests {
         assert_eq!(noise_in(&all), vec![0..1 << 20]);
     }
 
-    /// Noise of a few bits, as rounding leaves it, and values of which some are rare.
+    /// The data are noise of a few bits, like after rounding, or values with different frequencies.
     #[test]
     fn what_is_worth_codes_alone_is_found() {
         let len = 1 << 18;

@@ -254,7 +254,7 @@ mod tests {
             (WideValue::Int(-129), ItemKind::Int, 1, By::NearestEven, Range::Wrap, Some(WideValue::Int(127))),
             (float(f64::NAN), ItemKind::UInt, 1, By::NearestEven, Range::Clamp, None),
             (float(f64::INFINITY), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, None),
-            // By the text of the specification.
+            // This case follows the text of the specification.
             (
                 float(f64::NEG_INFINITY),
                 ItemKind::Int,
@@ -305,7 +305,7 @@ mod tests {
                 _ if (least..=most).contains(&whole) => Some(whole),
                 OutOfRange::Error => None,
                 OutOfRange::Clamp => Some(if whole < least { least } else { most }),
-                // One lap after another.
+                // Tries all multiples of 256.
                 OutOfRange::Wrap => (-20..20).map(|laps| whole + 256 * laps).find(|n| (least..=most).contains(n)),
             };
             let kind = if signed { ItemKind::Int } else { ItemKind::UInt };

@@ -154,7 +154,7 @@ fn a_start_is_the_start_of_the_whole() {
     }
 }
 
-/// With any damage, nothing is written elsewhere, and decoded data equal those of libzstd.
+/// With any damage, no byte outside the output changes, and decoded data equal those of libzstd.
 #[test]
 fn damage_is_never_read_as_something_else() {
     let mut decoders = decoders();

@@ -116,7 +116,7 @@ fn bzip2() {
         for tail in [&b"\0\0\0"[..], b"BZ", b"BZh0", b"garbage"] {
             assert_eq!(decode(&*bz2, &[stream, tail].concat(), data.len()).unwrap(), data, "{tail:?}");
         }
-        // A stream that begins counts: it must not be cut, nor hold more than declared.
+        // A second stream must not be truncated, nor contain more than declared.
         for tail in [&b"BZh9"[..], &one[..one.len() - 1], one] {
             assert!(decode(&*bz2, &[stream, tail].concat(), data.len()).is_err(), "{tail:?}");
         }

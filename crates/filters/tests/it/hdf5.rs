@@ -63,7 +63,7 @@ fn filters_of_hdf5_alone_have_no_codec() {
         let outcome = crate::encode(&*filter, &[0; 4000]);
         assert_eq!(outcome.is_ok(), class.can_encode(), "{name}");
     }
-    // Parameters that describe nothing, or too much.
+    // Parameters that are missing, invalid or too deeply nested.
     let nested: Vec<u32> = [0, 0, 1].into_iter().chain([2, 4].repeat(40)).chain([4, 4]).collect();
     for (name, params) in [
         ("nbit", &[][..]),
@@ -84,7 +84,7 @@ fn filters_of_hdf5_alone_have_no_codec() {
             "{params:?}"
         );
     }
-    // A chunk of other elements.
+    // A chunk of elements of another size.
     let mut filter = crate::class("nbit").parse_params(&[8, 0, 999, 1, 4, 0, 17, 3]).unwrap();
     let item = nczarr_dispatch::ItemType::bytes(4);
     let chunk = nczarr_dispatch::ChunkInfo {
@@ -117,7 +117,7 @@ fn lzf_comes_back() {
     }
     let short = crate::encode(&*filter, &[7; 100_000]).unwrap();
     assert!(short.len() < 1200, "{} bytes", short.len());
-    // A match before the data, a run that ends.
+    // A match before the start of the data, and a truncated run.
     for stream in [&[0x20, 0x00][..], &[0, 1, 0x20, 1], &[5, 1, 2], &[0, 1, 0xe0], &[0, 1, 0xe0, 1], &[0x1f]]
     {
         assert_eq!(
@@ -151,7 +151,7 @@ mod lz4 {
     #[test]
     fn hdf5_files_have_it_in_blocks() {
         let lz4 = bound(class("lz4").parse_hdf5(&[]).unwrap(), 4);
-        // Of one block; of two, the last one raw; all raw.
+        // Streams of one block, of two blocks with a raw last one, and of raw blocks only.
         let two = [DECODED, b"raw"].concat();
         for (stream, expected) in [
             (framed(21, 21, &[SMALL]), DECODED),

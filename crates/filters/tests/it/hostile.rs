@@ -1,5 +1,5 @@
-//! Damaged streams: no panic, no write beyond the output, no more than declared. A stream with a checksum
-//! never gives wrong data.
+//! Damaged streams cause no panic, and no output beyond the buffer or the declared size. A stream with a
+//! checksum never gives wrong data.
 
 use nczarr_dispatch::{Filter, OutBuf};
 use serde_json::json;
@@ -178,7 +178,7 @@ fn szip_streams_that_lie() {
             decode(&**filter, &longer, data.len()).unwrap_err().to_string().contains("to end"),
             "{filter:?}"
         );
-        // Zeros to the end of endless scanlines; and numbers without end.
+        // Short streams that code for very long scanlines or numbers.
         for byte in [0x08, 0x00, 0x10, 0xff] {
             let mut bomb = u32::MAX.to_le_bytes().to_vec();
             bomb.resize(2000, byte);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{bound, class};
 
-/// Name, elements of how many bytes, V2 in, V2 out, V3 out, parameters.
+/// Each case: name, element size, V2 input, V2 output, V3 output, parameters.
 macro_rules! table {
     ($($name:literal $item:literal: $input:tt => $v2:tt, $v3:tt, [$($param:expr),*];)*) => {
         $({
@@ -128,7 +128,7 @@ fn blosc() {
                    {"cname": "snappy", "clevel": 9, "shuffle": "noshuffle", "typesize": 2, "blocksize": 0}},
                [0, 0, 0, 0, 9, 0, 3];
     }
-    // -1 stays -1, and means bits for bytes and bytes for everything else.
+    // The value -1 is kept. It means bit shuffle for elements of one byte, and byte shuffle for all others.
     for (item, code, name) in [(1, 2, "bitshuffle"), (2, 1, "shuffle"), (8, 1, "shuffle")] {
         let filter = bound(class("blosc").parse_json(&json!({"shuffle": -1}), V2).unwrap(), item);
         assert_eq!(filter.to_json(V2)["shuffle"], json!(-1));

@@ -9,7 +9,7 @@ from numcodecs.checksum32 import CRC32, CRC32C, Adler32, JenkinsLookup3
 
 
 def sample(words):
-    """The same bytes as `sample` in tests/it/main.rs makes."""
+    """Returns the bytes of `sample` in tests/it/main.rs."""
     i = np.arange(words, dtype=np.uint64)
     noise = np.where(i % 61 == 0, (i * 2654435761 % 2**32) >> 29, 0)
     return (i // 100 + noise).astype("<u4").tobytes()
@@ -75,7 +75,7 @@ for codec in (Zlib(5), GZip(5), Zstd(-5), Zstd(3, checksum=True), Shuffle(4), Fl
 
 
 def noise(count):
-    """The same bytes as `noise` in tests/it/main.rs makes."""
+    """Returns the bytes of `noise` in tests/it/main.rs."""
     state, out = 0x9E3779B97F4A7C15, bytearray()
     for _ in range(count):
         state ^= state << 13 & (1 << 64) - 1
@@ -85,7 +85,7 @@ def noise(count):
     return bytes(out)
 
 
-# What HDF5's own filter makes of a chunk, by h5py and hdf5plugin.
+# The output of HDF5's filter for a chunk, by h5py and hdf5plugin.
 import h5py
 import hdf5plugin
 

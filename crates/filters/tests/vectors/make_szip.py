@@ -1,7 +1,7 @@
-"""Makes szip.bin with libaec, as it comes with netCDF4. Run here: python make_szip.py
+"""Makes szip.bin with the libaec of the netCDF4 package. Run here: python make_szip.py
 
-Per case: mask, pixels per block, bits per pixel, pixels per scanline, decoded bytes, kind of data, coded bytes, each in four
-bytes, and what was coded."""
+Each case has seven numbers of four bytes: mask, pixels per block, bits per pixel, pixels per scanline,
+decoded bytes, kind of data, coded bytes. The coded stream follows."""
 import ctypes
 import glob
 import os
@@ -31,7 +31,7 @@ def encode(data, mask, block, bits, line):
 
 
 def kinds(size):
-    """The same bytes as `szip_data` in tests/it/foreign.rs makes."""
+    """Returns the bytes of `szip_data` in tests/it/foreign.rs."""
     i = np.arange(size, dtype=np.uint64)
     yield np.zeros(size, "u1")
     yield (i // 7 % 256).astype("u1")

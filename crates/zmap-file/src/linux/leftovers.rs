@@ -89,16 +89,16 @@ mod tests {
         let first = FileMap::create(&path, None, &Options::default()).unwrap();
         replace(&first);
         leave();
-        // Somebody is writing: they may be theirs.
+        // A writer is active. The temporary files may belong to it.
         let second = open();
         replace(&second);
         assert_eq!(temporaries(&path), 2);
         drop(second);
         drop(first);
-        // All came to a good end, so these are somebody else's.
+        // All writers have ended normally, so these files have another owner.
         replace(&open());
         assert_eq!(temporaries(&path), 2);
-        // One that was stopped has marked the file, and holds no lock.
+        // A killed writer has marked the lock file, and holds no lock.
         fs::write(path.join(names::LOCK), b"x").unwrap();
         let third = open();
         assert_eq!(temporaries(&path), 2, "who replaces nothing removes nothing");

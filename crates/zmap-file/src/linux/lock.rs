@@ -303,7 +303,7 @@ mod tests {
         fs::remove_file(scratch.path().join(LOCK)).unwrap();
         let held = other.lock(root.as_fd(), "k").unwrap();
         let (said, heard) = mpsc::channel();
-        // The threads of one map share stripes: the other key must have one of its own.
+        // The threads of one map share stripes, so the other key must have another stripe.
         assert_ne!(byte_of("k") % STRIPES as i64, byte_of("l") % STRIPES as i64);
         thread::scope(|scope| {
             scope.spawn(|| {

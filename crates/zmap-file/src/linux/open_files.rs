@@ -338,7 +338,7 @@ mod tests {
             return;
         }
         assert!(kept.lookup("a").read(root.as_fd(), |_| ()).is_some());
-        // As if both had the same number.
+        // Puts the other key into the same slot, like a collision of their hashes.
         insert("b");
         assert!(kept.lookup("b").read(root.as_fd(), |_| ()).is_none());
         assert!(kept.find(root.as_fd(), "b").is_none());

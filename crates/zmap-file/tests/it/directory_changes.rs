@@ -1,5 +1,5 @@
-//! Objects written one after another into a directory that others remove, move and replace meanwhile: every
-//! write goes where its key leads at that time.
+//! Writes objects into a directory that other processes remove, move and replace. Every write goes to the
+//! place that its key names at that time.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +22,7 @@ const CHANGES: [&str; 6] = [
 #[test]
 fn a_write_goes_where_its_key_leads_now() {
     let scratch = Scratch::new();
-    // A directory in the root, and one further down.
+    // One directory is in the root, the other is deeper.
     for (dir, change) in ["a", "a/b"].into_iter().flat_map(|dir| CHANGES.map(|change| (dir, change))) {
         let map = scratch.map(&Options::default());
         let key = |name: &str| Key::new(&format!("{dir}/{name}")).unwrap();

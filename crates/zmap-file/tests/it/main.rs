@@ -1,4 +1,5 @@
-//! The map over directories: the suite every map goes through, and what only a directory can do.
+//! Tests of the map over directories: the conformance suite for maps, and features that only directories
+//! have.
 #![cfg(target_os = "linux")]
 
 mod directory_changes;
@@ -55,7 +56,7 @@ fn with_syncing_the_same_is_stored() {
     }
     map.rename(&key("a/b"), &key("g/h/i")).unwrap();
     assert!(map.delete(&key("e/f")).unwrap());
-    // Among the directories to sync are some that are gone.
+    // Some of the directories to sync no longer exist.
     map.sync().unwrap();
     map.close().unwrap();
     assert_eq!(map.list(&Key::root()).unwrap(), [key("d"), key("g/h/i/c")]);

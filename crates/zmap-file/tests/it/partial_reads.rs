@@ -1,6 +1,7 @@
 //! Repeated partial reads while other processes change the objects.
 //!
-//! The map keeps such objects open. Whatever was done to a key, the next read answers as a new map would.
+//! The map keeps such objects open. After any change to a key, the next read gives the same result as a new
+//! map.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -20,10 +21,10 @@ use crate::Scratch;
 /// The bytes read from one object.
 type Part = Result<Option<Vec<u8>>>;
 
-/// Reads four bytes from the third on.
+/// A method to read four bytes from the third on.
 type Way = fn(&FileMap, &str) -> Part;
 
-/// One range of each of some objects.
+/// Reads one range of several objects.
 struct Parts<'p> {
     keys: &'p [Key],
     range: ByteRange,
@@ -66,12 +67,12 @@ fn parts(map: &FileMap, keys: &[Key], range: ByteRange) -> Vec<Part> {
         .collect()
 }
 
-/// The bytes 2 to 5 of an object.
+/// Returns bytes 2 to 5 of an object, read in a batch.
 fn part(map: &FileMap, text: &str) -> Part {
     parts(map, &[key(text)], ByteRange::new(2, 4)).remove(0)
 }
 
-/// The same by a call of its own.
+/// Returns the same bytes, read by a single call.
 fn alone(map: &FileMap, text: &str) -> Part {
     let mut memory = [0; 4];
     let mut out = OutBuf::from_slice(&mut memory);
@@ -82,20 +83,20 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-/// How many objects below a directory this process has open.
+/// Returns the number of files below a directory that this process has open.
 fn open_below(dir: &Path) -> usize {
     let links =
         fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
     links.filter(|path| path != dir && path.starts_with(dir) && !path.ends_with(".nczarr-lock")).count()
 }
 
-/// Whether the map keeps anything open where the tests are: it does on the usual local file systems.
+/// Returns whether the map keeps files open in this directory. It does so on common local file systems.
 fn keeps(dir: &Path) -> bool {
     let (tmpfs, ext) = (0x0102_1994, 0xef53);
     [tmpfs, ext].contains(&(rustix::fs::statfs(dir).unwrap().f_type as u64))
 }
 
-/// Changes to a store with the given root, with a description and the bytes that are read afterwards.
+/// A change to the store at a root: its name, the change, and the result of the next read.
 type Deed = (&'static str, fn(&Path), std::result::Result<Option<&'static [u8]>, ErrorKind>);
 
 #[test]
@@ -298,7 +299,8 @@ fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
     for _ in 0..3 {
         read(&one);
         read(&two);
-        // Other tests keep some of theirs; each map keeps the directory it wrote to last, too.
+        // The limit is for the whole process, and other tests use a part of it. Each map also keeps its last
+        // written directory open.
         assert!(open().0 + open().1 <= 128 + 2, "{:?}", open());
         assert!(open().0 > 0 || !keeps(one.path()), "{:?}", open());
     }
@@ -319,7 +321,8 @@ fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
     read(&one);
     one.close().unwrap();
     assert_eq!(open_below(one.path()), 0);
-    // Whole objects are not cached, nor are reads from the start, which may be whole.
+    // The map does not keep objects open after whole reads, or after reads from the start, which may be
+    // whole.
     let mut memory = [0; 4];
     for key in &keys[..3] {
         assert!(one.read_into(key, 0, &mut OutBuf::from_slice(&mut memory)).unwrap());

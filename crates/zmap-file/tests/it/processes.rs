@@ -1,6 +1,6 @@
-//! Several processes on one dataset, some of them killed.
+//! Several processes use one dataset, and some of them are killed.
 //!
-//! The test binary starts itself again as [`child`], which does nothing when it is run as an ordinary test.
+//! The test binary starts itself again to run [`child`]. As an ordinary test, [`child`] does nothing.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -29,7 +29,7 @@ fn start(task: &str, dataset: &Path) -> Child {
         .unwrap()
 }
 
-/// The task of a child process.
+/// Runs the task of a child process.
 #[test]
 fn child() {
     let (Ok(task), Some(dataset)) = (env::var(TASK), env::var_os(DATASET)) else { return };
@@ -90,12 +90,13 @@ fn no_update_of_any_process_is_lost() {
     assert_eq!(read(&map, "counters/one").unwrap(), ((PROCESSES + 1) * ROUNDS).to_le_bytes());
 }
 
-/// An object that tells whether it is whole: its first byte is everywhere and says how long it is.
+/// Returns an object that shows whether it is complete. All its bytes are equal, and their value gives the
+/// length.
 fn whole(seed: u8) -> Vec<u8> {
     vec![seed; 1 + usize::from(seed) * 1000]
 }
 
-/// Writes new objects and replaces old ones, for ever, and says so after each.
+/// Writes new objects and replaces old ones without end. It reports each write.
 fn write_on(map: &FileMap) {
     let mut said = std::io::stdout().lock();
     for i in 0..u64::MAX {
@@ -110,7 +111,7 @@ fn write_on(map: &FileMap) {
         if i % 4 == 3 {
             map.delete(&Key::new(&format!("new/{}/0", i - 3)).unwrap()).unwrap();
         }
-        // The pipe breaks when the other side is gone.
+        // The pipe breaks when the reader ends.
         if writeln!(said, "wrote {i}").is_err() {
             return;
         }
@@ -127,7 +128,7 @@ fn a_killed_process_leaves_whole_objects() {
         let wrote =
             said.by_ref().map(Result::unwrap).filter(|line| line.starts_with("wrote")).take(lines).last();
         assert_eq!(wrote.unwrap(), format!("wrote {}", lines - 1));
-        // It goes on writing while it is killed.
+        // The kill comes while it writes.
         child.kill().unwrap();
         child.wait().unwrap();
         let keys = map.list(&Key::root()).unwrap();
@@ -139,7 +140,7 @@ fn a_killed_process_leaves_whole_objects() {
         for i in (0..lines as u64).filter(|i| i % 4 != 0) {
             assert_eq!(read(&map, &format!("new/{i}/0")).unwrap(), whole((i % 251) as u8));
         }
-        // Its locks died with it.
+        // Its locks end with the process.
         for key in ["old/0", "old/1", "old/2", "old/changed"] {
             map.write(&Key::new(key).unwrap(), &whole(1)).unwrap();
         }
@@ -153,14 +154,15 @@ fn a_killed_process_leaves_whole_objects() {
     map.write(&Key::new("new").unwrap(), b"").unwrap();
 }
 
-/// Makes and removes objects whose directories are each other's, some of them where others want directories.
+/// Makes and removes objects in nested directories. Some objects have the name of another object's directory.
 fn come_and_go(map: &FileMap) {
     for i in 0..ROUNDS {
         for key in ["x/y/z/1", "x/y/2", "x/3", "x/y/z"] {
             let key = Key::new(key).unwrap();
             match map.write(&key, &whole((i % 200) as u8)) {
                 Ok(()) => {}
-                // Another process has an object where this one wants a directory, or the other way round.
+                // Another process has an object in place of this one's directory, or a directory in place of
+                // the object.
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Object, "{error}"),
             }
             let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Random sequences of operations on a directory, on memory and on a plain sorted map: all three agree.
+//! Runs random sequences of operations on a directory, on memory and on a sorted map. All three agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ enum Op {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    // Few names, so that keys meet; `a!` and `a0` lie on both sides of `a/` in the order of bytes.
+    // With few names, keys often collide. In byte order, `a!` comes before `a/`, and `a0` after it.
     let name = prop::sample::select(vec!["a", "b", "a!", "a0", ".z"]);
     prop::collection::vec(name, 1..4).prop_map(|names| names.join("/"))
 }
@@ -61,7 +61,7 @@ enum Answer {
     Names(Vec<String>),
 }
 
-/// The plain map: a list of objects, and the state each remembered version stands for.
+/// The sorted map: objects, and the remembered versions.
 #[derive(Default)]
 struct Oracle {
     objects: BTreeMap<String, (u64, Vec<u8>)>,
@@ -133,7 +133,7 @@ impl Oracle {
                     let object = self.objects.remove(&old).unwrap();
                     self.objects.insert(format!("{to}{}", &old[from.len()..]), object);
                 }
-                // Whether a version survives a move and back is the map's affair.
+                // A map may keep or change versions when an object is renamed.
                 self.seen.clear();
                 Answer::Done
             }
@@ -237,7 +237,7 @@ proptest! {
             prop_assert_eq!(&run(&memory, &mut of_memory, op), &expected, "memory, step {}: {:?}", i, op);
         }
         file.sync().unwrap();
-        // Nothing else is left behind: neither temporaries nor empty directories.
+        // No temporary files and no empty directories remain.
         let mut files = 0;
         let mut open = vec![file.path().to_owned()];
         while let Some(dir) = open.pop() {

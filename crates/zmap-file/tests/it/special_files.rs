@@ -1,4 +1,4 @@
-//! Special files beside objects, and files that must not be touched.
+//! Special files beside objects, and files that the map must not change.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-/// Every operation on one key, by name.
+/// Runs every operation on one key. Returns the name and result of each.
 fn operations(map: &FileMap, key: &Key) -> Vec<(&'static str, Result<()>)> {
     let mut memory = [0; 10];
     vec![
@@ -61,19 +61,19 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
             assert!(error.to_string().contains(root.to_str().unwrap()), "{doing}: {error}");
         }
     }
-    // No object lies below a file.
+    // No object exists below a file.
     assert_eq!(map.len(&key("v/fifo/x")).unwrap(), None);
     assert_eq!(map.write(&key("v/fifo/x"), b"").unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(map.rename(&key("v/0"), &key("out/x")).unwrap_err().kind(), ErrorKind::Access);
     assert_eq!(map.children(&key("out")).unwrap_err().kind(), ErrorKind::Access);
     assert_eq!(map.list(&key("out")).unwrap_err().kind(), ErrorKind::Access);
-    // A link might be data, so it is not passed over in silence; a fifo cannot.
+    // A listing includes links, because a link may lead to data. It omits a fifo.
     assert_eq!(map.children(&key("v")).unwrap(), ["0", "broken", "inside", "link"]);
     assert_eq!(map.children(&Key::root()).unwrap(), ["out", "v", "w"]);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     assert_eq!(fs::read(outside.join("secret")).unwrap(), b"secret");
     assert!(root.join("w").is_symlink() && root.join("v/link").is_symlink());
-    // A dataset with such things is not deleted.
+    // A dataset with such files is not deleted.
     drop(map);
     assert_eq!(FileMap::remove(&root).unwrap_err().kind(), ErrorKind::CantRemove);
     let again = FileMap::create(&root, Some(&["w", "v"]), &Options::default());
@@ -140,7 +140,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
         assert_eq!(map.rename(&key("v/0"), &reserved).unwrap_err().kind(), ErrorKind::Inval);
         assert_eq!(map.rename(&reserved, &key("x")).unwrap_err().kind(), ErrorKind::Inval);
     }
-    // Empty directories, and those with leftovers only, are nothing, and nothing in the way.
+    // Empty directories and those with leftovers only count as absent, and do not prevent writes.
     for hollow in ["hollow", "hollow/a", "left", "left/c"] {
         assert_eq!(map.len(&key(hollow)).unwrap(), None, "{hollow}");
         assert!(!map.delete(&key(hollow)).unwrap());
@@ -245,7 +245,7 @@ fn what_may_not_be_read_is_not_absent() {
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o000)).unwrap();
     let found = (map.len(&key("v/0")), map.children(&key("v")), map.write(&key("v/1"), b"x"));
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
-    // Root may do anything.
+    // The root user has access to everything.
     if !rustix::process::geteuid().is_root() {
         assert_eq!(found.0.unwrap_err().kind(), ErrorKind::Access);
         assert_eq!(found.1.unwrap_err().kind(), ErrorKind::Access);

@@ -1,4 +1,4 @@
-//! Objects that are taken piece by piece.
+//! Reads objects piece by piece.
 
 use std::fs;
 use std::sync::Mutex;
@@ -8,13 +8,13 @@ use nczarr_dispatch::{Key, ObjectSink, Options, Ranges, ReadJob, ReadOutcome, Re
 use nczarr_model::{ErrorKind, Result};
 use nczarr_zmap_file::FileMap;
 
-/// Takes one object in pieces of these lengths.
+/// Reads one object in pieces of these lengths.
 struct Job {
     wants: &'static [usize],
     next: AtomicUsize,
     /// The received pieces.
     came: Mutex<Vec<Vec<u8>>>,
-    /// Whether there is an object.
+    /// Whether the object exists.
     found: Mutex<Option<Result<bool>>>,
 }
 

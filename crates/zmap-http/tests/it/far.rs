@@ -268,7 +268,7 @@ fn many_objects_are_opened_in_a_few_rounds() {
     assert!(counts.total() <= 12, "{counts:?}");
 }
 
-/// Makes an HDF4 file whose elements are `far` bytes apart.
+/// Makes an HDF4 file with `far` bytes between its elements.
 fn spread(bytes: &[u8], far: usize) -> Vec<u8> {
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (mut out, mut at, mut moved) = (bytes.to_vec(), 4, std::collections::HashMap::new());
@@ -316,7 +316,7 @@ fn of_hdf4_files_only_what_is_needed_is_read() {
     }
 }
 
-/// Of a large unfiltered chunk only the wanted rows are read.
+/// A partial read of a large unfiltered chunk reads only the requested rows.
 #[test]
 fn of_a_large_chunk_only_parts_are_read() {
     let (folder, server) = (tempfile::tempdir().unwrap(), server());

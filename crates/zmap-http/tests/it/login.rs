@@ -62,8 +62,8 @@ fn file(asked: &Asked) -> Reply {
     answer(206, &whole[first..=last]).with("Content-Range", range)
 }
 
-/// A data server that redirects clients without a cookie to a login; the login, which needs a password or
-/// token and redirects back; and a third server, the redirect target of `/stolen`.
+/// Three servers. The data server redirects clients without a cookie to the login. The login needs a password
+/// or token, and redirects back. The third is the redirect target of `/stolen`.
 struct Earthdata {
     data: Mock,
     login: Mock,

@@ -10,7 +10,7 @@ use nczarr_s3_server::{Config, Fault, Op, Rule, Server};
 
 const BUCKETS: [&str; 2] = ["web", "bucket"];
 
-/// A server whose buckets refuse listing.
+/// A server with buckets that refuse listing.
 fn unlisted() -> Server {
     Server::start(Config::default().web("web").unlisted("web").unlisted("bucket"))
 }

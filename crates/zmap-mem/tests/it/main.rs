@@ -1,4 +1,4 @@
-//! The map in memory, through the suite every map goes through, and its factory.
+//! Tests of the map in memory: the conformance suite for maps, and its factory.
 
 use std::sync::Arc;
 

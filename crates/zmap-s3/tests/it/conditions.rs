@@ -1,5 +1,5 @@
-//! Servers whose conditional writes do not separate writers. Writing is refused unless the caller promises to
-//! be alone.
+//! Servers without effective conditional writes. The map refuses writes unless the caller promises to be the
+//! only writer.
 //!
 //! `NCZ_S3_UNCONDITIONAL` may name another such server with its keys: `http://id:secret@host:port`.
 

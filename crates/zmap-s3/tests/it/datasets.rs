@@ -273,7 +273,7 @@ fn one_variable_far_away() {
     }
 }
 
-/// Names whose keys exceed S3's limit are refused before anything is written.
+/// Names with keys above S3's limit are refused before any write.
 #[test]
 fn names_too_long_for_a_key_are_refused_when_they_are_defined() {
     let server = Server::start(Config::default());

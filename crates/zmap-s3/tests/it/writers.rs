@@ -1,4 +1,4 @@
-//! Several processes write parts of one chunk, and nothing is lost. `NCZ_TEST_ROUNDS` sets the number of
+//! Several processes write parts of one chunk, and no write is lost. `NCZ_TEST_ROUNDS` sets the number of
 //! rounds (default 5).
 
 use std::process::{Command, Stdio};
@@ -49,7 +49,7 @@ fn parts_of_one_chunk_by_many_processes() {
     assert!(!server.keys("bucket").iter().any(|key| key.contains("probe")));
 }
 
-/// Writes one element of its own in each round.
+/// Writes one separate element in each round.
 fn write(at: &str, who: u64) {
     let file = nczarr::append(at).unwrap();
     let v = file.variable("v").unwrap();

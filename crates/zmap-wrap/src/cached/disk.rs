@@ -314,7 +314,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (open(dir.path(), "one"), open(dir.path(), "two"));
         put(&one, "a", ObjectPart::All, Some(b"abc"));
-        // As if the sums of both names were the same.
+        // Simulates two names with the same checksum.
         fs::rename(&one.own, &two.own).unwrap();
         assert_eq!(get(&two, "a", ObjectPart::All), None);
         assert_eq!(files(dir.path()).len(), 1, "it is not damaged");

@@ -139,7 +139,7 @@ mod tests {
             assert!(!lets_in(&gate, &key, before));
             let after = gate.look(&key).unwrap();
             assert!(lets_in(&gate, &key, after));
-            // Nothing has begun that could not forget.
+            // A write with a failed `forget` does not begin.
             assert!(gate.begin_all(|| Err(())).is_err());
             assert!(lets_in(&gate, &key, after));
         }

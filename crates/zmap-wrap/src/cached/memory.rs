@@ -133,7 +133,7 @@ mod tests {
         put(3);
         let there: Vec<bool> = (0..4).map(|i| memory.get(&key(i), ObjectPart::All).is_some()).collect();
         assert_eq!(there, [true, false, true, true]);
-        // What is put again counts once; what is too big is not kept and drives nothing out.
+        // A repeated entry counts once. A too large entry is not kept, and removes no other entry.
         put(3);
         memory.put(&key(9), ObjectPart::All, Some(vec![0; 4000].into()));
         assert_eq!(memory.bytes(), 3 * cost);

@@ -1,4 +1,4 @@
-//! Answers from the cache, and that they are never outdated.
+//! Reads through caches. Cached answers are never outdated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -13,7 +13,7 @@ use crate::{Batch, KEEP, World, key, read};
 
 const ALL: Keep = Keep { absent: true, ..Keep::bytes(1 << 20) };
 
-/// Both kinds of cache over a map.
+/// Makes both kinds of cache over a map.
 fn both(world: &World, inner: &Arc<Counting>, keep: Keep) -> [(&'static str, Cached); 2] {
     [
         ("memory", Cached::in_memory(inner.clone(), keep)),
@@ -47,7 +47,7 @@ fn batch(map: &dyn ZMap, at: &str, ranges: Ranges) -> Option<Vec<u8>> {
 fn what_was_read_is_not_asked_for_again() {
     let world = World::new();
     type Ask = (&'static str, fn(&dyn ZMap) -> Option<Vec<u8>>, &'static str);
-    // The first question of each row brings what answers the others.
+    // The first read of each row fills the cache. The cache then answers the others.
     let rows: &[&[Ask]] = &[
         &[
             ("all", |map| read(map, "a"), "abcdef"),
@@ -114,13 +114,13 @@ fn what_was_not_read_is_not_made_up() {
     assert_eq!(read(&cached, "a").unwrap(), b"abcdef");
     assert_eq!(part(&cached, "a", ByteRange::new(0, 0)).unwrap(), b"");
     assert_eq!(batch(&cached, "a", Ranges::Suffix(0)).unwrap(), b"");
-    // The limits and ranges that the map inside would refuse are refused.
+    // The cache refuses the same limits and ranges as the inner map.
     for ranges in [Ranges::All, Ranges::List([ByteRange::new(5, 2)].into())] {
         let job = Batch::reads(&[("a", ranges)]);
         cached.read_batch(&Limited(&job));
         assert_eq!(job.fetched().remove(0).1.unwrap_err().kind(), ErrorKind::Io);
     }
-    // A mere prefix is no object and is not kept as one.
+    // A mere prefix is not an object, and is not cached as one.
     for _ in 0..2 {
         assert_eq!(
             cached.read(&key("p"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(),
@@ -129,7 +129,7 @@ fn what_was_not_read_is_not_made_up() {
     }
 }
 
-/// A batch whose tickets have a limit of five bytes.
+/// A batch with a limit of five bytes per ticket.
 struct Limited<'b>(&'b Batch);
 
 impl nczarr_dispatch::ReadJob for Limited<'_> {
@@ -279,7 +279,7 @@ fn on_disk_answers_are_there_the_next_time() {
     inner.take();
     assert_eq!((read(&again, "a").unwrap(), read(&again, "absent")), (b"abcdef".to_vec(), None));
     assert_eq!(inner.take().read().requests, 0);
-    // Another dataset is another one, and forgetting the one leaves the other.
+    // Datasets are separate. A refresh of one keeps the entries of the other.
     let other = open(&objects(&[("a", "other")]), "two");
     assert_eq!(read(&other, "a").unwrap(), b"other");
     other.refresh().unwrap();
@@ -294,7 +294,7 @@ fn what_cannot_be_forgotten_is_not_written() {
     let inner = objects(&[("a", "old")]);
     let cached = Cached::on_disk(inner.clone(), &directory, "x", ALL).unwrap();
     read(&cached, "a");
-    // Somebody put a file where the folder was.
+    // Another process has replaced the folder by a file.
     let own = std::fs::read_dir(&directory).unwrap().next().unwrap().unwrap().path();
     std::fs::remove_dir_all(&own).unwrap();
     std::fs::write(&own, "").unwrap();
@@ -306,7 +306,7 @@ fn what_cannot_be_forgotten_is_not_written() {
     assert_eq!(read(&cached, "a").unwrap(), b"old");
 }
 
-/// A read after a write sees it or a later one, with any number of threads.
+/// A read after a write returns that value or a later one, with any number of threads.
 #[test]
 fn no_reader_sees_what_was_before_a_write_that_was_done() {
     let world = World::new();
@@ -420,7 +420,7 @@ proptest! {
                     }),
                     Step::Write(at, len) => {
                         let value: Vec<u8> = (0..len).map(|byte| (byte ^ i) as u8).collect();
-                        // Some are refused: below objects, or above them.
+                        // The map refuses keys below and above objects.
                         let _ = cached.write(&key(KEYS[at]), &value);
                         continue;
                     }

@@ -1,5 +1,5 @@
-//! Every method of a wrapper calls that method of the map inside, once, and no other: a faster way of the map
-//! inside is never lost.
+//! Every method of a wrapper calls the same method of the inner map, once, and no other. So the fast methods
+//! of the inner map stay in use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use nczarr_zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
 use crate::recorder::{CAPS, MAX_KEY, MAX_SEGMENT, Recorder};
 use crate::{Batch, World, key};
 
-/// Calls one method and checks that the answer is that of the recorder, or the error.
+/// Calls one method. Checks the recorder's answer, or returns its error.
 fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
     // Different keys, so that no cached answer serves another.
     let at = key(op.name());

@@ -1,5 +1,5 @@
-//! Maps around maps: the suite that every map goes through, what each does, and that each hands every call
-//! on.
+//! Tests of wrapping maps: the conformance suite for maps, the features of each wrapper, and the forwarding
+//! of every call.
 
 mod cached;
 mod forward;
@@ -143,7 +143,7 @@ fn what_is_asked_for_is_counted() {
     assert_eq!(map.counts(), nczarr_zmap_wrap::Counts::default());
 }
 
-/// The result of a ticket of a read.
+/// A ticket number and the result of its read.
 type Fetched = (usize, Result<Option<Vec<u8>>>);
 
 /// A batch that records its results. Each write stores its key as text.

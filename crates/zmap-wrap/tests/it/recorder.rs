@@ -1,4 +1,4 @@
-//! A map that notes which of its methods are called, and answers each in a way of its own.
+//! A map that records the calls of its methods. Each method gives a different answer.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Faults and time.
+//! Injected faults and simulated time.
 
 use std::sync::Arc;
 use std::time::Duration;

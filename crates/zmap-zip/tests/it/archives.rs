@@ -1,4 +1,4 @@
-//! Archives of others and for others: layouts, methods, names, growing, packing anew.
+//! Archives from and for other programs: layouts, compression methods, names, appending, packing again.
 
 use std::io::{Cursor, Read, Write};
 
@@ -30,7 +30,7 @@ fn of(bytes: &[u8]) -> ZipMap {
     ZipMap::from_bytes(bytes, MARKERS, &Default::default()).unwrap()
 }
 
-/// What another reader finds, by name.
+/// Returns the members as another reader finds them.
 fn seen_by_others(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).unwrap();
     assert!(!archive.has_overlapping_files().unwrap());
@@ -52,7 +52,7 @@ fn keys_begin_where_the_markers_are() {
         (&["x/", "x/.zgroup", "x/v/.zarray"], "x"),
         (&["x/.zgroup", "__MACOSX/x/._zgroup", "x/v/0"], "x"),
         (&["a/", "a/b.zarr/", "a/b.zarr/.zgroup", "a/b.zarr/v/0"], "a/b.zarr"),
-        // An array alone, packed with its directory.
+        // A single array, packed with its directory.
         (&["x/.zarray", "x/0.0"], "x"),
         (&["x/v/.zarray", "y/w/.zarray"], ""),
         (&["x/v/0", "x/w/0"], ""),
@@ -169,8 +169,7 @@ fn packing_anew_drops_what_is_dead() {
     assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left lying about");
 }
 
-/// Of an archive in which several datasets lie, one is written in memory and put back: the others are there
-/// still, as they were.
+/// One dataset of an archive is written in memory and stored again. The other datasets stay unchanged.
 #[test]
 fn what_lies_beside_the_dataset_is_kept() {
     let scratch = Scratch::new();
@@ -241,8 +240,8 @@ fn many_members_and_far_ones() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Written, overwritten, deleted, closed and opened again: always what a table says, for us and for
-    /// others.
+    /// Random writes, deletions, closing and reopening give the same content as a table, for our reader and
+    /// another one.
     #[test]
     fn a_map_is_a_table(
         ops in prop::collection::vec((0u8..12, 0usize..40_000, 0u8..8), 1..40),

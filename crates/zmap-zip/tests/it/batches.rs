@@ -1,5 +1,5 @@
-//! Batches over archives that are only read: every form of range of stored and of compressed members, with
-//! and without versions, is what is cut from the whole.
+//! Read batches over archives. Every kind of range equals that part of the whole member, for stored and
+//! compressed members, with and without versions.
 
 use std::io::{Cursor, Write};
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::{MARKERS, key};
 
-/// One ticket, and what came back.
+/// One ticket, and its result.
 struct Reads<'m> {
     key: Key,
     ranges: Ranges,
@@ -119,7 +119,7 @@ fn every_form_of_range_is_cut_from_the_whole() {
                     }
                 }
             }
-            // In place: what is longer than its place is an error, never cut off.
+            // Reads into caller memory: a value longer than the memory is an error, and is never truncated.
             for room in [value.len(), value.len() + 1, value.len().saturating_sub(1)] {
                 let mut memory = vec![7; room];
                 match read(&map, &name, &Ranges::All, usize::MAX, false, Some(&mut memory)) {

@@ -1,4 +1,4 @@
-//! Archives made to break a reader: nothing but errors, and nothing outside the archive.
+//! Archives that attack a reader. Reads give errors or written values, and never bytes outside the archive.
 
 use std::io::{Cursor, Write};
 
@@ -54,7 +54,7 @@ fn names_that_are_no_keys_are_out_of_reach() {
 fn lies_about_sizes_are_errors() {
     let bytes = archive(&[(".zgroup", b"{}"), ("v/0", &[5; 1000])]);
     let central = bytes.windows(7).rposition(|at| at == b"v/0PK\x05\x06").unwrap() - 46;
-    // Stored in another length than its own; longer than there is; beginning elsewhere; somewhere beyond.
+    // The stored length differs from the real one, exceeds the file, or the start is wrong or beyond the end.
     for (at, value) in [(20, 999u32), (24, 999), (24, 2_000_000_000), (42, 1), (42, 0x7fff_ffff)] {
         let mut lying = bytes.clone();
         lying[central + at..central + at + 4].copy_from_slice(&value.to_le_bytes());
@@ -66,7 +66,7 @@ fn lies_about_sizes_are_errors() {
         let other = map.read(&key(".zgroup"), ByteRange::ALL, &mut out);
         assert!(other.is_ok() || value == 1, "what it does not reach into is there");
     }
-    // Both lengths, so that they agree.
+    // Both lengths are changed to the same value.
     for value in [999u32, 1001, 0x7000_0000] {
         let mut lying = bytes.clone();
         for at in [20, 24] {
@@ -103,7 +103,7 @@ fn a_bomb_is_not_unpacked() {
         writer.write_all(&zeros).unwrap();
     }
     let bytes = writer.finish().unwrap().into_inner();
-    // What is said to be a few bytes, and goes on.
+    // The directory declares a few bytes, but the data are longer.
     let central = bytes.windows(11).rposition(|at| at == b".zgroupPK\x05\x06").unwrap() - 46;
     let mut lying = bytes;
     lying[central + 24..central + 28].copy_from_slice(&100u32.to_le_bytes());
@@ -165,7 +165,7 @@ fn every_change_of_a_byte_is_survived() {
             for found in map.list(&Key::root()).unwrap() {
                 let mut out = Vec::new();
                 let Ok(true) = map.read(&found, ByteRange::ALL, &mut out) else { continue };
-                // What is read is what was written, if perhaps under another name.
+                // Every read returns a written value, perhaps under another name.
                 assert!(
                     values.iter().any(|(_, value)| *value == out),
                     "byte {at} ^ {flip}: {found} reads {out:?}"
@@ -178,7 +178,7 @@ fn every_change_of_a_byte_is_survived() {
 
 #[test]
 fn no_key_is_a_prefix_of_another() {
-    // An empty member is a folder; one with bytes cannot be both.
+    // An empty member may be a folder. A member with bytes cannot also be a folder.
     let map = of(&archive(&[(".zgroup", b"{}"), ("v", b""), ("v-1", b"x"), ("v/w", b""), ("v/w/0", b"y")]))
         .unwrap();
     let keys: Vec<String> = map.list(&Key::root()).unwrap().iter().map(Key::to_string).collect();

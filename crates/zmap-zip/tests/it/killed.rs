@@ -1,4 +1,4 @@
-//! A writer that is stopped: at every byte that was written, the last complete directory is found.
+//! A killed writer: after every written byte, readers find the last complete directory.
 
 use nczarr_dispatch::{Options, ZMap};
 use nczarr_zmap_zip::ZipMap;
@@ -8,7 +8,7 @@ use crate::{Scratch, key, objects, open};
 /// The bytes of an archive, and the objects in it.
 type State = (Vec<u8>, Vec<(String, Vec<u8>)>);
 
-/// An archive at each sync.
+/// Returns an archive's state at each sync.
 fn states() -> Vec<State> {
     let scratch = Scratch::new();
     let path = scratch.path();
@@ -17,7 +17,7 @@ fn states() -> Vec<State> {
     let mut states = Vec::new();
     let rounds: [&[(&str, &[u8])]; 3] = [
         &[(".zgroup", b"{}"), ("v/0", b"first")],
-        // What looks like the end of an archive is none of this one.
+        // The values look like the end of an archive, but are not the end of this one.
         &[("v/0", &inner), ("v/1", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")],
         &[("v/2", &[7; 300]), (".zgroup", b"{ }")],
     ];
@@ -45,7 +45,7 @@ fn whatever_was_synced_is_there() {
         let (_, expected) = states.iter().rev().find(|(bytes, _)| bytes.len() <= len).unwrap();
         let map = open(&path, false).unwrap_or_else(|error| panic!("{len}: {error}"));
         assert_eq!(&objects(&map), expected, "cut at {len}");
-        // And it can go on growing.
+        // A writer can append to it again.
         if len % 7 == 0 {
             let map = open(&path, true).unwrap();
             map.write(&key("w"), b"more").unwrap();
@@ -65,7 +65,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
     let states = states();
     let (whole, _) = states.last().unwrap();
     let (synced, expected) = &states[1];
-    // The end was written, what stands before it was not: a file of the right length with a hole.
+    // The end was written, but the bytes before it were not. So the file has the right length and a hole.
     for hole in synced.len()..whole.len() - 22 {
         let path = scratch.path();
         let mut bytes = whole.clone();
@@ -79,7 +79,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
                 .collect::<Vec<_>>()
         });
         if let Ok(values) = found {
-            // An error, or a value that was written, now or before.
+            // A read gives an error, or a value of this or an earlier state.
             for value in values.into_iter().flatten() {
                 let known = states.iter().flat_map(|(_, objects)| objects).any(|(_, known)| *known == value);
                 assert!(known, "hole up to {hole}: {value:?}, before it {expected:?}");
@@ -89,7 +89,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
     }
 }
 
-/// A directory of which the end was written and a piece in the middle was not, as when the power fails.
+/// After a power failure, a directory may have its end but a hole in the middle.
 #[test]
 fn the_directory_before_a_torn_one_is_found() {
     let scratch = Scratch::new();
@@ -114,7 +114,7 @@ fn the_directory_before_a_torn_one_is_found() {
     }
 }
 
-/// Also behind an archive of others, with whatever they say at its end.
+/// An archive by another program, with a comment at its end, is found before the bytes of a killed writer.
 #[test]
 fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
     let mut bytes = nczarr_zmap_zip::archive([(key(".zgroup"), b"{}")]).unwrap();
@@ -144,7 +144,7 @@ fn an_archive_in_the_first_member_is_not_the_archive() {
     let inner = nczarr_zmap_zip::archive([(key(".zgroup"), b"of an archive in a member")]).unwrap();
     let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
     map.write(&key("v/0"), &inner).unwrap();
-    // Its writer is never heard of again.
+    // This is the state after a kill of the writer.
     assert_eq!(open(&path, false).unwrap_err().kind(), nczarr_model::ErrorKind::NotNc);
     drop(map);
     assert_eq!(objects(&open(&path, false).unwrap()), [("v/0".to_owned(), inner)]);

@@ -1,4 +1,4 @@
-//! The map over archives: the suite every map goes through, and what only an archive can do.
+//! Tests of the map over archives: the conformance suite for maps, and features that only archives have.
 
 mod archives;
 mod batches;
@@ -14,7 +14,7 @@ use nczarr_dispatch::{ByteRange, Key, Options, ZMap};
 use nczarr_zmap_zip::ZipMap;
 use tempfile::TempDir;
 
-/// What a Zarr store is recognised by.
+/// File names that identify a Zarr store.
 const MARKERS: &[&str] = &[".zgroup", ".zarray"];
 
 /// Makes new archives in one scratch directory.
@@ -41,7 +41,7 @@ fn open(path: &std::path::Path, writable: bool) -> nczarr_model::Result<ZipMap> 
     ZipMap::open(path, None, MARKERS, writable, &Options::default())
 }
 
-/// All objects of a map.
+/// Returns all objects of a map.
 fn objects(map: &dyn ZMap) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for key in map.list(&Key::root()).unwrap() {

@@ -1,5 +1,5 @@
-//! The file an archive is in: several at once who write, replace and remove it, links, rights, what is no
-//! file.
+//! The file of an archive: concurrent writers that replace and remove it, links, permissions, and special
+//! files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use nczarr_zmap_zip::{ZipMap, repack};
 
 use crate::{MARKERS, Scratch, key, objects, open};
 
-/// Until nobody else is writing.
+/// Repeats an attempt until no other writer is active.
 fn insist<T>(mut attempt: impl FnMut() -> nczarr_model::Result<T>) -> T {
     loop {
         match attempt() {
@@ -63,7 +63,7 @@ fn an_archive_that_became_empty_is_filled_again() {
     let map = open(&path, true).unwrap();
     map.write(&key("w"), b"x").unwrap();
     map.sync().unwrap();
-    // Whoever comes now sees it, and also if this writer is never heard of again.
+    // New readers see it, even if this writer is killed now.
     assert_eq!(objects(&open(&path, false).unwrap()), [("w".to_owned(), b"x".to_vec())]);
 }
 
@@ -112,7 +112,7 @@ fn a_folder_is_no_archive() {
     assert!(ZipMap::create(&path, "", true, &Options::default()).is_err() && path.is_dir());
 }
 
-/// Nothing of a value that loses stays in the archive.
+/// A refused value leaves no bytes in the archive.
 #[test]
 fn what_is_known_to_be_in_vain_is_not_written() {
     let scratch = Scratch::new();
@@ -126,7 +126,7 @@ fn what_is_known_to_be_in_vain_is_not_written() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), before);
 }
 
-/// What was written before it was closed is there, whoever closes it.
+/// Every write before a close is in the archive, even if another thread closes it.
 #[test]
 fn what_is_written_while_it_is_closed_is_there_or_refused() {
     let scratch = Scratch::new();

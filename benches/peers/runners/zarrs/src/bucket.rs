@@ -1,4 +1,4 @@
-//! Arrays in a bucket, by `object_store`; the requests of a call run on two threads while it waits.
+//! Arrays in a bucket, through `object_store`. A call waits while two threads run its requests.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl AsyncToSyncBlockOn for Waiting {
     }
 }
 
-/// What lies below `--path` in the bucket that all runners use; its server asks for no signatures.
+/// Opens the objects below `--path` in the bucket of all runners. The server needs no signatures.
 pub fn open(job: &Job) -> Result<Arc<dyn ReadableListableStorageTraits>, Failure> {
     let bucket = AmazonS3Builder::new()
         .with_bucket_name("bench")

@@ -7,10 +7,10 @@ use std::io::Read as _;
 
 use serde_json::{Value, json};
 
-/// Any failure; it becomes a skip line.
+/// Any failure. The runner prints it as a skip line.
 pub type Failure = Box<dyn Error>;
 
-/// What is to be done.
+/// The operation and its array.
 pub struct Job {
     flags: HashMap<String, String>,
     /// The shape of the array.
@@ -18,7 +18,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Takes `--name value` and `--name`.
+    /// Parses `--name value` and `--name`.
     pub fn parse(args: impl Iterator<Item = String>) -> Result<Self, Failure> {
         let mut flags = HashMap::new();
         let mut args = args.peekable();
@@ -52,18 +52,19 @@ impl Job {
         self.text("format", "v2") == "v2"
     }
 
-    /// The element type without its byte order, and whether that is big-endian.
+    /// Returns the element type without its byte order, and whether the order is big-endian.
     fn dtype(&self) -> (&str, bool) {
         let dtype = self.text("dtype", "f4");
         (dtype.trim_start_matches('>'), dtype.starts_with('>'))
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub fn item(&self) -> Result<usize, Failure> {
         Ok(self.dtype().0.get(1..).unwrap_or_default().parse()?)
     }
 
-    /// Bytes of the elements to write, in native order, from a file that starts again at its end.
+    /// Returns the elements to write, in native byte order. At the end of the file it starts again from the
+    /// beginning.
     pub fn load(&self, bytes: usize) -> Result<Vec<u8>, Failure> {
         let mut data = Vec::with_capacity(bytes);
         while data.len() < bytes {
@@ -76,7 +77,7 @@ impl Job {
         Ok(data)
     }
 
-    /// The metadata of the array with this shape.
+    /// Returns the metadata of the array with this shape.
     pub fn metadata(&self, shape: &[u64]) -> Result<Value, Failure> {
         if self.is_v2() { self.metadata_v2(shape) } else { self.metadata_v3(shape) }
     }
@@ -145,7 +146,7 @@ impl Job {
         }))
     }
 
-    /// The metadata of one of many small variables.
+    /// Returns the metadata of one of many small variables.
     pub fn small(&self, i: u64) -> Value {
         let attributes = json!({
             "units": "K", "long_name": format!("variable {i}"), "scale_factor": 0.5, "add_offset": i as f64,

@@ -1,4 +1,4 @@
-//! Runner for the Rust library zarrs. One process does one operation; see `../../README.md`.
+//! Runner for the Rust library zarrs. One process runs one operation; see `../../README.md`.
 #![forbid(unsafe_code)]
 
 mod bucket;
@@ -68,7 +68,7 @@ fn store(job: &Job) -> Result<Arc<FilesystemStore>, Failure> {
     Ok(Arc::new(FilesystemStore::new(job.text("path", ""))?))
 }
 
-/// What is there, for reading.
+/// Opens the existing store for reading.
 fn source(job: &Job) -> Result<Arc<dyn ReadableListableStorageTraits>, Failure> {
     match job.text("store", "file") {
         "zip" => {}
@@ -87,7 +87,7 @@ fn open(job: &Job) -> Result<Opened, Failure> {
     Ok(Array::open(source(job)?, "/v")?)
 }
 
-/// A new store with a root group in place of what was there.
+/// Replaces the store by a new one with a root group.
 fn create(job: &Job) -> Result<Arc<FilesystemStore>, Failure> {
     let store = store(job)?;
     let (key, text) = match job.is_v2() {
@@ -98,7 +98,7 @@ fn create(job: &Job) -> Result<Arc<FilesystemStore>, Failure> {
     Ok(store)
 }
 
-/// Outside the clock: what was there goes.
+/// Deletes the previous store, before the clock starts.
 fn wipe(job: &Job) -> Result<(), Failure> {
     let path = job.text("path", "");
     if std::fs::exists(path)? {
@@ -138,7 +138,7 @@ fn convert(job: &Job) -> Result<Value, Failure> {
     Ok(clock.stop().data(1, [bytemuck::cast_slice(&values)]))
 }
 
-/// It has no strided read: the whole is read and every so many elements taken.
+/// zarrs has no strided read, so this reads the whole array and picks elements.
 fn strided(job: &Job) -> Result<Value, Failure> {
     let item = job.item()?;
     let lengths: Vec<usize> = job.shape.iter().map(|&len| len.try_into()).collect::<Result<_, _>>()?;
@@ -165,7 +165,7 @@ fn access(job: &Job) -> Result<Value, Failure> {
     let parts = parts(job)?;
     let mut found: Vec<ArrayBytes<'static>> = Vec::with_capacity(parts.len());
     let clock;
-    // Taking the cache down is no access: it outlives the clock.
+    // Freeing the cache is not part of an access, so the cache lives until the clock has stopped.
     let mut kept = None;
     match job.text("mode", "open") {
         "cold" => {
@@ -200,8 +200,8 @@ fn access(job: &Job) -> Result<Value, Failure> {
     Ok(taken.data(parts.len() as u64, found.iter().map(|bytes| &**bytes)))
 }
 
-/// The parts to read: positions from the sequence all runners share, one draw per axis that is not read
-/// whole.
+/// Returns the parts to read. Positions come from the sequence of all runners: one number per axis, except
+/// for axes that are read whole.
 fn parts(job: &Job) -> Result<Vec<ArraySubset>, Failure> {
     let (op, shape) = (job.text("op", ""), &job.shape);
     let mut counts = vec![1; shape.len()];

@@ -5,14 +5,14 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-/// Wall and process CPU time from one moment on.
+/// Measures wall time and process CPU time from its creation on.
 pub struct Clock {
     base_kb: u64,
     cpu: f64,
     wall: Instant,
 }
 
-/// What an operation took.
+/// Time and memory of one operation.
 pub struct Taken {
     base_kb: u64,
     peak_kb: u64,
@@ -33,7 +33,7 @@ impl Clock {
 }
 
 impl Taken {
-    /// The line for data that was moved, in parts.
+    /// Returns the output line for data in parts.
     pub fn data<'a>(self, n: u64, parts: impl IntoIterator<Item = &'a [u8]>) -> Value {
         let (mut sum, mut bytes) = (Sum::default(), 0);
         for part in parts {
@@ -43,7 +43,7 @@ impl Taken {
         self.line(n, bytes, &sum.hex())
     }
 
-    /// The line for an operation without data.
+    /// Returns the output line for an operation without data.
     pub fn count(self, n: u64, checksum: &str) -> Value {
         self.line(n, 0, checksum)
     }
@@ -67,7 +67,7 @@ fn peak_kb() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Sum over little-endian 64-bit words `w_i * (2 i + 1)`; the last word is padded with zeros.
+/// The sum over little-endian 64-bit words `w_i * (2 i + 1)`; the last word is padded with zeros.
 #[derive(Default)]
 struct Sum {
     total: u64,

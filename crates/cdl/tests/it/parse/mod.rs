@@ -1,4 +1,4 @@
-//! Reads CDL as the reference dump tool prints it, and only that: enough to print it again and compare.
+//! Parses CDL in the form of the reference dump tool only. That is enough to print it again and compare.
 
 mod tokens;
 mod values;
@@ -15,16 +15,16 @@ use values::untyped;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
-    /// A name, its escapes resolved, and whether blanks stood before it.
+    /// A name with resolved escapes.
     Name(String),
     Number(String),
     Text(Vec<u8>),
-    /// One of `{}()=,;:` and whether a blank stood before it.
+    /// One of `{}()=,;:`, and whether a blank precedes it.
     Mark(char, bool),
     End,
 }
 
-/// A value as it is written.
+/// A value as in the text.
 #[derive(Debug, Clone)]
 enum Tree {
     Name(String),
@@ -33,7 +33,7 @@ enum Tree {
     List(Vec<Tree>),
 }
 
-/// A dataset that was read.
+/// A parsed dataset.
 pub struct Parsed {
     pub name: String,
     pub model: Model,
@@ -41,7 +41,7 @@ pub struct Parsed {
     pub data: Memory,
 }
 
-/// Data of variables, all of it, as items in C order.
+/// All data of variables, as items in C order.
 #[derive(Default)]
 pub struct Memory {
     /// The types.
@@ -76,11 +76,11 @@ struct Parser<'a> {
     facts: Facts,
     data: Memory,
     codecs: HashMap<VarId, String>,
-    /// What the attribute lines say of filters, to be put in order when all are known.
+    /// The filters from attribute lines. They are sorted when all are known.
     filters: HashMap<VarId, Vec<FilterSpec>>,
 }
 
-/// Reads a dataset; panics where the text is not what the reference prints.
+/// Parses a dataset. It panics on text that the reference does not print.
 pub fn parse(text: &[u8]) -> Parsed {
     let mut parser = Parser {
         text,
@@ -113,7 +113,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-/// Filters in the order of a `_Codecs` list, each with its codec.
+/// Sorts filters into the order of a `_Codecs` list, and adds their codecs.
 fn in_codec_order(mut filters: Vec<FilterSpec>, codecs: &str) -> Vec<FilterSpec> {
     let inner = codecs.strip_prefix('[').unwrap().strip_suffix(']').unwrap();
     let mut out = Vec::new();
@@ -277,7 +277,7 @@ impl Parser<'_> {
         self.model.add_type(UserType { name, group, class }).unwrap();
     }
 
-    /// A variable or an attribute.
+    /// Parses a variable or an attribute.
     fn declaration(&mut self, group: GroupId) {
         if self.is_mark(':') {
             return self.attribute(group, None, None);
@@ -296,8 +296,8 @@ impl Parser<'_> {
             }
             _ => {
                 let name = self.name();
-                // One reference text has types of one name in a group and in the group around it, and prints
-                // the simple name for both; it calls the variable of the outer one so that it can be told.
+                // In one reference text, a group and its parent have types of the same name, both printed
+                // without a path. The name of the variable shows its type.
                 let place = if name.starts_with("rootc") { GroupId::ROOT } else { group };
                 let ty = self.find_type(place, &first);
                 if self.is_mark(':') {

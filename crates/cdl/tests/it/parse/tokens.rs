@@ -1,4 +1,4 @@
-//! The words and marks of the text.
+//! Splits the text into words and marks.
 
 use super::{Parser, Token};
 
@@ -130,7 +130,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the text goes on with a section title, which is then read.
+    /// Returns whether a section title follows, and consumes it.
     pub(super) fn section(&mut self, title: &str) -> bool {
         let at = self.at;
         if self.peek() == Token::Name(title.to_owned()) {
@@ -155,7 +155,8 @@ impl Parser<'_> {
         };
         let ends = title && self.peek() == Token::Mark(':', false) && {
             self.next();
-            // A title is followed by a line feed, or, for a group, by a blank; an attribute by its name.
+            // A line feed follows a title, or a blank in the case of a group. The name follows a type of an
+            // attribute.
             matches!(self.text.get(self.at), Some(b'\n' | b' '))
         };
         self.at = at;

@@ -1,11 +1,11 @@
-//! Values: what stands in braces and lists, and what it is in the type it is for.
+//! Parses values in braces and lists, and converts them to their type.
 
 use nczarr_model::{GroupId, Item, NcString, NcType, TypeClass, Values};
 
 use super::{Parser, Token, Tree};
 
 impl Parser<'_> {
-    /// A list of values up to `;`.
+    /// Parses a list of values up to `;`.
     pub(super) fn values(&mut self) -> Vec<Tree> {
         let mut out = Vec::new();
         loop {
@@ -149,7 +149,7 @@ impl Parser<'_> {
     }
 }
 
-/// Items of an atomic type as values.
+/// Returns items of an atomic type as values.
 pub(super) fn atomic_values(ty: NcType, items: &[Item]) -> Option<Values> {
     let int =
         |item: &Item| if let Item::Int(value) = item { *value } else { panic!("{item:?} is no integer") };

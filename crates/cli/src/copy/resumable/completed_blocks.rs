@@ -42,8 +42,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What is taken for done after some blocks of one shape lies in these blocks, whatever blocks are
-        /// asked about.
+        /// After some blocks of one shape, blocks of another shape count as complete only if these blocks
+        /// cover them.
         #[test]
         fn what_is_covered_was_moved(
             dims in prop::collection::vec((1u64..7, 1u64..5, 1u64..5), 0..4), done in 0u64..40,
@@ -62,7 +62,7 @@ mod tests {
                 let covered = completed.covers(3, &shape, &start, &count);
                 prop_assert!(!covered || elements(&start, &count).iter().all(|at| moved.contains(at)));
                 prop_assert!(completed.covers(2, &shape, &start, &count) && !completed.covers(4, &shape, &start, &count));
-                // With the same blocks nothing is done twice.
+                // With equal block shapes, no block is copied twice.
                 prop_assert!(old != new || covered == elements(&start, &count).iter().all(|at| moved.contains(at)));
             }
         }

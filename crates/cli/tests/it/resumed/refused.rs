@@ -99,8 +99,8 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
 
-/// A new copy removes nothing of a running one: beside the target, in it, in a bucket. The error names the
-/// owner.
+/// A new copy keeps the files of a running one: beside the target, in it, and in a bucket. The error names
+/// the owner.
 #[test]
 fn what_is_under_way_is_not_begun_anew() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! Copies that are interrupted, or whose target refuses writes for a while.
+//! Copies that are interrupted, and copies to targets that refuse writes for a while.
 
 use std::fs;
 use std::path::PathBuf;

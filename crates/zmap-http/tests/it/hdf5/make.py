@@ -1,6 +1,6 @@
-"""Makes files of 200,000 chunks of which few are stored, for each index that HDF5 1.10 has.
+"""Makes files of 200,000 chunks with few stored ones, for each kind of chunk index in HDF5 1.10.
 
-Element k of "v", counted in C order, is k % 251 in the chunks that are stored, and 0 in all others."""
+Element k of "v" in C order is k % 251 in the stored chunks, and 0 in all others."""
 import gzip, sys
 import h5py
 import numpy as np
