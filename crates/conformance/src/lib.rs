@@ -3,7 +3,7 @@
 //! A third party calls these functions from its own tests: [`check_map`], [`check_filter`],
 //! [`check_element_filter`], [`check_driver`], [`check_dataset`]. Each returns the first broken guarantee as
 //! a [`BrokenGuarantee`], with the expected and the actual value. [`bench_map`] and [`bench_filter`] measure
-//! plugins. The crate depends only on the traits of [`dispatch`], not on implementations.
+//! plugins. The crate depends only on the traits of [`nczarr_dispatch`], not on implementations.
 #![forbid(unsafe_code)]
 
 mod bench;

@@ -222,7 +222,7 @@ impl ZMap for DocumentHold {
         if self.is_held(key) { Ok(self.held(key).is_some()) } else { self.inner.exists(key) }
     }
 
-    /// Like [`DocumentHold::search`].
+    /// Like [`ZMap::children`].
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         let documents = self.documents();
         Ok(documents
