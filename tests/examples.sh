@@ -3,9 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+cargo build --quiet --workspace --examples
+target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 for source in examples/*.rs; do
   name=$(basename "$source" .rs)
   echo "== $name"
-  cargo run --quiet -p nczarr --features s3,http --example "$name"
+  "$target/debug/examples/$name"
 done
 ./examples/main-job.sh > /dev/null
