@@ -10,4 +10,3 @@ for source in examples/*.rs; do
   echo "== $name"
   "$target/debug/examples/$name"
 done
-./examples/main-job.sh > /dev/null
