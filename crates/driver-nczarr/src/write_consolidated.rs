@@ -34,6 +34,21 @@ struct ConsolidatedDocument<'t> {
 /// A document whose text may be known.
 type KnownDocument<'c> = (NodeId, DocumentKind, Key, Option<&'c str>);
 
+/// How often the consolidated metadata is written again because another writer changed a document.
+const MAX_ATTEMPTS: usize = 8;
+
+/// Whether two readings found the same documents. In V3, the root's document contains the consolidated
+/// metadata and is not repeated there.
+fn same_documents(one: &[ConsolidatedDocument<'_>], other: &[ConsolidatedDocument<'_>], is_v3: bool) -> bool {
+    let is_root = |document: &ConsolidatedDocument<'_>| document.node == NodeId::Group(GroupId::ROOT);
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| {
+            one.node == other.node
+                && one.key == other.key
+                && (is_v3 && is_root(one) || one.text == other.text)
+        })
+}
+
 impl ZarrDataset {
     /// Writes consolidated metadata, or removes it if it would lack nodes of other writers. `is_ours`: no
     /// other process can have written.
@@ -51,22 +66,42 @@ impl ZarrDataset {
             return Ok(());
         }
         let known = self.known(model, committed)?;
-        let repeated = if self.has_unreadable() {
+        if self.has_unreadable() {
             // The consolidated metadata would lack them, and readers would take them as absent.
-            None
-        } else if is_ours {
+            return self.remove_consolidated();
+        }
+        if is_ours {
             let ours = known.into_iter().filter_map(|(node, _, key, text)| {
                 Some(ConsolidatedDocument { node, key, text: text?.into() })
             });
-            Some(ours.collect())
-        } else {
-            self.read_back(model, known)?
-        };
-        match repeated {
-            Some(repeated) if is_v3 => self.write_inline(&repeated),
-            Some(repeated) => self.write_zmetadata(&repeated),
-            None if is_v3 => self.drop_inline(&Key::new(ZARR_JSON)?),
-            None => self.map.delete(&Key::new(ZMETADATA)?).map(drop),
+            return self.write_repeated(&ours.collect::<Vec<_>>());
+        }
+        let Some(mut repeated) = self.read_back(model, &known)? else { return self.remove_consolidated() };
+        for _ in 0..MAX_ATTEMPTS {
+            self.write_repeated(&repeated)?;
+            // A document that changed in between was read too early. Its writer may have written the
+            // consolidated metadata before this one.
+            let Some(found) = self.read_back(model, &known)? else { return self.remove_consolidated() };
+            if same_documents(&repeated, &found, is_v3) {
+                return Ok(());
+            }
+            repeated = found;
+        }
+        // Other writers never pause. The last one finds no change and leaves the metadata complete.
+        Ok(())
+    }
+
+    fn write_repeated(&self, repeated: &[ConsolidatedDocument<'_>]) -> Result<()> {
+        match self.format {
+            ZarrFormat::V3 => self.write_inline(repeated),
+            ZarrFormat::V2 => self.write_zmetadata(repeated),
+        }
+    }
+
+    fn remove_consolidated(&self) -> Result<()> {
+        match self.format {
+            ZarrFormat::V3 => self.drop_inline(&Key::new(ZARR_JSON)?),
+            ZarrFormat::V2 => self.map.delete(&Key::new(ZMETADATA)?).map(drop),
         }
     }
 
@@ -102,12 +137,12 @@ impl ZarrDataset {
     fn read_back(
         &self,
         model: &Model,
-        known: Vec<KnownDocument<'_>>,
+        known: &[KnownDocument<'_>],
     ) -> Result<Option<Vec<ConsolidatedDocument<'static>>>> {
         let keys: Vec<Key> = known.iter().map(|(_, _, key, _)| key.clone()).collect();
         let found = crate::metadata_reader::read_here(&*self.map, &keys, &self.options.limits);
         let (mut repeated, mut gone) = (Vec::with_capacity(keys.len()), None);
-        for ((node, part, key, _), found) in known.into_iter().zip(found) {
+        for (&(node, part, ref key, _), found) in known.iter().zip(found) {
             // Skips nodes that another writer moved away.
             let Some(found) = found?.filter(|_| gone != Some(node)) else {
                 gone = (part == DocumentKind::Marker).then_some(node).or(gone);
@@ -122,7 +157,11 @@ impl ZarrDataset {
             {
                 return Ok(None);
             }
-            repeated.push(ConsolidatedDocument { node, key, text: text(&found.to_strict()).into() });
+            repeated.push(ConsolidatedDocument {
+                node,
+                key: key.clone(),
+                text: text(&found.to_strict()).into(),
+            });
         }
         Ok(Some(repeated))
     }

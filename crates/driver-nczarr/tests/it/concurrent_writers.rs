@@ -451,3 +451,25 @@ fn consolidated_metadata_lacks_nothing_of_another_writer() {
         }
     }
 }
+
+/// Another writer changes a document after this one has read it to repeat it. The last consolidated metadata
+/// repeats the change.
+#[test]
+fn consolidated_metadata_repeats_a_change_made_meanwhile() {
+    for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
+        let is_v3 = modes.ends_with("v3");
+        let map = TestMap::new(&[]);
+        with_variables(&map, &format!("{modes},consolidated"), 2).close().unwrap();
+        let (one, other) = (open_rw(&map), open_rw(&map));
+        // The documents of `v0` are read before.
+        map.once(if is_v3 { "read v1/zarr.json" } else { "read v1/.zarray" }, move || {
+            other.put_att(ROOT, Some(VarId(0)), "theirs", NcType::Int, &Values::Int(vec![7])).unwrap();
+            other.close().unwrap();
+        });
+        one.put_att(ROOT, None, "ours", NcType::Int, &Values::Int(vec![8])).unwrap();
+        one.close().unwrap();
+        let text = map.text(if is_v3 { "zarr.json" } else { ".zmetadata" });
+        assert!(text.contains("onsolidated_"), "{modes}: {text}");
+        assert!(text.contains("theirs") && text.contains("ours"), "{modes}: {text}");
+    }
+}
