@@ -40,12 +40,14 @@ pub struct Bench {
     /// Storage maps to compare: file, mem
     #[arg(long, value_name = "MAP,…", value_delimiter = ',', default_value = "file,mem")]
     pub maps: Vec<String>,
-    /// Filter pipelines to compare: `none`, or name[:param…], several joined by `+`
+    /// Filters to compare, as `ncz copy -F` takes them: `name[,param…]`, several joined by `|`, or `none`
+    ///
+    /// Each use of the flag adds one row to the comparison: -F none -F 'shuffle|zstd,3'.
     #[arg(
-        long,
-        value_name = "SPEC,…",
-        value_delimiter = ',',
-        default_value = "none,shuffle+deflate:5,zstd:3,shuffle+zstd:1"
+        short = 'F',
+        long = "filter",
+        value_name = "SPEC",
+        default_values = ["none", "shuffle|deflate,5", "zstd,3", "shuffle|zstd,1"]
     )]
     pub filters: Vec<String>,
     /// Chunk shapes to compare. The default is the variable's own, a cube and a slab
@@ -128,9 +130,9 @@ fn cells(args: &Bench, sample: &Sample) -> Result<Vec<Cell>, Failure> {
 
 /// Parses a list of filters. Returns it with its name in the results.
 fn pipeline(registry: &Registry, text: &str) -> Result<(String, Vec<FilterSpec>), Failure> {
-    let filters = spec::filters(registry, &text.replace('+', "|").replace(':', ","))
-        .map_err(|what| Failure::Usage(format!("--filters {text}: {what}")))?;
-    Ok((text.replace('|', "+"), filters))
+    let filters =
+        spec::filters(registry, text).map_err(|what| Failure::Usage(format!("--filter {text}: {what}")))?;
+    Ok((text.to_owned(), filters))
 }
 
 fn chunk_shape(text: &str, sample: &Sample) -> Result<Vec<u64>, Failure> {

@@ -26,8 +26,12 @@ fn every_combination_is_measured_and_nothing_stays() {
         "5x12x9",
         "--chunks",
         "2x5x9,5x12x9,9x99x9",
-        "--filters",
-        "none,shuffle+deflate:5,zstd:3",
+        "-F",
+        "none",
+        "-F",
+        "shuffle|deflate,5",
+        "-F",
+        "zstd,3",
     ];
     let all: Value =
         serde_json::from_str(&compare(&[&given[..], &["--json", "--dir", text(dir.path())]].concat()))
@@ -40,7 +44,7 @@ fn every_combination_is_measured_and_nothing_stays() {
         cells.iter().map(|cell| format!("{} {} {}", cell["map"], cell["filters"], cell["chunks"])).collect();
     let mut want = Vec::new();
     for map in ["file", "mem"] {
-        for filters in ["none", "shuffle+deflate:5", "zstd:3"] {
+        for filters in ["none", "shuffle|deflate,5", "zstd,3"] {
             // A chunk longer than the data is cut to its length, and no combination appears twice.
             want.extend(["[2,5,9]", "[5,12,9]"].map(|chunks| format!("\"{map}\" \"{filters}\" {chunks}")));
         }
@@ -65,7 +69,7 @@ fn a_variable_is_measured_as_it_is() {
     let url = store::ocean(dir.path());
     let url = text(&url);
     let measured = |args: &[&str]| -> Value {
-        let fixed = ["--json", "--maps", "mem", "--filters", "none"];
+        let fixed = ["--json", "--maps", "mem", "--filter", "none"];
         serde_json::from_str(&compare(&[args, &fixed].concat())).unwrap()
     };
     let all = measured(&[url, "/t"]);
@@ -78,7 +82,7 @@ fn a_variable_is_measured_as_it_is() {
 
 #[test]
 fn tables_and_bars_have_a_line_for_every_combination() {
-    let given = ["--shape", "4x6", "--filters", "none,zstd:-1"];
+    let given = ["--shape", "4x6", "-F", "none", "-F", "zstd,-1"];
     let table = compare(&given);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines[0], "generated field: float 4x6, 96 bytes; box 4x6; medians of 2, all processors");
@@ -86,7 +90,7 @@ fn tables_and_bars_have_a_line_for_every_combination() {
     let starts: Vec<String> =
         lines[2..].iter().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
     let want = ["file", "mem"].map(|map| {
-        ["none", "zstd:-1"].map(|filter| ["4x6", "1x6"].map(|chunks| format!("{map} {filter} {chunks}")))
+        ["none", "zstd,-1"].map(|filter| ["4x6", "1x6"].map(|chunks| format!("{map} {filter} {chunks}")))
     });
     assert_eq!(starts, want.into_iter().flatten().flatten().collect::<Vec<_>>());
     let plot = compare(&[&given[..], &["--plot", "--threads", "1"]].concat());
@@ -115,12 +119,12 @@ fn nonsense_is_refused_and_nothing_stays() {
     for (args, code, part) in [
         (&["--maps", "tape"][..], 2, "--maps tape: there are file and mem"),
         (
-            &["--filters", "zstd:x"],
+            &["--filter", "zstd,x"],
             2,
-            "--filters zstd:x: NC_EINVAL: filter \"zstd,x\": invalid parameter \"x\": unknown tag",
+            "--filter zstd,x: NC_EINVAL: filter \"zstd,x\": invalid parameter \"x\": unknown tag",
         ),
-        (&["--filters", "none+zstd:3"], 2, "`none` cannot be combined with filters"),
-        (&["--filters", "nosuch"], 2, "NC_ENOFILTER"),
+        (&["--filter", "none|zstd,3"], 2, "`none` cannot be combined with filters"),
+        (&["--filter", "nosuch"], 2, "NC_ENOFILTER"),
         (&["--chunks", "3x3"], 2, "--chunks 3x3: 2 lengths"),
         (&["--chunks", "3x0x3"], 2, "\"0\" is not a chunk length"),
         (&["--shape", "3xx3"], 2, "--shape 3xx3"),
