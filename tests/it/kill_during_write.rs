@@ -178,29 +178,34 @@ fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) 
 }
 
 #[test]
-fn of_a_classic_file_all_that_was_synced_is_there() {
-    what_was_synced_is_there("of_a_classic_file_all_that_was_synced_is_there", "x.nc");
+fn a_classic_file_keeps_synced_data() {
+    synced_data_survive("a_classic_file_keeps_synced_data", "x.cdf");
 }
 
 #[test]
-fn of_a_directory_all_that_was_synced_is_there() {
-    what_was_synced_is_there("of_a_directory_all_that_was_synced_is_there", "x.zarr");
+fn a_netcdf4_file_keeps_synced_data() {
+    synced_data_survive("a_netcdf4_file_keeps_synced_data", "x.nc");
 }
 
 #[test]
-fn of_a_directory_of_version_3_all_that_was_synced_is_there() {
-    what_was_synced_is_there("of_a_directory_of_version_3_all_that_was_synced_is_there", "x.v3.zarr");
+fn a_directory_keeps_synced_data() {
+    synced_data_survive("a_directory_keeps_synced_data", "x.zarr");
 }
 
 #[test]
-fn of_an_archive_all_that_was_synced_is_there() {
-    what_was_synced_is_there("of_an_archive_all_that_was_synced_is_there", "x.zip");
+fn a_v3_directory_keeps_synced_data() {
+    synced_data_survive("a_v3_directory_keeps_synced_data", "x.v3.zarr");
+}
+
+#[test]
+fn an_archive_keeps_synced_data() {
+    synced_data_survive("an_archive_keeps_synced_data", "x.zip");
 }
 
 /// Kills `test` at many moments while it writes a dataset of this name.
-fn what_was_synced_is_there(test: &str, name: &str) {
+fn synced_data_survive(test: &str, name: &str) {
     if let Some(path) = std::env::var_os(PLACE) {
-        return child(&path.to_string_lossy()).expect("nobody disturbs it but by killing it");
+        return child(&path.to_string_lossy()).expect("only a kill stops it");
     }
     let (mut failed, mut killed, mut most) = (Vec::new(), 0, (0, 0));
     let moments = moments();
