@@ -22,11 +22,11 @@ use super::spec::RequestedLayout;
 use super::strings::{self, StringStats};
 
 /// Variables that are left out.
-const UNREADABLE: &str = "variables that cannot be read";
-const NO_DIMS: &str = "dimensions that the target cannot hold";
-const NO_TYPES: &str = "types that the target cannot hold";
-const FLAT: &str = "groups, whose objects have the names of their groups and _ before their own";
-const RENAMED: &str = "names, which are others there";
+const UNREADABLE: &str = "variables skipped, because they cannot be read";
+const NO_DIMS: &str = "dimensions left out";
+const NO_TYPES: &str = "types left out";
+const FLAT: &str = "groups flattened, objects renamed to group_object";
+const RENAMED: &str = "names changed";
 
 /// The result of defining: by source id, the new object, or `None` if it was left out.
 pub struct DefinedObjects {

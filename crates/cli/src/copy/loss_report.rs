@@ -19,7 +19,7 @@ use super::var::{DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
 use crate::json_atts;
 
 /// The loss text for objects of the source's storage that its model does not show completely.
-const UNSEEN: &str = "objects that the source's driver cannot show";
+const UNSEEN: &str = "objects that the driver cannot show";
 
 /// Kinds of losses, each with the objects that it concerns.
 #[derive(Debug, Default, Clone)]
@@ -89,7 +89,7 @@ pub fn json(source: &File, copy: &File, copied: &DefinedObjects) -> Result<Optio
             let new = copied.atts.get(&(from.0, name.clone())).filter(|_| from.1.is_none()).unwrap_or(name);
             let other = right.iter().find(|(known, _)| known == new);
             if other.is_some_and(|(_, other)| !json_atts::same(json, other)) {
-                lost.add("JSON of attributes", format!("{path}:{name}"));
+                lost.add("attributes with other JSON", format!("{path}:{name}"));
             }
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Compared<'_> {
                     let placed = self.source.is_fixed(NcType::User(id)).unwrap_or(true);
                     let same = |there: &UserType| self.same_class(&ty.class, &there.class, placed);
                     if !self.copy.user_type(there).is_ok_and(same) {
-                        self.lost.add("definition of types", path);
+                        self.lost.add("types with another definition", path);
                     }
                 }
                 _ => self.lost.add("types", path),
@@ -207,13 +207,13 @@ impl Compared<'_> {
                 continue;
             };
             if dim.unlimited && !there.unlimited && !self.select.fixed {
-                self.lost.add("that dimensions are unlimited", &path);
+                self.lost.add("dimensions no longer unlimited", &path);
             }
             if !dim.unlimited && there.unlimited {
-                self.lost.add("that dimensions are not unlimited", &path);
+                self.lost.add("dimensions now unlimited", &path);
             }
             if dim.len() != there.len() {
-                self.lost.add("length of dimensions", &path);
+                self.lost.add("dimensions with another length", &path);
             }
         }
     }
@@ -264,7 +264,7 @@ impl Compared<'_> {
             ("groups", groups.iter().map(|id| there.groups.values().position(|here| here == id)).is_sorted()),
         ] {
             if !kept {
-                lost.add(format!("order of {what}"), &path);
+                lost.add(format!("{what} in another order"), &path);
             }
         }
         self.lost = lost;
@@ -280,29 +280,29 @@ impl Compared<'_> {
         };
         if Some(there.xtype) != self.type_there(var.xtype) {
             let (here, there) = (name(self.source, var.xtype), name(self.copy, there.xtype));
-            self.lost.add(format!("type {here} of variables, read as {there}"), &path);
+            self.lost.add(format!("variables with type {here}, now {there}"), &path);
         }
         if let Some(stored) = var.stored_type.as_deref().filter(|stored| says_more(stored))
             && there.stored_type.as_deref() != Some(stored)
         {
             let now = there.stored_type.clone().unwrap_or_else(|| name(self.copy, there.xtype));
-            self.lost.add(format!("stored type {stored} of variables, stored as {now}"), &path);
+            self.lost.add(format!("variables with stored type {stored}, now {now}"), &path);
         }
         let extra = usize::from(matches!(new.form, VariableForm::Text { .. }));
         let kept = &there.dims[..there.dims.len().saturating_sub(extra)];
         let len = |dim: &DimId| self.copy.dim(*dim).ok().map(nczarr_model::Dim::len);
         if self.source.shape(id).ok() != kept.iter().map(len).collect() {
-            self.lost.add("shape of variables", &path);
+            self.lost.add("variables with another shape", &path);
         }
         let dims: Vec<_> = var.dims.iter().map(|&dim| self.dim_there(dim)).collect();
         if !dims.iter().copied().eq(kept.iter().map(|&dim| Some(dim))) {
-            self.lost.add("dimensions of variables", &path);
+            self.lost.add("variables with other dimensions", &path);
         }
         let filled = |var: &Var| var.fill != VarFill::NoFill;
         // Without fill values, unwritten elements read as zeros, and strings as empty ones.
         let zeros = |var: &Var| var.fill_value().is_none_or(|value| fit::is_zero(&value));
         if filled(var) != filled(there) && !(zeros(var) && zeros(there)) {
-            self.lost.add("whether variables are filled", &path);
+            self.lost.add("variables with another fill mode", &path);
         }
         let mut lost = std::mem::take(&mut self.lost);
         let atts = var.atts.iter().map(|(name, values)| (name.as_str(), name.clone(), values));
@@ -331,10 +331,10 @@ impl Compared<'_> {
             if Some(there.nc_type()) != self.type_there(values.nc_type()) {
                 let here = self::name(self.source, values.nc_type());
                 let there = self::name(self.copy, there.nc_type());
-                lost.add(format!("type {here} of attributes, read as {there}"), object.clone());
+                lost.add(format!("attributes with type {here}, now {there}"), object.clone());
             }
             if !same(values, there) {
-                lost.add("value of attributes", object);
+                lost.add("attributes with another value", object);
             }
         }
     }

@@ -275,6 +275,6 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
 fn tell(target: &str, lost: &[String]) {
     let place = crate::failure::place(target);
     for loss in lost {
-        crate::failure::say(format_args!("{place}: not kept: {loss}"));
+        crate::failure::say(format_args!("{place}: loss: {loss}"));
     }
 }

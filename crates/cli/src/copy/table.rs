@@ -70,11 +70,11 @@ const NOT_IN_V3: &str = "Zarr V3 has no fields with a shape";
 const BARE_WORDS: &str = "/group/attributes.zarr";
 
 /// The beginning of a report about a stored type; texts do not show it.
-const STORED: &str = "stored type ";
+const STORED: &str = "variables with stored type ";
 /// Reports about the layout; texts do not show it.
-const LAYOUT: [&str; 2] = ["filters that the target cannot hold", "shards that the target cannot hold"];
+const LAYOUT: [&str; 2] = ["filters left out", "shards left out"];
 /// The report about the JSON of attributes; a text shows their values only.
-const JSON: &str = "JSON of attributes";
+const JSON: &str = "attributes with other JSON";
 
 /// The pieces of a text by kind and path, as in `dim /g/x`, with their contents.
 type Pieces = BTreeMap<(PieceKind, String), String>;
@@ -284,7 +284,7 @@ fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
 /// Returns the mismatches between reports and differences of two texts.
 fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
     let (source, copy, named) = (pieces(source), pieces(copy), named(told));
-    let flat = named.values().flatten().any(|(kind, _)| kind.starts_with("groups, "));
+    let flat = named.values().flatten().any(|(kind, _)| kind.starts_with("groups flattened"));
     let says = |path: &str, part: &str| {
         named.get(path).is_some_and(|kinds| kinds.iter().any(|(kind, _)| kind.contains(part)))
     };
@@ -300,7 +300,8 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
         let is_group = kind == PieceKind::Att
             && (owner == "/" || source.contains_key(&(PieceKind::Group, owner.to_owned())));
         let plain = owner[1..].replace('/', "_");
-        let renamed = named.get(owner).into_iter().flatten().find(|(kind, _)| kind.starts_with("names, "));
+        let renamed =
+            named.get(owner).into_iter().flatten().find(|(kind, _)| kind.starts_with("names changed"));
         match (is_group, renamed) {
             (true, _) if owner == "/" => path.to_owned(),
             (true, _) => format!("/:{plain}_{}", &att[1..]),
@@ -349,7 +350,7 @@ fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
         let is_said = match kind {
             PieceKind::Att if path.ends_with(":_NoFill") => {
                 differ.insert(owner.to_owned());
-                var_gone || says(owner, "filled")
+                var_gone || says(owner, "fill mode")
             }
             PieceKind::Att if var_gone && source.contains_key(&(PieceKind::Var, owner.to_owned())) => {
                 named.contains_key(owner)

@@ -38,12 +38,12 @@ const ROUNDED_DEFAULT: f64 = 9.96921e36;
 /// The maximum size of a chunk of text rows, in bytes. Larger chunks take the format's default shape.
 const ROWS: u64 = 1 << 30;
 
-const NO_VARS: &str = "variables that the target cannot hold";
-const NO_ATTS: &str = "attributes that the target cannot hold";
-const NO_CHUNKS: &str = "chunks that the target cannot hold";
-const NO_SHARDS: &str = "shards that the target cannot hold";
-const NO_FILTERS: &str = "filters that the target cannot hold";
-const JOINED: &str = "string lists of attributes, now lines of one text";
+const NO_VARS: &str = "variables left out";
+const NO_ATTS: &str = "attributes left out";
+const NO_CHUNKS: &str = "chunks left out";
+const NO_SHARDS: &str = "shards left out";
+const NO_FILTERS: &str = "filters left out";
+const JOINED: &str = "string lists of attributes, stored as lines of one text";
 const STRING_DIMS: &str = "dimensions added for the length of strings";
 
 impl Definer<'_> {

@@ -43,14 +43,14 @@ fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
     assert!(code == 1 && error.contains("--strict") && !target.exists(), "{error}");
     let lost = told(&["copy", "-k", "nc4", text(&source), text(&target)]);
     for line in [
-        "type string of variables, read as char: /s\n",
-        "type string of attributes, read as char: /:title, /s:one, /s:list\n",
-        "string lists of attributes, now lines of one text: /s:list\n",
-        "attributes that the target cannot hold: /q:deep (NC_ECHAR",
+        "variables with type string, now char: /s\n",
+        "attributes with type string, now char: /:title, /s:one, /s:list\n",
+        "string lists of attributes, stored as lines of one text: /s:list\n",
+        "attributes left out: /q:deep (NC_ECHAR",
     ] {
-        assert!(lost.contains(&format!("not kept: {line}")), "{line}{lost}");
+        assert!(lost.contains(&format!("loss: {line}")), "{line}{lost}");
     }
-    let left = lost.lines().find(|line| line.contains("variables that the target cannot hold: ")).unwrap();
+    let left = lost.lines().find(|line| line.contains("variables left out: ")).unwrap();
     assert!(left.contains("/p (NC_ECHAR") && !left.contains("/s ("), "{left}");
     let values = |url: &Path| out(&["dump", "-v", "q", text(url)]).split_once("data:").unwrap().1.to_owned();
     assert_eq!(values(&target), values(&source));
@@ -71,7 +71,7 @@ fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
     .unwrap();
     out(&["gen", "-o", &source, text(&cdl)]);
     let told = told(&["copy", "-k", "nc4", &source, text(&folder.path().join("end.nc"))]);
-    assert!(told.contains("not kept: variables that the target cannot hold: /end (NC_ECHAR"), "{told}");
+    assert!(told.contains("loss: variables left out: /end (NC_ECHAR"), "{told}");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
     let source = made(folder.path(), "m.nc", "nc4", cdl);
     let target = folder.path().join("m7.nc");
     let told = told(&["copy", "-7", text(&source), text(&target)]);
-    assert!(told.contains("not kept: that dimensions are unlimited: /u"), "{told}");
+    assert!(told.contains("loss: dimensions no longer unlimited: /u"), "{told}");
     for var in ["/a", "/b"] {
         let values = |url: &Path| out(&["cat", text(url), var, "--format", "text"]);
         assert_eq!(values(&target), values(&source));
@@ -204,8 +204,8 @@ fn nccopy_tells_of_a_layout_that_the_target_has_not() {
     let output = call(&[]);
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{told}");
-    assert!(told.contains("not kept: filters that the target cannot hold: /v (NC_ENOTNC4"), "{told}");
-    assert!(told.contains("not kept: chunks that the target cannot hold: /v (NC_ENOTNC4"), "{told}");
+    assert!(told.contains("loss: filters left out: /v (NC_ENOTNC4"), "{told}");
+    assert!(told.contains("loss: chunks left out: /v (NC_ENOTNC4"), "{told}");
     assert_eq!(out(&["cat", text(&target), "--format", "text"]), "1 2 3 4\n");
     std::fs::remove_file(&target).unwrap();
     assert!(!call(&["--strict"]).status.success() && !target.exists());
@@ -238,7 +238,7 @@ fn stored_types_that_become_others_are_told() {
             let path = folder.path().join("target");
             let target = format!("file://{}#mode={kind}", path.display());
             let told = told(&["copy", "--clobber", text(&source), &target]);
-            let line = format!("not kept: stored type {dtype} of variables, ");
+            let line = format!("loss: stored type {dtype} of variables, ");
             assert_eq!(told.contains(&line), !there.is_empty(), "{dtype} {kind}: {told}");
             if !there.is_empty() {
                 assert!(
@@ -342,8 +342,7 @@ fn the_classic_model_holds_strings_as_text_and_numbers_in_wider_types() {
                data: s = \"a\", \"bc\" ; u = 1, 2 ; }";
     let (source, target) = (made(folder.path(), "m.nc", "nc4", cdl), folder.path().join("m7.nc"));
     assert!(
-        told(&["copy", "-7", text(&source), text(&target)])
-            .contains("type uint of variables, read as int: /u")
+        told(&["copy", "-7", text(&source), text(&target)]).contains("variables with type uint, now int: /u")
     );
     let printed = out(&["dump", text(&target)]);
     for line in [

@@ -88,7 +88,7 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     copy.kill();
     let go_on = [&["copy", "-c", "y/3,x/7", "--resume"], &more[..]].concat();
     let (code, told) = failure(&[&go_on[..], &["--strict", &source, text(&target)]].concat());
-    assert!(code == 1 && told.contains("not kept: "), "{told}");
+    assert!(code == 1 && told.contains("loss: "), "{told}");
     assert!(
         told.contains("the copy is not finished (--strict)") && !told.contains("nothing was copied"),
         "{told}"
