@@ -175,7 +175,7 @@ impl<'a> OpenContext<'a> {
             model: ModelCell::new(loaded.model),
             map,
             registry: Arc::clone(request.registry),
-            options: fragment::options(request.target, request.options)?,
+            options: request.options.clone(),
             flavour,
             format,
             xarray_dims: named_dims,

@@ -36,7 +36,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         _ => defaults.format.unwrap_or(ZarrFormat::V2),
     };
     let separator = fragment::separator(target, format, defaults.separator)?;
-    let options = fragment::options(target, request.options)?;
+    let options = request.options.clone();
     let mounted = request.registry.create_map(request)?;
     let map = Arc::clone(&mounted.map);
     if !map.caps().write {

@@ -4,7 +4,7 @@
 //! access to data, the engine's array. `admit` decides about edits. `commit` stores documents.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, DimOrder, ElementLayout, QuantizedArray, ShardSpec};
 use nczarr_dispatch::{
@@ -82,8 +82,8 @@ impl fmt::Debug for ZarrDataset {
 pub(crate) struct NodeStates {
     /// Whether a node has a single document, as in V3.
     pub(crate) single_document: bool,
-    /// The shared `StoredVariable` of variables without a planned layout.
-    pub(crate) unplanned: Arc<StoredVariable>,
+    /// See [`NodeStates::unplanned`].
+    pub(crate) unplanned: OnceLock<Arc<StoredVariable>>,
     /// Whether nodes with illegal names are stored under escaped names.
     pub(crate) escapes_names: bool,
     pub(crate) vars: Vec<VarState>,
@@ -183,6 +183,11 @@ impl VarState {
 }
 
 impl NodeStates {
+    /// Returns the shared [`StoredVariable`] of variables without a planned layout.
+    pub(crate) fn unplanned(&self) -> Arc<StoredVariable> {
+        Arc::clone(self.unplanned.get_or_init(Arc::default))
+    }
+
     /// Adds states for nodes that were defined since.
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
         for (_, group) in model.groups_from(self.groups.len()) {
@@ -197,7 +202,7 @@ impl NodeStates {
         for (_, var) in model.vars_from(self.vars.len()) {
             let (key, waiting) = self.assign_key(model, &self.group(var.group)?.key, &var.name)?;
             self.waiting += usize::from(waiting);
-            self.vars.push(VarState { waiting, ..VarState::new(key, Arc::clone(&self.unplanned)) });
+            self.vars.push(VarState { waiting, ..VarState::new(key, self.unplanned()) });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Options in the fragment of a URL other than `mode=`.
 
-use nczarr_dispatch::{MissingChunks, Options, ZarrFormat};
+use nczarr_dispatch::ZarrFormat;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::Target;
 
@@ -16,22 +16,6 @@ pub(crate) fn separator(target: &Target, format: ZarrFormat, default: Option<cha
         (Some("/"), _) => Ok('/'),
         (Some(other), _) => Err(invalid_option(target, "dimension_separator", other, "'.' or '/'")),
     }
-}
-
-/// Returns the options with the fragment's `missing_chunks` applied: `fill`, `warn` or `error`.
-///
-/// # Errors
-/// `NC_EINVAL` for another word.
-pub(crate) fn options(target: &Target, options: &Options) -> Result<Options> {
-    let mut options = options.clone();
-    options.missing_chunks = match target.get("missing_chunks") {
-        None => options.missing_chunks,
-        Some("fill") => MissingChunks::Fill,
-        Some("warn") => MissingChunks::Warn,
-        Some("error") => MissingChunks::Error,
-        Some(other) => return Err(invalid_option(target, "missing_chunks", other, "fill, warn or error")),
-    };
-    Ok(options)
 }
 
 fn invalid_option(target: &Target, name: &str, found: &str, expected: &str) -> Error {

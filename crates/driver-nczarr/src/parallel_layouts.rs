@@ -21,7 +21,7 @@ impl ZarrDataset {
         let model = self.model.snapshot();
         state.extend(&model)?;
         let mut news = Vec::new();
-        let blank = Arc::clone(&state.unplanned);
+        let blank = state.unplanned();
         self.plan_all(&model, &blank, &mut state.vars)?;
         for ((id, var), here) in model.vars().zip(&state.vars) {
             // Includes variables whose layout was planned at their first access.

@@ -30,7 +30,11 @@ struct Models {
 impl ModelCell {
     /// Creates a cell. If `model` is shared, the first edit copies it.
     pub fn new(model: impl Into<Arc<Model>>) -> Self {
-        Self { models: RwLock::new(Models { current: model.into(), saved: None }), ..Self::default() }
+        Self {
+            models: RwLock::new(Models { current: model.into(), saved: None }),
+            defining: AtomicBool::new(false),
+            edition: AtomicU64::new(0),
+        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Models> {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::{Scheme, Target};
 
-use crate::{ForbiddenKeys, Options, RcFile};
+use crate::{ForbiddenKeys, MissingChunks, Options, RcFile};
 
 /// The rc file key for servers without conditional writes.
 const EXCLUSIVE: &str = "ZARR.EXCLUSIVE";
@@ -35,7 +35,8 @@ fn with_rc<'o>(
 ) -> Result<Cow<'o, Options>> {
     let place = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
     let wrong = |key: &str, found: &str, expected: &str| -> Error {
-        ErrorKind::Inval.context(format!("{target}: {key}={found}: {expected} is expected"))
+        ErrorKind::Inval
+            .context(format!("{target}: invalid value of `{key}` (expected {expected}, found {found})"))
     };
     let (mut forbidden, mut exclusive) = (options.forbidden, options.exclusive);
     let asked = target.get("forbidden").map(|value| ("forbidden", value));
@@ -61,10 +62,18 @@ fn with_rc<'o>(
             "{target}: forbidden=absent is for datasets that are only read: what is taken for absent would be written over"
         )));
     }
-    if (forbidden, exclusive) == (options.forbidden, options.exclusive) {
+    let missing_chunks = match target.get("missing_chunks") {
+        None => options.missing_chunks,
+        Some("fill") => MissingChunks::Fill,
+        Some("warn") => MissingChunks::Warn,
+        Some("error") => MissingChunks::Error,
+        Some(other) => return Err(wrong("missing_chunks", other, "fill, warn or error")),
+    };
+    let given = (options.forbidden, options.exclusive, options.missing_chunks);
+    if (forbidden, exclusive, missing_chunks) == given {
         return Ok(Cow::Borrowed(options));
     }
-    Ok(Cow::Owned(Options { forbidden, exclusive, ..options.clone() }))
+    Ok(Cow::Owned(Options { forbidden, exclusive, missing_chunks, ..options.clone() }))
 }
 
 #[cfg(test)]
