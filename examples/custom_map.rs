@@ -1,5 +1,8 @@
 //! Keeps a dataset in a storage map of its own: objects in a `BTreeMap`.
 //!
+//! The map is short, and serves this program only. A map for other programs must also refuse a key that is a
+//! prefix of another object's key, or lies below one. `examples/plugin-template` has such a map.
+//!
 //! `cargo run --example custom_map`. The book's page on plugins explains the trait.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! Reads and writes netCDF datasets stored as NCZarr and Zarr.
+//! Reads and writes netCDF datasets in NCZarr, Zarr V2 and V3, netCDF classic and netCDF-4 (HDF5) form. Reads
+//! HDF4 files.
 //!
 //! A dataset is a tree of groups with shared dimensions, variables and typed attributes. [`open`] returns a
 //! [`File`], and the file gives handles: [`Group`], [`Dimension`], [`Variable`]. Handles are cheap to clone,

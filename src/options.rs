@@ -46,7 +46,8 @@ pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
     OpenOptions::new().open_variable(path, variable)
 }
 
-/// Opens a dataset of one file from its bytes, for reading: a classic file, or an archive of a Zarr store.
+/// Opens a dataset of one file from its bytes, for reading: a classic, netCDF-4 or HDF4 file, or an archive
+/// of a Zarr store.
 ///
 /// ```
 /// # #[cfg(not(all(feature = "nczarr", feature = "zip")))]
@@ -445,8 +446,8 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a dataset of one file (a classic file, an archive) from its bytes. `name` supplies its name and
-    /// modes.
+    /// Opens a dataset of one file (a classic or netCDF-4 file, an archive) from its bytes. `name` supplies
+    /// its name and modes.
     ///
     /// Changes go to a copy, which [`File::close_to_bytes`] returns: for an archive, one with each object
     /// once and without other members.
@@ -459,9 +460,9 @@ impl OpenOptions {
         Ok(File::new(dataset, name, registry))
     }
 
-    /// Opens a dataset of one file (a classic file, an archive) and reads it into memory. With `persist`,
-    /// closing a writable dataset writes changes back to the file in one step, and the file is locked until
-    /// then; otherwise it does not change. [`File::close_to_bytes`] returns the bytes.
+    /// Opens a dataset of one file (a classic or netCDF-4 file, an archive) and reads it into memory. With
+    /// `persist`, closing a writable dataset writes changes back to the file in one step, and the file is
+    /// locked until then; otherwise it does not change. [`File::close_to_bytes`] returns the bytes.
     ///
     /// # Errors
     /// As [`open`]; `NC_EDISKLESS` if the format does not support it; `NC_EACCESS` if another process writes
@@ -625,9 +626,9 @@ impl CreateOptions {
         default_or(&self.registry)?.create_storage(path, self.clobber, &self.options)
     }
 
-    /// Creates a dataset of one file in memory: a classic file, or an archive (`x.zip`, `x#mode=nczarr,zip`).
-    /// With `persist`, closing writes the file to `path` in one step. [`File::close_to_bytes`] returns its
-    /// bytes.
+    /// Creates a dataset of one file in memory: a netCDF-4 or classic file, or an archive (`x.zip`,
+    /// `x#mode=nczarr,zip`). With `persist`, closing writes the file to `path` in one step.
+    /// [`File::close_to_bytes`] returns its bytes.
     ///
     /// # Errors
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.

@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
-# Feature sets: each builds and passes the facade's tests, alone and together; two need no C compiler; the default build has
-# neither an asynchronous runtime nor TLS; what is no Unix is compiled for as far as its target is installed (rustup).
+# Builds and tests the feature sets.
 #
-# usage: tests/features.sh [tree] [sets] [every] [filters] [checks] [singles] [no-c] [targets]      without a word: all of them
-# About seven minutes the first time, most of it `singles`, of which `checks` is the quick form, and `every`, of which
-# `cargo test --workspace` has all but what is in `filters`; every part but `tree` compiles.
+# usage: tests/features.sh [PART…]      without arguments: tree, sets, every, singles, no-c and targets
+#
+#   tree     the default build has neither an asynchronous runtime nor TLS; compiles nothing
+#   sets     the facade's tests with no features, with two, and with the default features
+#   every    the facade's tests with all features; `cargo test --workspace` runs most of them
+#   filters  the filters' tests with all features: blosc-snappy is the only feature that `cargo test --workspace` lacks
+#   singles  the facade's unit tests with each feature alone; takes minutes
+#   checks   as singles, but compiled only
+#   no-c     three sets without a C compiler
+#   targets  Windows, macOS and WebAssembly, each if its target is installed (rustup); compiled only
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Everything that is made without a C compiler. What it lacks: http, fast-deflate, zstd, blosc, lz4, lzma, blosc-snappy.
+# All features that need no C compiler, except mmap, which needs Unix or Windows. These need one: http, s3, fast-deflate, zstd, blosc,
+# blosc-snappy, lz4 and lzma.
 pure=nczarr,classic,hdf5,hdf4,file,mem,zip,wrap,parallel,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric
 
 say() { printf -- '-- %s (after %d s)\n' "$*" "$SECONDS"; }
@@ -43,7 +50,7 @@ every() {
   cargo test --quiet -p nczarr --all-features
 }
 
-# All that the tests of the workspace have not, which the first two lines make sure of, is a feature of the filters.
+# The tests of the workspace lack only blosc-snappy, a feature of the filters. The first lines check that.
 filters() {
   say "tests of the filters with all features"
   local lacks

@@ -9,15 +9,15 @@ use std::sync::Arc;
 pub struct Limits {
     /// Nesting of a JSON document. Default 128.
     pub json_depth: usize,
-    /// Bytes of a metadata document. Default 64 MiB.
+    /// Bytes of a metadata document, or of the header of a classic file. Default 64 MiB.
     pub document: u64,
-    /// The memory for the metadata of a dataset of one file, beyond the size of the file. Default 28 MiB.
+    /// The memory for the metadata of a classic or HDF4 file, beyond the size of the file. Default 28 MiB.
     pub metadata: u64,
     /// Dimensions of a variable. Default 1024.
     pub rank: usize,
     /// Bytes of a key. Default 64 KiB (a map may allow less).
     pub key: usize,
-    /// Bytes of a decoded chunk. Default 2 GiB.
+    /// Bytes of a decoded chunk, or of the index of a shard. Default 2 GiB.
     pub chunk: u64,
     /// Entries of an archive. Default 10^7.
     pub entries: u64,

@@ -1,8 +1,9 @@
 //! Ways to run the work of a batch on several threads: [`run_on_pool`], [`run_with_caller`],
 //! [`run_on_new_threads`] and [`with_executor`].
 //!
-//! The pool is rayon's current one; only this module enters it. A worker that waits may run another task. So
-//! `work` holds no lock and no borrow of thread-local state across a call that may enter the pool.
+//! The pool is rayon's current one; only this module and `batch::overlap` enter it. A worker that waits may
+//! run another task. So `work` holds no lock and no borrow of thread-local state across a call that may enter
+//! the pool.
 
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;

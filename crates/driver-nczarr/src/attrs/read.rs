@@ -89,8 +89,13 @@ fn collect(
     Some(all)
 }
 
-/// Infers the type. Numbers: the narrowest of int, uint, int64, uint64 and double that holds every element. A
-/// list of text: strings, as xarray and h5netcdf store string arrays.
+/// Infers the type.
+///
+/// * Integers: the first of int, uint, int64 and uint64 that holds every element. If no type holds them, they
+///   stay text.
+/// * Other numbers, also mixed with integers: double. Truth values: ubyte.
+/// * A list of text: strings, as xarray and h5netcdf store string arrays.
+/// * Anything else: its JSON as text.
 fn infer(value: &Value<'_>) -> Values {
     let items = match value {
         Value::String(text) => return Values::text(text),
