@@ -1,15 +1,12 @@
 //! Keeps a dataset in a storage map of its own: objects in a `BTreeMap`.
 //!
-//! The map is short, and serves this program only. A map for other programs must also refuse a key that is a
-//! prefix of another object's key, or lies below one. `examples/plugin-template` has such a map.
-//!
 //! `cargo run --example custom_map`. The book's page on plugins explains the trait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr::dispatch::{ByteRange, Key, MapCaps, ZMap};
-use nczarr::{CreateOptions, OpenOptions, Result};
+use nczarr::{CreateOptions, ErrorKind, OpenOptions, Result};
 
 /// Objects by key. One lock keeps each call atomic.
 #[derive(Debug, Default)]
@@ -18,6 +15,21 @@ struct TreeMap(Mutex<BTreeMap<String, Vec<u8>>>);
 impl TreeMap {
     fn objects(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether `key` is only the beginning of keys, as a directory is.
+fn is_prefix(objects: &BTreeMap<String, Vec<u8>>, key: &Key) -> bool {
+    objects.keys().any(|other| other.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// The length or content of `key`: a mere prefix is an error.
+fn find<'o>(objects: &'o BTreeMap<String, Vec<u8>>, key: &Key) -> Result<Option<&'o Vec<u8>>> {
+    match objects.get(key.as_str()) {
+        None if is_prefix(objects, key) => {
+            Err(ErrorKind::Empty.context(format!("{key}: a prefix of objects")))
+        }
+        found => Ok(found),
     }
 }
 
@@ -36,13 +48,13 @@ impl ZMap for TreeMap {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        Ok(self.objects().get(key.as_str()).map(|object| object.len() as u64))
+        Ok(find(&self.objects(), key)?.map(|object| object.len() as u64))
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let objects = self.objects();
-        let Some(object) = objects.get(key.as_str()) else { return Ok(false) };
+        let Some(object) = find(&objects, key)? else { return Ok(false) };
         // A range that reaches beyond the object ends with it.
         let start = object.len().min(range.offset as usize);
         let len = range.len.map_or(usize::MAX, |len| len as usize).min(object.len() - start);
@@ -59,7 +71,19 @@ impl ZMap for TreeMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.objects().insert(key.as_str().to_owned(), value.to_vec());
+        let mut objects = self.objects();
+        // One object cannot lie inside another.
+        let mut parent = key.parent();
+        while let Some(above) = parent.filter(|above| !above.as_str().is_empty()) {
+            if objects.contains_key(above.as_str()) {
+                return Err(ErrorKind::Object.context(format!("{key}: {above} is an object")));
+            }
+            parent = above.parent();
+        }
+        if is_prefix(&objects, key) {
+            return Err(ErrorKind::Object.context(format!("{key}: a prefix of objects")));
+        }
+        objects.insert(key.as_str().to_owned(), value.to_vec());
         Ok(())
     }
 

@@ -166,7 +166,8 @@ impl ChainReader<'_> {
             };
             let at = |error: Error| error.at(format_args!("member \"codecs\": codec {name:?}"));
             let misplaced = |what: &str| at(ErrorKind::NcZarr.context(what));
-            let is_variable = self.registry.element(name).is_ok() && data.variable.is_some();
+            // A fixed size first: the error for an unknown name lists all known ones.
+            let is_variable = data.variable.is_some() && self.registry.element(name).is_ok();
             match name {
                 TRANSPOSE if made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
                 TRANSPOSE if in_a_row => {
