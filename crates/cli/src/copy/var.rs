@@ -519,7 +519,8 @@ impl Definer<'_> {
         // copied attribute requires it, and for bytes that are not UTF-8.
         let is_said = var.atts.contains_key(MAX_LEN) || self.source.root().atts.contains_key(DEFAULT_MAX_LEN);
         let is_fixed = to.flavour == "nczarr" && (is_said || has_other_bytes);
-        if to.formatx == FormatX::NcZarr && to.version == "3" && !is_fixed {
+        let is_v3 = to.formatx == FormatX::NcZarr && to.version == "3";
+        if is_v3 && !is_fixed {
             return Ok(());
         }
         let said = |atts: &nczarr_model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
@@ -532,7 +533,9 @@ impl Definer<'_> {
             None if var.stored_type.is_some() => 0,
             None => said(&self.source.root().atts, DEFAULT_MAX_LEN).unwrap_or(BUILT_IN_MAX_LEN),
         };
-        if longest <= limit && limit > 0 {
+        // Only an explicit length gives V3 text of a fixed size.
+        let needs_length = is_v3 && has_other_bytes && !var.atts.contains_key(MAX_LEN);
+        if longest <= limit && limit > 0 && !needs_length {
             return Ok(());
         }
         let len = i32::try_from(longest.max(1)).map_err(|error| {
