@@ -1,0 +1,143 @@
+//! The program `ncz` as a library, for programs that add plugins of their own.
+//!
+//! [`main`] is the program: it reads the command line of the process and runs one command. [`main_with`] does
+//! the same with more drivers, maps and filters. Every command has them.
+//!
+//! ```no_run
+//! use std::borrow::Cow;
+//! use std::process::ExitCode;
+//!
+//! use nczarr::Result;
+//! use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+//!
+//! struct Rot13;
+//!
+//! static INFO: FilterInfo =
+//!     FilterInfo { hdf5_id: Some(40_013), name: "rot13", aliases: &[], about: "rotates letters" };
+//!
+//! impl FilterClass for Rot13 {
+//!     fn info(&self) -> &FilterInfo {
+//!         &INFO
+//!     }
+//! #   fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+//! #       unimplemented!()
+//! #   }
+//! #   fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+//! #       unimplemented!()
+//! #   }
+//!     // …
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     nczarr_cli::main_with(|registry| registry.with_filter(Rot13))
+//! }
+//! ```
+//!
+//! A plugin that registers itself through `inventory` needs no call: a program that links it and calls
+//! [`main`] has it.
+//!
+//! Results go to standard output; everything else, the log included, to standard error. Exit codes: 0 done,
+//! 1 failed, 2 usage error, 130 interrupted.
+// Within the crate: `args` has the command line and the list of commands, each command has a module with its
+// arguments, and `failure` formats errors.
+#![forbid(unsafe_code)]
+
+mod args;
+mod as_tool;
+mod bench;
+mod cat;
+mod completions;
+mod copy;
+mod diff;
+mod dump;
+mod examples;
+mod exclusive;
+mod explain;
+mod failure;
+mod find;
+mod foreign;
+mod generate;
+mod hint;
+mod info;
+mod json_atts;
+mod map;
+mod noop;
+mod output;
+mod plugins;
+mod remove;
+mod source;
+mod stop;
+mod stored;
+mod trace;
+mod validate;
+mod view;
+
+use std::process::ExitCode;
+
+use nczarr::Registry;
+
+use args::Command;
+use failure::{Failure, at};
+
+/// Runs `ncz` with the command line of the process, and returns its exit code.
+///
+/// Call it once, from the `main` of a program: it starts the log and handles signals. For `--help` and for
+/// wrong usage it ends the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    main_with(std::convert::identity)
+}
+
+/// Runs `ncz` like [`main`], with a changed registry.
+///
+/// `extend` gets the plugins of the library and the linked ones, and returns them with its own. It may run
+/// again if another thread changes the registry of the process meanwhile ([`Registry::extend_default`]).
+#[must_use]
+pub fn main_with(extend: impl Fn(Registry) -> Registry) -> ExitCode {
+    let cli = as_tool::parse(std::env::args_os());
+    let started = trace::start(&cli).and_then(|()| add_plugins(extend));
+    match started.and_then(|()| run(&cli.command)) {
+        Ok(code) => code,
+        // Like other comparing programs: 1 means a difference.
+        Err(failure) if matches!(cli.command, Command::Diff(_)) => {
+            failure.report();
+            ExitCode::from(2)
+        }
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Changes the registry of the process, which all commands use.
+fn add_plugins(extend: impl Fn(Registry) -> Registry) -> Result<(), Failure> {
+    // The first call adds the library's own plugins, so that `extend` sees them.
+    nczarr::registry().and_then(|_| Registry::extend_default(extend)).map_err(at("plugins"))
+}
+
+fn run(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Diff(args) => return diff::run(args),
+        Command::Validate(args) => return validate::run(args),
+        Command::View(args) => view::run(args),
+        Command::Map(command) => map::run(command),
+        Command::Completions { shell } => completions::shell(*shell),
+        Command::Man(args) => completions::man(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Copy(args) => copy::run(args),
+        Command::Gen(args) => generate::run(args),
+        Command::Cat(args) => cat::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Explain { url } => explain::run(url),
+        Command::Rm(args) => remove::run(args),
+        Command::Repack { url } => repack(url),
+        Command::Plugins { json } => plugins::run(*json),
+        Command::Bench(args) => bench::run(args),
+    }
+    .map(|()| ExitCode::SUCCESS)
+}
+
+/// Repacks an archive; prints its sizes before and after.
+fn repack(url: &str) -> Result<(), Failure> {
+    let nczarr::Repacked { before, after } = nczarr::repack(url).map_err(at(url))?;
+    let mut out = output::Output::standard();
+    out.put(format!("{before} bytes before, {after} now\n")).and_then(|()| out.finish()).map_err(at(url))
+}
