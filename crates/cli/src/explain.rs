@@ -8,14 +8,21 @@ use crate::failure::{Failure, at};
 use crate::info::facts;
 use crate::output::Output;
 
+/// Arguments of `explain`.
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// Path or URL
+    pub url: String,
+}
+
 /// Prints the explanation. If the dataset cannot be opened, the explanation covers it, and the command fails.
 ///
 /// # Errors
 ///
 /// If the path is malformed, or the dataset cannot be opened.
-pub fn run(url: &str) -> Result<(), Failure> {
-    let at = at(url);
-    let explanation = nczarr::explain(url).map_err(&at)?;
+pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let at = at(&args.url);
+    let explanation = nczarr::explain(&args.url).map_err(&at)?;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         // Writing to a string cannot fail.

@@ -2,7 +2,7 @@
 
 use nczarr_model::{ErrorKind, GroupId, Model, Result, VarId};
 
-use crate::args::split_list;
+use crate::list::split_list;
 
 /// Returns the variables of a list of paths and names; a name without `/` stands for every variable of that
 /// name.

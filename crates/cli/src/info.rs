@@ -7,16 +7,25 @@ use nczarr::dispatch::{DatasetInfo, Fault};
 use nczarr_model::{Chunking, Endian, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::{Map, Value, json};
 
-use crate::args::Info;
 use crate::failure::{Failure, at, place};
 use crate::output::Output;
+
+/// Arguments of `info`.
+#[derive(Debug, clap::Args)]
+pub struct InfoArgs {
+    /// Path or URL
+    pub url: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Prints format and contents of the dataset.
 ///
 /// # Errors
 ///
 /// If it cannot be opened.
-pub fn run(args: &Info) -> Result<(), Failure> {
+pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
     let text = if args.json { as_json(&args.url, &file) } else { as_text(&args.url, &file) }.map_err(&at)?;

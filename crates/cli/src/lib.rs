@@ -50,7 +50,6 @@ mod completions;
 mod copy;
 mod diff;
 mod dump;
-mod examples;
 mod exclusive;
 mod explain;
 mod failure;
@@ -60,11 +59,14 @@ mod generate;
 mod hint;
 mod info;
 mod json_atts;
+mod list;
+mod man;
 mod map;
 mod noop;
 mod output;
 mod plugins;
 mod remove;
+mod repack;
 mod source;
 mod stop;
 mod stored;
@@ -119,25 +121,18 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Validate(args) => return validate::run(args),
         Command::View(args) => view::run(args),
         Command::Map(command) => map::run(command),
-        Command::Completions { shell } => completions::shell(*shell),
-        Command::Man(args) => completions::man(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Copy(args) => copy::run(args),
         Command::Gen(args) => generate::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Info(args) => info::run(args),
-        Command::Explain { url } => explain::run(url),
+        Command::Explain(args) => explain::run(args),
         Command::Rm(args) => remove::run(args),
-        Command::Repack { url } => repack(url),
-        Command::Plugins { json } => plugins::run(*json),
+        Command::Repack(args) => repack::run(args),
+        Command::Plugins(args) => plugins::run(args),
         Command::Bench(args) => bench::run(args),
     }
     .map(|()| ExitCode::SUCCESS)
-}
-
-/// Repacks an archive; prints its sizes before and after.
-fn repack(url: &str) -> Result<(), Failure> {
-    let nczarr::Repacked { before, after } = nczarr::repack(url).map_err(at(url))?;
-    let mut out = output::Output::standard();
-    out.put(format!("{before} bytes before, {after} now\n")).and_then(|()| out.finish()).map_err(at(url))
 }

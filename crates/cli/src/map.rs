@@ -1,15 +1,63 @@
 //! `ncz map`: raw access to the objects of a store by key, without decoding.
 
 use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Subcommand;
 use nczarr::dispatch::{ByteRange, Key, Options, ZMap};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::args::MapCommand;
 use crate::exclusive;
 use crate::failure::{Failure, at};
 use crate::output::Output;
+
+/// Commands on the objects of a store.
+#[derive(Debug, Subcommand)]
+pub enum MapCommand {
+    /// List names
+    Ls {
+        /// Path or URL
+        url: String,
+        /// Key whose children are listed [default: the root]
+        prefix: Option<String>,
+        /// List all keys below, not only children
+        #[arg(short = 'r', long)]
+        recursive: bool,
+        /// Print the length of each object in bytes
+        #[arg(short = 'l', long)]
+        long: bool,
+    },
+    /// Print an object
+    Cat {
+        /// Path or URL
+        url: String,
+        /// Key of the object
+        key: String,
+    },
+    /// Write an object
+    Put {
+        /// Path or URL
+        url: String,
+        /// Key of the object
+        key: String,
+        /// File with the bytes [default: standard input]
+        file: Option<PathBuf>,
+        /// Assume that no other process writes the store
+        #[arg(long)]
+        exclusive: bool,
+    },
+    /// Delete an object
+    Rm {
+        /// Path or URL
+        url: String,
+        /// Key of the object
+        key: String,
+        /// Delete all objects at and below the key
+        #[arg(short = 'r', long)]
+        recursive: bool,
+    },
+}
 
 /// Runs the subcommand.
 ///
@@ -95,7 +143,7 @@ fn cat(url: &str, key: &str) -> Result<()> {
     map.close()
 }
 
-fn put(url: &str, key: &str, file: Option<&std::path::Path>) -> Result<()> {
+fn put(url: &str, key: &str, file: Option<&Path>) -> Result<()> {
     let mut bytes = Vec::new();
     let read = match file {
         Some(path) => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),

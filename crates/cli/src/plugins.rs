@@ -8,14 +8,22 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output::Output;
 
+/// Arguments of `plugins`.
+#[derive(Debug, clap::Args)]
+pub struct PluginsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Prints the list.
 ///
 /// # Errors
 /// If two linked plugins have one name.
-pub fn run(json: bool) -> Result<(), Failure> {
+pub fn run(args: &PluginsArgs) -> Result<(), Failure> {
     let failed = |error| Failure::Failed { place: "plugins".to_owned(), error };
     let plugins = nczarr::registry().map_err(failed)?.plugins();
-    let text = if json { as_json(&plugins) } else { as_text(&plugins) };
+    let text = if args.json { as_json(&plugins) } else { as_text(&plugins) };
     let mut out = Output::standard();
     out.put(text).and_then(|()| out.finish()).map_err(failed)
 }

@@ -4,16 +4,25 @@ use std::path::{Path, PathBuf};
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::args::Remove;
 use crate::failure::{Failure, at, place, say};
 use crate::foreign;
+
+/// Arguments of `rm`.
+#[derive(Debug, clap::Args)]
+pub struct RmArgs {
+    /// Path or URL
+    pub url: String,
+    /// Delete the directory even if it holds other files. Without this flag, nothing is deleted then
+    #[arg(long)]
+    pub force: bool,
+}
 
 /// Deletes the dataset. For a link to one, it deletes the link only and reports that.
 ///
 /// # Errors
 ///
 /// If there is no dataset, or if its directory contains foreign files; errors of deleting.
-pub fn run(args: &Remove) -> Result<(), Failure> {
+pub fn run(args: &RmArgs) -> Result<(), Failure> {
     let at = at(&args.url);
     let link = link(&args.url);
     if !args.force {

@@ -2,8 +2,9 @@
 
 use nczarr::dispatch::trace::{filter_of, set_log_level};
 
-use crate::args::{Cli, Command, MapCommand};
+use crate::args::{Cli, Command};
 use crate::failure::Failure;
+use crate::map::MapCommand;
 
 /// The level of `#log` in a URL.
 const URL_LEVEL: i32 = 5;
@@ -56,7 +57,8 @@ impl Command {
             Self::Copy(args) => vec![&args.source, &args.target],
             Self::Cat(args) => vec![&args.url],
             Self::Info(args) => vec![&args.url],
-            Self::Explain { url } | Self::Repack { url } => vec![url],
+            Self::Explain(args) => vec![&args.url],
+            Self::Repack(args) => vec![&args.url],
             Self::Rm(args) => vec![&args.url],
             Self::Diff(args) => vec![&args.left, &args.right],
             Self::Validate(args) => vec![&args.url],
@@ -67,7 +69,7 @@ impl Command {
                 | MapCommand::Put { url, .. }
                 | MapCommand::Rm { url, .. } => vec![url],
             },
-            Self::Plugins { .. } | Self::Bench(_) | Self::Completions { .. } | Self::Man(_) => Vec::new(),
+            Self::Plugins(_) | Self::Bench(_) | Self::Completions(_) | Self::Man(_) => Vec::new(),
         }
     }
 }

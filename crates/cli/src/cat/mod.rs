@@ -2,6 +2,7 @@
 //!
 //! The part is read and written block by block, so its size does not matter.
 
+mod args;
 pub mod json;
 mod npy;
 mod text;
@@ -9,10 +10,11 @@ mod text;
 use nczarr_cdl::{Blocks, ChunkGrid};
 use nczarr_model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
 
-use crate::args::{Cat, CatFormat};
 use crate::failure::{Failure, at};
 use crate::output::Output;
 use crate::source::DatasetSource;
+pub use args::CatArgs;
+use args::CatFormat;
 
 /// The usual number of bytes per read.
 const BLOCK_BYTES: u64 = 32 << 20;
@@ -26,7 +28,7 @@ const PACKED_BYTES: u64 = 64;
 /// # Errors
 ///
 /// Errors of reading and writing; a part that does not fit the variable.
-pub fn run(args: &Cat) -> Result<(), Failure> {
+pub fn run(args: &CatArgs) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
     let model = file.model();
@@ -84,7 +86,7 @@ pub struct RequestedPart {
 }
 
 impl RequestedPart {
-    fn of(args: &Cat, shape: &[u64]) -> Result<Self, Failure> {
+    fn of(args: &CatArgs, shape: &[u64]) -> Result<Self, Failure> {
         let given = |flag: &str, values: &Option<Vec<u64>>| match values {
             Some(values) if values.len() != shape.len() => Err(Failure::Usage(format!(
                 "--{flag}: {} given, the variable has {} dimensions",

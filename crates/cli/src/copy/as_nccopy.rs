@@ -3,10 +3,11 @@
 
 use nczarr_model::{Chunking, Model, Result};
 
+use super::CopyArgs;
 use super::kind::Kind;
 use super::source_kind;
-use crate::args::{Copy, split_list};
 use crate::find;
+use crate::list::split_list;
 
 /// Returns the kind of the source. If chunks or filters are asked for, classic kinds become the classic model
 /// of netCDF-4.
@@ -14,7 +15,7 @@ use crate::find;
 /// # Errors
 ///
 /// The error of opening the source.
-pub fn kind(args: &Copy) -> Result<Kind> {
+pub fn kind(args: &CopyArgs) -> Result<Kind> {
     let file = nczarr::open(&args.source)?;
     let info = file.info();
     file.close()?;
@@ -28,7 +29,7 @@ pub fn kind(args: &Copy) -> Result<Kind> {
 /// # Errors
 ///
 /// `NC_ENOTVAR` for a missing variable.
-pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
+pub fn chunks(args: &CopyArgs, model: &Model) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for spec in &args.chunks {
         let Some(path) = spec.strip_suffix(':') else {

@@ -8,6 +8,7 @@ use nczarr::File;
 use nczarr::dispatch::Dataset;
 use nczarr_model::{ErrorKind, Model, NcType, Result, VarId};
 
+use super::CopyArgs;
 use super::define::{self, DefineRequest, DefinedObjects};
 use super::progress::Progress;
 use super::resumable::{CopyDraft, CopyFingerprint, KnownLosses};
@@ -15,7 +16,6 @@ use super::select::Selection;
 use super::spec::RequestedLayout;
 use super::strings::StringStats;
 use super::{CopyError, data, fingerprint, loss_report, lossless_check, plan};
-use crate::args::Copy;
 use crate::failure::{self, Failure, at};
 
 /// The failure of a strict copy.
@@ -52,7 +52,12 @@ impl CopyJob<'_> {
     }
 
     /// Returns the failure with its cause. `kept`: whether partial work stays, and its folder if it has one.
-    pub(super) fn failure(&self, broken: CopyError, args: &Copy, kept: Option<Option<PathBuf>>) -> Failure {
+    pub(super) fn failure(
+        &self,
+        broken: CopyError,
+        args: &CopyArgs,
+        kept: Option<Option<PathBuf>>,
+    ) -> Failure {
         let go_on = if matches!(broken, CopyError::Strict) { GO_ON_WITHOUT } else { GO_ON };
         let goes_on = kept.map(|folder| match folder {
             Some(folder) => format!("the completed part stays in {}; {go_on}", folder.display()),

@@ -6,6 +6,7 @@
 //! (`destination`): an existing dataset stays until the copy is finished. A failed copy leaves only state
 //! that a later one can resume (`resumable`).
 
+mod args;
 mod as_nccopy;
 mod data;
 mod define;
@@ -37,12 +38,12 @@ mod var;
 use nczarr::{CreateOptions, OpenOptions};
 use nczarr_model::{Error, Result};
 
-use crate::args::Copy;
 use crate::exclusive;
 use crate::failure::{self, Failure, at};
 use crate::output::Output;
 use crate::stop;
 
+pub use args::CopyArgs;
 use destination::{Destination, LeftoverPolicy};
 use fingerprint::Content;
 use job::CopyJob;
@@ -84,7 +85,7 @@ impl From<Error> for CopyError {
 /// # Errors
 ///
 /// Errors of reading and writing, flags that fit no variable, and losses under `--strict`.
-pub fn run(args: &Copy) -> Result<(), Failure> {
+pub fn run(args: &CopyArgs) -> Result<(), Failure> {
     let lost = make(args)?;
     if !args.dry_run {
         tell(&args.target, &lost);
@@ -93,7 +94,7 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
 }
 
 /// Copies the dataset; returns the losses to report.
-fn make(args: &Copy) -> Result<Vec<String>, Failure> {
+fn make(args: &CopyArgs) -> Result<Vec<String>, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
     let kind = if args.as_nccopy {
         let otherwise = || as_nccopy::kind(args).map_err(at(&args.source));
@@ -127,7 +128,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     } else {
         args.chunks.clone()
     };
-    let layout = RequestedLayout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
+    let layout = RequestedLayout::of(&CopyArgs { chunks, ..args.clone() }, &model, source.registry())?;
     let mut select = Selection::of(args, &model).map_err(&at_source)?;
     // Check before any read or write: a copy never replaces its source.
     let further = source.dataset().external_files();

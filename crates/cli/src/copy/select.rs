@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use nczarr::dispatch::Dataset;
 use nczarr_model::{Error, GroupId, Model, Result, Var, VarId};
 
-use crate::args::Copy;
+use super::CopyArgs;
 use crate::find;
 
 /// The selection; without flags, everything.
@@ -32,7 +32,7 @@ impl Selection {
     /// # Errors
     ///
     /// Names that are not in the dataset.
-    pub fn of(args: &Copy, model: &Model) -> Result<Self> {
+    pub fn of(args: &CopyArgs, model: &Model) -> Result<Self> {
         let vars = |flag: &str, list: &Option<String>| -> Result<Option<HashSet<VarId>>> {
             list.as_deref().map(|list| Ok(find::vars(model, flag, list)?.into_iter().collect())).transpose()
         };

@@ -9,8 +9,8 @@ use std::path::Path;
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 use nczarr_model::Result;
 
+use super::CopyArgs;
 use super::kind::Kind;
-use crate::args::Copy;
 
 /// Returns the target with the kind of the source, or unchanged: a mode, another scheme or another ending
 /// decides by itself.
@@ -18,7 +18,7 @@ use crate::args::Copy;
 /// # Errors
 ///
 /// The error of opening the source.
-pub fn url(args: &Copy) -> Result<String> {
+pub fn url(args: &CopyArgs) -> Result<String> {
     let given = || Ok(args.target.clone());
     let target = match nczarr_url_infer::parse(&args.target) {
         Ok(target) if target.scheme.is_local() && target.modes.is_empty() => target,
@@ -57,7 +57,7 @@ pub fn url(args: &Copy) -> Result<String> {
 
 /// The netCDF kind of a source. The classic model of netCDF-4 takes the place of the classic kinds where
 /// chunks or filters are asked for, which they lack.
-pub fn netcdf_kind(args: &Copy, info: &DatasetInfo) -> Kind {
+pub fn netcdf_kind(args: &CopyArgs, info: &DatasetInfo) -> Kind {
     let lays_out = args.deflate.is_some_and(|level| level > 0)
         || args.shuffle
         || !args.chunks.is_empty()

@@ -4,8 +4,9 @@ use nczarr::Registry;
 use nczarr::dispatch::FilterText;
 use nczarr_model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 
-use crate::args::{Copy, split_list};
+use super::CopyArgs;
 use crate::failure::Failure;
+use crate::list::split_list;
 
 /// Removes all filters.
 const NONE: &str = "none";
@@ -83,7 +84,7 @@ impl RequestedLayout {
     /// # Errors
     ///
     /// [`Failure::Usage`] for a malformed flag, or one that fits nothing in the dataset.
-    pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
+    pub fn of(args: &CopyArgs, model: &Model, registry: &Registry) -> Result<Self, Failure> {
         let mut layout = Self { is_wish: args.as_nccopy, ..Self::default() };
         for spec in &args.chunks {
             layout
@@ -342,7 +343,7 @@ mod tests {
     fn layout_of(chunks: &[&str], shards: &[&str], filter: &[&str]) -> Result<RequestedLayout, String> {
         let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         let (chunks, shards, filter) = (strings(chunks), strings(shards), strings(filter));
-        let args = Copy { chunks, shards, filter, ..Copy::plain("", "") };
+        let args = CopyArgs { chunks, shards, filter, ..CopyArgs::plain("", "") };
         let registry = nczarr::registry().unwrap();
         RequestedLayout::of(&args, &model(), &registry).map_err(|failure| match failure {
             Failure::Usage(what) => what,

@@ -6,10 +6,10 @@
 use nczarr::{File, dispatch};
 use nczarr_model::{Model, Result, VarId};
 
+use super::CopyArgs;
 use super::plan::bytes_of;
 use super::select::Selection;
 use super::spec::RequestedLayout;
-use crate::args::Copy;
 use crate::failure::Failure;
 
 /// Chunks per thread in memory.
@@ -33,7 +33,7 @@ pub fn pool(jobs: Option<usize>) -> Result<(), Failure> {
 ///
 /// Errors of the dataset's metadata.
 pub fn within(
-    args: &Copy,
+    args: &CopyArgs,
     source: &File,
     layout: &RequestedLayout,
     select: &Selection,

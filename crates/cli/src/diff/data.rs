@@ -4,8 +4,7 @@ use nczarr::File;
 use nczarr_cdl::{Blocks, DataSource as _};
 use nczarr_model::{Item, Model, Result, Scalar, Values, VarId};
 
-use super::{Comparison, Difference};
-use crate::args::Diff;
+use super::{Comparison, DiffArgs, Difference};
 use crate::cat::json::{push, push_item};
 use crate::source::DatasetSource;
 use crate::stored::Stored;
@@ -190,7 +189,7 @@ fn distance(left: Scalar, right: Scalar) -> Option<f64> {
 }
 
 /// Returns whether the tolerance allows it.
-fn within(apart: f64, left: Option<Scalar>, right: Option<Scalar>, args: &Diff) -> bool {
+fn within(apart: f64, left: Option<Scalar>, right: Option<Scalar>, args: &DiffArgs) -> bool {
     let size = |scalar: Option<Scalar>| match scalar {
         Some(Scalar::Int(value)) => (value as f64).abs(),
         Some(Scalar::Float(value)) => value.abs(),

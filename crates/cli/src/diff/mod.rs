@@ -5,6 +5,7 @@
 //! numbers are equal if they are no further apart than it. Exit codes: 0 no difference, 1 differences, 2 a
 //! failure.
 
+mod args;
 mod data;
 
 use std::cell::RefCell;
@@ -18,19 +19,20 @@ use nczarr_model::{
 };
 use serde_json::{Value, json};
 
-use crate::args::{Diff, split_list};
 use crate::cat::json::each;
 use crate::failure::{Failure, at, is_unheard};
 use crate::info::type_name;
 use crate::json_atts;
+use crate::list::split_list;
 use crate::output::Output;
+pub use args::DiffArgs;
 
 /// Prints the differences.
 ///
 /// # Errors
 ///
 /// Errors of opening and printing. Unreadable data are a difference unless both sides are unreadable.
-pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
+pub fn run(args: &DiffArgs) -> std::result::Result<ExitCode, Failure> {
     if args.vars.as_deref().is_some_and(|list| split_list(list).is_empty()) {
         return Err(Failure::Usage("-v: no variable is named".to_owned()));
     }
@@ -85,7 +87,7 @@ impl Difference {
 }
 
 struct Comparison<'a> {
-    args: &'a Diff,
+    args: &'a DiffArgs,
     all: Vec<Difference>,
     /// Reasons why an object could be compared in neither dataset.
     failed: Option<Error>,

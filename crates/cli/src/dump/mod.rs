@@ -1,22 +1,24 @@
 //! `ncz dump`: a dataset as CDL, or its header as NcML, or all of it as JSON.
 
+mod args;
 mod json;
 
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 use nczarr_cdl::{Facts, Indices, Notes, Options, PrintedPart};
 
-use crate::args::{Dump, Extra, Language};
 use crate::failure::{Failure, at};
 use crate::find;
 use crate::output::Output;
 use crate::source::DatasetSource;
+pub use args::DumpArgs;
+use args::{Extra, Language};
 
 /// Prints the dataset.
 ///
 /// # Errors
 ///
 /// Errors of reading the dataset and of standard output.
-pub fn run(args: &Dump) -> Result<(), Failure> {
+pub fn run(args: &DumpArgs) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
     if args.kind || args.extended_kind {

@@ -7,6 +7,7 @@
 //! A problem is of one of two kinds: an error means that something cannot be read as it was meant; a warning
 //! that others may stumble over it. Exit codes: 0 no errors, 1 errors, 2 the command line.
 
+mod args;
 mod conventions;
 mod data;
 
@@ -16,16 +17,16 @@ use nczarr::dispatch::FaultKind;
 use nczarr_model::Result;
 use serde_json::json;
 
-use crate::args::Validate;
 use crate::failure::{Failure, at, is_unheard, place};
 use crate::output::Output;
+pub use args::ValidateArgs;
 
 /// Checks a dataset and prints the findings.
 ///
 /// # Errors
 ///
 /// Errors of standard output.
-pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
+pub fn run(args: &ValidateArgs) -> std::result::Result<ExitCode, Failure> {
     let mut report = Report::default();
     if let Err(error) = look(args, &mut report) {
         report.error("dataset", place(&args.url), format_args!("{error:#}"));
@@ -41,7 +42,7 @@ pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn look(args: &Validate, report: &mut Report) -> Result<()> {
+fn look(args: &ValidateArgs, report: &mut Report) -> Result<()> {
     let file = nczarr::open(&args.url)?;
     let audit = file.dataset().audit()?;
     report.objects = audit.objects;

@@ -1,5 +1,6 @@
 //! `ncz view`: displays data: a slab as a heat map or a line in the terminal, or a whole dataset as a page.
 
+mod args;
 mod colors;
 mod field;
 mod html;
@@ -10,9 +11,9 @@ use std::io::IsTerminal as _;
 use nczarr::{File, Variable};
 use nczarr_model::{ErrorKind, Result};
 
-use crate::args::View;
 use crate::failure::{Failure, at, place};
 use crate::output::Output;
+pub use args::ViewArgs;
 use field::Field;
 
 /// Draws the data.
@@ -20,7 +21,7 @@ use field::Field;
 /// # Errors
 ///
 /// Errors of reading and writing, and variables that are not arrays of numbers.
-pub fn run(args: &View) -> std::result::Result<(), Failure> {
+pub fn run(args: &ViewArgs) -> std::result::Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
     let (text, target) = match &args.html {
@@ -31,7 +32,7 @@ pub fn run(args: &View) -> std::result::Result<(), Failure> {
     out.put(text).and_then(|()| out.finish()).map_err(at)
 }
 
-fn drawn(file: &File, args: &View) -> Result<String> {
+fn drawn(file: &File, args: &ViewArgs) -> Result<String> {
     let var = match &args.var {
         Some(path) => file.root().variable(path)?,
         None => most_telling(file)?,

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::super::fingerprint::Content;
-use crate::args::Copy;
+use crate::copy::args::CopyArgs;
 
 /// Fragment keys that select how a dataset is created. The document hash covers other differences.
 const KEYS: [&str; 3] = ["dimension_separator", "missing_chunks", "zipdir"];
@@ -32,7 +32,7 @@ impl CopyFingerprint {
 
 /// Returns the flags that affect a copy's content, as on a command line; `target`: its URL, with the
 /// requested kind.
-pub fn flags(args: &Copy, target: &str) -> String {
+pub fn flags(args: &CopyArgs, target: &str) -> String {
     let mut flags = Vec::new();
     let short = [
         ("-s", args.shuffle),

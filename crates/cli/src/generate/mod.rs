@@ -3,6 +3,8 @@
 //! The crate `cdl` parses the text; this module chooses the place and kind of the dataset. Like a copy, the
 //! dataset moves to its place when it is finished, and a failure leaves nothing.
 
+mod args;
+
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,19 +14,19 @@ use nczarr::{CreateOptions, File};
 use nczarr_cdl::{Cdl, CdlError, CdlTarget, SpecialLayout};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 
-use crate::args::Generate;
 use crate::copy::destination::{Destination, LeftoverPolicy};
 use crate::copy::kind::Kind;
 use crate::copy::overlap;
 use crate::exclusive;
 use crate::failure::{Failure, at};
+pub use args::GenArgs;
 
 /// Makes the dataset.
 ///
 /// # Errors
 ///
 /// The first mistake in the text, with its line and column; errors of writing.
-pub fn run(args: &Generate) -> Result<(), Failure> {
+pub fn run(args: &GenArgs) -> Result<(), Failure> {
     let name = args.input.as_deref().unwrap_or("-");
     let text = read(name).map_err(|error| Failure::Failed { place: name.to_owned(), error })?;
     let mistake = |mistake: CdlError| Failure::Failed {
@@ -78,7 +80,7 @@ struct Named {
 impl Named {
     /// Returns the argument of `-o`. Without it: as ncgen, the name of the text file `input`, else the
     /// dataset's name.
-    fn of(args: &Generate, input: &str, cdl: &Cdl<'_>) -> Result<Self, Failure> {
+    fn of(args: &GenArgs, input: &str, cdl: &Cdl<'_>) -> Result<Self, Failure> {
         if let Some(url) = &args.output {
             return Ok(Self { url: url.clone(), by_hand: true });
         }
@@ -99,7 +101,7 @@ impl Named {
 }
 
 /// Returns place and kind of the dataset: from the command line, else from the text.
-fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure> {
+fn target(args: &GenArgs, url: String, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
     let said = cdl.format().and_then(|format| format.parse::<Kind>().ok());
     let kind = if args.as_ncgen {
