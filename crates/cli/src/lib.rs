@@ -1,45 +1,29 @@
 //! The program `ncz` as a library, for programs that add plugins of their own.
 //!
 //! [`main`] is the program: it reads the command line of the process and runs one command. [`main_with`] does
-//! the same with more drivers, maps and filters. Every command has them.
+//! the same with more drivers, maps and filters, which all commands have:
 //!
 //! ```no_run
-//! use std::borrow::Cow;
-//! use std::process::ExitCode;
-//!
-//! use nczarr::Result;
-//! use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
-//!
-//! struct Rot13;
-//!
-//! static INFO: FilterInfo =
-//!     FilterInfo { hdf5_id: Some(40_013), name: "rot13", aliases: &[], about: "rotates letters" };
-//!
-//! impl FilterClass for Rot13 {
-//!     fn info(&self) -> &FilterInfo {
-//!         &INFO
-//!     }
-//! #   fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-//! #       unimplemented!()
-//! #   }
-//! #   fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-//! #       unimplemented!()
-//! #   }
-//!     // …
-//! }
-//!
-//! fn main() -> ExitCode {
-//!     nczarr_cli::main_with(|registry| registry.with_filter(Rot13))
+//! # use nczarr::Result;
+//! # use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+//! # struct Rot13Class;
+//! # impl FilterClass for Rot13Class {
+//! #     fn info(&self) -> &FilterInfo { unimplemented!() }
+//! #     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> { unimplemented!() }
+//! #     fn parse_json(&self, codec: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> { unimplemented!() }
+//! # }
+//! fn main() -> std::process::ExitCode {
+//!     nczarr_cli::main_with(|registry| registry.with_filter(Rot13Class))
 //! }
 //! ```
 //!
-//! A plugin that registers itself through `inventory` needs no call: a program that links it and calls
-//! [`main`] has it.
+//! A plugin that registers itself through `inventory` needs no such call: a program that links it has it in
+//! [`main`].
 //!
 //! Results go to standard output; everything else, the log included, to standard error. Exit codes: 0 done,
-//! 1 failed, 2 usage error, 130 interrupted.
-// Within the crate: `args` has the command line and the list of commands, each command has a module with its
-// arguments, and `failure` formats errors.
+//! 1 failed, 2 usage error, 130 interrupted. `diff` differs: 1 for a difference, 2 for a failure.
+// `args` has the list of commands, each command has a module with its arguments, and `failure` formats
+// errors.
 #![forbid(unsafe_code)]
 
 mod args;
