@@ -1,4 +1,4 @@
-//! A driver for datasets without storage: `ramp:5#mode=ramp` has one variable that counts from 0 to 4.
+//! A driver for datasets without storage: `5#mode=ramp` has one variable that counts from 0 to 4.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! A program that links this crate (`use third_party as _;`) has them by name. To use them for some datasets
 //! only, add them at run time: clone `nczarr::registry()?` and call `.with_filter(third_party::XorClass)` or
-//! a similar method.
+//! a similar method. The folder `examples` has two programs that are `ncz` with these plugins.
 #![forbid(unsafe_code)]
 
 // Methods are on one line to keep each file short.

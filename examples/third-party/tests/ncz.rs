@@ -1,0 +1,107 @@
+//! Starts the two programs of `examples`, each an `ncz` with the plugins of this crate.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The programs, with the origin that each states for its plugins.
+const PROGRAMS: &[[&str; 2]] = &[["linked_ncz", "linked"], ["added_ncz", "added"]];
+
+/// Returns the program of an example. `cargo test -p nczarr-example-third-party` builds it.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap().join("examples");
+    folder.join(name).with_extension(std::env::consts::EXE_EXTENSION)
+}
+
+fn run(program: &str, args: &[&str]) -> Output {
+    let path = example(program);
+    let output = Command::new(&path).args(args).env_remove("NCTRACING").output();
+    output.unwrap_or_else(|error| panic!("{}: {error}; build the examples", path.display()))
+}
+
+/// Returns standard output of a successful call without messages.
+fn out(program: &str, args: &[&str]) -> String {
+    let output = run(program, args);
+    assert!(output.status.success() && output.stderr.is_empty(), "{program} {args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns standard error of a failing call.
+fn failure(program: &str, args: &[&str]) -> String {
+    let output = run(program, args);
+    assert_eq!(output.status.code(), Some(1), "{program} {args:?}: {output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn the_programs_are_short() {
+    for text in [include_str!("../examples/linked_ncz.rs"), include_str!("../examples/added_ncz.rs")] {
+        let code = text.lines().filter(|line| !line.is_empty() && !line.starts_with("//"));
+        assert!(code.count() <= 10, "{text}");
+    }
+}
+
+#[test]
+fn plugins_are_listed_with_their_origin() {
+    for [program, origin] in PROGRAMS {
+        let list = out(program, &["plugins"]);
+        for (kind, name) in [("driver", "ramp"), ("map", "veil"), ("filter", "xor"), ("driver", "nczarr")] {
+            let line: Vec<&str> = list
+                .lines()
+                .find(|line| line.split_whitespace().take(2).eq([kind, name]))
+                .unwrap_or_else(|| panic!("{program}: no {kind} {name} in {list}"))
+                .split_whitespace()
+                .collect();
+            let want = if name == "nczarr" { "built" } else { origin };
+            assert!(line.contains(&want), "{program}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn commands_read_with_the_driver() {
+    for [program, _] in PROGRAMS {
+        assert_eq!(out(program, &["cat", "5#mode=ramp", "--format", "text"]), "0 1 2 3 4\n");
+        assert!(out(program, &["info", "5#mode=ramp"]).contains("driver     ramp\n"));
+        assert!(out(program, &["dump", "-h", "5#mode=ramp"]).contains("int64 x(x) ;"));
+    }
+}
+
+#[test]
+fn a_copy_stores_data_through_the_filter() {
+    for [program, _] in PROGRAMS {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("copy.zarr");
+        let target = target.to_str().unwrap();
+        out(program, &["copy", "-F", "xor,85", "5#mode=ramp", target]);
+        assert!(out(program, &["dump", "-h", "-s", target]).contains("40001,85"), "{program}");
+        assert_eq!(out(program, &["cat", target, "--format", "text"]), "0 1 2 3 4\n");
+        assert_eq!(out(program, &["diff", "5#mode=ramp", target]), "");
+    }
+}
+
+#[test]
+fn commands_write_and_look_for_datasets_in_the_map() {
+    for [program, _] in PROGRAMS {
+        // Each process has maps of its own.
+        out(program, &["copy", "5#mode=ramp", "veil://copy#mode=nczarr"]);
+        let told = failure(program, &["map", "ls", "veil://copy"]);
+        assert!(told.contains("NC_ENOTFOUND"), "{told}");
+    }
+}
+
+#[test]
+fn bench_measures_the_filter() {
+    for [program, _] in PROGRAMS {
+        let args = ["bench", "--shape", "4x4x4", "--maps", "mem", "-F", "xor,85", "--repeats", "1"];
+        assert!(out(program, &args).contains("xor"), "{program}");
+    }
+}
+
+#[test]
+fn usage_has_the_name_of_the_program() {
+    for [program, _] in PROGRAMS {
+        assert!(out(program, &["--help"]).contains(&format!("Usage: {program}")));
+        assert_eq!(run(program, &["cat"]).status.code(), Some(2));
+    }
+}
