@@ -189,10 +189,11 @@ impl ZarrDataset {
             .last_written
             .as_ref()
             .is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
-        if !(committed.consolidate || self.is_only_writer(committed) || is_known)
-            && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
-        {
-            // Consolidated metadata of another writer would no longer match the documents.
+        // Another writer may add consolidated metadata, which would then not match the documents.
+        let is_unaware = !(committed.consolidate || self.is_only_writer(committed) || is_known)
+            && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?;
+        if is_unaware && committed.legacy.is_some() {
+            // Before the documents, which it needs in the current style.
             committed.consolidate = self.is_consolidated()?;
         }
         // Consolidated metadata needs all documents in the current style.
@@ -224,6 +225,13 @@ impl ZarrDataset {
         self.store(&model, &vars, committed)?;
         for level in levels.iter().rev() {
             self.store(&model, level, committed)?;
+        }
+        // After the documents: what is written from here on repeats them.
+        if is_unaware && !committed.consolidate && self.is_consolidated()? {
+            committed.consolidate = true;
+            if !finally {
+                self.drop_consolidated(committed)?;
+            }
         }
         committed.last_written = Some((current, lens));
         Ok(())

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{Dataset, NcDispatch, ZMap};
+use nczarr_dispatch::{Dataset, NcDispatch, Options, ZMap};
 use nczarr_model::{Chunking, ErrorKind, GroupId, NcType, Values, VarId};
 
-use crate::support::{TestMap, create, get, open, open_rw, put, var};
+use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
@@ -467,6 +467,28 @@ fn consolidated_metadata_repeats_a_change_made_meanwhile() {
             other.close().unwrap();
         });
         one.put_att(ROOT, None, "ours", NcType::Int, &Values::Int(vec![8])).unwrap();
+        one.close().unwrap();
+        let text = map.text(if is_v3 { "zarr.json" } else { ".zmetadata" });
+        assert!(text.contains("onsolidated_"), "{modes}: {text}");
+        assert!(text.contains("theirs") && text.contains("ours"), "{modes}: {text}");
+    }
+}
+
+/// Another writer adds consolidated metadata while this one stores its change. The metadata repeats the change.
+#[test]
+fn consolidated_metadata_that_appears_meanwhile_repeats_the_change() {
+    for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
+        let is_v3 = modes.ends_with("v3");
+        let map = TestMap::new(&[]);
+        with_variables(&map, modes, 2).close().unwrap();
+        let one = open_rw(&map);
+        let store = Arc::clone(&map);
+        map.once(if is_v3 { "read v0/zarr.json" } else { "read v0/.zattrs" }, move || {
+            let other = open_with(&store, "consolidated", true, &Options::default()).unwrap();
+            other.put_att(ROOT, None, "theirs", NcType::Int, &Values::Int(vec![7])).unwrap();
+            other.close().unwrap();
+        });
+        one.put_att(ROOT, Some(VarId(0)), "ours", NcType::Int, &Values::Int(vec![8])).unwrap();
         one.close().unwrap();
         let text = map.text(if is_v3 { "zarr.json" } else { ".zmetadata" });
         assert!(text.contains("onsolidated_"), "{modes}: {text}");

@@ -215,6 +215,8 @@ impl ZMap for TestMap {
     }
 
     fn read_versioned(&self, key: &Key, _limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        // An action may write, and needs the lock itself.
+        self.come("read", key);
         let _turn = self.turn.lock().unwrap();
         Ok(self.read(key, ByteRange::ALL, out)?.then(|| Version::new(self.version(key))))
     }
