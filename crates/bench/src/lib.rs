@@ -1,0 +1,62 @@
+//! Benchmarks of datasets in any storage.
+//!
+//! A [`Benchmark`] writes and reads one [`Sample`] through every combination of targets, filters, chunk
+//! shapes and threads. Each round visits all combinations, so that a busy moment of the machine affects all
+//! of them. Every read compares its values with the written ones. All datasets are deleted, also after an
+//! error.
+//!
+//! A [`BenchTarget`] is a map of the registry, a URL prefix, or an existing dataset for reading. Plugins work
+//! like built-in maps. The result is a [`BenchReport`]: a table, bars, JSON, or an HTML page. The JSON form
+//! of one run is the [`Baseline`] of a later one.
+//!
+//! ```
+//! use nczarr_bench::{Benchmark, Sample};
+//!
+//! # fn main() -> nczarr::Result<()> {
+//! let sample = Sample::generated(&[4, 16, 16])?;
+//! let targets = ["file", "zip", "memory://example"];
+//! let benchmark = Benchmark::new(sample).targets(targets).filters(["zstd,3"]).chunks(&[1, 16, 16]);
+//! let report = benchmark.rounds(2).run()?;
+//! println!("{}", report.table());
+//! assert_eq!(report.rows.len(), 3);
+//! assert!(report.html().starts_with("<!DOCTYPE html>"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The features of `nczarr` decide which maps and filters exist. Read `benchmark.rs` (the loop), `cell.rs` (one combination) and `verdict.rs` (the comparison) first.
+#![forbid(unsafe_code)]
+
+mod baseline;
+mod benchmark;
+mod cell;
+mod cleanup;
+mod filter_list;
+mod html;
+mod json;
+mod pattern;
+mod quantity;
+mod report;
+mod sample;
+mod summary;
+mod svg;
+mod target;
+mod text;
+mod verdict;
+
+pub use baseline::Baseline;
+pub use benchmark::Benchmark;
+pub use cell::Cell;
+pub use cleanup::Cleanup;
+pub use filter_list::FilterList;
+pub use pattern::AccessPattern;
+pub use report::{BenchReport, Measured, Row};
+pub use sample::Sample;
+pub use summary::Summary;
+pub use target::BenchTarget;
+pub use verdict::{Verdict, verdict};
+
+/// Formats a shape such as 4x5x6.
+fn joined(shape: &[u64]) -> String {
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
+}

@@ -1,0 +1,107 @@
+//! A map that a program adds is a target like the others. A map that returns other bytes fails, and the
+//! dataset is deleted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use nczarr::dispatch::{ByteRange, CreateRequest, Key, MapCaps, MapFactory, MapInfo, OpenRequest, ZMap};
+use nczarr::{ErrorKind, Registry, Result};
+use nczarr_zmap_mem::MemMaps;
+
+use crate::small;
+
+static INFO: MapInfo =
+    MapInfo { name: "lossy", schemes: &["lossy"], magic: &[], about: "a map for this test" };
+
+/// Maps in memory, the number of existing ones, and whether they change the chunks that are read.
+struct LossyMaps {
+    existing: Arc<AtomicUsize>,
+    changes: bool,
+}
+
+#[derive(Debug)]
+struct LossyMap {
+    inner: Arc<dyn ZMap>,
+    changes: bool,
+}
+
+impl MapFactory for LossyMaps {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        Ok(Arc::new(LossyMap { inner: MemMaps.open(request)?, changes: self.changes }))
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let inner = MemMaps.create(request)?;
+        self.existing.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(LossyMap { inner, changes: self.changes }))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        MemMaps.delete(request)?;
+        self.existing.fetch_sub(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl ZMap for LossyMap {
+    fn caps(&self) -> MapCaps {
+        MapCaps { conditional_write: false, versioned_parts: false, ..self.inner.caps() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.inner.len(key)
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let found = self.inner.read(key, range, out)?;
+        if self.changes && !key.name().starts_with('.') {
+            out.iter_mut().for_each(|byte| *byte ^= 1);
+        }
+        Ok(found)
+    }
+
+    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.children(prefix)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.inner.write(key, value)
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.inner.delete(key)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+fn with_lossy(existing: &Arc<AtomicUsize>, changes: bool) -> Registry {
+    let registry = Registry::clone(&*nczarr::registry().unwrap());
+    registry.with_map(LossyMaps { existing: Arc::clone(existing), changes })
+}
+
+#[test]
+fn an_added_map_is_a_target() {
+    let existing = Arc::new(AtomicUsize::new(0));
+    let registry = with_lossy(&existing, false);
+    let report = small().registry(registry).targets(["lossy", "lossy://x", "mem"]).run().unwrap();
+    let rows: Vec<_> = report.rows.iter().map(|row| (row.target.as_str(), row.map.as_deref())).collect();
+    assert_eq!(rows, [("lossy", Some("lossy")), ("lossy://x", Some("lossy")), ("mem", Some("mem"))]);
+    assert_eq!(existing.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn other_values_than_written_are_an_error_and_the_dataset_is_deleted() {
+    let existing = Arc::new(AtomicUsize::new(0));
+    let error = small().registry(with_lossy(&existing, true)).targets(["lossy"]).run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal);
+    assert!(error.to_string().contains("read other data than was written"), "{error}");
+    assert!(error.to_string().contains("lossy none 2x5x9"), "{error}");
+    assert_eq!(existing.load(Ordering::Relaxed), 0);
+}
