@@ -1,27 +1,21 @@
-//! `ncz bench`: writes and reads the same data through every combination of storage map, filters and chunk
-//! shape.
+//! `ncz bench`: writes and reads the same data through every combination of storage, filters, chunk shape and
+//! threads.
 //!
-//! Each combination has a temporary store. The command writes it, times it, compares the values and deletes
-//! it. One round visits all combinations, so that a busy moment of the machine affects all of them. The table
-//! shows medians over the rounds. Read [`Sample`] (the data), [`Cell`] (one combination) and [`Row`] (its
-//! figures) first.
+//! The library `nczarr_bench` measures. This module reads the flags, and prints and saves the results. Read
+//! [`Benchmark`] first.
 
-mod cell;
-mod report;
-mod sample;
+mod flags;
 mod scratch_dir;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use nczarr::{FilterSpec, Registry};
+use nczarr::model::{Error, Result};
+use nczarr_bench::{Baseline, BenchReport, Benchmark, Sample};
 
-use crate::copy::spec;
+use crate::cat;
 use crate::failure::{Failure, at};
 use crate::output::Output;
-use cell::{Cell, Map};
-use report::Row;
-use sample::Sample;
 use scratch_dir::ScratchDir;
 
 /// Arguments of `bench`.
@@ -37,9 +31,15 @@ pub struct Bench {
     /// Use at most this many MiB of the variable, from its start
     #[arg(long, value_name = "MIB", default_value_t = 256)]
     pub size: u64,
-    /// Storage maps to compare: file, mem
-    #[arg(long, value_name = "MAP,…", value_delimiter = ',', default_value = "file,mem")]
+    /// Storage maps to compare, by name; `ncz plugins` lists them. The default is file,mem without --targets
+    #[arg(long, value_name = "MAP,…", value_delimiter = ',')]
     pub maps: Vec<String>,
+    /// Places to compare: s3://bucket/prefix, a directory, x.zip, or for reading https://host/x.zarr
+    ///
+    /// Temporary datasets are written below or next to the place and deleted afterwards. A dataset on a web
+    /// server is only read: the variable VAR, or its only one. A URL with # needs a flag of its own.
+    #[arg(long, value_name = "URL,…")]
+    pub targets: Vec<String>,
     /// Filters to compare, as `ncz copy -F` takes them: `name[,param…]`, several joined by `|`, or `none`
     ///
     /// Each use of the flag adds one row to the comparison: -F none -F 'shuffle|zstd,3'.
@@ -53,105 +53,111 @@ pub struct Bench {
     /// Chunk shapes to compare. The default is the variable's own, a cube and a slab
     #[arg(long, value_name = "NxN…,…", value_delimiter = ',')]
     pub chunks: Vec<String>,
-    /// Number of rounds
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Number of rounds. A comparison with a baseline needs 5
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: u32,
-    /// Threads of a transfer; 0 uses all processors
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub threads: usize,
-    /// Directory of the temporary stores, which are deleted afterwards
+    /// Threads of a transfer, to compare; 0 uses all processors
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0")]
+    pub threads: Vec<usize>,
+    /// Directory of the temporary stores of --maps, which are deleted afterwards
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+    /// Save the results as JSON, for --baseline
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Compare with saved results: faster, slower, or cannot tell
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write a page with plots and all figures
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Draw bars instead of a table
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "percentiles"])]
     pub plot: bool,
+    /// Print p50, p95, p99, minimum and spread of each access instead of a table of medians
+    #[arg(long, conflicts_with = "json")]
+    pub percentiles: bool,
     /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,
 }
 
-/// Times all combinations and prints the table.
+/// Times all combinations, prints the table, and saves the results.
 ///
 /// # Errors
 /// Invalid flags, failed reads or writes, and values that differ after reading back.
 pub fn run(args: &Bench) -> Result<(), Failure> {
     let failed = at("bench");
+    let baseline = args.baseline.as_deref().map(saved).transpose()?;
     // Before the first thread of a transfer starts: all of them must leave signals to the one that cleans up.
     let place = ScratchDir::new(args.dir.as_deref()).map_err(&failed)?;
-    let sample = match &args.url {
-        Some(url) => {
-            Sample::of(url, args.var.as_deref(), args.size.saturating_mul(1 << 20)).map_err(at(url))?
-        }
-        None => Sample::generated(&shape(&args.shape, "shape")?).map_err(&failed)?,
-    };
-    let cells = cells(args, &sample)?;
-    let mut taken = vec![Vec::new(); cells.len()];
-    for _ in 0..args.repeats {
-        for (cell, taken) in cells.iter().zip(&mut taken) {
-            let one = cell.measure(&sample, &place, args.threads);
-            taken.push(one.map_err(|error| failed(error.at(cell)))?);
-        }
-    }
-    let rows: Vec<Row> = cells.iter().zip(&taken).map(|(cell, taken)| Row::new(cell, taken)).collect();
+    let sample = sample(args)?;
+    let benchmark = benchmark(args, sample)?.dir(place.path());
+    place.clean_on_signal(benchmark.cleanup());
+    let mut report = benchmark.run().map_err(&failed)?;
     place.close().map_err(&failed)?;
-    let text = match (args.json, args.plot) {
-        (true, _) => report::json(args, &sample, &rows),
-        (false, true) => report::plot(args, &sample, &rows),
-        (false, false) => report::table(args, &sample, &rows),
-    };
-    let mut out = Output::standard();
-    out.put(text).and_then(|()| out.finish()).map_err(failed)
-}
-
-/// Returns each requested combination once.
-fn cells(args: &Bench, sample: &Sample) -> Result<Vec<Cell>, Failure> {
-    let registry = nczarr::registry().map_err(at("bench"))?;
-    let chunks = match args.chunks.as_slice() {
-        [] => sample.usual_chunks(),
-        given => given.iter().map(|text| chunk_shape(text, sample)).collect::<Result<_, _>>()?,
-    };
-    let maps: Vec<Map> = args.maps.iter().map(|name| Map::of(name)).collect::<Result<_, _>>()?;
-    let pipelines: Vec<_> =
-        args.filters.iter().map(|text| pipeline(&registry, text)).collect::<Result<_, _>>()?;
-    let mut cells: Vec<Cell> = Vec::new();
-    for &map in &maps {
-        for (label, filters) in &pipelines {
-            for chunks in &chunks {
-                let cell =
-                    Cell { map, label: label.clone(), filters: filters.clone(), chunks: chunks.clone() };
-                if !cells.contains(&cell) {
-                    cells.push(cell);
-                }
-            }
+    if let Some(baseline) = baseline {
+        baseline.check(&report).map_err(&failed)?;
+        report.compare(&baseline);
+    }
+    for (path, text) in [(&args.save, BenchReport::json as fn(&_) -> _), (&args.html, BenchReport::html)] {
+        if let Some(path) = path {
+            let name = path.display().to_string();
+            std::fs::write(path, text(&report)).map_err(|error| at(&name)(Error::io(&name, error)))?;
         }
     }
-    Ok(cells)
+    let mut out = Output::standard();
+    out.put(printed(args, &report)).and_then(|()| out.finish()).map_err(failed)
 }
 
-/// Parses a list of filters. Returns it with its name in the results.
-fn pipeline(registry: &Registry, text: &str) -> Result<(String, Vec<FilterSpec>), Failure> {
-    let filters =
-        spec::filters(registry, text).map_err(|what| Failure::Usage(format!("--filter {text}: {what}")))?;
-    Ok((text.to_owned(), filters))
-}
-
-fn chunk_shape(text: &str, sample: &Sample) -> Result<Vec<u64>, Failure> {
-    let lengths = shape(text, "chunks")?;
-    if lengths.len() != sample.shape.len() {
-        let (given, rank) = (lengths.len(), sample.shape.len());
-        let what =
-            format!("--chunks {text}: {given} lengths (joined by x), {} has {rank} dimensions", sample.name);
-        return Err(Failure::Usage(what));
+fn printed(args: &Bench, report: &BenchReport) -> String {
+    if args.json {
+        report.json()
+    } else if args.plot {
+        report.plot()
+    } else if args.percentiles {
+        report.details()
+    } else {
+        report.table()
     }
-    Ok(lengths.iter().zip(&sample.shape).map(|(&length, &most)| length.min(most)).collect())
 }
 
-fn shape(text: &str, flag: &str) -> Result<Vec<u64>, Failure> {
-    let lengths = text.split('x').map(spec::length).collect::<Result<_, _>>();
-    lengths.map_err(|what| Failure::Usage(format!("--{flag} {text}: {what}")))
+/// Reads saved results.
+fn saved(path: &Path) -> Result<Baseline, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(&name, error));
+    text.and_then(|text| Baseline::parse(&text)).map_err(at(&name))
 }
 
-/// Parses a shape such as 4x5x6.
-fn joined(shape: &[u64]) -> String {
-    shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
+fn sample(args: &Bench) -> Result<Sample, Failure> {
+    let Some(url) = &args.url else {
+        return Sample::generated(&flags::shape(&args.shape, "shape")?).map_err(at("bench"));
+    };
+    let read = || {
+        let file = nczarr::open(url)?;
+        let id = cat::find(&file.model(), args.var.as_deref())?;
+        Sample::of(&file.variable_by_id(id)?, args.size.saturating_mul(1 << 20))
+    };
+    read().map_err(at(url))
+}
+
+/// Returns the requested combinations.
+fn benchmark(args: &Bench, sample: Sample) -> Result<Benchmark, Failure> {
+    let registry = nczarr::registry().map_err(at("bench"))?;
+    let chunks =
+        args.chunks.iter().map(|text| flags::chunk_shape(text, &sample)).collect::<Result<Vec<_>, _>>()?;
+    let mut benchmark = Benchmark::new(sample).registry(registry.clone()).rounds(args.repeats as usize);
+    for target in flags::targets(args, &registry)? {
+        benchmark = benchmark.target(target);
+    }
+    for text in &args.filters {
+        benchmark = benchmark.filter_list(flags::filter_list(&registry, text)?);
+    }
+    for shape in &chunks {
+        benchmark = benchmark.chunks(shape);
+    }
+    for &threads in &args.threads {
+        benchmark = benchmark.threads(threads);
+    }
+    Ok(benchmark)
 }

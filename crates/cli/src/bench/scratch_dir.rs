@@ -1,28 +1,33 @@
 //! [`ScratchDir`]: the temporary directory of the stores. It is removed after success, failure and a signal.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
-use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_bench::Cleanup;
+use nczarr_model::{Error, Result};
 use nix::sys::signal::{SigSet, Signal};
 use tempfile::TempDir;
 
 /// The number of times that the cleaner of a signal tries again while transfers still write.
 const TRIES: usize = 1000;
+/// The time that the cleaner of a signal waits for the present operation to end.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A temporary directory.
 pub struct ScratchDir {
-    // Goes first: once a signal came, the failures of what misses the directory are no news.
-    signal: Came,
+    // Goes first: once a signal came, failures because of the removed directory are not reported.
+    signal: SignalFlag,
     dir: TempDir,
+    cleanup: Arc<OnceLock<Cleanup>>,
 }
 
 /// Whether a signal ends the process. If so, only its cleaner continues after the directory is dropped.
-struct Came(Arc<AtomicBool>);
+struct SignalFlag(Arc<AtomicBool>);
 
-impl Drop for Came {
+impl Drop for SignalFlag {
     fn drop(&mut self) {
         while self.0.load(Ordering::Acquire) {
             thread::park();
@@ -43,25 +48,28 @@ impl ScratchDir {
         let dir = tempfile::Builder::new().prefix("ncz-bench-").tempdir_in(&parent);
         let dir = dir.map_err(|error| Error::io(parent.display().to_string(), error))?;
         let (path, came) = (dir.path().to_owned(), Arc::new(AtomicBool::new(false)));
-        let signal = Came(Arc::clone(&came));
+        let (signal, cleanup) = (SignalFlag(Arc::clone(&came)), Arc::new(OnceLock::<Cleanup>::new()));
+        let datasets = Arc::clone(&cleanup);
         thread::spawn(move || {
             let Ok(signal) = signals.wait() else { return };
             came.store(true, Ordering::Release);
+            // The dataset may be elsewhere, such as in a bucket. The run deletes it.
+            datasets.get().map(|cleanup| cleanup.stop(PATIENCE));
             // While a transfer still writes, a directory may have become full again.
             let _ = (0..TRIES).find(|_| std::fs::remove_dir_all(&path).is_ok());
             std::process::exit(128 + signal as i32);
         });
-        Ok(Self { signal, dir })
+        Ok(Self { signal, dir, cleanup })
     }
 
-    /// The path of a store in it.
-    ///
-    /// # Errors
-    /// `NC_EINVAL` if the path is not UTF-8.
-    pub fn store(&self) -> Result<String> {
-        let path = self.dir.path().join("store");
-        let text = path.to_str().map(str::to_owned);
-        text.ok_or_else(|| ErrorKind::Inval.context(format!("--dir: {} is not UTF-8", path.display())))
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Lets a signal end this run.
+    pub fn clean_on_signal(&self, run: Cleanup) {
+        self.cleanup.get_or_init(|| run);
     }
 
     /// Removes it.
@@ -69,7 +77,7 @@ impl ScratchDir {
     /// # Errors
     /// Errors of the file system.
     pub fn close(self) -> Result<()> {
-        let Self { signal, dir } = self;
+        let Self { signal, dir, .. } = self;
         drop(signal);
         let path = dir.path().display().to_string();
         dir.close().map_err(|error| Error::io(path, error))

@@ -39,6 +39,7 @@ fn every_combination_is_measured_and_nothing_stays() {
     assert!(is_empty(dir.path()));
     assert_eq!(all["shape"], json!([5, 12, 9]));
     assert_eq!((&all["bytes"], &all["type"]), (&json!(5 * 12 * 9 * 4), &json!("float")));
+    assert_eq!(all["threads"], json!([0]));
     let cells = all["cells"].as_array().unwrap();
     let names: Vec<String> =
         cells.iter().map(|cell| format!("{} {} {}", cell["map"], cell["filters"], cell["chunks"])).collect();
@@ -51,8 +52,11 @@ fn every_combination_is_measured_and_nothing_stays() {
     }
     assert_eq!(names, want);
     for cell in cells {
-        for key in ["write_seconds", "read_seconds", "box_seconds", "element_seconds"] {
-            assert!(cell[key].as_f64().unwrap() > 0.0, "{cell}");
+        for pattern in ["write", "read", "box", "element", "series", "open", "list"] {
+            let figures = &cell["patterns"][pattern];
+            assert!(cell[format!("{pattern}_seconds")].as_f64().unwrap() > 0.0, "{cell}");
+            assert_eq!(cell[format!("{pattern}_seconds")], figures["p50"], "{cell}");
+            assert_eq!(figures["rounds"].as_array().unwrap().len(), 2, "{cell}");
         }
         let whole_chunks = if cell["chunks"] == json!([5, 12, 9]) { 5 * 12 * 9 } else { 3 * 3 * 2 * 5 * 9 };
         let stored = cell["stored_bytes"].as_u64().unwrap();
@@ -86,7 +90,7 @@ fn tables_and_bars_have_a_line_for_every_combination() {
     let table = compare(&given);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines[0], "generated field: float 4x6, 96 bytes; box 4x6; medians of 2, all processors");
-    assert!(lines[1].starts_with("map   filters  chunks  write MB/s  read MB/s"), "{table}");
+    assert!(lines[1].starts_with("target  filters  chunks  write MB/s  read MB/s"), "{table}");
     let starts: Vec<String> =
         lines[2..].iter().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect();
     let want = ["file", "mem"].map(|map| {
@@ -98,7 +102,18 @@ fn tables_and_bars_have_a_line_for_every_combination() {
         plot.starts_with("generated field: float 4x6, 96 bytes; box 4x6; medians of 2, 1 thread\n"),
         "{plot}"
     );
-    for measure in ["write MB/s", "read MB/s", "box ms", "element µs", "stored MB", "ratio"] {
+    let quantities = [
+        "write MB/s",
+        "read MB/s",
+        "box ms",
+        "element µs",
+        "series ms",
+        "open ms",
+        "list ms",
+        "stored MB",
+        "ratio",
+    ];
+    for measure in quantities {
         assert_eq!(
             plot.lines().filter(|line| line.starts_with(&format!("{measure} ("))).count(),
             1,
@@ -106,7 +121,60 @@ fn tables_and_bars_have_a_line_for_every_combination() {
         );
     }
     let bars = |map: &str| plot.lines().filter(|line| line.starts_with(map) && line.contains("x6 ")).count();
-    assert_eq!((bars("file "), bars("mem  ")), (6 * 4, 6 * 4), "{plot}");
+    assert_eq!((bars("file "), bars("mem  ")), (9 * 4, 9 * 4), "{plot}");
+    let details = compare(&[&given[..], &["--percentiles", "--maps", "mem"]].concat());
+    assert_eq!(details.lines().count(), 2 + 4 * 7, "{details}");
+    let head: Vec<&str> = details.lines().nth(1).unwrap().split_whitespace().collect();
+    let want = ["target", "filters", "chunks", "pattern", "p50", "p95", "p99", "min", "spread", "MB/s"];
+    assert_eq!(head, want);
+}
+
+#[test]
+fn maps_places_and_threads_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let places = format!("{},memory://x,{}", path("x"), path("x.zip"));
+    let modes = path("y#mode=zarr,v3");
+    let args = ["--shape", "4x6", "--chunks", "2x6", "-F", "none", "--threads", "1,2", "--json"];
+    let places = ["--maps", "zip", "--targets", &places, "--targets", &modes, "--dir", text(dir.path())];
+    let all: Value = serde_json::from_str(&compare(&[&args[..], &places].concat())).unwrap();
+    assert!(is_empty(dir.path()));
+    assert_eq!(all["threads"], json!([1, 2]));
+    let found: Vec<(&Value, &Value)> =
+        all["cells"].as_array().unwrap().iter().map(|cell| (&cell["target"], &cell["map"])).collect();
+    let want = [
+        (json!("zip"), json!("zip")),
+        (json!(path("x")), json!("file")),
+        (json!("memory://x"), json!("mem")),
+        (json!(path("x.zip")), json!("zip")),
+        (json!(modes), json!("file")),
+    ];
+    assert_eq!(found, want.iter().flat_map(|(target, map)| [(target, map); 2]).collect::<Vec<_>>());
+}
+
+#[test]
+fn results_are_saved_compared_and_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (saved, page) = (path("before.json"), path("page.html"));
+    let args = ["bench", "--shape", "4x6", "--chunks", "2x6", "-F", "none", "--maps", "mem"];
+    let first = out(&[&args[..], &["--save", &saved, "--html", &page]].concat());
+    assert!(!first.contains("baseline"), "{first}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<svg "));
+    let second = out(&[&args[..], &["--baseline", &saved, "--html", &page]].concat());
+    assert!(second.contains("compared with the baseline\ntarget  filters  chunks "), "{second}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("than before"));
+    let few = out(&[&args[..], &["--baseline", &saved, "--repeats", "2"]].concat());
+    assert_eq!(few.lines().last().unwrap().matches("cannot tell").count(), 7, "{few}");
+    for (args, part) in [
+        (&["--shape", "9", "--baseline", &saved][..], "it is of other data"),
+        (&["--shape", "9", "--baseline", &page], "NC_EINVAL: baseline: no JSON"),
+        (&["--shape", "9", "--baseline", "/no/such/file"], "NC_ENOTFOUND"),
+        (&["--shape", "9", "--html", "/no/such/file"], "NC_ENOTFOUND"),
+    ] {
+        let (code, told) = failure(&[&["bench", "--repeats", "1", "--maps", "mem"], args].concat());
+        assert!(code == 1 && told.contains(part), "{args:?}: {code} {told}");
+    }
 }
 
 #[test]
@@ -117,7 +185,9 @@ fn nonsense_is_refused_and_nothing_stays() {
     let url = store::ocean(&data);
     let url = text(&url);
     for (args, code, part) in [
-        (&["--maps", "tape"][..], 2, "--maps tape: there are file and mem"),
+        (&["--maps", "tape"][..], 2, "--maps tape: NC_ENOTBUILT"),
+        (&["--maps", "/tmp/x"], 2, "--maps /tmp/x: not the name of a map; use --targets /tmp/x"),
+        (&["--targets", "s3://[x"], 2, "--targets s3://[x: NC_EURL"),
         (
             &["--filter", "zstd,x"],
             2,
@@ -148,9 +218,9 @@ fn nonsense_is_refused_and_nothing_stays() {
 #[test]
 fn a_signal_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let args =
-        ["bench", "--shape", "64x64", "--chunks", "1x1", "--repeats", "1000", "--dir", text(dir.path())];
-    let mut child = ncz().args(args).stdout(Stdio::null()).spawn().unwrap();
+    let args = ["bench", "--shape", "64x64", "--chunks", "1x1", "--repeats", "1000"];
+    let places = ["--dir", text(dir.path()), "--maps", "file", "--targets", text(dir.path())];
+    let mut child = ncz().args(args).args(places).stdout(Stdio::null()).spawn().unwrap();
     while is_empty(dir.path()) {
         assert_eq!(child.try_wait().unwrap(), None);
         std::thread::yield_now();
