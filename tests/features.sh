@@ -43,6 +43,8 @@ sets() {
     # shellcheck disable=SC2086
     cargo test --quiet -p nczarr $set
   done
+  say "the core of nczarr-bench, without the facade"
+  cargo check --quiet -p nczarr-bench --no-default-features
 }
 
 every() {

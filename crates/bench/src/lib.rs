@@ -24,39 +24,24 @@
 //! # }
 //! ```
 //!
-//! The features of `nczarr` decide which maps and filters exist. Read `benchmark.rs` (the loop), `cell.rs` (one combination) and `verdict.rs` (the comparison) first.
+//! The features of `nczarr` decide which maps and filters exist. Without the default feature `facade` this
+//! crate has only [`measure()`], [`Summary`] and [`verdict()`], and no dependency.
+//!
+//! Read `datasets/benchmark.rs` (the loop), `datasets/cell.rs` (one combination) and `verdict.rs` (the
+//! comparison) first.
 #![forbid(unsafe_code)]
 
-mod baseline;
-mod benchmark;
-mod cell;
-mod cleanup;
-mod filter_list;
-mod html;
-mod json;
-mod pattern;
-mod quantity;
-mod report;
-mod sample;
+#[cfg(feature = "facade")]
+mod datasets;
+mod measure;
 mod summary;
-mod svg;
-mod target;
-mod text;
 mod verdict;
 
-pub use baseline::Baseline;
-pub use benchmark::Benchmark;
-pub use cell::Cell;
-pub use cleanup::Cleanup;
-pub use filter_list::FilterList;
-pub use pattern::AccessPattern;
-pub use report::{BenchReport, Measured, Row};
-pub use sample::Sample;
+#[cfg(feature = "facade")]
+pub use datasets::{
+    AccessPattern, Baseline, BenchReport, BenchTarget, Benchmark, Cell, Cleanup, FilterList, Measured, Row,
+    Sample,
+};
+pub use measure::{Timed, measure, timed};
 pub use summary::Summary;
-pub use target::BenchTarget;
 pub use verdict::{Verdict, verdict};
-
-/// Formats a shape such as 4x5x6.
-fn joined(shape: &[u64]) -> String {
-    shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
-}

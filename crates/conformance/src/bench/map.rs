@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nczarr_dispatch::{ByteRange, Key, OutBuf, ZMap};
 
-use super::{Timing, best};
+use super::{Timing, rounds};
 use crate::failure::{Outcome, broken, ok, same, same_bytes};
 
 /// Large objects: each the size of a typical chunk.
@@ -31,9 +32,10 @@ impl MapBench {
 
 impl fmt::Display for MapBench {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<24} {:>12} {:>12}", "", "us each", "MiB/s")?;
+        writeln!(f, "{:<24} {:>12} {:>8} {:>12}", "", "us each", "spread", "MiB/s")?;
         for timing in &self.timings {
             write!(f, "{:<24} {:>12.2}", timing.what, timing.seconds_per_operation() * 1e6)?;
+            write!(f, " {:>6.0} %", timing.summary().spread() * 100.0)?;
             match timing.bytes {
                 0 => writeln!(f, " {:>12}", "-")?,
                 _ => writeln!(f, " {:>12.1}", timing.mib_per_second())?,
@@ -60,15 +62,15 @@ pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
     let (large, small) =
         (ObjectSet::new("large", LARGE.0, LARGE.1)?, ObjectSet::new("small", SMALL.0, SMALL.1)?);
     let mut timings = Vec::new();
-    timings.push(large.time("write large", best(|| Ok(make()), |map| large.write(&*map))?));
-    timings.push(small.time("write small", best(|| Ok(make()), |map| small.write(&*map))?));
+    timings.push(large.time("write large", rounds(|| Ok(make()), |map| large.write(&*map))?));
+    timings.push(small.time("write small", rounds(|| Ok(make()), |map| small.write(&*map))?));
 
     let map = make();
     large.write(&*map)?;
     small.write(&*map)?;
     for (objects, what) in [(&large, "read large"), (&small, "read small")] {
         let mut memory = vec![0; objects.value.len()];
-        timings.push(objects.time(what, best(|| Ok(()), |()| objects.read(&*map, &mut memory))?));
+        timings.push(objects.time(what, rounds(|| Ok(()), |()| objects.read(&*map, &mut memory))?));
     }
     timings.push(parts(&*map, &large)?);
     timings.push(absent(&*map)?);
@@ -76,12 +78,7 @@ pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
         let list = || {
             ok("search", map.children(&small.folder)).and_then(|names| same("names", SMALL.0, names.len()))
         };
-        timings.push(Timing {
-            what: "list 256",
-            operations: 1,
-            bytes: 0,
-            time: best(|| Ok(()), |()| list())?,
-        });
+        timings.push(Timing::new("list 256", 1, 0, rounds(|| Ok(()), |()| list())?));
     }
     ok("close", map.close())?;
     Ok(MapBench { timings })
@@ -102,9 +99,9 @@ impl ObjectSet {
         Ok(Self { folder: key(folder)?, keys, value })
     }
 
-    fn time(&self, what: &'static str, time: std::time::Duration) -> Timing {
+    fn time(&self, what: &'static str, rounds: Vec<Duration>) -> Timing {
         let operations = self.keys.len() as u64;
-        Timing { what, operations, bytes: operations * self.value.len() as u64, time }
+        Timing::new(what, operations, operations * self.value.len() as u64, rounds)
     }
 
     fn write(&self, map: &dyn ZMap) -> Outcome {
@@ -128,7 +125,7 @@ fn parts(map: &dyn ZMap, large: &ObjectSet) -> Outcome<Timing> {
     let key = large.keys.first().ok_or_else(|| broken("objects to read", 1, 0))?;
     let step = (large.value.len() - len) / count;
     let mut out = Vec::new();
-    let time = best(
+    let times = rounds(
         || Ok(()),
         |()| {
             for at in (0..count).map(|i| i * step) {
@@ -139,12 +136,12 @@ fn parts(map: &dyn ZMap, large: &ObjectSet) -> Outcome<Timing> {
             Ok(())
         },
     )?;
-    Ok(Timing { what: "read parts of 4 KiB", operations: count as u64, bytes: (count * len) as u64, time })
+    Ok(Timing::new("read parts of 4 KiB", count as u64, (count * len) as u64, times))
 }
 
 fn absent(map: &dyn ZMap) -> Outcome<Timing> {
     let nothing = ObjectSet::new("nothing", SMALL.0, 0)?;
     let look = |key: &Key| ok("len", map.len(key)).and_then(|len| same("len of what is absent", None, len));
-    let time = best(|| Ok(()), |()| nothing.keys.iter().try_for_each(look))?;
-    Ok(Timing { what: "look for absent keys", operations: SMALL.0 as u64, bytes: 0, time })
+    let times = rounds(|| Ok(()), |()| nothing.keys.iter().try_for_each(look))?;
+    Ok(Timing::new("look for absent keys", SMALL.0 as u64, 0, times))
 }

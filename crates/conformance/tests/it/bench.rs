@@ -14,6 +14,8 @@ type Make<'a> = &'a dyn Fn() -> Arc<dyn ZMap>;
 
 fn says_something(timing: &Timing) {
     assert!(timing.operations > 0 && !timing.time.is_zero(), "{timing:?}");
+    let summary = timing.summary();
+    assert!(summary.count > 1 && summary.min == timing.time.as_secs_f64(), "{timing:?}");
     let each = timing.seconds_per_operation();
     assert!(each.is_finite() && each > 0.0, "{timing:?}");
     let speed = timing.mib_per_second();

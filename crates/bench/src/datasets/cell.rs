@@ -3,15 +3,15 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use nczarr::dispatch::{Key, NcDispatch as _, byte_len};
 use nczarr::{
     Buffer, CreateOptions, ErrorKind, File, MemMut, NcType, OpenOptions, Registry, Result, Slab, Variable,
 };
 
-use crate::cleanup::{Cleanup, TemporaryDataset};
-use crate::{AccessPattern, BenchTarget, FilterList, Sample, joined};
+use crate::datasets::cleanup::{Cleanup, TemporaryDataset};
+use crate::datasets::joined;
+use crate::{AccessPattern, BenchTarget, FilterList, Sample, timed};
 
 /// The variable of the datasets that are written.
 const VARIABLE: &str = "v";
@@ -104,11 +104,12 @@ impl Cell {
         // First noted, then checked: another thread that stops the run sees the dataset or prevents it.
         let dataset = settings.cleanup.dataset(settings.registry, url);
         settings.cleanup.check()?;
-        let clock = Instant::now();
-        let file = options.create(url)?;
-        self.define(&file, sample)?.put_raw(&sample.bytes, ..)?;
-        file.close()?;
-        let seconds = clock.elapsed().as_secs_f64();
+        let write = || {
+            let file = options.create(url)?;
+            self.define(&file, sample)?.put_raw(&sample.bytes, ..)?;
+            file.close()
+        };
+        let seconds = timed(write)?.seconds;
         if settings.patterns.contains(&AccessPattern::Write) {
             round.times.push(PatternTimes { pattern: AccessPattern::Write, seconds: vec![seconds] });
         }
@@ -172,23 +173,26 @@ impl Cell {
 
 fn read_all(options: &OpenOptions, url: &str, name: &str, sample: &Sample) -> Result<f64> {
     let start = vec![0; sample.shape.len()];
-    let clock = Instant::now();
-    let file = options.open(url)?;
-    let all = fetch(&file.variable(name)?, sample.ty, &start, &sample.shape)?;
-    let seconds = clock.elapsed().as_secs_f64();
-    check(&all, &sample.bytes, &start, &sample.shape)?;
-    file.close()?;
-    Ok(seconds)
+    let read = || -> Result<Buffer<u8>> {
+        let file = options.open(url)?;
+        let all = fetch(&file.variable(name)?, sample.ty, &start, &sample.shape)?;
+        file.close()?;
+        Ok(all)
+    };
+    let all = timed(read)?;
+    check(&all.value, &sample.bytes, &start, &sample.shape)?;
+    Ok(all.seconds)
 }
 
 fn open(options: &OpenOptions, url: &str) -> Result<f64> {
-    let clock = Instant::now();
-    let file = options.open(url)?;
-    for variable in file.variables() {
-        variable.complete()?.shape()?;
-    }
-    file.close()?;
-    Ok(clock.elapsed().as_secs_f64())
+    let look = || {
+        let file = options.open(url)?;
+        for variable in file.variables() {
+            variable.complete()?.shape()?;
+        }
+        file.close()
+    };
+    Ok(timed(look)?.seconds)
 }
 
 /// Returns `None` if the dataset is not in a map, or the map cannot list.
@@ -200,9 +204,7 @@ fn list(options: &OpenOptions, url: &str) -> Result<Option<f64>> {
     if !map.caps().list {
         return Ok(None);
     }
-    let clock = Instant::now();
-    map.list(&Key::root())?;
-    Ok(Some(clock.elapsed().as_secs_f64()))
+    Ok(Some(timed(|| map.list(&Key::root()))?.seconds))
 }
 
 /// Reads parts at pseudo-random places, equal for every cell and round. Returns the time of each.
@@ -220,10 +222,9 @@ fn read_parts(variable: &Variable, sample: &Sample, pattern: AccessPattern) -> R
     for _ in 0..part.times {
         let start: Vec<u64> =
             sample.shape.iter().zip(&part.count).map(|(len, count)| below(len - count + 1)).collect();
-        let clock = Instant::now();
-        let found = fetch(variable, sample.ty, &start, &part.count)?;
-        times.push(clock.elapsed().as_secs_f64());
-        check(&found, &sample.part(&start, &part.count)?, &start, &part.count)?;
+        let found = timed(|| fetch(variable, sample.ty, &start, &part.count))?;
+        times.push(found.seconds);
+        check(&found.value, &sample.part(&start, &part.count)?, &start, &part.count)?;
     }
     Ok(times)
 }

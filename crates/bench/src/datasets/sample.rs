@@ -7,8 +7,8 @@ use nczarr::dispatch::byte_len;
 use nczarr::model::gather_items;
 use nczarr::{Buffer, ErrorKind, MemMut, NcType, Result, Slab, Variable};
 
-use crate::joined;
-use crate::pattern::boxed;
+use crate::datasets::joined;
+use crate::datasets::pattern::boxed;
 
 /// The approximate bytes in one chunk of the usual shapes.
 const CHUNK: f64 = (1 << 20) as f64;

@@ -50,9 +50,9 @@ pub(crate) fn bars(name: &str, axis: &str, bars: &[Bar]) -> String {
     let (width, height) = (left + PLOT + FIGURE, top + AXIS);
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-label=\"{}\">\n",
+        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" aria-label=\"{}\">",
         escaped(name)
     );
     for tick in scale.ticks() {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::quantity::{Quantity, QuantityValues, duration, short};
-use crate::report::threads_name;
-use crate::svg::{self, Bar, COLOURS, escaped};
-use crate::text::names_of;
-use crate::{BenchReport, Measured, Row, Verdict, joined};
+use crate::datasets::joined;
+use crate::datasets::quantity::{Quantity, QuantityValues, duration, short};
+use crate::datasets::report::threads_name;
+use crate::datasets::svg::{self, Bar, COLOURS, escaped};
+use crate::datasets::text::names_of;
+use crate::{BenchReport, Measured, Row, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -1,8 +1,9 @@
 //! [`BenchReport`]: the results of a run, one [`Row`] for each combination.
 
-use crate::cell::Round;
-use crate::text;
-use crate::{AccessPattern, Baseline, Cell, Sample, Summary, Verdict, html, json, verdict};
+use crate::datasets::cell::Round;
+use crate::datasets::text;
+use crate::datasets::{html, json};
+use crate::{AccessPattern, Baseline, Cell, Sample, Summary, Verdict, verdict};
 
 /// The results of a run.
 #[derive(Debug, Clone)]
@@ -190,7 +191,12 @@ impl BenchReport {
                 format!("threads: {}", all.join(", "))
             }
         };
-        format!("{}; box {}; medians of {}, {threads}", self.about, crate::joined(&self.boxed), self.rounds)
+        format!(
+            "{}; box {}; medians of {}, {threads}",
+            self.about,
+            crate::datasets::joined(&self.boxed),
+            self.rounds
+        )
     }
 }
 

@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use nczarr::{Error, ErrorKind, OpenOptions, Registry, Result, Variable};
 
-use crate::cell::RoundSettings;
-use crate::target::ExistingVariable;
-use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, Row, Sample, joined};
+use crate::datasets::cell::RoundSettings;
+use crate::datasets::joined;
+use crate::datasets::target::ExistingVariable;
+use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, Row, Sample};
 
 /// The combinations to measure. Each method adds to an axis or replaces a setting.
 ///

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use nczarr::{ErrorKind, Result};
 use serde_json::Value;
 
-use crate::{AccessPattern, BenchReport, Row, joined};
+use crate::datasets::joined;
+use crate::{AccessPattern, BenchReport, Row};
 
 /// The times of an earlier run, by combination and access pattern.
 #[derive(Debug, Clone, PartialEq)]

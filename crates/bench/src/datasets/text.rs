@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::quantity::{Quantity, duration, short};
-use crate::report::threads_name;
-use crate::{AccessPattern, BenchReport, Row, Verdict, joined};
+use crate::datasets::joined;
+use crate::datasets::quantity::{Quantity, duration, short};
+use crate::datasets::report::threads_name;
+use crate::{AccessPattern, BenchReport, Row, Verdict};
 
 /// The length of the longest bar, in characters.
 const BAR: usize = 40;
