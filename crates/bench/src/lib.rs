@@ -44,4 +44,4 @@ pub use datasets::{
 };
 pub use measure::{Timed, measure, timed};
 pub use summary::Summary;
-pub use verdict::{Verdict, verdict};
+pub use verdict::{MARGIN, Verdict, machine_margin, verdict};

@@ -4,8 +4,8 @@ use crate::Summary;
 
 /// The smallest number of rounds that can be compared.
 const ROUNDS: usize = 5;
-/// The smallest ratio of medians that counts as a difference.
-const RATIO: f64 = 1.05;
+/// The smallest ratio of medians that counts as a difference on a machine of constant speed.
+pub const MARGIN: f64 = 1.05;
 /// The limit of the rank test, in standard deviations: equal runs exceed it in 1 % of all cases.
 const DEVIATIONS: f64 = 2.58;
 
@@ -35,32 +35,48 @@ impl Verdict {
 ///
 /// The result is [`Verdict::CannotTell`] unless all of this holds:
 /// * each run has at least 5 rounds;
-/// * the medians differ by more than 5 %;
+/// * the ratio of the medians is above `margin`, such as [`MARGIN`] or the result of [`machine_margin`];
 /// * the ranges between the quartiles do not overlap;
 /// * the rank test of Mann and Whitney finds a difference at the level of 1 %.
 ///
 /// The quartiles keep single slow rounds out. The rank test keeps chance out when there are few rounds. The
-/// rule cannot see that the whole machine is slower than before: compare runs of one idle machine.
+/// margin keeps the speed of the machine out.
 ///
 /// ```
-/// use nczarr_bench::{Verdict, verdict};
+/// use nczarr_bench::{MARGIN, Verdict, verdict};
 /// let before = [1.00, 1.02, 0.99, 1.01, 1.90];
-/// assert_eq!(verdict(&before, &[0.80, 0.81, 0.79, 0.82, 0.80]), Verdict::Faster);
-/// assert_eq!(verdict(&before, &[1.01, 0.98, 1.03, 1.00, 1.70]), Verdict::CannotTell);
+/// assert_eq!(verdict(&before, &[0.80, 0.81, 0.79, 0.82, 0.80], MARGIN), Verdict::Faster);
+/// assert_eq!(verdict(&before, &[1.01, 0.98, 1.03, 1.00, 1.70], MARGIN), Verdict::CannotTell);
 /// ```
-pub fn verdict(before: &[f64], now: &[f64]) -> Verdict {
+pub fn verdict(before: &[f64], now: &[f64], margin: f64) -> Verdict {
     if before.len() < ROUNDS || now.len() < ROUNDS {
         return Verdict::CannotTell;
     }
     let (old, new) = (Summary::of(before), Summary::of(now));
     let rank = rank_difference(before, now);
-    if old.p50 > new.p50 * RATIO && new.p75 < old.p25 && rank > DEVIATIONS {
+    if old.p50 > new.p50 * margin && new.p75 < old.p25 && rank > DEVIATIONS {
         Verdict::Faster
-    } else if new.p50 > old.p50 * RATIO && old.p75 < new.p25 && -rank > DEVIATIONS {
+    } else if new.p50 > old.p50 * margin && old.p75 < new.p25 && -rank > DEVIATIONS {
         Verdict::Slower
     } else {
         Verdict::CannotTell
     }
+}
+
+/// Returns the margin for two runs: [`MARGIN`], multiplied by the largest ratio of the machine's speeds.
+///
+/// `before` and `now` are the times of one fixed computation during each run. The ratio is that of the third
+/// quartile of one run and the first of the other, so a busy or slower machine gives a wide margin.
+///
+/// ```
+/// use nczarr_bench::{MARGIN, machine_margin};
+/// assert_eq!(machine_margin(&[2.0, 2.0], &[2.0, 2.0]), MARGIN);
+/// assert_eq!(machine_margin(&[2.0, 2.0], &[3.0, 3.0]), MARGIN * 1.5);
+/// ```
+pub fn machine_margin(before: &[f64], now: &[f64]) -> f64 {
+    let (old, new) = (Summary::of(before), Summary::of(now));
+    // Without times the ratios are NaN, and `max` ignores them.
+    MARGIN * (new.p75 / old.p25).max(old.p75 / new.p25).max(1.0)
 }
 
 /// Returns by how many standard deviations more pairs than half have the shorter time in `now`.
@@ -98,13 +114,13 @@ mod tests {
         // Measured one after the other: reads of the same elements from memory.
         let before = [0.412, 0.398, 0.455, 0.401, 0.629, 0.407, 0.399, 0.431, 0.404];
         let now = [0.421, 0.409, 0.391, 0.502, 0.418, 0.396, 0.415, 0.433, 0.744];
-        assert_eq!(verdict(&before, &now), Verdict::CannotTell);
-        assert_eq!(verdict(&now, &before), Verdict::CannotTell);
+        assert_eq!(verdict(&before, &now, MARGIN), Verdict::CannotTell);
+        assert_eq!(verdict(&now, &before, MARGIN), Verdict::CannotTell);
         for rounds in [5, 9, 30] {
             let told = (0..1000)
                 .filter(|seed| {
                     let runs = [2 * seed + 1, 2 * seed + 2].map(|seed| noisy(seed, 1.0, rounds));
-                    verdict(&runs[0], &runs[1]) != Verdict::CannotTell
+                    verdict(&runs[0], &runs[1], MARGIN) != Verdict::CannotTell
                 })
                 .count();
             assert!(told <= 10, "{rounds} rounds: {told} of 1000 equal runs are told apart");
@@ -117,8 +133,9 @@ mod tests {
             let found = (0..1000)
                 .filter(|seed| {
                     let (before, now) = (noisy(2 * seed + 1, 1.0, rounds), noisy(2 * seed + 2, 0.7, rounds));
-                    assert_ne!(verdict(&before, &now), Verdict::Slower);
-                    verdict(&before, &now) == Verdict::Faster && verdict(&now, &before) == Verdict::Slower
+                    assert_ne!(verdict(&before, &now, MARGIN), Verdict::Slower);
+                    verdict(&before, &now, MARGIN) == Verdict::Faster
+                        && verdict(&now, &before, MARGIN) == Verdict::Slower
                 })
                 .count();
             assert!(found >= 800, "{rounds} rounds: found {found} of 1000");
@@ -129,13 +146,25 @@ mod tests {
     fn few_rounds_and_small_differences_tell_nothing() {
         let steady = [1.0, 1.001, 1.002, 1.003, 1.004];
         let by = |ratio: f64| steady.map(|time| time * ratio);
-        assert_eq!(verdict(&steady, &by(1.2)), Verdict::Slower);
-        assert_eq!(verdict(&steady, &by(0.8)), Verdict::Faster);
-        assert_eq!(verdict(&steady, &by(1.04)), Verdict::CannotTell);
-        assert_eq!(verdict(&steady, &by(0.97)), Verdict::CannotTell);
-        assert_eq!(verdict(&steady[..4], &by(2.0)), Verdict::CannotTell);
-        assert_eq!(verdict(&steady, &by(2.0)[..4]), Verdict::CannotTell);
-        assert_eq!(verdict(&[], &[]), Verdict::CannotTell);
+        assert_eq!(verdict(&steady, &by(1.2), MARGIN), Verdict::Slower);
+        assert_eq!(verdict(&steady, &by(0.8), MARGIN), Verdict::Faster);
+        assert_eq!(verdict(&steady, &by(1.04), MARGIN), Verdict::CannotTell);
+        assert_eq!(verdict(&steady, &by(0.97), MARGIN), Verdict::CannotTell);
+        assert_eq!(verdict(&steady[..4], &by(2.0), MARGIN), Verdict::CannotTell);
+        assert_eq!(verdict(&steady, &by(2.0)[..4], MARGIN), Verdict::CannotTell);
+        assert_eq!(verdict(&[], &[], MARGIN), Verdict::CannotTell);
+    }
+
+    #[test]
+    fn a_busy_machine_widens_the_margin() {
+        let (quiet, busy) = ([34.3, 33.1, 35.1, 33.4, 35.0], [44.7, 41.8, 44.0, 35.5, 39.1]);
+        let margin = machine_margin(&quiet, &busy);
+        assert!(margin > 1.3 && margin == machine_margin(&busy, &quiet), "{margin}");
+        assert_eq!(machine_margin(&[], &busy), MARGIN);
+        let steady = [1.0, 1.001, 1.002, 1.003, 1.004];
+        let by = |ratio: f64| steady.map(|time| time * ratio);
+        assert_eq!(verdict(&steady, &by(1.2), margin), Verdict::CannotTell);
+        assert_eq!(verdict(&steady, &by(1.5), margin), Verdict::Slower);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{AccessPattern, BenchReport, Row};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
     rounds: BTreeMap<String, Vec<f64>>,
+    reference: Vec<f64>,
     data: Vec<Value>,
 }
 
@@ -34,12 +35,12 @@ impl Baseline {
             let key = cell_key(cell).ok_or_else(|| invalid("a cell without a name"))?;
             let patterns = cell["patterns"].as_object().ok_or_else(|| invalid("a cell without patterns"))?;
             for (pattern, figures) in patterns {
-                let times = figures["rounds"].as_array().into_iter().flatten().map(Value::as_f64);
-                let times = times.collect::<Option<_>>().ok_or_else(|| invalid("a time is no number"))?;
+                let times = numbers(&figures["rounds"]).ok_or_else(|| invalid("a time is no number"))?;
                 rounds.insert(format!("{key} {pattern}"), times);
             }
         }
-        Ok(Self { rounds, data: DATA.map(|key| value[key].clone()).to_vec() })
+        let reference = numbers(&value["reference_rounds"]).ok_or_else(|| invalid("a time is no number"))?;
+        Ok(Self { rounds, reference, data: DATA.map(|key| value[key].clone()).to_vec() })
     }
 
     /// Checks that the earlier run had the same data.
@@ -64,10 +65,19 @@ impl Baseline {
         format!("{} {} {} {}", row.target, row.filters, joined(&row.chunks), row.threads)
     }
 
+    /// Returns the times of the fixed computation.
+    pub(crate) fn reference(&self) -> &[f64] {
+        &self.reference
+    }
+
     /// Returns the times of the rounds.
     pub(crate) fn rounds(&self, key: &str, pattern: AccessPattern) -> Option<&[f64]> {
         self.rounds.get(&format!("{key} {}", pattern.name())).map(Vec::as_slice)
     }
+}
+
+fn numbers(list: &Value) -> Option<Vec<f64>> {
+    list.as_array()?.iter().map(Value::as_f64).collect()
 }
 
 fn cell_key(cell: &Value) -> Option<String> {

@@ -8,8 +8,9 @@ use nczarr::{Error, ErrorKind, OpenOptions, Registry, Result, Variable};
 
 use crate::datasets::cell::RoundSettings;
 use crate::datasets::joined;
+use crate::datasets::reference::reference_time;
 use crate::datasets::target::ExistingVariable;
-use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, Row, Sample};
+use crate::{AccessPattern, BenchReport, BenchTarget, Cell, Cleanup, FilterList, Row, Sample, Summary};
 
 /// The combinations to measure. Each method adds to an axis or replaces a setting.
 ///
@@ -150,7 +151,9 @@ impl Benchmark {
             .map_err(failed)?;
         let dir = scratch.as_ref().map_or(parent.as_path(), |dir| dir.path());
         let mut rounds = jobs.iter().map(|_| Vec::new()).collect::<Vec<_>>();
+        let mut reference = Vec::new();
         for _ in 0..self.rounds {
+            let mut times = Vec::new();
             for (job, rounds) in jobs.iter().zip(&mut rounds) {
                 let settings = RoundSettings {
                     registry: &registry,
@@ -161,10 +164,12 @@ impl Benchmark {
                 };
                 let round = job.cell.measure(&job.sample, &settings);
                 rounds.push(round.map_err(|error| error.at(&job.cell))?);
+                times.push(reference_time());
             }
+            reference.push(Summary::of(&times).p50);
         }
         let rows = jobs.iter().zip(rounds).map(|(job, rounds)| Row::new(&job.cell, &job.sample, &rounds));
-        let report = BenchReport::new(&self.sample, self.rounds, rows.collect());
+        let report = BenchReport::new(&self.sample, reference, rows.collect());
         scratch.map_or(Ok(()), tempfile::TempDir::close).map_err(failed)?;
         Ok(report)
     }

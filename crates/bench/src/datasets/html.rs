@@ -19,7 +19,7 @@ const ABOUT: &str = "A bar is the median of all operations. The line over it goe
 const FIGURES: &str = "The spread is the range between the quartiles, divided by the median.";
 
 /// The explanation of verdicts.
-const VERDICTS: &str = "A verdict needs five rounds in both runs, medians that differ by more than 5 %, quartile \
+const VERDICTS: &str = "A verdict needs five rounds in both runs, medians that differ by more than the margin, quartile \
     ranges that do not overlap, and a rank test at the level of 1 %.";
 
 /// Returns the page.
@@ -109,7 +109,7 @@ fn table(report: &BenchReport) -> String {
     let is_compared = report.is_compared();
     let mut text = format!("<h2>All figures</h2>\n<p class=\"weak\">{FIGURES}");
     if is_compared {
-        let _ = write!(text, " {VERDICTS}");
+        let _ = write!(text, " {VERDICTS} {}", report.margin_note().unwrap_or_default());
     }
     text += "</p>\n<div class=\"wide\">\n<table>\n<thead><tr>";
     for name in ["target", "filters", "chunks", "threads", "pattern"] {

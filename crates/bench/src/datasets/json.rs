@@ -9,7 +9,8 @@ pub fn render(report: &BenchReport) -> String {
     let rows: Vec<Value> = report.rows.iter().map(row_value).collect();
     let all = json!({
         "data": report.data, "type": report.ty, "shape": report.shape, "bytes": report.bytes,
-        "box": report.boxed, "repeats": report.rounds, "threads": report.threads(), "cells": rows,
+        "box": report.boxed, "repeats": report.rounds, "threads": report.threads(),
+        "reference_rounds": report.reference, "margin": report.margin, "cells": rows,
     });
     format!("{all:#}\n")
 }

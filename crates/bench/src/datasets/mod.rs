@@ -9,6 +9,7 @@ mod html;
 mod json;
 mod pattern;
 mod quantity;
+mod reference;
 mod report;
 mod sample;
 mod svg;

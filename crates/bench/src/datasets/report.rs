@@ -3,7 +3,7 @@
 use crate::datasets::cell::Round;
 use crate::datasets::text;
 use crate::datasets::{html, json};
-use crate::{AccessPattern, Baseline, Cell, Sample, Summary, Verdict, verdict};
+use crate::{AccessPattern, Baseline, Cell, Sample, Summary, Verdict, machine_margin, verdict};
 
 /// The results of a run.
 #[derive(Debug, Clone)]
@@ -23,6 +23,10 @@ pub struct BenchReport {
     pub boxed: Vec<u64>,
     /// The number of rounds.
     pub rounds: usize,
+    /// The time of a fixed computation in each round, in seconds. It tells how busy the machine was.
+    pub reference: Vec<f64>,
+    /// The ratio of medians above which the comparison with a baseline tells a difference.
+    pub margin: Option<f64>,
     /// The combinations, in the order of the axes.
     pub rows: Vec<Row>,
 }
@@ -114,7 +118,7 @@ impl Row {
 }
 
 impl BenchReport {
-    pub(crate) fn new(sample: &Sample, rounds: usize, rows: Vec<Row>) -> Self {
+    pub(crate) fn new(sample: &Sample, reference: Vec<f64>, rows: Vec<Row>) -> Self {
         Self {
             about: sample.about(),
             data: sample.name.clone(),
@@ -122,19 +126,25 @@ impl BenchReport {
             shape: sample.shape.clone(),
             bytes: sample.bytes.len() as u64,
             boxed: sample.boxed(),
-            rounds,
+            rounds: reference.len(),
+            reference,
+            margin: None,
             rows,
         }
     }
 
     /// Compares each figure with the baseline's of the same combination ([`verdict`]). Other combinations
     /// have no verdict.
+    ///
+    /// The margin depends on the speed of the machine in both runs ([`machine_margin`]).
     pub fn compare(&mut self, baseline: &Baseline) {
+        let margin = machine_margin(baseline.reference(), &self.reference);
+        self.margin = Some(margin);
         for row in &mut self.rows {
             let key = Baseline::key(row);
             for measured in &mut row.measured {
                 let before = baseline.rounds(&key, measured.pattern);
-                measured.verdict = before.map(|before| verdict(before, &measured.rounds));
+                measured.verdict = before.map(|before| verdict(before, &measured.rounds, margin));
             }
         }
     }
@@ -178,6 +188,12 @@ impl BenchReport {
             }
         }
         threads
+    }
+
+    /// Returns a sentence about the margin, if there is a comparison.
+    pub(crate) fn margin_note(&self) -> Option<String> {
+        let percent = (self.margin? - 1.0) * 100.0;
+        Some(format!("The speed of the machine allows to tell differences of more than {percent:.0} %."))
     }
 
     /// Returns the line above tables and plots.

@@ -48,7 +48,8 @@ fn verdicts(report: &BenchReport) -> String {
         });
         lines.push(names_of(report, row).into_iter().chain(verdicts).collect());
     }
-    format!("compared with the baseline\n{}", aligned(&lines, names))
+    let note = report.margin_note().map_or(String::new(), |note| format!("{note}\n"));
+    format!("compared with the baseline\n{}{note}", aligned(&lines, names))
 }
 
 /// Returns one line for each row and pattern.

@@ -24,7 +24,22 @@ fn saved(report: &BenchReport, rounds: &[f64]) -> String {
             pattern["rounds"] = json!(rounds);
         }
     }
+    value["reference_rounds"] = json!(report.reference);
     value.to_string()
+}
+
+#[test]
+fn another_speed_of_the_machine_widens_the_margin() {
+    let mut report = small().rounds(5).targets(["mem"]).run().unwrap();
+    assert!(report.reference.len() == 5 && report.reference.iter().all(|time| *time > 0.0));
+    let times = [100.0, 101.0, 102.0, 103.0, 104.0];
+    let mut value: Value = serde_json::from_str(&saved(&report, &times)).unwrap();
+    value["reference_rounds"] = json!([1e-12, 2e-12, 3e-12, 4e-12, 5e-12]);
+    report.compare(&Baseline::parse(&value.to_string()).unwrap());
+    assert!(report.margin.is_some_and(|margin| margin > 1e6), "{:?}", report.margin);
+    for text in [report.table(), report.html()] {
+        assert!(text.contains("The speed of the machine allows to tell differences of more than"), "{text}");
+    }
 }
 
 #[test]
