@@ -6,7 +6,7 @@ use nczarr::{ErrorKind, Result};
 use serde_json::Value;
 
 use crate::datasets::joined;
-use crate::{AccessPattern, BenchReport, Row};
+use crate::{AccessPattern, Row, Sample};
 
 /// The times of an earlier run, by combination and access pattern.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Baseline {
 const DATA: [&str; 3] = ["data", "type", "shape"];
 
 impl Baseline {
-    /// Reads the form that [`BenchReport::json`] writes.
+    /// Reads the form that [`BenchReport::json`](crate::BenchReport::json) writes.
     ///
     /// # Errors
     /// `NC_EINVAL` if the text is not of this form.
@@ -47,8 +47,8 @@ impl Baseline {
     ///
     /// # Errors
     /// `NC_EINVAL` if it had other data.
-    pub fn check(&self, report: &BenchReport) -> Result<()> {
-        let found = [report.data.clone().into(), report.ty.into(), report.shape.clone().into()];
+    pub fn check(&self, sample: &Sample) -> Result<()> {
+        let found = [sample.name.clone().into(), sample.ty.name().into(), sample.shape.clone().into()];
         if self.data == found {
             return Ok(());
         }

@@ -92,12 +92,12 @@ pub fn run(args: &Bench) -> Result<(), Failure> {
     // Before the first thread of a transfer starts: all of them must leave signals to the one that cleans up.
     let place = ScratchDir::new(args.dir.as_deref()).map_err(&failed)?;
     let sample = sample(args)?;
+    baseline.iter().try_for_each(|baseline| baseline.check(&sample)).map_err(&failed)?;
     let benchmark = benchmark(args, sample)?.dir(place.path());
     place.clean_on_signal(benchmark.cleanup());
     let mut report = benchmark.run().map_err(&failed)?;
     place.close().map_err(&failed)?;
     if let Some(baseline) = baseline {
-        baseline.check(&report).map_err(&failed)?;
         report.compare(&baseline);
     }
     for (path, text) in [(&args.save, BenchReport::json as fn(&_) -> _), (&args.html, BenchReport::html)] {
