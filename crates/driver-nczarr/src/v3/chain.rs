@@ -120,6 +120,8 @@ impl CodecChain {
 #[derive(Clone, Copy)]
 pub(crate) struct ChainReader<'a> {
     pub(crate) registry: &'a Registry,
+    /// Whether the filters are described in [`CodecChain::specs`]. Those of a shard's index are never shown.
+    pub(crate) describes: bool,
 }
 
 /// Parses the type and the chain of an array. `chunks` is the shape of its chunks, or of its outermost
@@ -139,7 +141,7 @@ pub(crate) fn read(
     let list = codecs.as_array().ok_or_else(wrong)?;
     let mut data = DataType::read(data_type, false)?;
     let axes: Vec<usize> = (0..chunks.len()).collect();
-    let chain = ChainReader { registry }.chain(list, &data, chunks, &axes);
+    let chain = ChainReader { registry, describes: true }.chain(list, &data, chunks, &axes);
     if chain.innermost().big_endian {
         data = DataType::read(data_type, true)?;
     }
@@ -251,6 +253,7 @@ impl ChainReader<'_> {
             self.registry.filter(name).and_then(|class| class.parse_json(description, ZarrFormat::V3))
         };
         match found {
+            Ok(filter) if !self.describes => chain.filters.push(filter),
             Ok(filter) => {
                 // A codec that V2 lacks is described as in V3.
                 let v2 = match filter.to_json(ZarrFormat::V2) {
@@ -349,7 +352,7 @@ impl ChainReader<'_> {
         let data = DataType::read(&Json::string("uint64"), false)?;
         // Its codecs cannot depend on its shape: shards are not allowed among them.
         let axes: Vec<usize> = (0..=rank).collect();
-        let chain = self.chain(list, &data, &vec![1; rank + 1], &axes);
+        let chain = Self { describes: false, ..self }.chain(list, &data, &vec![1; rank + 1], &axes);
         if let Some(problem) = chain.problem {
             return Err(problem);
         }
