@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Runs `work` on up to `threads` pool threads and returns when all are done.
 ///
 /// `work` takes parts of a shared job until none is left. With one thread, or without the feature `parallel`,
-/// it runs on the calling thread. With two the caller works too, so that only one thread has to wake up: boxes
-/// from decoded chunks gain a third. With more the caller only waits, since a thread beyond the number of
-/// processors would add cold buffers.
+/// it runs on the calling thread. With two the caller works too, so that only one thread has to wake up:
+/// boxes from decoded chunks gain a third. With more the caller only waits, since a thread beyond the number
+/// of processors would add cold buffers.
 pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {

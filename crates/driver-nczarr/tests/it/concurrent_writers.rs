@@ -474,7 +474,8 @@ fn consolidated_metadata_repeats_a_change_made_meanwhile() {
     }
 }
 
-/// Another writer adds consolidated metadata while this one stores its change. The metadata repeats the change.
+/// Another writer adds consolidated metadata while this one stores its change. The metadata repeats the
+/// change.
 #[test]
 fn consolidated_metadata_that_appears_meanwhile_repeats_the_change() {
     for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
