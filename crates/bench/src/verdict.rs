@@ -117,13 +117,13 @@ mod tests {
         assert_eq!(verdict(&before, &now, MARGIN), Verdict::CannotTell);
         assert_eq!(verdict(&now, &before, MARGIN), Verdict::CannotTell);
         for rounds in [5, 9, 30] {
-            let told = (0..1000)
+            let wrong = (0..1000)
                 .filter(|seed| {
                     let runs = [2 * seed + 1, 2 * seed + 2].map(|seed| noisy(seed, 1.0, rounds));
                     verdict(&runs[0], &runs[1], MARGIN) != Verdict::CannotTell
                 })
                 .count();
-            assert!(told <= 10, "{rounds} rounds: {told} of 1000 equal runs are told apart");
+            assert!(wrong <= 10, "{rounds} rounds: {wrong} of 1000 pairs of equal runs have a verdict");
         }
     }
 

@@ -4,16 +4,13 @@
 //! the same with more drivers, maps and filters, which all commands have:
 //!
 //! ```no_run
-//! # use nczarr::Result;
-//! # use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
-//! # struct Rot13Class;
-//! # impl FilterClass for Rot13Class {
-//! #     fn info(&self) -> &FilterInfo { unimplemented!() }
-//! #     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> { unimplemented!() }
-//! #     fn parse_json(&self, codec: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> { unimplemented!() }
-//! # }
-//! fn main() -> std::process::ExitCode {
-//!     nczarr_cli::main_with(|registry| registry.with_filter(Rot13Class))
+//! use std::process::ExitCode;
+//!
+//! use nczarr::dispatch::FilterClass;
+//!
+//! /// Runs `ncz` with one more filter.
+//! fn ncz_with(filter: impl FilterClass + Clone) -> ExitCode {
+//!     nczarr_cli::main_with(|registry| registry.with_filter(filter.clone()))
 //! }
 //! ```
 //!

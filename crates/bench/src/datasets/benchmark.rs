@@ -152,7 +152,7 @@ impl Benchmark {
         let dir = scratch.as_ref().map_or(parent.as_path(), |dir| dir.path());
         let mut rounds = jobs.iter().map(|_| Vec::new()).collect::<Vec<_>>();
         let mut reference = Vec::new();
-        for _ in 0..self.rounds {
+        for round in 0..self.rounds {
             let mut times = Vec::new();
             for (job, rounds) in jobs.iter().zip(&mut rounds) {
                 let settings = RoundSettings {
@@ -161,9 +161,10 @@ impl Benchmark {
                     name: &job.name,
                     patterns: &self.patterns,
                     cleanup: &self.cleanup,
+                    inspects: round == 0,
                 };
-                let round = job.cell.measure(&job.sample, &settings);
-                rounds.push(round.map_err(|error| error.at(&job.cell))?);
+                let results = job.cell.measure(&job.sample, &settings);
+                rounds.push(results.map_err(|error| error.at(&job.cell))?);
                 times.push(reference_time());
             }
             reference.push(Summary::of(&times).p50);

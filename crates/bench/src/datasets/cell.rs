@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::{Key, NcDispatch as _, byte_len};
+use nczarr::dispatch::{Key, NcDispatch as _, ZMap, byte_len};
 use nczarr::{
     Buffer, CreateOptions, ErrorKind, File, MemMut, NcType, OpenOptions, Registry, Result, Slab, Variable,
 };
@@ -54,6 +54,8 @@ pub(crate) struct RoundSettings<'a> {
     pub patterns: &'a [AccessPattern],
     /// The datasets that are not deleted yet.
     pub cleanup: &'a Cleanup,
+    /// Whether to find out the map and the stored size too, which are the same in each round.
+    pub inspects: bool,
 }
 
 /// The results of one round of a cell.
@@ -163,10 +165,12 @@ impl Cell {
             };
             round.times.push(PatternTimes { pattern, seconds });
         }
-        let file = options.open(url)?;
-        round.map = file.info().map;
-        file.close()?;
-        round.stored = stored(&options, url, name)?;
+        if settings.inspects {
+            let file = options.open(url)?;
+            round.map = file.info().map;
+            file.close()?;
+            round.stored = stored(&options, url, name)?;
+        }
         Ok(())
     }
 }
@@ -195,15 +199,17 @@ fn open(options: &OpenOptions, url: &str) -> Result<f64> {
     Ok(timed(look)?.seconds)
 }
 
-/// Returns `None` if the dataset is not in a map, or the map cannot list.
-fn list(options: &OpenOptions, url: &str) -> Result<Option<f64>> {
-    let map = match options.open_map(url) {
-        Err(error) if error.kind() == ErrorKind::NotNc => return Ok(None),
-        map => map?,
-    };
-    if !map.caps().list {
-        return Ok(None);
+/// Opens the map of a dataset. `None` if the dataset is not in a map, or the map cannot list.
+fn listing_map(options: &OpenOptions, url: &str) -> Result<Option<Arc<dyn ZMap>>> {
+    match options.open_map(url) {
+        Err(error) if error.kind() == ErrorKind::NotNc => Ok(None),
+        map => map.map(|map| Some(map).filter(|map| map.caps().list)),
     }
+}
+
+/// Times a list of all keys. `None` if the map cannot list.
+fn list(options: &OpenOptions, url: &str) -> Result<Option<f64>> {
+    let Some(map) = listing_map(options, url)? else { return Ok(None) };
     Ok(Some(timed(|| map.list(&Key::root()))?.seconds))
 }
 
@@ -246,13 +252,7 @@ fn check(found: &[u8], written: &[u8], start: &[u64], count: &[u64]) -> Result<(
 
 /// Returns the bytes of all chunks of a variable. `None` if the map cannot list them.
 fn stored(options: &OpenOptions, url: &str, name: &str) -> Result<Option<u64>> {
-    let map = match options.open_map(url) {
-        Err(error) if error.kind() == ErrorKind::NotNc => return Ok(None),
-        map => map?,
-    };
-    if !map.caps().list {
-        return Ok(None);
-    }
+    let Some(map) = listing_map(options, url)? else { return Ok(None) };
     let keys = map.list(&Key::new(name.trim_start_matches('/'))?)?;
     let is_document = |key: &&Key| key.name().starts_with('.') || key.name() == "zarr.json";
     let chunks = keys.iter().filter(|key| !is_document(key));

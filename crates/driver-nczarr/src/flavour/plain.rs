@@ -4,7 +4,6 @@
 //! root. Zarr allows two lengths for one name in one group: the later one becomes `<name>_<length>`. In
 //! annotated groups (`annotation`) the named dimensions are the declared ones.
 
-use std::fmt::Write as _;
 use std::mem::take;
 use std::sync::Arc;
 
@@ -18,9 +17,6 @@ use crate::json::ObjectMembers;
 use crate::tree::{RawArray, RawTree};
 use crate::v3::dim_names;
 use crate::var::{DimRefs, ReadContext, VariableDraft};
-
-/// The beginning of the name of an unnamed dimension; its length follows.
-const ANONYMOUS: &str = "_Anonymous_Dim_";
 
 /// The most conflicting dimension names that are reported individually.
 const MAX_REPORTED: usize = 20;
@@ -48,10 +44,7 @@ pub(crate) fn load(
         ..DatasetBuilder::default()
     };
     loaded.vars.reserve_exact(count);
-    loaded.model.reserve(
-        if count == 1 { rank_of_only(&tree) } else { 0 },
-        tree.groups.first().map_or(0, |root| root.arrays.len()),
-    );
+    loaded.model.reserve(0, tree.groups.first().map_or(0, |root| root.arrays.len()));
     loaded.groups.reserve_exact(tree.groups.len());
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     let mut arrays: Vec<(GroupId, Vec<RawArray>)> = Vec::with_capacity(tree.groups.len() + 1);
@@ -167,26 +160,11 @@ fn resolve_dims(
                 Some(id) => id,
                 None => find_or_add_dim(model, group, name, len, others)?,
             },
-            None => find_or_add_dim(model, GroupId::ROOT, anonymous_name(len), len, others)?,
+            None => find_or_add_dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len, others)?,
         };
         ids.push(id);
     }
     Ok(ids)
-}
-
-/// Returns the name of an unnamed dimension.
-fn anonymous_name(len: u64) -> String {
-    let mut name = String::with_capacity(ANONYMOUS.len() + 20);
-    name.push_str(ANONYMOUS);
-    // Writing to a string never fails.
-    let _ = write!(name, "{len}");
-    name
-}
-
-/// Returns the rank of the first array, which is the only one.
-fn rank_of_only(tree: &RawTree) -> usize {
-    let mut arrays = tree.groups.iter().flat_map(|group| &group.arrays);
-    arrays.next().and_then(|array| Some(array.built.stored.meta.as_ref()?.shape.len())).unwrap_or(0)
 }
 
 /// Finds the declared dimension of this name that `add_group` sees.
