@@ -6,15 +6,19 @@
 /// files in the book.
 macro_rules! pages {
     ($($module:ident $file:literal)*) => {$(
+        #[doc = "[choosing#measure]: crate::guide::choosing#measure"]
         #[doc = "[cloud]: crate::guide::cloud"]
         #[doc = "[cloud#files-and-stores-on-a-web-server]: crate::guide::cloud#files-and-stores-on-a-web-server"]
         #[doc = "[copy]: crate::guide::copy"]
         #[doc = "[filters]: crate::guide::filters"]
         #[doc = "[getting-started]: crate::guide::getting_started"]
         #[doc = "[library]: crate::guide::library"]
+        #[doc = "[library#append-records]: crate::guide::library#append-records"]
+        #[doc = "[library#read-packed-data]: crate::guide::library#read-packed-data"]
         #[doc = "[plugins]: crate::guide::plugins"]
         #[doc = "[storage]: crate::guide::storage"]
         #[doc = "[storage#who-may-write-at-the-same-time]: crate::guide::storage#who-may-write-at-the-same-time"]
+        #[doc = "[xarray]: crate::guide::xarray"]
         #[doc = ""]
         #[doc = include_str!(concat!("../docs/", $file))]
         pub mod $module {}
