@@ -15,15 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Runs `work` on up to `threads` pool threads and returns when all are done.
 ///
 /// `work` takes parts of a shared job until none is left. With one thread, or without the feature `parallel`,
-/// it runs on the calling thread. With two the caller works too, so that only one thread has to wake up:
-/// boxes from decoded chunks gain a third. With more the caller only waits, since a thread beyond the number
-/// of processors would add cold buffers.
+/// it runs on the calling thread. The caller only waits, since a thread beyond the number of processors would
+/// add cold buffers.
 pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
-        if threads == 2 && can_use_second_thread() {
-            return run_with_caller(threads, work);
-        }
         rayon::scope(|scope| {
             for _ in 0..threads.min(rayon::current_num_threads()) {
                 scope.spawn(|_| work());
@@ -37,8 +33,8 @@ pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
 
 /// Runs `work` on the calling thread and on up to `threads` - 1 pool threads; returns when all are done.
 ///
-/// As [`run_on_pool`], for short work where waking threads matters, or where the caller's cache holds the
-/// data.
+/// As [`run_on_pool`], for short work where waking threads matters, such as copies, or where the caller's cache
+/// holds the data.
 pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {

@@ -10,8 +10,10 @@
 //! Source: Zarr V3 core specification, its registered codecs, and the codecs of real writers in the format
 //! notes.
 
+use std::sync::Arc;
+
 use nczarr_chunkio::DimOrder;
-use nczarr_dispatch::{ElementCodec, Filter, Json as Serde, Registry, ZarrFormat};
+use nczarr_dispatch::{ElementCodec, Filter, FilterClass, Json as Serde, Registry, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, FilterSpec, NcType, Result};
 
 use super::types::{DataType, VariableLength, configured, extension, short};
@@ -148,7 +150,7 @@ pub(crate) fn read(
     Ok((data, chain))
 }
 
-impl ChainReader<'_> {
+impl<'a> ChainReader<'a> {
     /// Parses a chain; `axes` are the dimensions in the order of the surrounding codecs.
     fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], axes: &[usize]) -> CodecChain {
         let mut chain = CodecChain::default();
@@ -220,17 +222,18 @@ impl ChainReader<'_> {
                     if made_bytes {
                         chain.fail(misplaced("the codec needs an array, but gets bytes"));
                     }
-                    self.filter(name, &in_order(codec, big), codec, &mut chain);
+                    let class = self.class(name);
+                    self.filter(name, class, &in_order(codec, big), codec, &mut chain);
                 }
                 _ => {
-                    let known = self.registry.filter(name).is_ok() && !NUMCODECS_ONLY.contains(&name);
-                    if !known && may_be_skipped(codec) {
+                    let class = self.class(name);
+                    if class.is_err() && may_be_skipped(codec) {
                         continue;
                     }
-                    if known && !made_bytes {
+                    if class.is_ok() && !made_bytes {
                         chain.fail(misplaced("the codec needs bytes, but gets an array"));
                     }
-                    self.filter(name, &codec.to_serde(), codec, &mut chain);
+                    self.filter(name, class, &codec.to_serde(), codec, &mut chain);
                 }
             }
         }
@@ -244,15 +247,24 @@ impl ChainReader<'_> {
         chain
     }
 
+    /// Returns the class of a filter that V3 has under this name.
+    fn class(self, name: &str) -> Result<&'a Arc<dyn FilterClass>> {
+        if NUMCODECS_ONLY.contains(&name) {
+            return Err(ErrorKind::NoFilter.context(format!("{name:?} is not a known codec of Zarr V3")));
+        }
+        self.registry.filter(name)
+    }
+
     /// Appends a filter, or records its problem.
-    fn filter(self, name: &str, description: &Serde, codec: &Value<'_>, chain: &mut CodecChain) {
-        let unknown = || ErrorKind::NoFilter.context(format!("{name:?} is not a known codec of Zarr V3"));
-        let found = if NUMCODECS_ONLY.contains(&name) {
-            Err(unknown())
-        } else {
-            self.registry.filter(name).and_then(|class| class.parse_json(description, ZarrFormat::V3))
-        };
-        match found {
+    fn filter(
+        self,
+        name: &str,
+        class: Result<&Arc<dyn FilterClass>>,
+        description: &Serde,
+        codec: &Value<'_>,
+        chain: &mut CodecChain,
+    ) {
+        match class.and_then(|class| class.parse_json(description, ZarrFormat::V3)) {
             Ok(filter) if !self.describes => chain.filters.push(filter),
             Ok(filter) => {
                 // A codec that V2 lacks is described as in V3.
