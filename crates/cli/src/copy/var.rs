@@ -428,8 +428,7 @@ impl Definer<'_> {
                 }
                 filters.push(filter.anew());
                 let made = self.to.edit(&Edit::DefVarFilters { var: new, filters: &filters });
-                match unless_refused(made.map_err(|error| error.at(format_args!("filter {}", filter.name))))?
-                {
+                match unless_refused(made)? {
                     Ok(_) => {}
                     Err(why) if asked.is_none() => {
                         filters.pop();

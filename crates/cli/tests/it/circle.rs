@@ -31,8 +31,8 @@ const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("v108.h5", "V2", Known::Refused(REFERENCE), "the same"),
     ("v108.h5", "V3", Known::Refused(REFERENCE), "the same"),
     ("bad_cdf5_begin.nc", "V2, V3", Known::Refused("NC_ENOTNC: /var_small: it begins"), "damaged on purpose"),
-    ("nc4_f_szip.nc", "V3", Known::Without("filter szip: szip"), "no reader of Zarr V3 has szip"),
-    ("ref_szip.h5", "V3", Known::Without("filter szip: szip"), "the same"),
+    ("nc4_f_szip.nc", "V3", Known::Without("szip: "), "no reader of Zarr V3 has szip"),
+    ("ref_szip.h5", "V3", Known::Without("szip: "), "the same"),
     ("external.h5", "V2", Known::Refused("\"../external.raw\""), "its data are where none are read"),
     ("external.h5", "V3", Known::Refused("\"../external.raw\""), "the same"),
     ("stretches.h5", "V2", Known::Refused("many0.raw"), "its data are not there"),
@@ -52,7 +52,7 @@ const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("scaled.h5", "V3", Known::Without("filter scaleoffset"), "the same"),
     ("scaleoffset.h5", "V2", Known::Without("filter scaleoffset"), "the same"),
     ("scaleoffset.h5", "V3", Known::Without("filter scaleoffset"), "the same"),
-    ("szip.h5", "V3", Known::Without("filter szip: szip"), "no reader of Zarr V3 has szip"),
+    ("szip.h5", "V3", Known::Without("szip: "), "no reader of Zarr V3 has szip"),
 ];
 const REFERENCE: &str = "NC_EBADTYPID: ref: HDF5 type reference";
 

@@ -61,7 +61,7 @@ pub(crate) fn interoperable(
             "deflate" => codecs.push(named("gzip", json!({"level": level(&**filter).min(9)}), registry)?),
             "szip" => {
                 return Err(
-                    ErrorKind::Filter.context("szip: Zarr V3 has no such codec; choose another filter")
+                    ErrorKind::Filter.context("szip: it cannot be written in Zarr V3; choose another filter")
                 );
             }
             "crc32c" => {

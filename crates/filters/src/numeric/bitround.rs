@@ -43,7 +43,6 @@ impl FilterClass for BitroundClass {
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let keepbits = match *params {
-            [] => None,
             [keepbits] => Some(keepbits),
             _ => {
                 return Err(ErrorKind::Inval
