@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 const PACKAGES: &[(&str, &str)] = &[
     ("nczarr", "src"),
     ("nczarr-model", "crates/model/src"),
+    ("nczarr-storage", "crates/storage/src"),
+    ("nczarr-codec", "crates/codec/src"),
     ("nczarr-dispatch", "crates/dispatch/src"),
     ("nczarr-url-infer", "crates/url-infer/src"),
     ("nczarr-conformance", "crates/conformance/src"),

@@ -20,9 +20,9 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/chunkio/src/kernel/stream.rs", "kernels"),
     ("crates/chunkio/src/memory.rs", "the scatter of several threads into one array"),
     ("crates/chunkio/src/output.rs", "the scatter of several threads into one array"),
-    ("crates/dispatch/src/buffer.rs", "the allocation of results"),
-    ("crates/dispatch/src/outbuf.rs", "the allocation of results"),
-    ("crates/dispatch/src/alloc.rs", "the allocation of results"),
+    ("crates/runtime/src/buffer.rs", "the allocation of results"),
+    ("crates/runtime/src/outbuf.rs", "the allocation of results"),
+    ("crates/runtime/src/alloc.rs", "the allocation of results"),
     ("crates/driver-classic/src/mapped.rs", "a file as memory"),
     ("crates/filters/src/blosc/bits.rs", "vector code is called"),
     ("crates/filters/src/blosc/encode.rs", "the C libraries"),
@@ -51,7 +51,7 @@ const ALLOWED: &[(&str, &str)] = &[
 
 /// Crates with such files. Their roots deny `unsafe` and allow it module by module. All other roots forbid
 /// it.
-const WITH_MODULES: &[&str] = &["chunkio", "dispatch", "driver-classic", "filters"];
+const WITH_MODULES: &[&str] = &["chunkio", "driver-classic", "filters", "runtime"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()

@@ -22,13 +22,13 @@ use std::sync::Arc;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::forbidden::ForbiddenIsAbsent;
+use crate::forbidden_is_absent::ForbiddenIsAbsent;
 use crate::registry::not_built;
 use crate::{
     ByteSource, Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, Key, MapFactory,
     MountedMap, OpenRequest, OpenScope, Options, PluginKind, PrefetchedMap, Registry, ZMap,
 };
-use crate::{alloc, settings, trace};
+use crate::{settings, trace};
 use locate::{DatasetLocation, FileContent};
 use refused_keys::RefusedKeys;
 
@@ -254,7 +254,7 @@ impl Registry {
     }
 
     fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut ProbeLog) -> Result<Arc<dyn Dataset>> {
-        alloc::page_maker::allow(request.options.threads);
+        nczarr_runtime::allow_page_maker(request.options.threads);
         let choice = self.choose(&request, looks)?;
         if let Some(map) = choice.map {
             request.map = Some(map);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::{Origin, PluginKind, StaticPlugin};
-use crate::{Driver, ElementClass, FilterClass, MapFactory};
+use super::{Origin, PluginKind};
+use crate::{Driver, ElementClass, FilterClass, MapFactory, StaticPlugin};
 
 /// The common interface of the four plugin traits.
 pub(super) trait NamedPlugin: Send + Sync + 'static {

@@ -1,4 +1,4 @@
-//! Implements the plugin traits for shared pointers and for [`StaticPlugin`].
+//! Implements the traits of drivers and maps for shared pointers and for [`StaticPlugin`].
 //!
 //! Every method is forwarded, so that a plugin's own implementation of a provided method counts. Plain
 //! references are no plugins: a call on a short-lived reference would need a `'static` one.
@@ -9,20 +9,9 @@ use std::sync::Arc;
 use nczarr_model::Result;
 
 use crate::{
-    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass,
-    FilterInfo, InitialRead, Json, MapFactory, MapInfo, OpenRequest, ZMap, ZarrFormat,
+    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, InitialRead, MapFactory, MapInfo, OpenRequest,
+    StaticPlugin, ZMap,
 };
-
-/// A `static` plugin as a value.
-pub struct StaticPlugin<T: ?Sized + 'static>(pub &'static T);
-
-impl<T: ?Sized> Deref for StaticPlugin<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.0
-    }
-}
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
@@ -105,48 +94,6 @@ macro_rules! forward {
 
             fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
                 self.deref().delete(request)
-            }
-        }
-
-        #[deny(clippy::missing_trait_methods)]
-        impl<T: FilterClass + ?Sized> FilterClass for $pointer {
-            fn info(&self) -> &FilterInfo {
-                self.deref().info()
-            }
-
-            fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-                self.deref().parse_params(params)
-            }
-
-            fn parse_hdf5(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-                self.deref().parse_hdf5(params)
-            }
-
-            fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-                self.deref().parse_json(codec, format)
-            }
-
-            fn is_lossless(&self) -> bool {
-                self.deref().is_lossless()
-            }
-
-            fn can_encode(&self) -> bool {
-                self.deref().can_encode()
-            }
-        }
-
-        #[deny(clippy::missing_trait_methods)]
-        impl<T: ElementClass + ?Sized> ElementClass for $pointer {
-            fn names(&self) -> &'static [&'static str] {
-                self.deref().names()
-            }
-
-            fn about(&self) -> &'static str {
-                self.deref().about()
-            }
-
-            fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
-                self.deref().parse(codec)
             }
         }
     )*};

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, FilterSpec, Result};
 
 use super::entry::{NamedPlugin, RegistryEntries, conflict};
 use super::{KnownPlugin, Origin, PluginKind, Registry};
-use crate::{Driver, DriverInfo, ElementClass, FilterClass, FilterInfo, MapFactory, MapInfo};
+use crate::{
+    Driver, DriverInfo, ElementClass, FilterClass, FilterInfo, FilterName, FilterText, MapFactory, MapInfo,
+};
 
 impl Registry {
     /// Returns the driver of this name.
@@ -58,6 +60,24 @@ impl Registry {
                     self.filters.known_names()
                 )),
             }
+        })
+    }
+
+    /// Returns the specification of a filter, with its normalised parameters.
+    ///
+    /// # Errors
+    /// As [`Registry::filter`], or the filter's error about its parameters.
+    pub fn filter_spec(&self, text: &FilterText) -> Result<FilterSpec> {
+        let class = match &text.filter {
+            FilterName::Id(id) => self.filter_by_id(*id)?,
+            FilterName::Name(name) => self.filter(name)?,
+        };
+        let instance = class.parse_params(&text.params)?;
+        Ok(FilterSpec {
+            hdf5_id: class.info().hdf5_id,
+            name: class.info().name.to_owned(),
+            params: instance.params().into_owned(),
+            codec: None,
         })
     }
 

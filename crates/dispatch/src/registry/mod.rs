@@ -18,10 +18,9 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use crate::{Driver, ElementClass, FilterClass, Magic, MapFactory};
+use crate::{Driver, ElementClass, ElementPlugin, FilterClass, FilterPlugin, Magic, MapFactory};
 use entry::{RegistryEntries, RegistryEntry};
 
-pub use forward::StaticPlugin;
 pub use list::PluginDescription;
 pub(crate) use lookup::not_built;
 
@@ -29,15 +28,9 @@ pub(crate) use lookup::not_built;
 pub struct DriverPlugin(pub &'static dyn Driver);
 /// A map factory linked through `inventory`.
 pub struct MapPlugin(pub &'static dyn MapFactory);
-/// A filter class linked through `inventory`.
-pub struct FilterPlugin(pub &'static dyn FilterClass);
-/// An element codec class linked through `inventory`.
-pub struct ElementPlugin(pub &'static dyn ElementClass);
 
 inventory::collect!(DriverPlugin);
 inventory::collect!(MapPlugin);
-inventory::collect!(FilterPlugin);
-inventory::collect!(ElementPlugin);
 
 /// The origin of an entry. A later one hides an earlier one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,7 @@ use nczarr_model::Result;
 
 use super::job::{TracedReads, TracedWrites};
 use super::{MAPS, micros};
-use crate::zmap::UpdateFn;
+use crate::UpdateFn;
 use crate::{ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, Version, WriteJob, WriteOutcome, ZMap};
 
 /// A map around a map that logs one event per operation: name, key, bytes, microseconds and error.

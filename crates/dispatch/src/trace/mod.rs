@@ -1,118 +1,19 @@
-//! The log: failures at `ERROR`, driver calls at `DEBUG`, every map operation at `TRACE`.
-//!
-//! Events go through `tracing`; the program chooses subscribers and output. Targets are [`CALLS`] and
-//! [`MAPS`]. Locations are printed as [`Target`] prints them, without user-info and query. Values of
-//! attributes and data are never printed.
-//!
-//! netCDF's log levels are numbers. [`filter_of`] converts them to filters, and [`set_log_level`] stores the
-//! level that the program sets.
+//! The log: events of the registry and of map operations.
 
 mod job;
 mod map;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::Instant;
 
-use nczarr_model::Result;
-use nczarr_url_infer::Target;
 use tracing::Level;
-use tracing::level_filters::LevelFilter;
 
 use crate::ZMap;
 
 pub use map::TracedMap;
-
-/// The target of events for driver calls and failures.
-pub const CALLS: &str = "nczarr::call";
-/// The target of events for map operations.
-pub const MAPS: &str = "nczarr::map";
-
-static LOG_LEVEL: AtomicI32 = AtomicI32::new(-1);
-
-/// Sets netCDF's log level (`nc_set_log_level`): -1 silence, 1 failures, 5 calls of drivers as well, 9
-/// everything.
-///
-/// It is only stored: the program's subscriber uses [`log_level`] and [`filter_of`].
-pub fn set_log_level(level: i32) {
-    LOG_LEVEL.store(level, Ordering::Relaxed);
-}
-
-/// Returns the log level that was set last; -1 before.
-pub fn log_level() -> i32 {
-    LOG_LEVEL.load(Ordering::Relaxed)
-}
-
-/// Returns the filter for one of netCDF's log levels.
-pub fn filter_of(level: i32) -> LevelFilter {
-    match level {
-        i32::MIN..=-1 => LevelFilter::OFF,
-        0 | 1 => LevelFilter::ERROR,
-        2 => LevelFilter::WARN,
-        3 | 4 => LevelFilter::INFO,
-        5..=8 => LevelFilter::DEBUG,
-        9.. => LevelFilter::TRACE,
-    }
-}
-
-/// Runs a call of a whole dataset and logs the result.
-pub(crate) fn call<T>(name: &'static str, target: &Target, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    timed(name, &|| target.to_string(), run)
-}
-
-/// Whether successful calls are logged.
-pub(crate) fn logs_calls() -> bool {
-    tracing::enabled!(target: CALLS, Level::DEBUG)
-}
-
-/// Runs a call and logs the result. `place` is evaluated only if it is logged.
-pub(crate) fn timed<T>(
-    name: &'static str,
-    place: &dyn Fn() -> String,
-    run: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    let started = logs_calls().then(Instant::now);
-    let outcome = run();
-    match &outcome {
-        Ok(_) => {
-            if let Some(started) = started {
-                tracing::debug!(target: CALLS, call = name, place = %place(), us = micros(started));
-            }
-        }
-        Err(error) => {
-            tracing::error!(target: CALLS, call = name, place = %place(), error = format_args!("{error:#}"))
-        }
-    }
-    outcome
-}
+pub use nczarr_runtime::trace::{CALLS, MAPS, filter_of, log_level, set_log_level};
+pub(crate) use nczarr_runtime::trace::{call, logs_calls, micros, timed};
 
 /// Returns the map, wrapped in a [`TracedMap`] if its operations are logged.
 pub(crate) fn traced(map: Arc<dyn ZMap>) -> Arc<dyn ZMap> {
     if tracing::enabled!(target: MAPS, Level::TRACE) { Arc::new(TracedMap::new(map)) } else { map }
-}
-
-fn micros(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn log_levels_are_filters() {
-        for (level, filter) in [
-            (i32::MIN, LevelFilter::OFF),
-            (-1, LevelFilter::OFF),
-            (0, LevelFilter::ERROR),
-            (1, LevelFilter::ERROR),
-            (4, LevelFilter::INFO),
-            (5, LevelFilter::DEBUG),
-            (8, LevelFilter::DEBUG),
-            (9, LevelFilter::TRACE),
-            (i32::MAX, LevelFilter::TRACE),
-        ] {
-            assert_eq!(filter_of(level), filter, "{level}");
-        }
-    }
 }

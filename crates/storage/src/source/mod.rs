@@ -1,7 +1,7 @@
 //! [`ByteSource`]: the bytes of one remote file, for single-file formats.
 //!
 //! Object storage may hold archives and classic files, each in one object. A driver, or an archive map, opens
-//! such a file with [`Registry::open_source`](crate::Registry::open_source), and knows no protocol.
+//! such a file with `Registry::open_source`, and knows no protocol.
 
 mod range_cache;
 mod read_ahead;

@@ -18,13 +18,13 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// wait for each other. A runtime of the map's own has one.
 ///
 /// ```
-/// # fn spawn_on_my_runtime(task: nczarr_dispatch::Task) { std::thread::spawn(move || pollster(task)); }
-/// # fn pollster(mut task: nczarr_dispatch::Task) {
+/// # fn spawn_on_my_runtime(task: nczarr_runtime::Task) { std::thread::spawn(move || pollster(task)); }
+/// # fn pollster(mut task: nczarr_runtime::Task) {
 /// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
 /// #     while task.as_mut().poll(&mut context).is_pending() {}
 /// # }
 /// // With tokio: `|task| drop(handle.spawn(task))`.
-/// let answer = nczarr_dispatch::wait_for(async { 6 * 7 }, |task| spawn_on_my_runtime(task))?;
+/// let answer = nczarr_runtime::wait_for(async { 6 * 7 }, |task| spawn_on_my_runtime(task))?;
 /// assert_eq!(answer, 42);
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```

@@ -1,10 +1,11 @@
 //! [`read_parallel`]: runs a batch of reads with a map's single reads.
 
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::run_on_pool;
 
 use super::{BatchScratch, with_scratch};
 use crate::zmap::{ByteRange, Ranges, ReadJob, ReadOutcome, ReadTicket, ZMap};
-use crate::{Key, Version, run_on_pool};
+use crate::{Key, Version};
 
 /// Runs a batch of reads on the pool or the calling thread. Each object is read by [`ZMap::read`],
 /// [`ZMap::read_into`] or [`ZMap::read_versioned`].

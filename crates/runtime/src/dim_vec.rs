@@ -14,7 +14,7 @@ const INLINE: usize = 5;
 ///
 /// # Examples
 /// ```
-/// use nczarr_dispatch::DimVec;
+/// use nczarr_runtime::DimVec;
 ///
 /// let shape: DimVec<u64> = [3, 4].into_iter().collect();
 /// assert_eq!(*shape, [3, 4]);

@@ -18,9 +18,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nczarr_model::{Error, ErrorKind, FilterSpec, Result};
-
-use crate::Registry;
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// A filter and its parameters, parsed from text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,26 +87,6 @@ impl fmt::Display for FilterText {
             FilterName::Name(name) => f.write_str(name)?,
         }
         self.params.iter().try_for_each(|param| write!(f, ",{param}"))
-    }
-}
-
-impl Registry {
-    /// Returns the specification of a filter, with its normalised parameters.
-    ///
-    /// # Errors
-    /// As [`Registry::filter`], or the filter's error about its parameters.
-    pub fn filter_spec(&self, text: &FilterText) -> Result<FilterSpec> {
-        let class = match &text.filter {
-            FilterName::Id(id) => self.filter_by_id(*id)?,
-            FilterName::Name(name) => self.filter(name)?,
-        };
-        let instance = class.parse_params(&text.params)?;
-        Ok(FilterSpec {
-            hdf5_id: class.info().hdf5_id,
-            name: class.info().name.to_owned(),
-            params: instance.params().into_owned(),
-            codec: None,
-        })
     }
 }
 

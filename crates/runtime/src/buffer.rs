@@ -51,7 +51,7 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Examples
     /// ```
-    /// use nczarr_dispatch::Buffer;
+    /// use nczarr_runtime::Buffer;
     ///
     /// let buffer = Buffer::<u16>::fill(2, |out| out.put(&[1, 1, 2, 2]))?;
     /// assert_eq!(*buffer, [0x0101, 0x0202]);

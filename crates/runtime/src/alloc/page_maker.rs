@@ -45,7 +45,7 @@ fn helper() -> MutexGuard<'static, PageMaker> {
 }
 
 /// Records that a dataset may use `threads` threads; 0: the number of processors.
-pub(crate) fn allow(threads: usize) {
+pub fn allow(threads: usize) {
     if threads != 1 && !ALLOWED.load(Ordering::Relaxed) {
         ALLOWED.store(true, Ordering::Relaxed);
     }

@@ -262,7 +262,7 @@ pub type PutPart<'p> = dyn FnMut(&[u8]) -> Result<()> + Send + 'p;
 /// A read-only map with one object:
 ///
 /// ```
-/// use nczarr_dispatch::{ByteRange, Key, MapCaps, ZMap};
+/// use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
 /// use nczarr_model::Result;
 ///
 /// #[derive(Debug)]

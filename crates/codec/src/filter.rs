@@ -130,7 +130,7 @@ pub enum Stage {
 /// Builds filters from parameters or codec descriptions.
 ///
 /// ```
-/// use nczarr_dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+/// use nczarr_codec::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
 /// use nczarr_model::{ErrorKind, Result};
 ///
 /// static INFO: FilterInfo =
@@ -195,7 +195,7 @@ pub trait FilterClass: Send + Sync + 'static {
 /// ```
 /// use std::borrow::Cow;
 ///
-/// use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+/// use nczarr_codec::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 /// use nczarr_model::Result;
 ///
 /// static INFO: FilterInfo =

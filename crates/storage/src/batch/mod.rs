@@ -18,7 +18,9 @@ mod slice;
 use std::cell::Cell;
 
 use crate::zmap::{Payload, WriteJob, WriteOutcome, ZMap};
-use crate::{Key, run_on_pool};
+use nczarr_runtime::run_on_pool;
+
+use crate::Key;
 
 pub use coalesce::{CoalescedRanges, coalesce};
 pub(crate) use compare_and_swap::compare_and_swap;
