@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr::codec::{Filter, FilterClass, FilterInfo, Json, OutBuf, ZarrFormat};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions, Registry, Result};
 
 // HDF5 ids from 32768 on are free for private use.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr::dispatch::{ByteRange, Key, MapCaps, ZMap};
+use nczarr::storage::{ByteRange, Key, MapCaps, ZMap};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions, Result};
 
 /// Objects by key. One lock keeps each call atomic.

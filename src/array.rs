@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-use nczarr_dispatch::{Buffer, DimVec};
 use nczarr_model::NcString;
+use nczarr_runtime::{Buffer, DimVec};
 
 /// An element type of [`Array`]: the number types, stored in a [`Buffer`], and strings, stored in a vector.
 /// Sealed.

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Driver, KnownPlugin, Magic, MapFactory, PluginKind, PluginTable, Registry};
+use nczarr_dispatch::{Driver, KnownPlugin, Magic, PluginKind, PluginTable, Registry};
 use nczarr_model::Result;
+use nczarr_storage::MapFactory;
 
 static DRIVERS: &[&dyn Driver] = &[
     #[cfg(feature = "nczarr")]

@@ -5,8 +5,8 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use nczarr_dispatch::DimVec;
 use nczarr_model::{ErrorKind, Result, Slab};
+use nczarr_runtime::DimVec;
 
 /// The part of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

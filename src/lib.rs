@@ -72,15 +72,18 @@ pub use dimension::Dimension;
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
 pub use group::Group;
+pub use nczarr_codec as codec;
 pub use nczarr_dispatch::{
-    self as dispatch, Buffer, CacheConfig, Clobber, DatasetInfo, DimVec, Durability, Explanation,
-    ForbiddenKeys, Limits, MemMut, MemRef, MissingChunks, OutBuf, Progress, Registry,
+    self as dispatch, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits,
+    MemMut, MemRef, MissingChunks, Progress, Registry,
 };
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{
     self as model, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab,
     Values, VarFill,
 };
+pub use nczarr_runtime::{Buffer, DimVec, OutBuf};
+pub use nczarr_storage as storage;
 pub use number::{Number, Real};
 pub use options::{
     CreateOptions, OpenOptions, append, create, delete, explain, open, open_bytes, open_variable,

@@ -1,13 +1,13 @@
 //! [`Number`]: the ten Rust types of netCDF numbers. [`Real`]: the two floating-point types.
 
-use nczarr_dispatch::Buffer;
 use nczarr_model::NcType;
+use nczarr_runtime::Buffer;
 
 use crate::ArrayItem;
 
 /// A Rust type of netCDF numbers. Sealed: there are ten.
 pub trait Number:
-    sealed::Sealed + nczarr_dispatch::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>>
+    sealed::Sealed + nczarr_runtime::Element + bytemuck::Pod + ArrayItem<Data = Buffer<Self>>
 {
     /// The netCDF type.
     const TYPE: NcType;

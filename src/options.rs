@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use nczarr_dispatch::{
     Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, OpenScope, Options, Progress,
-    Registry, ZMap,
+    Registry,
 };
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::ZMap;
 
 use crate::{File, Variable, builtin};
 
@@ -422,7 +423,7 @@ impl OpenOptions {
     /// # file.add_dimension("x", 3)?;
     /// # file.add_variable::<f32>("v", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
     /// # file.close()?;
-    /// use nczarr::dispatch::Key;
+    /// use nczarr::storage::Key;
     /// let map = nczarr::OpenOptions::new().open_map(path)?;
     /// assert!(map.len(&Key::new("v/.zarray")?)?.is_some());
     /// # }
@@ -615,7 +616,7 @@ impl CreateOptions {
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// let map = nczarr::CreateOptions::new().create_map("memory://doc-create-map-new")?;
-    /// assert!(map.list(&nczarr::dispatch::Key::root())?.is_empty());
+    /// assert!(map.list(&nczarr::storage::Key::root())?.is_empty());
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```

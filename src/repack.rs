@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use nczarr_dispatch::Options;
 use nczarr_model::Result;
+use nczarr_storage::MapOptions;
 pub use nczarr_zmap_zip::Repacked;
 
 use crate::builtin;
@@ -19,6 +19,6 @@ pub fn repack(path: &str) -> Result<Repacked> {
     let registry = builtin::registry()?;
     registry.check_dataset(path)?;
     let markers = registry.markers();
-    nczarr_zmap_zip::repack(Path::new(&target.path), &markers, &Options::default())
+    nczarr_zmap_zip::repack(Path::new(&target.path), &markers, &MapOptions::default())
         .map_err(|error| error.at(&target))
 }

@@ -6,8 +6,9 @@
 mod records;
 mod unpack;
 
-use nczarr_dispatch::{Buffer, DimVec, Element, MemMut, MemRef, NcDispatch, OutBuf, VarAccess, byte_len};
+use nczarr_dispatch::{MemMut, MemRef, NcDispatch, VarAccess, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
+use nczarr_runtime::{Buffer, DimVec, Element, OutBuf};
 
 use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};

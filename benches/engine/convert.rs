@@ -5,9 +5,10 @@ use std::mem::MaybeUninit;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{array, sized};
-use nczarr_dispatch::{Linear, MemMut, MemRef, OutBuf, VarData as _};
+use nczarr_dispatch::{Linear, MemMut, MemRef, VarData as _};
 use nczarr_model::NcType::{self, Byte, Double, Float, Int, Int64, Short};
 use nczarr_model::{Slab, Values, convert};
+use nczarr_runtime::OutBuf;
 
 /// Conversions between integers and floats, wider and narrower. The last cases also swap bytes.
 const CASES: [(NcType, NcType, bool); 10] = [

@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{Chain, field, filters, sized};
-use nczarr_dispatch::{ChunkInfo, ItemType, OutBuf};
+use nczarr_codec::{ChunkInfo, ItemType};
+use nczarr_runtime::OutBuf;
 
 const CHAINS: [(&str, Chain); 4] = [
     ("shuffle", &[("shuffle", &[])]),

@@ -4,8 +4,9 @@
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{array, field, sized};
 use nczarr_chunkio::{ArraySpec, DimOrder, ElementLayout};
-use nczarr_dispatch::{CacheConfig, MemMut, MemRef, OutBuf, VarData as _};
+use nczarr_dispatch::{CacheConfig, MemMut, MemRef, VarData as _};
 use nczarr_model::{NcString, NcType, Slab};
+use nczarr_runtime::OutBuf;
 
 pub fn bench(criterion: &mut Criterion) {
     projection(criterion);

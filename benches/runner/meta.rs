@@ -1,6 +1,7 @@
 //! The operations on metadata: writing many variables, opening many variables, and listing keys.
 
-use nczarr::dispatch::{Key, OpenRequest, Options};
+use nczarr::dispatch::{OpenRequest, Options};
+use nczarr::storage::Key;
 use nczarr::{CreateOptions, OpenOptions, Result};
 
 use super::Op;

@@ -6,8 +6,10 @@ use std::sync::atomic::AtomicU64;
 
 use nczarr::{CreateOptions, File};
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
-use nczarr_dispatch::{Filter, Key, Options, ZMap};
+use nczarr_codec::Filter;
+use nczarr_dispatch::Options;
 use nczarr_model::{NcType, Result};
+use nczarr_storage::{Key, ZMap};
 use nczarr_zmap_mem::MemMap;
 use tempfile::TempDir;
 

@@ -1,7 +1,8 @@
 //! Elements of user-defined types: fields of compounds by name, and lists.
 
-use nczarr_dispatch::{Buffer, DimVec, MemMut, MemRef};
+use nczarr_dispatch::{MemMut, MemRef};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, UserType, Values, convert};
+use nczarr_runtime::{Buffer, DimVec};
 
 use crate::{Array, Extents, Number, Variable};
 

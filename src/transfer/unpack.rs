@@ -3,9 +3,10 @@
 //! Source: `scale_factor`, `add_offset`, `_FillValue` and `missing_value` of the CF conventions; `_Unsigned`
 //! of the netCDF User's Guide.
 
-use nczarr_dispatch::{Buffer, Linear, MemMut, put_linear};
+use nczarr_dispatch::{Linear, MemMut, put_linear};
 use nczarr_model::convert::{self, LinearRow};
 use nczarr_model::{ErrorKind, FILL_VALUE, NcType, Result, Scalar, Values};
+use nczarr_runtime::Buffer;
 
 use super::VariablePart;
 use crate::{Array, Attribute, Extents, Real, Variable};

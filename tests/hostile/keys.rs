@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use nczarr::dispatch::{ByteRange, Key, Precondition, ZMap};
+use nczarr::storage::{ByteRange, Key, Precondition, ZMap};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 
 use crate::zips::{Sandbox, is_leak};

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, OutBuf, Registry, ZarrFormat};
+use nczarr::codec::{Filter, FilterClass, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr::dispatch::Registry;
 use nczarr::{File, OpenOptions, Result};
 
 fn here(name: &str) -> PathBuf {

@@ -150,7 +150,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::NotNc);
     assert_eq!(OpenOptions::new().open_in_memory(&name, true).unwrap_err().kind(), ErrorKind::NotNc);
-    let objects = [(nczarr::dispatch::Key::new("other").unwrap(), b"x")];
+    let objects = [(nczarr::storage::Key::new("other").unwrap(), b"x")];
     fs::write(&path, nczarr_zmap_zip::archive(objects).unwrap()).unwrap();
     let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Object);
@@ -180,7 +180,7 @@ fn a_map_in_memory_is_packed_and_unpacked() {
     let snapshot = map.snapshot();
     v.put(&[9; 4], ..).unwrap();
     file.close().unwrap();
-    let objects = snapshot.iter().map(|(key, bytes)| (nczarr::dispatch::Key::new(key).unwrap(), bytes));
+    let objects = snapshot.iter().map(|(key, bytes)| (nczarr::storage::Key::new(key).unwrap(), bytes));
     let bytes = nczarr_zmap_zip::archive(objects).unwrap();
     let packed = nczarr::open_bytes(bytes.clone()).unwrap();
     assert_eq!((values(&packed), packed.info().map.as_deref()), (vec![1, 2, 3, 4], Some("zip")));
@@ -195,11 +195,11 @@ fn a_map_in_memory_is_packed_and_unpacked() {
     assert_eq!(values(&OpenOptions::new().map(again).open("memory://b").unwrap()), [7, 2, 3, 4]);
 }
 
-fn zmap_objects(map: &dyn nczarr::dispatch::ZMap) -> Vec<(String, Vec<u8>)> {
+fn zmap_objects(map: &dyn nczarr::storage::ZMap) -> Vec<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
-    let keys = map.list(&nczarr::dispatch::Key::root()).unwrap();
-    let mut read = |key: &nczarr::dispatch::Key| {
-        assert!(map.read(key, nczarr::dispatch::ByteRange::ALL, &mut bytes).unwrap(), "{key}");
+    let keys = map.list(&nczarr::storage::Key::root()).unwrap();
+    let mut read = |key: &nczarr::storage::Key| {
+        assert!(map.read(key, nczarr::storage::ByteRange::ALL, &mut bytes).unwrap(), "{key}");
         (key.to_string(), bytes.clone())
     };
     keys.iter().map(&mut read).collect()

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 
-use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+use nczarr::codec::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
 use nczarr::wrap::{Counting, Fault, Faults, Op, Slow, When};
 use nczarr::{CreateOptions, File, OpenOptions, OutBuf, Progress, Registry, Result};
 

@@ -45,6 +45,38 @@ fn public_items_are_those_of_the_snapshots() {
     }
 }
 
+/// The largest number of names at the root of the contract for maps.
+const MOST_STORAGE_NAMES: usize = 35;
+
+#[test]
+fn the_contract_for_maps_is_small() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let names = root_names(&fs::read_to_string(root.join("crates/storage/src/lib.rs")).unwrap());
+    assert!((20..=MOST_STORAGE_NAMES).contains(&names.len()), "{} names: {names:?}", names.len());
+}
+
+/// The names that the root of a crate exports: public modules, and the imports that it passes on.
+fn root_names(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for statement in text.split(';').map(str::trim) {
+        if let Some(at) = statement.rfind("pub mod ") {
+            names.push(statement[at + "pub mod ".len()..].to_owned());
+        } else if let Some(at) = statement.rfind("pub use ") {
+            let path = &statement[at + "pub use ".len()..];
+            let list = path.split_once('{').map_or(path, |(_, list)| list.trim_end_matches('}'));
+            let last = |name: &str| name.rsplit([':', ' ']).next().unwrap_or_default().to_owned();
+            names.extend(list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(last));
+        }
+    }
+    names
+}
+
+#[test]
+fn root_names_are_found() {
+    let text = "//! A crate; it is small.\nmod a;\npub mod b;\npub use a::{C,\n    D};\npub use e;\npub use f::g::H as I;\n";
+    assert_eq!(root_names(text), ["b", "C", "D", "e", "I"]);
+}
+
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -6,7 +6,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use nczarr::dispatch::FilterClass;
+//! use nczarr::codec::FilterClass;
 //!
 //! /// Runs `ncz` with one more filter.
 //! fn ncz_with(filter: impl FilterClass + Clone) -> ExitCode {

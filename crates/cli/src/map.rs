@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
-use nczarr::dispatch::{ByteRange, Key, Options, ZMap};
+use nczarr::dispatch::Options;
+use nczarr::storage::{ByteRange, Key, ZMap};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::exclusive;

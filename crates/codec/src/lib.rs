@@ -15,5 +15,6 @@ pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use filter_text::{FilterName, FilterText};
 pub use inventory;
+pub use nczarr_model::{Error, ErrorKind, NcString, NcType, Result};
 pub use nczarr_runtime::OutBuf;
 pub use plugin::{ElementPlugin, FilterPlugin};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::{bench_filter, bench_map};
-use nczarr_dispatch::{Options, ZMap};
+use nczarr_storage::{MapOptions, ZMap};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_zip::ZipMap;
@@ -14,7 +14,7 @@ use nczarr_zmap_zip::ZipMap;
 type Make<'a> = &'a dyn Fn() -> Arc<dyn ZMap>;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (place, count, options) = (tempfile::tempdir()?, AtomicUsize::new(0), Options::default());
+    let (place, count, options) = (tempfile::tempdir()?, AtomicUsize::new(0), MapOptions::default());
     let fresh = || place.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
     let makes: [(&str, Make<'_>); 3] = [
         ("mem", &|| Arc::new(MemMap::new())),

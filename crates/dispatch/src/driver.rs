@@ -1,4 +1,4 @@
-//! [`Driver`], one per format, and the requests to open or create a dataset; [`MapFactory`], one per storage.
+//! [`Driver`], one per format, and the requests to open or create a dataset.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,10 @@ use std::sync::Arc;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::{ByteSource, Dataset, InitialRead, Options, PrefetchedMap, Registry, ZMap};
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{Clobber, CreateMap, Magic, MapFactory, OpenMap, PrefetchedMap, ZMap};
+
+use crate::{Dataset, Options, Registry};
 
 /// `NC_FORMATX_*`: the implementation of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,15 +83,6 @@ impl Format {
     }
 }
 
-/// Bytes near the start of a file that identify its format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Magic {
-    /// Their offset in bytes.
-    pub offset: u64,
-    /// The bytes.
-    pub bytes: &'static [u8],
-}
-
 /// A driver's name, and the marks of its datasets.
 #[derive(Debug)]
 pub struct DriverInfo {
@@ -125,6 +119,16 @@ pub struct OpenRequest<'a> {
     pub scope: Option<OpenScope<'a>>,
 }
 
+impl OpenRequest<'_> {
+    /// Calls `run` with the request to open the dataset's map.
+    pub(crate) fn with_map_request<T>(&self, run: impl FnOnce(&OpenMap<'_>) -> T) -> T {
+        let (options, markers) = (self.options.for_map(), self.registry.markers());
+        let sources = |part| self.registry.open_source(self, part);
+        let request = OpenMap::new(self.target, &options).writable(self.writable);
+        run(&request.markers(&markers).sources(&sources))
+    }
+}
+
 /// The single variable that a dataset is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenScope<'a> {
@@ -158,6 +162,17 @@ impl MountedMap {
         self.prefetched.as_deref().map_or(&*self.map, |survey| survey)
     }
 
+    /// Deletes the dataset at the target of `request`, if the map came from a factory.
+    ///
+    /// # Errors
+    /// As [`MapFactory::delete`].
+    pub fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        match &self.factory {
+            Some(factory) => request.with_map_request(|request| factory.delete(request)),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the factory's name, if there is a factory.
     pub fn name(&self) -> Option<&'static str> {
         self.factory.as_ref().map(|factory| factory.info().name)
@@ -189,16 +204,6 @@ impl fmt::Debug for MountedMap {
     }
 }
 
-/// The treatment of an existing dataset at the path of a new one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Clobber {
-    /// Refuse with `NC_EOBJECT` (a map) or `NC_EEXIST` (a file).
-    #[default]
-    Refuse,
-    /// Delete it first if it is a dataset; anything else is refused.
-    Replace,
-}
-
 /// A request to create a dataset.
 #[derive(Clone)]
 pub struct CreateRequest<'a> {
@@ -214,9 +219,16 @@ pub struct CreateRequest<'a> {
     pub registry: &'a Arc<Registry>,
     /// The map, if it exists already.
     pub map: Option<MountedMap>,
-    /// For map factories: a dataset is replaced only if its root has one of these keys. Empty: nothing is
-    /// replaced.
+    /// A dataset in a map is replaced only if its root has one of these keys. Empty: nothing is replaced.
     pub markers: &'a [&'a str],
+}
+
+impl CreateRequest<'_> {
+    /// Calls `run` with the request to create the dataset's map.
+    pub(crate) fn with_map_request<T>(&self, run: impl FnOnce(&CreateMap<'_>) -> T) -> T {
+        let options = self.options.for_map();
+        run(&CreateMap::new(self.target, &options).clobber(self.clobber).markers(self.markers))
+    }
 }
 
 /// A format: a unit struct and a `static` description.
@@ -326,105 +338,5 @@ pub trait Driver: Send + Sync + 'static {
     fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
         Err(ErrorKind::Diskless
             .context(format!("driver {} cannot create datasets in memory", self.info().name)))
-    }
-}
-
-/// A map factory's name, and the locations that it serves.
-#[derive(Debug)]
-pub struct MapInfo {
-    /// Its name, unique in a registry. It is also its value of `mode=`.
-    pub name: &'static str,
-    /// URL schemes that select it, in lower case.
-    pub schemes: &'static [&'static str],
-    /// First bytes of a file that select it (an archive); empty for other storage.
-    pub magic: &'static [Magic],
-    /// A description in one line.
-    pub about: &'static str,
-}
-
-/// Opens and creates maps of one kind of storage.
-pub trait MapFactory: Send + Sync + 'static {
-    /// Returns the names and schemes of the storage.
-    fn info(&self) -> &MapInfo;
-
-    /// Whether this map recognises the end of a file: the whole file, or its last 66,000 bytes.
-    ///
-    /// It is called only if the first bytes are unknown, since such formats may follow other bytes.
-    fn recognises_tail(&self, _tail: &[u8]) -> bool {
-        false
-    }
-
-    /// Opens an existing map.
-    ///
-    /// # Errors
-    /// `NC_ENOTFOUND` if nothing is there.
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>>;
-
-    /// As [`MapFactory::open`], from the remote file that was opened for recognition
-    /// ([`Registry::open_source`]).
-    ///
-    /// # Errors
-    /// As [`MapFactory::open`].
-    fn open_from_source(
-        &self,
-        request: &OpenRequest<'_>,
-        _source: Arc<dyn ByteSource>,
-    ) -> Result<Arc<dyn ZMap>> {
-        self.open(request)
-    }
-
-    /// Creates an empty map.
-    ///
-    /// # Errors
-    /// `NC_EPERM` if the storage is read-only; `NC_EOBJECT` if a dataset exists and may not be replaced;
-    /// `NC_EEXIST` if something else exists.
-    fn create(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Perm.context(format!("map {} cannot create datasets", self.info().name)))
-    }
-
-    /// Opens a map of one file from its bytes. Changes stay in memory ([`ZMap::image`]). The target only
-    /// names it.
-    ///
-    /// # Errors
-    /// `NC_EINMEMORY` if such a map is not a single file; otherwise an error about the bytes.
-    fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::InMemory.context(format!("map {} cannot open archives in memory", self.info().name)))
-    }
-
-    /// Opens a map of one file and reads it into memory ([`ZMap::image`]). `persist`: closing a writable map
-    /// writes the file back in one step. Dropping it without `close` writes nothing.
-    ///
-    /// # Errors
-    /// As [`MapFactory::open`]; `NC_EDISKLESS` if such a map is no single file.
-    fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Diskless
-            .context(format!("map {} is not a single file, so it cannot be in memory", self.info().name)))
-    }
-
-    /// Creates an empty map of one file in memory ([`ZMap::image`]). `persist`: closing writes the file to
-    /// the target, unless nothing was written.
-    ///
-    /// # Errors
-    /// As [`MapFactory::create`]; `NC_EDISKLESS` if such a map is no single file.
-    fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Diskless
-            .context(format!("map {} is not a single file, so it cannot be in memory", self.info().name)))
-    }
-
-    /// Opens the object of the target as a file for reading. `part` is probably read first; it is fetched at
-    /// once if that costs no further request.
-    ///
-    /// # Errors
-    /// `NC_ENOTFOUND` if there is no such object; `NC_ENOTNC` if the storage has no single files.
-    fn open_source(&self, _request: &OpenRequest<'_>, _part: InitialRead) -> Result<Arc<dyn ByteSource>> {
-        Err(ErrorKind::NotNc.context(format!("map {} cannot open single files", self.info().name)))
-    }
-
-    /// Deletes the dataset at the target, and nothing else: the caller recognised it by its markers.
-    ///
-    /// # Errors
-    /// `NC_EPERM` if the storage cannot be written, `NC_ENOTFOUND` if nothing is there.
-    fn delete(&self, _request: &OpenRequest<'_>) -> Result<()> {
-        Err(ErrorKind::Perm.context(format!("map {} cannot delete datasets", self.info().name)))
     }
 }

@@ -34,10 +34,7 @@ pub mod trace;
 pub use audit::Audit;
 pub use choose::{Explanation, ProbeStep, no_dataset_error};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, HeaderPadding, StoredType, VarData};
-pub use driver::{
-    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap,
-    OpenRequest, OpenScope,
-};
+pub use driver::{CreateRequest, Driver, DriverInfo, Format, FormatX, MountedMap, OpenRequest, OpenScope};
 pub use fault::{Fault, FaultKind};
 pub use inventory;
 pub use linear::put_linear;
@@ -56,16 +53,18 @@ pub use nczarr_runtime::{
     RenameLock, SharedGuard, StaticPlugin, Task, WriteFence, cpu_count, file_io, has_elapsed, is_pool_thread,
     run_on_new_threads, run_on_pool, run_with_caller, wait_for, with_executor,
 };
+pub use nczarr_storage::batch::{
+    CoalescedRanges, FetchReply, FetchRequest, FetchResult, InFlightLimits, ObjectSink, OwnedPrecondition,
+    Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket, coalesce, gather,
+    read_overlapped, read_parallel, write_parallel,
+};
+pub use nczarr_storage::source::{ByteSource, InitialRead, ReadAhead, ReadCallback};
 pub use nczarr_storage::{
-    ByteRange, ByteSource, CoalescedRanges, Durability, FetchReply, FetchRequest, FetchResult, Forbidden,
-    InFlightLimits, InitialRead, Key, Limits, MapCaps, ObjectSink, OwnedPrecondition, Payload, Precondition,
-    PrefetchedMap, PutPart, Ranges, ReadAhead, ReadCallback, ReadJob, ReadOutcome, ReadTicket, Stamp,
-    UpdateFn, Version, WriteJob, WriteOutcome, WriteTicket, ZMap, coalesce, gather, read_overlapped,
-    read_parallel, write_parallel,
+    ByteRange, Clobber, CreateMap, Durability, Forbidden, Key, Limits, Magic, MapCaps, MapFactory, MapInfo,
+    MapOptions, MapPlugin, OpenMap, Precondition, PrefetchedMap, Stamp, UpdateFn, Version, WriteOutcome,
+    ZMap,
 };
 pub use options::{ForbiddenKeys, MissingChunks, Options, Progress};
 pub use persist_target::PersistTarget;
-pub use registry::{
-    DriverPlugin, KnownPlugin, MapPlugin, Origin, PluginDescription, PluginKind, PluginTable, Registry,
-};
+pub use registry::{DriverPlugin, KnownPlugin, Origin, PluginDescription, PluginKind, PluginTable, Registry};
 pub use stored_chunks::StoredChunks;

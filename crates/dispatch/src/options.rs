@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use nczarr_storage::{Durability, Limits};
+use nczarr_storage::{Durability, Limits, MapOptions};
 
 /// The treatment of absent chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,6 +84,17 @@ pub struct Options {
     pub memory_map: bool,
     /// The observer of transfers.
     pub progress: Option<Arc<dyn Progress>>,
+}
+
+impl Options {
+    /// Returns the options of the dataset's map.
+    pub fn for_map(&self) -> MapOptions {
+        let mut options = MapOptions::default();
+        options.limits = self.limits.clone();
+        options.durability = self.durability;
+        options.exclusive = self.exclusive;
+        options
+    }
 }
 
 impl Default for Options {

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{Allocation, Options, Registry};
+use nczarr_dispatch::{Options, Registry};
+use nczarr_runtime::Allocation;
 
 /// The size of a slab that is not shared with other pieces.
 const SLAB: usize = 2 << 20;

@@ -2,7 +2,8 @@
 //!
 //! This test is alone in its process because a process has one registry.
 
-use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, PluginTable, Registry};
+use nczarr_codec::{ElementClass, ElementCodec, ElementPlugin, Json};
+use nczarr_dispatch::{PluginTable, Registry};
 use nczarr_model::{ErrorKind, Result};
 
 struct Class(&'static [&'static str]);

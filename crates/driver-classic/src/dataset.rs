@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::{
-    Dataset, DatasetInfo, HeaderPadding, Options, PersistTarget, Registry, RenameLock, VarData, single_file,
+    Dataset, DatasetInfo, HeaderPadding, Options, PersistTarget, Registry, VarData, single_file,
 };
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_runtime::RenameLock;
 
 use crate::commit::CommittedHeader;
 use crate::file_state::FileState;

@@ -12,8 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::has_elapsed;
 use nczarr_model::{Result, Slab, VarId};
+use nczarr_runtime::has_elapsed;
 
 use crate::claims::RecordClaims;
 use crate::file_state::{FileState, VarPlacement};

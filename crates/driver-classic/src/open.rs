@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::{
-    ByteSource, Dataset, DatasetInfo, Fault, InitialRead, OpenRequest, PersistTarget, single_file,
-};
+use nczarr_dispatch::{Dataset, DatasetInfo, Fault, OpenRequest, PersistTarget, single_file};
 use nczarr_model::{ErrorKind, ModelCell, Result};
+use nczarr_storage::source::{ByteSource, InitialRead};
 
 use crate::commit::CommittedHeader;
 use crate::dataset::{ClassicDataset, ClassicShared};

@@ -8,8 +8,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::single_file::{OpenedFile, file_identity};
-use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{OutBuf, file_io};
+use nczarr_storage::source::{ByteSource, ReadAhead};
 
 /// The bytes of one file.
 #[derive(Debug)]

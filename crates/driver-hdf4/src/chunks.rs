@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use nczarr_chunkio::ChunkStore;
-use nczarr_dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
 
 use crate::coding::Coding;
 use crate::directory::tag;

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicU64;
 use nczarr_chunkio::{
     ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout as Stored, FlatArray, FlatSpec,
 };
-use nczarr_dispatch::{Filter, Options, Registry, VarData};
+use nczarr_codec::Filter;
+use nczarr_dispatch::{Options, Registry, VarData};
 use nczarr_model::{ErrorKind, Result, Values};
 
 use crate::chunks::ElementChunks;

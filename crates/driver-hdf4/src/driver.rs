@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest,
-    inventory,
+    CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
 };
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::source::ByteSource;
 
 use crate::open;
 

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, InitialRead, OpenRequest};
+use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest};
 use nczarr_model::{ErrorKind, ModelCell, Result};
+use nczarr_storage::source::{ByteSource, InitialRead};
 
 use crate::dataset::Hdf4Dataset;
 use crate::file::Hdf4File;

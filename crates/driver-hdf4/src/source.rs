@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{OutBuf, file_io};
+use nczarr_storage::source::{ByteSource, ReadAhead};
 
 /// Most bytes prefetched together.
 const TOGETHER: u64 = 8 << 20;

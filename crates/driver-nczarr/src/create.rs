@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_dispatch::{
-    Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap, ZarrFormat,
+    Clobber, CreateRequest, Dataset, Format, Key, MountedMap, OpenRequest, ZMap, ZarrFormat,
 };
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
@@ -59,7 +59,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         about.format = Format::NetCdf4Classic;
     }
     // The owner of a map from outside deletes it.
-    let undo = mounted.factory.filter(|_| request.map.is_none()).map(|factory| undo(factory, request));
+    let undo = request.map.is_none().then(|| undo(mounted, request));
     let model = ModelCell::new(Model::new());
     model.begin();
     Ok(Arc::new(ZarrDataset {
@@ -113,10 +113,7 @@ fn clear_map(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
 }
 
 /// Returns a function that deletes the dataset made by `request`.
-fn undo(
-    factory: Arc<dyn MapFactory>,
-    request: &CreateRequest<'_>,
-) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
+fn undo(mounted: MountedMap, request: &CreateRequest<'_>) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
     let (target, options, registry) =
         (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
     Box::new(move || {
@@ -128,7 +125,7 @@ fn undo(
             map: None,
             scope: None,
         };
-        match factory.delete(&request) {
+        match mounted.delete(&request) {
             // Nothing to delete, or a storage that has no deletable location.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Perm) => Ok(()),
             outcome => outcome,

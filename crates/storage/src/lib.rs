@@ -1,29 +1,34 @@
-//! The contract for storage maps: [`ZMap`], a store of keys and bytes.
+//! The contract for storage maps: all that the crate of a map needs.
 //!
-//! The crate of a map needs only this crate.
+//! * [`ZMap`]: a store of keys and bytes. [`MapFactory`] opens it, and [`MapPlugin`] registers the factory.
+//! * [`batch`]: many reads or writes at once.
+//! * [`source`]: one remote file, read by ranges.
+//!
+//! Within one compatible version, new trait methods have default implementations. No method loses a
+//! guarantee, and no implementation gains a duty.
 #![forbid(unsafe_code)]
 
-mod batch;
+pub mod batch;
+mod factory;
 mod forbidden;
 mod key;
-mod limits;
+mod options;
+mod plugin;
 mod prefetched_map;
-mod source;
+pub mod source;
+pub mod threads;
 mod version;
 mod zmap;
 
-pub use batch::{
-    CoalescedRanges, FetchReply, FetchRequest, FetchResult, InFlightLimits, coalesce, gather,
-    read_overlapped, read_parallel, write_parallel,
-};
+pub use factory::{Clobber, CreateMap, Magic, MapFactory, MapInfo, OpenMap};
 pub use forbidden::Forbidden;
+pub use inventory;
 pub use key::Key;
-pub use limits::{Durability, Limits};
+pub use nczarr_model::{Error, ErrorKind, Result};
 pub use nczarr_runtime::OutBuf;
+pub use nczarr_url_infer::Target;
+pub use options::{Durability, Limits, MapOptions};
+pub use plugin::MapPlugin;
 pub use prefetched_map::PrefetchedMap;
-pub use source::{ByteSource, InitialRead, ReadAhead, ReadCallback};
 pub use version::{Stamp, Version};
-pub use zmap::{
-    ByteRange, MapCaps, ObjectSink, OwnedPrecondition, Payload, Precondition, PutPart, Ranges, ReadJob,
-    ReadOutcome, ReadTicket, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZMap,
-};
+pub use zmap::{ByteRange, MapCaps, Precondition, UpdateFn, WriteOutcome, ZMap};

@@ -15,11 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use nczarr_model::{ErrorKind, Result};
 
-use crate::zmap::{
-    ByteRange, MapCaps, ObjectSink, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, UpdateFn,
-    WriteJob, WriteOutcome, ZMap,
+use crate::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob};
+use crate::{
+    ByteRange, Forbidden, Key, Limits, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
 };
-use crate::{Forbidden, Key, Limits, OutBuf, Version};
 
 /// The assumed size of a document, in bytes.
 const HINT: usize = 4096;

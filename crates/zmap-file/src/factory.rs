@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{Clobber, CreateMap, MapFactory, MapInfo, MapPlugin, OpenMap, ZMap};
 
 use crate::FileMap;
 
@@ -21,12 +21,12 @@ impl MapFactory for FileMaps {
         &INFO
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         let path = path_of(&request.target.path)?;
         Ok(Arc::new(FileMap::open(path, request.writable, request.options)?))
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let path = path_of(&request.target.path)?;
         let markers = match request.clobber {
             Clobber::Refuse => None,
@@ -35,12 +35,12 @@ impl MapFactory for FileMaps {
         Ok(Arc::new(FileMap::create(path, markers, request.options)?))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        FileMap::remove_last(path_of(&request.target.path)?, &request.registry.markers())
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
+        FileMap::remove_last(path_of(&request.target.path)?, request.markers)
     }
 }
 
-nczarr_dispatch::inventory::submit! { MapPlugin(&FileMaps) }
+nczarr_storage::inventory::submit! { MapPlugin(&FileMaps) }
 
 fn path_of(path: &str) -> Result<&Path> {
     if path.is_empty() {

@@ -5,7 +5,7 @@
 //! conditional writes of other processes take too. Other systems use a portable form over [`std::fs`] with
 //! the same guarantees at a higher cost.
 //!
-//! The map does not interpret objects. Read [`nczarr_dispatch::ZMap`] first for the guarantees.
+//! The map does not interpret objects. Read [`nczarr_storage::ZMap`] first for the guarantees.
 #![forbid(unsafe_code)]
 
 mod factory;

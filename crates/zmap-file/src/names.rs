@@ -3,7 +3,7 @@
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nczarr_dispatch::Key;
+use nczarr_storage::Key;
 
 /// The file in the root of a dataset whose bytes are locked while objects are replaced.
 pub(crate) const LOCK: &str = ".nczarr-lock";

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteSource, InitialRead, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::{MapFactory, MapInfo, MapPlugin, OpenMap, ZMap};
 
 use crate::{Config, HttpMap, HttpSource, Settings};
 
@@ -24,20 +25,20 @@ impl MapFactory for HttpMaps {
         &INFO
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         check(request)?;
         let settings = Settings::of(request.target)?;
         Ok(Arc::new(HttpMap::with_settings(request.target, &self.0, &settings)?))
     }
 
-    fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
+    fn open_source(&self, request: &OpenMap<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
         check(request)?;
         let settings = Settings::of(request.target)?;
         Ok(Arc::new(HttpSource::with_settings(request.target, part, &self.0, &settings)?))
     }
 }
 
-fn check(request: &OpenRequest<'_>) -> Result<()> {
+fn check(request: &OpenMap<'_>) -> Result<()> {
     if request.writable {
         Err(ErrorKind::Perm.context(format!("{}: datasets on a web server are read-only", request.target)))
     } else {
@@ -48,4 +49,4 @@ fn check(request: &OpenRequest<'_>) -> Result<()> {
 /// The registered factory.
 pub static MAPS: HttpMaps = HttpMaps(Config::DEFAULT);
 
-nczarr_dispatch::inventory::submit! { MapPlugin(&MAPS) }
+nczarr_storage::inventory::submit! { MapPlugin(&MAPS) }

@@ -11,8 +11,8 @@ use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HeaderValue, IF_RANGE, PROXY_AUTHORIZATION, RANGE, USER_AGENT,
 };
 use hyper::{Method, Request, Response, StatusCode};
-use nczarr_dispatch::Forbidden;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::Forbidden;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 

@@ -1,11 +1,10 @@
 //! [`HttpMap`]: the files below a URL as a map.
 
-use nczarr_dispatch::{
-    ByteRange, FetchRequest, FetchResult, Forbidden, InFlightLimits, Key, MapCaps, Ranges, ReadJob, ZMap,
-    coalesce, gather, read_overlapped,
-};
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_storage::batch::{
+    FetchRequest, FetchResult, InFlightLimits, Ranges, ReadJob, coalesce, gather, read_overlapped,
+};
+use nczarr_storage::{ByteRange, Forbidden, Key, MapCaps, Target, ZMap};
 use tokio::task::JoinSet;
 
 use crate::deadline::ReadDeadline;

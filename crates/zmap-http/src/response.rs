@@ -5,8 +5,8 @@ use hyper::header::{
     LAST_MODIFIED, LOCATION,
 };
 use hyper::{Response, StatusCode};
-use nczarr_dispatch::Forbidden;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::Forbidden;
 
 /// The requested part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, HeaderValue, IF_RANGE,
     PROXY_AUTHORIZATION, RANGE, TRANSFER_ENCODING,
 };
-use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::RcFile;
 
 use crate::client_certificate::ClientCertificate;
 use crate::netrc::Netrc;

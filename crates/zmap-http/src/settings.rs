@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
-use nczarr_dispatch::RcFile;
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_runtime::RcFile;
+use nczarr_storage::Target;
 
 use crate::Config;
 use crate::client_certificate::ClientCertificate;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, ByteSource, InitialRead, ReadCallback};
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_storage::source::{ByteSource, InitialRead, ReadCallback};
+use nczarr_storage::{ByteRange, Target};
 use tokio::task::JoinSet;
 
 use crate::fetch::{FileRequest, Requester, fetch};

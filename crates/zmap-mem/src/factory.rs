@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{Clobber, CreateMap, MapFactory, MapInfo, MapPlugin, OpenMap, ZMap};
 
 use crate::MemMap;
 use crate::store::ObjectTable;
@@ -23,7 +23,7 @@ fn stores() -> MutexGuard<'static, BTreeMap<String, Arc<ObjectTable>>> {
     STORES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn name_of(target: &nczarr_url_infer::Target) -> Result<String> {
+fn name_of(target: &nczarr_storage::Target) -> Result<String> {
     let name = match &target.host {
         Some(host) => format!("{host}{}", target.path),
         None => target.path.clone(),
@@ -39,7 +39,7 @@ impl MapFactory for MemMaps {
         &INFO
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         let name = name_of(request.target)?;
         match stores().get(&name) {
             Some(store) => Ok(Arc::new(MemMap::over(Arc::clone(store), name, request.writable))),
@@ -49,7 +49,7 @@ impl MapFactory for MemMaps {
         }
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let name = name_of(request.target)?;
         let mut stores = stores();
         let store = stores.entry(name.clone()).or_default();
@@ -68,7 +68,7 @@ impl MapFactory for MemMaps {
         Ok(Arc::new(MemMap::over(Arc::clone(store), name, true)))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
         let name = name_of(request.target)?;
         match stores().remove(&name) {
             Some(store) => {
@@ -82,4 +82,4 @@ impl MapFactory for MemMaps {
     }
 }
 
-nczarr_dispatch::inventory::submit! { MapPlugin(&MemMaps) }
+nczarr_storage::inventory::submit! { MapPlugin(&MemMaps) }

@@ -3,7 +3,7 @@
 //! [`MemMap`] is the map. [`MemMap::new`] makes one that belongs to its owner. [`MemMaps`], the factory,
 //! keeps datasets by name, so that a process can create, close and reopen them.
 //!
-//! The map does not interpret objects. Read [`nczarr_dispatch::ZMap`] first for the guarantees.
+//! The map does not interpret objects. Read [`nczarr_storage::ZMap`] first for the guarantees.
 #![forbid(unsafe_code)]
 
 mod factory;

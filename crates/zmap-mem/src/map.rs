@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, UpdateFn, Version,
-    WriteOutcome, ZMap, run_on_pool,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::run_on_pool;
+use nczarr_storage::batch::{ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 use crate::store::{Intent, ObjectTable, PutOutcome, StoredObject};
 

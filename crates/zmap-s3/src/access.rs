@@ -9,9 +9,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nczarr_dispatch::RcFile;
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_runtime::RcFile;
+use nczarr_storage::Target;
 
 use crate::credential_sources::{CredentialSources, switch};
 use crate::location::{BucketLocation, EndpointHost};
@@ -198,7 +198,7 @@ impl Access {
             proxies: Proxies::of(&said, &variables).map_err(|error| error.at(target))?,
             virtual_host,
             requester_pays,
-            shown: nczarr_url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
+            shown: nczarr_storage::Target { modes: Vec::new(), ..target.clone() }.to_string(),
             connect: seconds(&said, "HTTP.CONNECTTIMEOUT")?,
             retries: patience,
             in_flight: 256,

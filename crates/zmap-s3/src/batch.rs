@@ -1,18 +1,19 @@
 //! Batches: requests run on the runtime, decoding and encoding on the pool; the calling thread coordinates.
 //!
 //! Number and bytes of objects in flight or waiting to be decoded are limited. Network threads only move
-//! bytes. Each response is handed to the pool (`nczarr_dispatch::with_executor`). A finished body starts the
+//! bytes. Each response is handed to the pool (`nczarr_runtime::with_executor`). A finished body starts the
 //! next request. A short body stays in the system until a pool thread takes it, so it is decoded while still
 //! in the processor's cache.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nczarr_dispatch::{
-    ByteRange, Forbidden, Key, Payload, Ranges, ReadJob, ReadOutcome as Value, ReadTicket, Version, WriteJob,
-    WriteOutcome, WriteTicket, ZMap as _, coalesce, gather, with_executor,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::with_executor;
+use nczarr_storage::batch::{
+    Payload, Ranges, ReadJob, ReadOutcome as Value, ReadTicket, WriteJob, WriteTicket, coalesce, gather,
+};
+use nczarr_storage::{ByteRange, Forbidden, Key, Version, WriteOutcome, ZMap as _};
 
 use crate::body::PendingBody;
 use crate::failure::RequestFailure;

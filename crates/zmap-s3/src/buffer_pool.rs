@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use nczarr_dispatch::Buffer;
+use nczarr_runtime::Buffer;
 
 /// Lengths of bodies in bytes for which the pool is worthwhile.
 pub(crate) const HELD: std::ops::RangeInclusive<u64> = 32 << 10..=2 << 20;

@@ -3,7 +3,7 @@
 //! Keys written there are used. The SDK later gets those of a role, a program or single sign-on.
 
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_storage::Target;
 
 use crate::access::Variables;
 use crate::location::percent_decoded;

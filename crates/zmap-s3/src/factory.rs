@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    ByteSource, Clobber, CreateRequest, InitialRead, Key, MapFactory, MapInfo, MapPlugin, OpenRequest,
-    Options, ZMap,
-};
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::{
+    Clobber, CreateMap, Key, MapFactory, MapInfo, MapOptions, MapPlugin, OpenMap, Target, ZMap,
+};
 
 use crate::{Access, S3Map, S3Source};
 
@@ -24,7 +23,7 @@ pub static INFO: MapInfo = MapInfo {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct S3Maps;
 
-fn open(target: &Target, writable: bool, options: &Options) -> Result<S3Map> {
+fn open(target: &Target, writable: bool, options: &MapOptions) -> Result<S3Map> {
     Ok(S3Map::open(Access::of(target)?, writable)?.exclusive(options.exclusive))
 }
 
@@ -34,11 +33,11 @@ impl MapFactory for S3Maps {
     }
 
     /// Opens a map without a request. The driver finds out by its first read whether a dataset exists.
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         Ok(Arc::new(open(request.target, request.writable, request.options)?))
     }
 
-    fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
+    fn open_source(&self, request: &OpenMap<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
         if request.writable {
             let what = format!("{}: a dataset that is a single object in S3 is read-only", request.target);
             return Err(ErrorKind::Perm.context(what));
@@ -46,7 +45,7 @@ impl MapFactory for S3Maps {
         Ok(Arc::new(S3Source::open(Access::of(request.target)?, part)?))
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let (target, map) = (request.target, open(request.target, true, request.options)?);
         if !map.is_empty()? {
             if request.clobber == Clobber::Refuse {
@@ -73,13 +72,13 @@ impl MapFactory for S3Maps {
         Ok(Arc::new(map))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
         let map = open(request.target, true, request.options)?;
         if map.is_empty()? {
             return Err(ErrorKind::NotFound.context(format!("{}: no dataset found", request.target)));
         }
-        map.clear(&request.registry.markers())
+        map.clear(request.markers)
     }
 }
 
-nczarr_dispatch::inventory::submit! { MapPlugin(&S3Maps) }
+nczarr_storage::inventory::submit! { MapPlugin(&S3Maps) }

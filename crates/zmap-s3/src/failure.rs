@@ -8,8 +8,8 @@ use std::fmt;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use nczarr_dispatch::Forbidden;
 use nczarr_model::{Error, ErrorKind};
+use nczarr_storage::Forbidden;
 
 use crate::permanent::permanent_reason;
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
-use nczarr_dispatch::Key;
+use nczarr_storage::Key;
 
 use crate::deadline::Deadline;
 use crate::failure::RequestFailure;

@@ -82,7 +82,7 @@ impl BucketLocation {
         if !place.bucket.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')) {
             return Err(bad("invalid bucket name (expected letters, digits, '-', '.' and '_')"));
         }
-        place.key = nczarr_dispatch::Key::new(&place.key)
+        place.key = nczarr_storage::Key::new(&place.key)
             .map_err(|error| bad("its path").caused_by(error))?
             .to_string();
         Ok(place)

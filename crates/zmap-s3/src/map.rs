@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use nczarr_dispatch::{
-    ByteRange, Forbidden, Key, MapCaps, OutBuf, OwnedPrecondition, Precondition, ReadJob, UpdateFn, Version,
-    WriteJob, WriteOutcome, ZMap,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{OwnedPrecondition, ReadJob, WriteJob};
+use nczarr_storage::{
+    ByteRange, Forbidden, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+};
 use tokio::task::JoinHandle;
 
 use crate::access::Access;

@@ -14,8 +14,8 @@ use aws_sdk_s3::config::{
     BehaviorVersion, Builder, Region, RequestChecksumCalculation, ResponseChecksumValidation,
     StalledStreamProtectionConfig,
 };
-use nczarr_dispatch::Key;
 use nczarr_model::Result;
+use nczarr_storage::Key;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tokio::time::error::Elapsed;

@@ -88,7 +88,7 @@ pub(crate) fn wait<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T> {
     let answer =
-        nczarr_dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
+        nczarr_runtime::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
     answer.map_err(|_| ErrorKind::S3.context("the runtime ended before the request did"))
 }
 

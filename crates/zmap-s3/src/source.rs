@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nczarr_dispatch::{ByteRange, ByteSource, InitialRead, ReadCallback};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::ByteRange;
+use nczarr_storage::source::{ByteSource, InitialRead, ReadCallback};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Dispatch;

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, ObjectSink, OutBuf, Payload, Precondition, PutPart, ReadJob, ReadOutcome,
-    ReadTicket, UpdateFn, Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
-};
 use nczarr_model::Result;
+use nczarr_storage::batch::{
+    ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
+};
+use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 use crate::Op;
 

@@ -6,7 +6,7 @@
 //! * [`Slow`] adds delays and planned faults, for tests.
 //!
 //! They can be nested. They do not know the inner storage and do not interpret objects. Read
-//! [`nczarr_dispatch::ZMap`] first for the guarantees.
+//! [`nczarr_storage::ZMap`] first for the guarantees.
 #![forbid(unsafe_code)]
 
 mod cached;

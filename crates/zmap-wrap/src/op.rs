@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A method of [`ZMap`](nczarr_dispatch::ZMap) that is a request to the storage: all except `caps` and
+/// A method of [`ZMap`](nczarr_storage::ZMap) that is a request to the storage: all except `caps` and
 /// `image`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{ReadJob, WriteJob};
+use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 /// A map without capabilities to change anything. Every method that would change an object returns `NC_EPERM`
 /// with the key.

@@ -9,8 +9,8 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use nczarr_dispatch::{Durability, Options};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::{Durability, MapOptions};
 
 use crate::directory::Directory;
 use crate::listing::MemberEntry;
@@ -66,7 +66,7 @@ impl Appender {
         file: Arc<File>,
         source: &ArchiveSource,
         directory: &Directory,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         if directory.offset != 0 {
             return Err(ErrorKind::Perm.context(format!(
@@ -251,7 +251,7 @@ fn record(directory: &[u8], start: u64, at: u64) -> Result<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use nczarr_dispatch::{ByteRange, Key, ZMap};
+    use nczarr_storage::{ByteRange, Key, ZMap};
 
     use super::*;
     use crate::ZipMap;
@@ -265,7 +265,7 @@ mod tests {
     fn far_away() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
-        let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+        let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
         map.write(&key("near"), b"1").unwrap();
         map.sync().unwrap();
         for (round, tail) in [u64::from(u32::MAX) - 40, u64::from(u32::MAX), 5 << 30].into_iter().enumerate()
@@ -273,7 +273,7 @@ mod tests {
             map.appender().tail.store(tail, Ordering::Relaxed);
             map.write(&key(&format!("far/{round}")), b"2").unwrap();
             map.sync().unwrap();
-            let other = ZipMap::open(&path, None, &[], false, &Options::default()).unwrap();
+            let other = ZipMap::open(&path, None, &[], false, &MapOptions::default()).unwrap();
             let mut out = Vec::new();
             for key in map.list(&Key::root()).unwrap() {
                 assert!(
@@ -285,7 +285,7 @@ mod tests {
         }
         // The writer stops here.
         map.write(&key("lost"), b"PK\x05\x06").unwrap();
-        let other = ZipMap::open(&path, None, &[], false, &Options::default()).unwrap();
+        let other = ZipMap::open(&path, None, &[], false, &MapOptions::default()).unwrap();
         assert_eq!(other.list(&Key::root()).unwrap().len(), 4);
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
         for synced in [0, 1] {
-            let map = ZipMap::create(&path, "", true, &Options::default()).unwrap();
+            let map = ZipMap::create(&path, "", true, &MapOptions::default()).unwrap();
             if synced > 0 {
                 map.write(&key("v/0"), b"1").unwrap();
                 map.sync().unwrap();
@@ -307,7 +307,7 @@ mod tests {
             map.appender().tail.store(full, Ordering::Relaxed);
             map.sync().unwrap();
             assert_eq!(
-                ZipMap::open(&path, None, &[], false, &Options::default())
+                ZipMap::open(&path, None, &[], false, &MapOptions::default())
                     .unwrap()
                     .list(&Key::root())
                     .unwrap()
@@ -320,7 +320,7 @@ mod tests {
             let found = zip::ZipArchive::new(File::open(&path).unwrap()).unwrap();
             assert_eq!((found.len(), found.offset()), (synced + 1, 0));
         }
-        let map = ZipMap::create(&path, "", true, &Options::default()).unwrap();
+        let map = ZipMap::create(&path, "", true, &MapOptions::default()).unwrap();
         map.write(&key("v/0"), &[7; 100]).unwrap();
         map.appender().tail.store(i64::MAX as u64, Ordering::Relaxed);
         drop(map);

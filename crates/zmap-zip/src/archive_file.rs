@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nczarr_dispatch::{Durability, Options};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::{Durability, MapOptions};
 use tempfile::NamedTempFile;
 
 use crate::records;
@@ -78,7 +78,7 @@ pub(crate) fn claim_old(path: &Path) -> Result<Option<LockedArchive>> {
 ///
 /// # Errors
 /// `NC_EEXIST` if a file exists and `old` is `None`; errors of the system.
-pub(crate) fn create(path: &Path, old: Option<LockedArchive>, options: &Options) -> Result<File> {
+pub(crate) fn create(path: &Path, old: Option<LockedArchive>, options: &MapOptions) -> Result<File> {
     let path = old.as_ref().map_or(path, |old| &*old.path).to_owned();
     let fail = |error| Error::io(path.display().to_string(), error);
     let mut made = beside(&path, old.as_ref().map(|old| &*old.file)).map_err(fail)?;
@@ -95,7 +95,7 @@ pub(crate) fn create(path: &Path, old: Option<LockedArchive>, options: &Options)
 ///
 /// # Errors
 /// `NC_EEXIST` if a file exists; errors of the system.
-pub(crate) fn put_new(made: NamedTempFile, path: &Path, options: &Options) -> Result<File> {
+pub(crate) fn put_new(made: NamedTempFile, path: &Path, options: &MapOptions) -> Result<File> {
     let fail = |error| Error::io(path.display().to_string(), error);
     sync(&made, options).map_err(fail)?;
     let file = made.persist_noclobber(path).map_err(|error| match error.error.kind() {
@@ -171,7 +171,7 @@ pub(crate) fn put<H>(
     made: NamedTempFile,
     path: &Path,
     old: &mut Option<H>,
-    options: &Options,
+    options: &MapOptions,
 ) -> io::Result<File> {
     sync(&made, options)?;
     if cfg!(not(unix)) {
@@ -236,12 +236,12 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn sync(made: &NamedTempFile, options: &Options) -> io::Result<()> {
+fn sync(made: &NamedTempFile, options: &MapOptions) -> io::Result<()> {
     if options.durability == Durability::Fsync { made.as_file().sync_all() } else { Ok(()) }
 }
 
 /// Makes the directory entry of a file durable.
-fn sync_folder(path: &Path, options: &Options) -> io::Result<()> {
+fn sync_folder(path: &Path, options: &MapOptions) -> io::Result<()> {
     if cfg!(unix) && options.durability == Durability::Fsync {
         File::open(folder_of(path))?.sync_all()
     } else {
@@ -275,7 +275,7 @@ mod tests {
             names.sort();
             names
         };
-        drop(create(&path("x.zip"), None, &Options::default()).unwrap());
+        drop(create(&path("x.zip"), None, &MapOptions::default()).unwrap());
         let mut expected: Vec<std::ffi::OsString> =
             [".nczarr-Ab.dEf.tmp", ".nczarr-folder.tmp", ".nczarr-short.tmp", "nczarr-Ab3dEf.tmp", "x.zip"]
                 .map(Into::into)
@@ -295,14 +295,14 @@ mod tests {
     fn what_could_not_be_put_in_a_place_can_be_put_there_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
-        drop(create(&path, None, &Options::default()).unwrap());
+        drop(create(&path, None, &MapOptions::default()).unwrap());
         let mut old = claim_old(&path).unwrap();
         let made = beside(&path, None).unwrap();
         std::fs::remove_file(made.path()).unwrap();
-        put(made, &path, &mut old, &Options::default()).unwrap_err();
+        put(made, &path, &mut old, &MapOptions::default()).unwrap_err();
         assert!(old.as_ref().is_some_and(|old| is_at(&old.file, &path)));
         assert_eq!(claim(&path).unwrap_err().kind(), ErrorKind::Perm, "it is held still");
-        put(beside(&path, None).unwrap(), &path, &mut old, &Options::default()).unwrap();
+        put(beside(&path, None).unwrap(), &path, &mut old, &MapOptions::default()).unwrap();
         assert!(old.is_none());
     }
 
@@ -311,11 +311,11 @@ mod tests {
     fn a_file_that_was_replaced_is_not_where_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
-        let first = create(&path, None, &Options::default()).unwrap();
+        let first = create(&path, None, &MapOptions::default()).unwrap();
         assert!(is_at(&first, &path));
         assert_eq!(claim(&path).unwrap_err().kind(), ErrorKind::Perm);
         first.unlock().unwrap();
-        let second = create(&path, claim_old(&path).unwrap(), &Options::default()).unwrap();
+        let second = create(&path, claim_old(&path).unwrap(), &MapOptions::default()).unwrap();
         assert!(!is_at(&first, &path) && is_at(&second, &path));
         assert_eq!(remove(&path).unwrap_err().kind(), ErrorKind::Perm);
         drop(second);

@@ -2,8 +2,10 @@
 
 use std::cell::Cell;
 
-use nczarr_dispatch::{ByteRange, Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::run_on_pool;
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, Version};
 
 use crate::ZipMap;
 use crate::listing::MemberEntry;

@@ -6,8 +6,8 @@
 
 use std::io;
 
-use nczarr_dispatch::{Key, Limits};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::{Key, Limits};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::central;

@@ -3,12 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    ByteSource, Clobber, CreateRequest, InitialRead, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest,
-    ZMap,
-};
 use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
+use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::{Clobber, CreateMap, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenMap, Target, ZMap};
 
 use crate::ZipMap;
 use crate::archive_file::{self, LockedArchive};
@@ -36,23 +33,18 @@ impl MapFactory for ZipMaps {
         ends(tail)
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
-        let markers = request.registry.markers();
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         if !request.target.scheme.is_local() {
             check_read_only(request)?;
-            return open_remote(request, request.registry.open_source(request, InitialRead::Tail(TAIL))?);
+            return open_remote(request, request.open_source(InitialRead::Tail(TAIL))?);
         }
         let path = path_of(request.target)?;
-        let map =
-            ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
+        let folder = folder_of(request.target)?;
+        let map = ZipMap::open(path, folder, request.markers, request.writable, request.options)?;
         Ok(Arc::new(map))
     }
 
-    fn open_from_source(
-        &self,
-        request: &OpenRequest<'_>,
-        source: Arc<dyn ByteSource>,
-    ) -> Result<Arc<dyn ZMap>> {
+    fn open_from_source(&self, request: &OpenMap<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
         check_read_only(request)?;
         // An archive is read from its end.
         if source.prefetched_range() == (0..source.len()) {
@@ -62,32 +54,32 @@ impl MapFactory for ZipMaps {
         }
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let path = path_of(request.target)?;
         let old = replaced(request, path)?;
         let folder = folder_of(request.target)?.unwrap_or_default();
         Ok(Arc::new(ZipMap::create_over(path, folder, old, request.options)?))
     }
 
-    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-        let (folder, markers) = (folder_of(request.target)?, request.registry.markers());
-        Ok(Arc::new(ZipMap::in_memory(bytes, folder, &markers, request.writable, request.options)?))
+    fn open_bytes(&self, request: &OpenMap<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
+        let folder = folder_of(request.target)?;
+        let map = ZipMap::in_memory(bytes, folder, request.markers, request.writable, request.options)?;
+        Ok(Arc::new(map))
     }
 
-    fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
+    fn open_in_memory(&self, request: &OpenMap<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
         let (path, folder) = (path_of(request.target)?, folder_of(request.target)?);
-        let markers = request.registry.markers();
         Ok(Arc::new(ZipMap::open_in_memory(
             path,
             folder,
-            &markers,
+            request.markers,
             request.writable,
             persist,
             request.options,
         )?))
     }
 
-    fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
+    fn create_in_memory(&self, request: &CreateMap<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
         let folder = folder_of(request.target)?.unwrap_or_default();
         let persist = if persist {
             let path = path_of(request.target)?;
@@ -98,12 +90,12 @@ impl MapFactory for ZipMaps {
         Ok(Arc::new(ZipMap::create_in_memory(folder, persist, request.options)?))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
         archive_file::remove(path_of(request.target)?)
     }
 }
 
-nczarr_dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
+nczarr_storage::inventory::submit! { MapPlugin(&ZipMaps) }
 
 /// Whether these bytes end with an end record and its comment.
 fn ends(tail: &[u8]) -> bool {
@@ -120,7 +112,7 @@ fn ends(tail: &[u8]) -> bool {
 ///
 /// # Errors
 /// `NC_EOBJECT` if it is not a dataset; it stays unchanged.
-fn replaced(request: &CreateRequest<'_>, path: &Path) -> Result<Option<LockedArchive>> {
+fn replaced(request: &CreateMap<'_>, path: &Path) -> Result<Option<LockedArchive>> {
     let old = if request.clobber == Clobber::Replace { archive_file::claim_old(path)? } else { None };
     if let Some(held) = &old {
         let old = ZipMap::look(held, request.markers, request.options)?;
@@ -143,13 +135,13 @@ fn read_only_archive(target: &Target) -> nczarr_model::Error {
     ErrorKind::Perm.context(format!("{target}: a remote archive cannot be written"))
 }
 
-fn check_read_only(request: &OpenRequest<'_>) -> Result<()> {
+fn check_read_only(request: &OpenMap<'_>) -> Result<()> {
     if request.writable { Err(read_only_archive(request.target)) } else { Ok(()) }
 }
 
-fn open_remote(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
-    let (folder, markers) = (folder_of(request.target)?, request.registry.markers());
-    let map = ZipMap::open_remote(request.target.to_string(), source, folder, &markers, request.options)?;
+fn open_remote(request: &OpenMap<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+    let (name, folder) = (request.target.to_string(), folder_of(request.target)?);
+    let map = ZipMap::open_remote(name, source, folder, request.markers, request.options)?;
     Ok(Arc::new(map))
 }
 

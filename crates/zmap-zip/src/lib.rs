@@ -7,7 +7,7 @@
 //! *Invariant:* a written archive only grows. New members and a new directory follow the existing bytes, and
 //! the old directory stays valid until the new one is complete. Only one process may write.
 //!
-//! The map does not interpret objects. Read [`nczarr_dispatch::ZMap`] first for the guarantees.
+//! The map does not interpret objects. Read [`nczarr_storage::ZMap`] first for the guarantees.
 //!
 //! Source: the ZIP file format specification (APPNOTE 6.3).
 #![forbid(unsafe_code)]

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
-use nczarr_dispatch::{
-    ByteRange, ByteSource, Key, Limits, MapCaps, Options, OutBuf, Precondition, ReadJob, Version,
-    WriteOutcome, ZMap,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::ReadJob;
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{
+    ByteRange, Key, Limits, MapCaps, MapOptions, OutBuf, Precondition, Version, WriteOutcome, ZMap,
+};
 
 use crate::append::{Appender, ForeignMember};
 use crate::archive_file::{self, LockedArchive};
@@ -62,7 +63,7 @@ impl ZipMap {
         folder: Option<&str>,
         markers: &[&str],
         writable: bool,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         let name = path.display().to_string();
         let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
@@ -77,7 +78,7 @@ impl ZipMap {
     }
 
     /// Reads a locked archive.
-    pub(crate) fn look(held: &LockedArchive, markers: &[&str], options: &Options) -> Result<Self> {
+    pub(crate) fn look(held: &LockedArchive, markers: &[&str], options: &MapOptions) -> Result<Self> {
         let source = ArchiveSource::File(Arc::clone(&held.file));
         Self::over(held.path.display().to_string(), source, &KeyFolder::With(markers), None, options)
     }
@@ -87,7 +88,7 @@ impl ZipMap {
     /// # Errors
     /// `NC_ENOTNC` if it is not an archive.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, markers: &[&str], limits: &Limits) -> Result<Self> {
-        let mut options = Options::default();
+        let mut options = MapOptions::default();
         options.limits = limits.clone();
         Self::in_memory(bytes, None, markers, false, &options)
     }
@@ -102,7 +103,7 @@ impl ZipMap {
         folder: Option<&str>,
         markers: &[&str],
         writable: bool,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         let (name, bytes) = ("an archive in memory".to_owned(), bytes.into());
         let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
@@ -128,7 +129,7 @@ impl ZipMap {
         markers: &[&str],
         writable: bool,
         persist: bool,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         let held = if writable && persist { Some(archive_file::claim(path)?) } else { None };
         let file = match &held {
@@ -156,7 +157,7 @@ impl ZipMap {
     pub(crate) fn create_in_memory(
         folder: &str,
         persist: Option<Persist>,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         let nothing: [(Key, &[u8]); 0] = [];
         let mut map = Self::in_memory(repack::archive(nothing)?, Some(folder), &[], true, options)?;
@@ -174,7 +175,7 @@ impl ZipMap {
         source: Arc<dyn ByteSource>,
         folder: Option<&str>,
         markers: &[&str],
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         let folder = folder.map_or(KeyFolder::With(markers), KeyFolder::Named);
         Self::over(name, ArchiveSource::Remote(source), &folder, None, options)
@@ -185,7 +186,7 @@ impl ZipMap {
     ///
     /// # Errors
     /// `NC_EEXIST` if a file exists that may not be replaced; errors of the system.
-    pub fn create(path: &Path, folder: &str, replace: bool, options: &Options) -> Result<Self> {
+    pub fn create(path: &Path, folder: &str, replace: bool, options: &MapOptions) -> Result<Self> {
         let old = if replace { archive_file::claim_old(path)? } else { None };
         Self::create_over(path, folder, old, options)
     }
@@ -195,7 +196,7 @@ impl ZipMap {
         path: &Path,
         folder: &str,
         old: Option<LockedArchive>,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         let (file, folder) = (Arc::new(archive_file::create(path, old, options)?), KeyFolder::Named(folder));
         Self::over(
@@ -212,7 +213,7 @@ impl ZipMap {
         source: ArchiveSource,
         folder: &KeyFolder<'_>,
         file: Option<Arc<File>>,
-        options: &Options,
+        options: &MapOptions,
     ) -> Result<Self> {
         static ARCHIVES: AtomicU64 = AtomicU64::new(0);
         let directory = Directory::read(&source, folder, &options.limits).map_err(|error| error.at(&name))?;

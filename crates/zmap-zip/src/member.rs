@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use nczarr_dispatch::{ByteRange, ByteSource, OutBuf};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{ByteRange, OutBuf};
 use zip::ZipArchive;
 
 use crate::listing::{MemberEntry, MemberStorage};

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::MapOptions;
 
 use crate::ZipMap;
 use crate::archive_file::{self, LockedArchive};
@@ -20,12 +20,12 @@ pub(crate) struct Persist {
     old: Option<LockedArchive>,
     /// The archive is new and not a copy of the file.
     is_new: bool,
-    options: Options,
+    options: MapOptions,
 }
 
 impl Persist {
     /// The target is the file that the archive was read from.
-    pub(crate) fn to_opened(held: LockedArchive, options: &Options) -> Self {
+    pub(crate) fn to_opened(held: LockedArchive, options: &MapOptions) -> Self {
         Self { path: held.path.clone(), old: Some(held), is_new: false, options: options.clone() }
     }
 
@@ -33,7 +33,7 @@ impl Persist {
     ///
     /// # Errors
     /// `NC_EEXIST` if a file exists and `old` is `None`; errors of the system.
-    pub(crate) fn to_new(path: &Path, old: Option<LockedArchive>, options: &Options) -> Result<Self> {
+    pub(crate) fn to_new(path: &Path, old: Option<LockedArchive>, options: &MapOptions) -> Result<Self> {
         let path = match &old {
             Some(old) => old.path.clone(),
             None => path.to_owned(),

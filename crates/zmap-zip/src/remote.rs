@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{
-    ByteSource, FetchReply, FetchRequest, FetchResult, InFlightLimits, Key, Ranges, ReadJob, ReadOutcome,
-    ReadTicket, Version,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{
+    FetchReply, FetchRequest, FetchResult, InFlightLimits, Ranges, ReadJob, ReadOutcome, ReadTicket,
+};
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{Key, Version};
 
 use crate::listing::{MemberEntry, MemberStorage};
 use crate::member::{self, RemoteMember};
@@ -89,7 +90,9 @@ impl ReadJob for SingleRead<'_> {
 
 /// Runs a batch of reads.
 pub(crate) fn read(map: &ZipMap, source: &Arc<dyn ByteSource>, job: &dyn ReadJob) {
-    nczarr_dispatch::read_overlapped(job, IN_FLIGHT, &mut |wanted, reply| begin(map, source, wanted, reply));
+    nczarr_storage::batch::read_overlapped(job, IN_FLIGHT, &mut |wanted, reply| {
+        begin(map, source, wanted, reply)
+    });
 }
 
 /// Starts the read of a ticket: with the member's header, whose length is unknown before the first read.

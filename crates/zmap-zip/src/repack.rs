@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use nczarr_dispatch::{Key, Options};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::{Key, MapOptions};
 
 use crate::ZipMap;
 use crate::archive_file;
@@ -28,7 +28,7 @@ pub struct Repacked {
 ///
 /// # Errors
 /// `NC_EPERM` if another process writes it; errors of reading. Then the archive is unchanged.
-pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repacked> {
+pub fn repack(path: &Path, markers: &[&str], options: &MapOptions) -> Result<Repacked> {
     let fail = |error| Error::io(path.display().to_string(), error);
     // The lock is held until the new archive is in place.
     let old = ZipMap::open(path, None, markers, true, options)?;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, ByteSource, OutBuf};
 use nczarr_model::Error;
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{ByteRange, OutBuf};
 
 /// The bytes of an archive.
 #[derive(Debug, Clone)]

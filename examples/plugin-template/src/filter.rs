@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
-use nczarr_model::{ErrorKind, Result};
+use nczarr_codec::{
+    ErrorKind, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, Result, ZarrFormat, inventory,
+};
 
 // HDF5 ids from 32768 on are for private use. A filter for Zarr only has no id.
 static INFO: FilterInfo = FilterInfo {

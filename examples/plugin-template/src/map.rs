@@ -7,12 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use nczarr_dispatch::{
-    ByteRange, Clobber, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap,
-    inventory,
+use nczarr_storage::{
+    ByteRange, Clobber, CreateMap, ErrorKind, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenMap, Result,
+    Target, ZMap, inventory,
 };
-use nczarr_model::{ErrorKind, Result};
-use nczarr_url_infer::Target;
 
 static INFO: MapInfo =
     MapInfo { name: "shelf", schemes: &["shelf"], magic: &[], about: "memory of this process" };
@@ -39,7 +37,7 @@ impl MapFactory for Shelves {
         &INFO
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         let name = Self::name(request.target);
         match shelves().get(&name) {
             Some(objects) => Ok(Arc::new(Shelf { objects: Arc::clone(objects), writable: request.writable })),
@@ -47,7 +45,7 @@ impl MapFactory for Shelves {
         }
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let name = Self::name(request.target);
         let mut shelves = shelves();
         if let Some(old) = shelves.get(&name) {
@@ -63,7 +61,7 @@ impl MapFactory for Shelves {
         Ok(Arc::new(Shelf { objects, writable: true }))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
         let name = Self::name(request.target);
         match shelves().remove(&name) {
             Some(_) => Ok(()),
@@ -120,13 +118,8 @@ impl ZMap for Shelf {
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let Some(bytes) = self.get(key)? else { return Ok(false) };
-        // The caller chooses the range. Bytes beyond the end are left out, for any numbers.
-        let from = usize::try_from(range.offset).unwrap_or(usize::MAX).min(bytes.len());
-        let rest = &bytes[from..];
-        let len =
-            range.len.map_or(rest.len(), |len| usize::try_from(len).unwrap_or(usize::MAX).min(rest.len()));
         out.clear();
-        out.extend_from_slice(&rest[..len]);
+        out.extend_from_slice(range.cut(&bytes));
         Ok(true)
     }
 

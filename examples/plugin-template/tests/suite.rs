@@ -5,25 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr::{ErrorKind, OpenOptions};
 use nczarr_conformance::{bench_filter, bench_map, check_filter, check_map};
-use nczarr_dispatch::{Clobber, CreateRequest, MapFactory as _, Options, ZMap};
+use nczarr_storage::{CreateMap, MapFactory as _, MapOptions, ZMap};
 use plugin_template::{MirrorClass, Shelves};
 
 /// Returns a new, empty map.
 fn fresh() -> Arc<dyn ZMap> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let path = format!("shelf://suite-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let (registry, options) = (nczarr::registry().unwrap(), Options::default());
-    let target = &nczarr_url_infer::parse(&path).unwrap();
-    let request = CreateRequest {
-        target,
-        clobber: Clobber::Refuse,
-        classic_model: false,
-        options: &options,
-        registry: &registry,
-        map: None,
-        markers: &[],
-    };
-    Shelves.create(&request).unwrap()
+    let (target, options) = (nczarr_url_infer::parse(&path).unwrap(), MapOptions::default());
+    Shelves.create(&CreateMap::new(&target, &options)).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use nczarr::dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr::codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr::{ErrorKind, Result};
 
 static INFO: FilterInfo =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr::Result;
-use nczarr::dispatch::{ByteRange, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap, inventory};
+use nczarr::storage::{ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenMap, ZMap, inventory};
 use nczarr_zmap_mem::MemMaps;
 
 static INFO: MapInfo = MapInfo { name: "veil", schemes: &["veil"], magic: &[], about: "datasets in memory, inverted" };
@@ -13,9 +13,9 @@ pub struct Veils;
 
 impl MapFactory for Veils {
     fn info(&self) -> &MapInfo { &INFO }
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> { Ok(Arc::new(Veil(MemMaps.open(request)?))) }
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> { Ok(Arc::new(Veil(MemMaps.create(request)?))) }
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> { MemMaps.delete(request) }
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> { Ok(Arc::new(Veil(MemMaps.open(request)?))) }
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> { Ok(Arc::new(Veil(MemMaps.create(request)?))) }
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> { MemMaps.delete(request) }
 }
 
 #[derive(Debug)]

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use nczarr::dispatch::{CreateRequest, Driver, FilterClass, MapFactory, Options, Origin, Registry, ZMap};
-use nczarr::{Clobber, CreateOptions, ErrorKind, OpenOptions};
+use nczarr::codec::FilterClass;
+use nczarr::dispatch::{Driver, Origin, Registry};
+use nczarr::storage::{CreateMap, MapFactory, MapOptions, ZMap};
+use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 use third_party::{Ramp, Veils, XorClass};
 
 #[test]
@@ -87,21 +89,12 @@ fn the_filter_passes_its_suite() {
 
 #[test]
 fn the_map_passes_its_suite() {
-    let (registry, options) = (nczarr::registry().unwrap(), Options::default());
+    let options = MapOptions::default();
     let count = std::sync::atomic::AtomicUsize::new(0);
     let make = || -> Arc<dyn ZMap> {
         let name = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let target = nczarr_url_infer::parse(&format!("veil://suite-{name}")).unwrap();
-        let request = CreateRequest {
-            target: &target,
-            clobber: Clobber::Refuse,
-            classic_model: false,
-            options: &options,
-            registry: &registry,
-            map: None,
-            markers: &[],
-        };
-        Veils.create(&request).unwrap()
+        Veils.create(&CreateMap::new(&target, &options)).unwrap()
     };
     nczarr_conformance::check_map(&make).unwrap();
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use nczarr::dispatch::{ByteRange, Key};
+use nczarr::storage::{ByteRange, Key};
 use nczarr::{ErrorKind, OpenOptions};
 
 use crate::alloc;

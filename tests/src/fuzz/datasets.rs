@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use nczarr::dispatch::{ByteRange, Key, Limits, ZMap as _};
+use nczarr::dispatch::Limits;
+use nczarr::storage::{ByteRange, Key, ZMap as _};
 use nczarr::{Error, Extent, File, NcType, OpenOptions};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_zip::ZipMap;

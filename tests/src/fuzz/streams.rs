@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use nczarr::dispatch::{ChunkInfo, ElementCodec, Filter, FilterClass, ItemKind, ItemType, Json, ZarrFormat};
+use nczarr::codec::{ChunkInfo, ElementCodec, Filter, FilterClass, ItemKind, ItemType, Json, ZarrFormat};
 use nczarr::{NcString, OutBuf, Registry};
 use serde_json::json;
 

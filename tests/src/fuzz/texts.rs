@@ -1,6 +1,6 @@
 //! Targets for text that users type: paths, URLs, and lists of filters with parameters.
 
-use nczarr::dispatch::FilterText;
+use nczarr::codec::FilterText;
 
 use super::rng::Rng;
 use super::{Case, Entry, Target, judged, mutate};

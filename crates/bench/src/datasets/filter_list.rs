@@ -1,6 +1,6 @@
 //! [`FilterList`]: the filters of a combination, with their name in the results.
 
-use nczarr::dispatch::FilterText;
+use nczarr::codec::FilterText;
 use nczarr::{FilterSpec, Registry, Result};
 
 /// No filter.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr::dispatch::{ByteRange, CreateRequest, Key, MapCaps, MapFactory, MapInfo, OpenRequest, ZMap};
+use nczarr::storage::{ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, OpenMap, ZMap};
 use nczarr::{ErrorKind, Registry, Result};
 use nczarr_zmap_mem::MemMaps;
 
@@ -30,17 +30,17 @@ impl MapFactory for LossyMaps {
         &INFO
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         Ok(Arc::new(LossyMap { inner: MemMaps.open(request)?, changes: self.changes }))
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let inner = MemMaps.create(request)?;
         self.existing.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(LossyMap { inner, changes: self.changes }))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
         MemMaps.delete(request)?;
         self.existing.fetch_sub(1, Ordering::Relaxed);
         Ok(())

@@ -91,7 +91,8 @@ fn a_row_of_a_large_shard_costs_its_chunks_and_the_index() {
 #[test]
 fn an_index_is_read_once_per_state_of_a_file() {
     let dir = tempfile::tempdir().unwrap();
-    let map: Arc<dyn ZMap> = Arc::new(FileMap::open(dir.path(), true, &Options::default()).unwrap());
+    let map: Arc<dyn ZMap> =
+        Arc::new(FileMap::open(dir.path(), true, &nczarr_dispatch::MapOptions::default()).unwrap());
     let shard = |first: i32, junk| {
         let chunk = |at: i32| (first + at * 4..first + at * 4 + 4).flat_map(i32::to_le_bytes).collect();
         let chunks = (0..8).map(|at| (vec![at as u64], chunk(at))).collect();
@@ -212,7 +213,7 @@ fn processes_that_write_parts_of_one_shard_lose_nothing() {
     const PART: usize = 6;
     let len = (PROCESSES * PART) as u64;
     let open = |place: &str| {
-        let map = FileMap::open(place, true, &Options::default()).unwrap();
+        let map = FileMap::open(place, true, &nczarr_dispatch::MapOptions::default()).unwrap();
         let mut options = Options::default();
         options.threads = 1;
         array(Arc::new(map), [&[len], &[4], &[len / 4]], vec![Box::new(Sum)], options)
@@ -268,7 +269,8 @@ fn shard_of_rows(first: i32, junk: usize) -> Vec<u8> {
 #[test]
 fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
     let dir = tempfile::tempdir().unwrap();
-    let map: Arc<dyn ZMap> = Arc::new(FileMap::open(dir.path(), true, &Options::default()).unwrap());
+    let map: Arc<dyn ZMap> =
+        Arc::new(FileMap::open(dir.path(), true, &nczarr_dispatch::MapOptions::default()).unwrap());
     let counting = Arc::new(Counting::new(Arc::clone(&map)));
     let mut options = Options::default();
     options.cache_bytes = Some(0);
@@ -340,7 +342,8 @@ fn a_shard_replaced_in_between_is_read_as_it_is_now() {
 #[test]
 fn a_shard_is_stored_part_by_part_and_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
-    let map: Arc<dyn ZMap> = Arc::new(FileMap::open(dir.path(), true, &Options::default()).unwrap());
+    let map: Arc<dyn ZMap> =
+        Arc::new(FileMap::open(dir.path(), true, &nczarr_dispatch::MapOptions::default()).unwrap());
     let counting = Arc::new(Counting::new(Arc::clone(&map)));
     for (chunk, counts, summed, threads) in [
         ([1, ROW], [4, 1], false, 1),

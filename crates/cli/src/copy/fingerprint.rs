@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use nczarr::dispatch::Key;
+use nczarr::storage::Key;
 use nczarr::{File, OpenOptions};
 use nczarr_cdl::{Options, PrintedPart};
 use nczarr_model::Result;

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use nczarr::OpenOptions;
-use nczarr::dispatch::{ByteRange, Key, ZMap};
+use nczarr::storage::{ByteRange, Key, ZMap};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Scheme;
 

@@ -1,7 +1,7 @@
 //! `--chunks`, `--shards` and `--filter`: the requested layout of the copy's variables.
 
 use nczarr::Registry;
-use nczarr::dispatch::FilterText;
+use nczarr::codec::FilterText;
 use nczarr_model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 
 use super::CopyArgs;

@@ -9,7 +9,8 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::{FilterText, FormatX, Json, MemRef, NcDispatch as _, ZarrFormat};
+use nczarr::codec::{FilterText, Json, ZarrFormat};
+use nczarr::dispatch::{FormatX, MemRef, NcDispatch as _};
 use nczarr::{CreateOptions, File};
 use nczarr_cdl::{Cdl, CdlError, CdlTarget, SpecialLayout};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};

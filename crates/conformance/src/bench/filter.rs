@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemKind, ItemType, OutBuf};
+use nczarr_codec::{ChunkInfo, Filter, FilterClass, ItemKind, ItemType};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use super::{best, mib_per_second};
 use crate::failure::{Outcome, broken, ok, same};

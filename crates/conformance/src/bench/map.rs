@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nczarr_dispatch::{ByteRange, Key, OutBuf, ZMap};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{ByteRange, Key, ZMap};
 
 use super::{Timing, rounds};
 use crate::failure::{Outcome, broken, ok, same, same_bytes};

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use nczarr_dispatch::{Filter, FilterClass, Json, ZarrFormat};
+use nczarr_codec::{Filter, FilterClass, Json, ZarrFormat};
 use nczarr_model::ErrorKind;
 use serde_json::json;
 

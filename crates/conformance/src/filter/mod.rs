@@ -9,8 +9,9 @@ pub(crate) use sample::noise;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, OutBuf};
+use nczarr_codec::{ChunkInfo, Filter, FilterClass, ItemType};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::failure::{Outcome, broken, fails, ok};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use nczarr_dispatch::{Filter, FilterClass, Json, ZarrFormat};
+use nczarr_codec::{Filter, FilterClass, Json, ZarrFormat};
 
 use super::{guarded, parse};
 use crate::failure::{Outcome, broken, holds, ok, same};

@@ -1,6 +1,6 @@
 //! Data for filters: constant, smooth, random, and of sizes that do not fit.
 
-use nczarr_dispatch::ChunkInfo;
+use nczarr_codec::ChunkInfo;
 
 /// Returns random bytes, the same for one seed.
 pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {

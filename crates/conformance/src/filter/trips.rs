@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::slice;
 use std::thread;
 
-use nczarr_dispatch::{Filter, OutBuf, Stage};
+use nczarr_codec::{Filter, Stage};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use super::into_output;
 use crate::failure::{Outcome, broken, fails, ok, same_bytes};

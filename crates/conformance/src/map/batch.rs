@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{
-    ByteRange, Key, OutBuf, OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket,
-    Version, WriteJob, WriteOutcome, WriteTicket, ZMap,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::batch::{
+    OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
+};
+use nczarr_storage::{ByteRange, Key, Version, WriteOutcome, ZMap};
 
 use super::objects::get;
 use super::{MapMaker, key, value};

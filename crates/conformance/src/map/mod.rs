@@ -7,8 +7,8 @@ mod tree;
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Key, Precondition, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{Key, Precondition, ZMap};
 
 use crate::failure::{Outcome, broken, fails, ok, same};
 
@@ -60,10 +60,10 @@ fn absence(map: &dyn ZMap) -> Outcome {
         same(
             format!("read of absent {text:?}"),
             false,
-            ok("read", map.read(&key, nczarr_dispatch::ByteRange::ALL, &mut out))?,
+            ok("read", map.read(&key, nczarr_storage::ByteRange::ALL, &mut out))?,
         )?;
         let mut memory = [0; 4];
-        let mut into = nczarr_dispatch::OutBuf::from_slice(&mut memory);
+        let mut into = nczarr_runtime::OutBuf::from_slice(&mut memory);
         same(
             format!("read_into of absent {text:?}"),
             false,

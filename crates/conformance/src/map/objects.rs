@@ -1,7 +1,8 @@
 //! Checks single objects: values, ranges, replacing, deleting, prefixes, conditional writes.
 
-use nczarr_dispatch::{ByteRange, Key, OutBuf, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap};
 
 use super::{MapMaker, key, value};
 use crate::failure::{Outcome, broken, fails, holds, ok, same, same_bytes};

@@ -4,8 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{ByteRange, Key, OutBuf, Precondition, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap};
 
 use super::{MapMaker, key};
 use crate::failure::{Outcome, broken, ok, same};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use nczarr_dispatch::{Key, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{Key, ZMap};
 
 use super::objects::get;
 use super::{MapMaker, key, value};

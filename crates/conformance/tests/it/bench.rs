@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::{Timing, bench_filter, bench_map};
-use nczarr_dispatch::{Key, MapCaps, Options, ZMap};
 use nczarr_model::Result;
+use nczarr_storage::{Key, MapCaps, MapOptions, ZMap};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_zip::ZipMap;
@@ -24,7 +24,7 @@ fn says_something(timing: &Timing) {
 
 #[test]
 fn the_maps_of_this_project_are_measured() {
-    let (place, count, options) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), Options::default());
+    let (place, count, options) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), MapOptions::default());
     let fresh = || place.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
     let makes: [(&str, Make<'_>); 3] = [
         ("mem", &|| Arc::new(MemMap::new())),
@@ -110,7 +110,7 @@ impl ZMap for Wrong {
         self.0.len(key)
     }
 
-    fn read(&self, key: &Key, range: nczarr_dispatch::ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read(&self, key: &Key, range: nczarr_storage::ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let found = self.0.read(key, range, out)?;
         out.first_mut().into_iter().for_each(|byte| *byte ^= 1);
         Ok(found)

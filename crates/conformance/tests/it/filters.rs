@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use nczarr_codec::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, Stage, ZarrFormat};
 use nczarr_conformance::check_filter;
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 use serde_json::json;
 
 #[test]
@@ -40,8 +41,8 @@ fn the_filters_of_this_project_pass() {
 }
 
 mod element_filters {
+    use nczarr_codec::{ChunkInfo, ItemKind, ItemType, ZarrFormat};
     use nczarr_conformance::{ElementFilter, check_element_filter};
-    use nczarr_dispatch::{ChunkInfo, ItemKind, ItemType, ZarrFormat};
     use serde_json::{Value, json};
 
     pub(super) const NAMES: [&str; 9] = [

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use nczarr_conformance::check_map;
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob,
-    WriteOutcome, WriteTicket, ZMap, read_parallel, write_parallel,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::batch::{
+    ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket, read_parallel, write_parallel,
+};
+use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_zmap_mem::MemMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +179,7 @@ impl ZMap for Faulty {
         }
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut nczarr_dispatch::UpdateFn<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut nczarr_storage::UpdateFn<'_>) -> Result<()> {
         match self.fault {
             Fault::PromisesVersions | Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
             Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
@@ -316,7 +317,7 @@ impl WriteJob for MeddledWrites<'_> {
         Some(ticket)
     }
 
-    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<nczarr_dispatch::Payload<'_>> {
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<nczarr_storage::batch::Payload<'_>> {
         self.job.value(index, scratch)
     }
 

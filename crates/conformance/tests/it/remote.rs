@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nczarr_conformance::check_map;
-use nczarr_dispatch::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 
 /// Objects behind requests. A key may be a prefix of another key unless `careful` is set.
 #[derive(Debug, Default)]

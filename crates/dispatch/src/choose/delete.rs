@@ -30,7 +30,7 @@ impl Registry {
         };
         trace::call("delete", &target, || match self.recognise(&request)? {
             _ if target.scheme.is_local() && is_link(&target.path) => remove_link(&target.path),
-            DatasetLocation::Map(factory, ..) => factory.delete(&request),
+            DatasetLocation::Map(factory, ..) => request.with_map_request(|request| factory.delete(request)),
             DatasetLocation::File(_) if !target.scheme.is_local() => {
                 Err(ErrorKind::Perm.context(format!("{target}: cannot delete a remote file")))
             }

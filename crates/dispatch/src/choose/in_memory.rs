@@ -43,7 +43,9 @@ impl Registry {
             let request =
                 OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
             return trace::call("open", &target, || {
-                let map = trace::traced(factory.open_bytes(&request, Arc::clone(&bytes))?);
+                let map =
+                    request.with_map_request(|request| factory.open_bytes(request, Arc::clone(&bytes)))?;
+                let map = trace::traced(map);
                 let why = "the bytes in memory".into();
                 let map = Some(MountedMap::of(map, factory, why));
                 self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled())
@@ -91,9 +93,8 @@ impl Registry {
                     self.locate(&request, false, &mut ProbeLog::disabled())?
                 && !factory.info().magic.is_empty()
             {
-                let map = trace::traced(
-                    factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?,
-                );
+                let map = request.with_map_request(|request| factory.open_in_memory(request, persist));
+                let map = trace::traced(map.map_err(|error| error.at(&target))?);
                 let map = Some(MountedMap::of(map, factory, why));
                 return self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled());
             }
@@ -122,8 +123,8 @@ impl Registry {
                 return driver.create_in_memory(request, persist);
             }
             let (factory, why) = self.map_to_create(request.target)?;
-            let map = factory.create_in_memory(request, persist).map_err(|error| error.at(request.target))?;
-            let map = trace::traced(map);
+            let map = request.with_map_request(|request| factory.create_in_memory(request, persist));
+            let map = trace::traced(map.map_err(|error| error.at(request.target))?);
             let map = Some(MountedMap::of(map, factory, why.into()));
             driver.create(&CreateRequest { map, ..request.clone() })
         })

@@ -214,7 +214,9 @@ impl Registry {
         for mode in &target.modes {
             let archive = |factory: &Arc<dyn MapFactory>| !factory.info().magic.is_empty();
             match self.map_by_mode(mode)? {
-                Some(factory) if !archive(factory) => return factory.open_source(request, part),
+                Some(factory) if !archive(factory) => {
+                    return request.with_map_request(|request| factory.open_source(request, part));
+                }
                 Some(_) => {}
                 None => {
                     if let Some(known) = self.known_as(PluginKind::Map, mode) {
@@ -224,7 +226,8 @@ impl Registry {
             }
         }
         let scheme = target.scheme.name().unwrap_or_default();
-        self.map_by_scheme(scheme).map_err(|error| error.at(target))?.open_source(request, part)
+        let factory = self.map_by_scheme(scheme).map_err(|error| error.at(target))?;
+        request.with_map_request(|request| factory.open_source(request, part))
     }
 
     fn locate_by_probe(

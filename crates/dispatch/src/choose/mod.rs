@@ -249,7 +249,7 @@ impl Registry {
             markers: if request.markers.is_empty() { &markers } else { request.markers },
             ..request.clone()
         };
-        let map = trace::traced(factory.create(&request)?);
+        let map = trace::traced(request.with_map_request(|request| factory.create(request))?);
         Ok(MountedMap::of(map, factory, why.into()))
     }
 
@@ -534,10 +534,10 @@ impl Registry {
         request: &OpenRequest<'_>,
         source: Option<Arc<dyn ByteSource>>,
     ) -> Result<MountedMap> {
-        let opened = match source {
+        let opened = request.with_map_request(|request| match source {
             Some(source) => factory.open_from_source(request, source),
             None => factory.open(request),
-        };
+        });
         match opened {
             // An archive is one object: its members cannot be forbidden one by one.
             Ok(map) if factory.info().magic.is_empty() => {

@@ -1,4 +1,4 @@
-//! Implements the traits of drivers and maps for shared pointers and for [`StaticPlugin`].
+//! Implements the trait of drivers for shared pointers and for [`StaticPlugin`].
 //!
 //! Every method is forwarded, so that a plugin's own implementation of a provided method counts. Plain
 //! references are no plugins: a call on a short-lived reference would need a `'static` one.
@@ -8,10 +8,7 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use crate::{
-    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, InitialRead, MapFactory, MapInfo, OpenRequest,
-    StaticPlugin, ZMap,
-};
+use crate::{ByteSource, CreateRequest, Dataset, Driver, DriverInfo, OpenRequest, StaticPlugin};
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
@@ -47,53 +44,6 @@ macro_rules! forward {
 
             fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
                 self.deref().create_in_memory(request, persist)
-            }
-        }
-
-        #[deny(clippy::missing_trait_methods)]
-        impl<T: MapFactory + ?Sized> MapFactory for $pointer {
-            fn info(&self) -> &MapInfo {
-                self.deref().info()
-            }
-
-            fn recognises_tail(&self, tail: &[u8]) -> bool {
-                self.deref().recognises_tail(tail)
-            }
-
-            fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
-                self.deref().open(request)
-            }
-
-            fn open_from_source(
-                &self,
-                request: &OpenRequest<'_>,
-                source: Arc<dyn ByteSource>,
-            ) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_from_source(request, source)
-            }
-
-            fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
-                self.deref().create(request)
-            }
-
-            fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_bytes(request, bytes)
-            }
-
-            fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_in_memory(request, persist)
-            }
-
-            fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
-                self.deref().create_in_memory(request, persist)
-            }
-
-            fn open_source(&self, request: &OpenRequest<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {
-                self.deref().open_source(request, part)
-            }
-
-            fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-                self.deref().delete(request)
             }
         }
     )*};

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use crate::{Driver, ElementClass, ElementPlugin, FilterClass, FilterPlugin, Magic, MapFactory};
+use crate::{Driver, ElementClass, ElementPlugin, FilterClass, FilterPlugin, Magic, MapFactory, MapPlugin};
 use entry::{RegistryEntries, RegistryEntry};
 
 pub use list::PluginDescription;
@@ -26,11 +26,8 @@ pub(crate) use lookup::not_built;
 
 /// A driver linked through `inventory`.
 pub struct DriverPlugin(pub &'static dyn Driver);
-/// A map factory linked through `inventory`.
-pub struct MapPlugin(pub &'static dyn MapFactory);
 
 inventory::collect!(DriverPlugin);
-inventory::collect!(MapPlugin);
 
 /// The origin of an entry. A later one hides an earlier one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

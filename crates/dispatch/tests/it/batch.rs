@@ -4,11 +4,13 @@ use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, OwnedPrecondition, Payload, Ranges, ReadJob, ReadOutcome, ReadTicket,
-    Version, WriteJob, WriteOutcome, WriteTicket, ZMap, read_parallel, write_parallel,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::batch::{
+    OwnedPrecondition, Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
+    read_parallel, write_parallel,
+};
+use nczarr_storage::{ByteRange, Key, MapCaps, Version, WriteOutcome, ZMap};
 use proptest::prelude::*;
 
 use crate::world::{TestMap, all_caps};

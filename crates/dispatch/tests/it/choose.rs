@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    Clobber, DriverInfo, KnownPlugin, Magic, MapInfo, OpenRequest, Options, PluginKind, PluginTable, Registry,
+    Clobber, DriverInfo, KnownPlugin, Magic, OpenRequest, Options, PluginKind, PluginTable, Registry,
 };
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::MapInfo;
 
 use crate::world::{Directories, Elsewhere, TestDriver, TestMap, driver_info};
 

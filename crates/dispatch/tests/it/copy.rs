@@ -1,11 +1,12 @@
 //! Copying attributes and variables between datasets.
 
 use nczarr_dispatch::{
-    AttOwner, Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings,
+    AttOwner, Dataset, MemMut, MemRef, NcDispatch, Registry, copy_att, copy_var, settings,
 };
 use nczarr_model::{
     Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill,
 };
+use nczarr_runtime::OutBuf;
 
 use crate::world::TestDataset;
 

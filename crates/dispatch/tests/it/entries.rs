@@ -2,14 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
+use nczarr_codec::FilterInfo;
 use nczarr_dispatch::{
-    AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, KnownPlugin, MappedMut, MappedRef, MemMut,
-    MemRef, NcDispatch, OutBuf, PluginKind, PluginTable, Registry, VarAccess,
+    AttInquiry, CacheConfig, Dataset, Format, FormatX, KnownPlugin, MappedMut, MappedRef, MemMut, MemRef,
+    NcDispatch, PluginKind, PluginTable, Registry, VarAccess,
 };
 use nczarr_model::{
     Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values,
     VarFill, VarId,
 };
+use nczarr_runtime::OutBuf;
 
 use crate::registry::{Class, filter_info};
 use crate::world::TestDataset;

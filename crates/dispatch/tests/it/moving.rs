@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{Key, MapCaps, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{Key, MapCaps, ZMap};
 
 use crate::world::{TestMap, all_caps};
 

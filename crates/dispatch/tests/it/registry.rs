@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, KnownPlugin, MapInfo,
-    Origin, OutBuf, PluginKind, PluginTable, Registry, StaticPlugin, ZarrFormat,
-};
+use nczarr_codec::{ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+use nczarr_dispatch::{DriverInfo, KnownPlugin, Origin, PluginKind, PluginTable, Registry, StaticPlugin};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::MapInfo;
 
 use crate::world::{Elsewhere, TestDriver, driver_info};
 
@@ -285,8 +285,8 @@ fn the_list_is_sorted_and_complete() {
     );
 }
 
-nczarr_dispatch::inventory::submit! { nczarr_dispatch::FilterPlugin(&LINKED) }
-nczarr_dispatch::inventory::submit! { nczarr_dispatch::FilterPlugin(&LINKED) }
+nczarr_dispatch::inventory::submit! { nczarr_codec::FilterPlugin(&LINKED) }
+nczarr_dispatch::inventory::submit! { nczarr_codec::FilterPlugin(&LINKED) }
 static LINKED_INFO: FilterInfo = filter_info("linked", None, &[], "linked");
 static LINKED: Class = Class(&LINKED_INFO);
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{
-    ByteRange, Key, Limits, MapCaps, PrefetchedMap, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
-};
+use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, MapCaps, PrefetchedMap, Version, ZMap};
 use proptest::prelude::*;
 
 /// Remote objects that record each request. One object, `broken`, cannot be read.

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::trace::{self, TracedMap};
-use nczarr_dispatch::{ByteRange, Clobber, Key, Options, OutBuf, Registry, ZMap};
+use nczarr_dispatch::{Clobber, Options, Registry};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{ByteRange, Key, ZMap};
 use tracing::level_filters::LevelFilter;
 
 use crate::batch::{Reads, Want};

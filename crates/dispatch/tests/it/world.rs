@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Key,
-    Magic, MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Precondition, Registry, VarData,
-    Version, WriteOutcome, ZMap,
+    CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Magic, MemMut,
+    MemRef, OpenRequest, Registry, VarData,
 };
 use nczarr_model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
+use nczarr_storage::{
+    ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, OpenMap, Precondition, Version, WriteOutcome,
+    ZMap,
+};
 
 /// Objects in memory. Any operation can be made to fail or to lose a race.
 #[derive(Debug, Default)]
@@ -436,7 +439,7 @@ impl MapFactory for Directories {
         &DIRECTORIES
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         let path = std::path::PathBuf::from(&request.target.path);
         match path.is_dir() {
             true => Ok(Arc::new(Directory(path))),
@@ -444,13 +447,13 @@ impl MapFactory for Directories {
         }
     }
 
-    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         let path = std::path::PathBuf::from(&request.target.path);
         std::fs::create_dir(&path).map_err(|error| nczarr_model::Error::io(&request.target.path, error))?;
         Ok(Arc::new(Directory(path)))
     }
 
-    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+    fn delete(&self, request: &OpenMap<'_>) -> Result<()> {
         std::fs::remove_dir_all(&request.target.path)
             .map_err(|error| nczarr_model::Error::io("delete", error))
     }
@@ -464,7 +467,7 @@ impl MapFactory for Elsewhere {
         &self.0
     }
 
-    fn open(&self, _: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open(&self, _: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
         Ok(Arc::new(TestMap::with(&[(".grid", b"{}")])))
     }
 }

@@ -244,7 +244,7 @@ fn a_reader_goes_on_in_the_file_that_took_the_place() {
     reader.sync().unwrap();
     assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2, 3]));
     let mut bytes = [0; 2];
-    let out = &mut nczarr_dispatch::OutBuf::from_slice(&mut bytes);
+    let out = &mut nczarr_runtime::OutBuf::from_slice(&mut bytes);
     kept.get(&Slab::new(&[2], &[1]), nczarr_dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
     assert_eq!(i16::from_ne_bytes(bytes), 3, "also what somebody kept");
     // A reader can continue to use a deleted file.

@@ -13,8 +13,10 @@ mod szip;
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, Registry, ZarrFormat};
+use nczarr_codec::{Filter, FilterInfo, Json, ZarrFormat};
+use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::cursor::ElementCursor;
 use crate::number::NumberType;

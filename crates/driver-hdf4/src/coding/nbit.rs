@@ -1,7 +1,7 @@
 //! Decodes n-bit coding. Only some bits of each number are stored. The others are zeros, ones, or the sign.
 
-use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use super::bits::BitReader;
 use crate::cursor::ElementCursor;

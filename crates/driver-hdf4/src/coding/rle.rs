@@ -1,7 +1,7 @@
 //! Decodes run-length coding: a count, then that many bytes, or one byte to repeat.
 
-use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 /// Flag of a repeated byte.
 const RUN: u8 = 0x80;

@@ -7,8 +7,8 @@
 //! Source: HDF Specification, "Skipping Huffman"; D. W. Jones, "Application of splay trees to data
 //! compression", 1988.
 
-use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use super::bits::BitReader;
 

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, ItemType, Json, OutBuf, Registry, ZarrFormat};
+use nczarr_codec::{ChunkInfo, Filter, FilterInfo, ItemType, Json, ZarrFormat};
+use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::cursor::ElementCursor;
 

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteRange, ByteSource, FetchReply, Key, coalesce, gather};
 use nczarr_model::Result;
+use nczarr_storage::batch::{FetchReply, coalesce, gather};
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{ByteRange, Key};
 
 /// Parts that are at most this many bytes apart are requested together.
 const GAP: u64 = 64 << 10;

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::{ByteStore as _, ChunkStore};
-use nczarr_dispatch::{
-    ByteRange, FetchReply, FetchRequest, InFlightLimits, Key, MapCaps, OutBuf, Ranges, ReadJob, ZMap,
-    read_overlapped, read_parallel,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::batch::{
+    FetchReply, FetchRequest, InFlightLimits, Ranges, ReadJob, read_overlapped, read_parallel,
+};
+use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
 
 use super::chunk_parts;
 use super::cursor::UNDEFINED;

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{OutBuf, file_io, single_file};
+use nczarr_dispatch::single_file;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{OutBuf, file_io};
 
 use super::cursor::{MetadataCursor, UNDEFINED, damaged};
 use super::file::HdfFile;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use super::cursor::{MetadataCursor, damaged};
 use super::external::ExternalFileCache;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{OutBuf, file_io};
+use nczarr_storage::source::{ByteSource, ReadAhead};
 
 /// Most bytes read between requested ranges of a remote file to save requests.
 const SPARE: u64 = 256 << 10;

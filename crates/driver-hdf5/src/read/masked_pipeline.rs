@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr_codec::{ChunkInfo, Filter, FilterInfo, Json, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: None,

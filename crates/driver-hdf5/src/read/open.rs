@@ -5,8 +5,9 @@ use std::io::Read as _;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
-use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, InitialRead, OpenRequest, Registry};
+use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Registry};
 use nczarr_model::{Error, ErrorKind, ModelCell, Result};
+use nczarr_storage::source::{ByteSource, InitialRead};
 
 use super::build::{self, LoadedFile};
 use super::dataset::HdfDataset;

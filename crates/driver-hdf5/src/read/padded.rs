@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Buffer, CacheConfig, MemMut, OutBuf, VarData, byte_len};
+use nczarr_dispatch::{CacheConfig, MemMut, VarData, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values, convert};
+use nczarr_runtime::{Buffer, OutBuf};
 
 /// The data of a variable that is shorter than its dimensions.
 #[derive(Debug)]

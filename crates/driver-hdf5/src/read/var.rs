@@ -6,10 +6,10 @@ use nczarr_chunkio::{
     ArrayDim, ArraySpec, BeyondEnd, ByteStore, ChunkStore, ChunkedArray, DimOrder, ElementLayout,
     ElementPiece, FlatArray, FlatSpec,
 };
-use nczarr_dispatch::{
-    Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len,
-};
+use nczarr_codec::Filter;
+use nczarr_dispatch::{CacheConfig, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
 use nczarr_model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
+use nczarr_runtime::Buffer;
 
 use super::chunks::{ChunkLookup, ChunkObjects};
 use super::cursor::{UNDEFINED, damaged};
@@ -368,7 +368,7 @@ impl RawArray {
         &self,
         slab: &Slab<'_>,
         size: usize,
-        out: &mut nczarr_dispatch::OutBuf<'_>,
+        out: &mut nczarr_runtime::OutBuf<'_>,
     ) -> Result<()> {
         match self {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),

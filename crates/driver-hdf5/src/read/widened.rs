@@ -5,9 +5,10 @@
 //! integers if it only swaps their bytes. This driver keeps it.
 
 use ::half::{bf16, f16};
-use nczarr_dispatch::{Buffer, CacheConfig, MemMut, StoredChunks, VarData, byte_len};
+use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcType, Result, Slab, Values, convert};
+use nczarr_runtime::Buffer;
 
 use super::cursor::damaged;
 use super::datatype::{Datatype, DatatypeClass};

@@ -9,8 +9,9 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use nczarr_chunkio::ChunkStore;
-use nczarr_dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
 
 use super::chunk_index::ChunkExtent;
 use super::file::WritableFile;

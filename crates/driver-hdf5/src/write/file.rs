@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nczarr_dispatch::single_file::OpenedFile;
-use nczarr_dispatch::{OutBuf, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{OutBuf, file_io};
 
 use super::superblock;
 

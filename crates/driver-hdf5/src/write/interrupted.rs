@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use nczarr_dispatch::{
-    Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry,
-};
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, Registry};
 use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
+use nczarr_runtime::OutBuf;
 
 use super::commit::CommittedFile;
 use super::create::start;

@@ -4,7 +4,8 @@
 //! no filters.
 
 use nczarr_chunkio::{ElementLayout, ElementPiece as Part, default_shape};
-use nczarr_dispatch::{ChunkInfo, Filter, Limits, Registry};
+use nczarr_codec::{ChunkInfo, Filter};
+use nczarr_dispatch::{Limits, Registry};
 use nczarr_model::{Chunking, Error, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
 
 use super::chunks::MAX_RANK;
@@ -121,9 +122,9 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     // The chunk engine binds filters in the same way.
     let line = var.dims.last().map(|&dim| model.dim(dim)).transpose()?.filter(|dim| number && !dim.unlimited);
     let mut entering = if number {
-        nczarr_dispatch::ItemType::of(var.xtype, is_big(var))
+        nczarr_codec::ItemType::of(var.xtype, is_big(var))
     } else {
-        nczarr_dispatch::ItemType::bytes(size(item))
+        nczarr_codec::ItemType::bytes(size(item))
     };
     for spec in &var.filters {
         let filter = instance(spec, registry)?;

@@ -9,10 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nczarr_chunkio::{
     ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout, FlatArray, FlatSpec,
 };
-use nczarr_dispatch::{
-    CacheConfig, CloseState, Linear, MemMut, MemRef, Options, Registry, VarData, WriteFence, byte_len,
-};
+use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr_runtime::{CloseState, WriteFence};
 
 use super::chunk_index::ChunkExtent;
 use super::chunks::WritableChunks;

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{ElementCodec, Json};
+use nczarr_codec::{ElementCodec, Json};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass};
 
 use super::datatype::stored_size;

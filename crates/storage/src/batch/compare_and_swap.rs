@@ -7,7 +7,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use super::read::too_long;
 use crate::Key;
-use crate::zmap::{Precondition, UpdateFn, WriteOutcome, ZMap};
+use crate::{Precondition, UpdateFn, WriteOutcome, ZMap};
 
 /// The number of attempts. With four writers on one key, up to half of the attempts lose.
 const TRIES: u32 = 32;

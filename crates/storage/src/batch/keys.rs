@@ -3,7 +3,7 @@
 use nczarr_model::{ErrorKind, Result};
 
 use crate::Key;
-use crate::zmap::{ByteRange, ZMap};
+use crate::{ByteRange, ZMap};
 
 /// Returns all keys of objects at or below `prefix`, sorted.
 pub(crate) fn walk<M: ZMap + ?Sized>(map: &M, prefix: &Key) -> Result<Vec<Key>> {

@@ -10,6 +10,7 @@
 
 mod coalesce;
 mod compare_and_swap;
+mod job;
 mod keys;
 mod overlap;
 mod read;
@@ -17,13 +18,16 @@ mod slice;
 
 use std::cell::Cell;
 
-use crate::zmap::{Payload, WriteJob, WriteOutcome, ZMap};
 use nczarr_runtime::run_on_pool;
 
-use crate::Key;
+use crate::{Key, WriteOutcome, ZMap};
 
 pub use coalesce::{CoalescedRanges, coalesce};
 pub(crate) use compare_and_swap::compare_and_swap;
+pub use job::{
+    ObjectSink, OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob,
+    WriteTicket,
+};
 pub(crate) use keys::{copy_then_delete, walk};
 pub use overlap::{FetchReply, FetchRequest, FetchResult, InFlightLimits, gather, read_overlapped};
 pub use read::read_parallel;

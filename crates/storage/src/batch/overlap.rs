@@ -9,8 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use nczarr_model::{ErrorKind, Result};
 
+use super::job::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use super::read::{all_ranges, cut};
-use crate::zmap::{ByteRange, Ranges, ReadJob, ReadOutcome, ReadTicket};
+use crate::ByteRange;
 use crate::{Key, Version};
 
 /// Limits for the requests in flight.

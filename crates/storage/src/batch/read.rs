@@ -3,8 +3,9 @@
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_runtime::run_on_pool;
 
+use super::job::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use super::{BatchScratch, with_scratch};
-use crate::zmap::{ByteRange, Ranges, ReadJob, ReadOutcome, ReadTicket, ZMap};
+use crate::{ByteRange, ZMap};
 use crate::{Key, Version};
 
 /// Runs a batch of reads on the pool or the calling thread. Each object is read by [`ZMap::read`],

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use nczarr_model::{ErrorKind, Result};
 
-use crate::{ByteRange, Key, Ranges};
+use super::Ranges;
+use crate::{ByteRange, Key};
 
 impl Ranges {
     /// Returns the wanted bytes of the object `value`, borrowed if they are adjacent.

@@ -300,7 +300,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::ReadCallback;
+    use crate::source::ReadCallback;
 
     /// Bytes that encode their position, some of them in memory. The source records requests, and the next
     /// one may fail.

@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::Key;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::Key;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::Errno;
 

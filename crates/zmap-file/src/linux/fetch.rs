@@ -6,8 +6,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use nczarr_dispatch::{ByteRange, Key, ObjectSink, OutBuf, Ranges, ReadTicket};
 use nczarr_model::ErrorKind;
+use nczarr_storage::batch::{ObjectSink, Ranges, ReadTicket};
+use nczarr_storage::{ByteRange, Key, OutBuf};
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::{Errno, pread, retry_on_intr};

@@ -58,7 +58,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use nczarr_dispatch::{Key, Options, ZMap};
+    use nczarr_storage::{Key, MapOptions, ZMap};
 
     use super::*;
 
@@ -79,14 +79,14 @@ mod tests {
     fn what_stopped_writers_left_goes_when_nobody_else_writes() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("x");
-        let open = || FileMap::open(&path, true, &Options::default()).unwrap();
+        let open = || FileMap::open(&path, true, &MapOptions::default()).unwrap();
         let key = Key::new("a/b").unwrap();
         let replace = |map: &FileMap| (0..2).for_each(|_| map.write(&key, b"1").unwrap());
         let leave = || {
             fs::write(path.join(".nczarr-tmp-1-1"), b"x").unwrap();
             fs::write(path.join("a/.nczarr-tmp-1-2"), b"x").unwrap();
         };
-        let first = FileMap::create(&path, None, &Options::default()).unwrap();
+        let first = FileMap::create(&path, None, &MapOptions::default()).unwrap();
         replace(&first);
         leave();
         // A writer is active. The temporary files may belong to it.

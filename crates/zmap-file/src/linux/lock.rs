@@ -273,8 +273,8 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use nczarr_dispatch::{Key, Options, Precondition, ZMap};
     use nczarr_model::ErrorKind;
+    use nczarr_storage::{Key, MapOptions, Precondition, ZMap};
     use rustix::fs::open;
 
     use super::*;
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn where_locks_are_refused_objects_are_written_but_not_conditionally() {
         let scratch = tempfile::tempdir().unwrap();
-        let map = FileMap::create(scratch.path().join("it"), None, &Options::default()).unwrap();
+        let map = FileMap::create(scratch.path().join("it"), None, &MapOptions::default()).unwrap();
         assert!(map.caps().conditional_write);
         map.locks.refused.store(true, Ordering::Relaxed);
         assert!(!map.caps().conditional_write);

@@ -6,7 +6,8 @@
 //!
 //! The contents are undefined.
 
-use nczarr_dispatch::{Allocation, OutBuf};
+use nczarr_runtime::Allocation;
+use nczarr_storage::OutBuf;
 
 use super::fetch::ReadFailure;
 

@@ -28,11 +28,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{
-    ByteRange, Durability, Key, MapCaps, Options, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob,
-    WriteOutcome, ZMap,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{ReadJob, WriteJob};
+use nczarr_storage::{
+    ByteRange, Durability, Key, MapCaps, MapOptions, OutBuf, Precondition, UpdateFn, Version, WriteOutcome,
+    ZMap,
+};
 use rustix::fs::{Access, AtFlags, Mode, accessat, open};
 use rustix::io::Errno;
 
@@ -69,7 +70,7 @@ impl FileMap {
     /// # Errors
     /// `NC_ENOTFOUND` if the path does not exist, `NC_ENOTNC` if it is not a directory, `NC_EACCESS` without
     /// the necessary permissions.
-    pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>, writable: bool, options: &MapOptions) -> Result<Self> {
         let path = path.as_ref();
         let fail = |errno: Errno| Error::io(format!("cannot open {}", path.display()), errno.into());
         // An `O_PATH` handle is cheaper, but writers also lock and list the directory.
@@ -107,7 +108,7 @@ impl FileMap {
     /// # Errors
     /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if the path is not a
     /// directory; `NC_ENOTFOUND` if the parent directory does not exist.
-    pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &MapOptions) -> Result<Self> {
         let path = path.as_ref();
         match fs::create_dir(path) {
             Ok(()) if options.durability == Durability::Fsync => {
@@ -148,7 +149,7 @@ impl FileMap {
 
     /// As [`FileMap::remove`], but deletes the markers last, so that an interrupted removal can be repeated.
     pub(crate) fn remove_last(path: &Path, markers: &[&str]) -> Result<()> {
-        let map = Self::open(path, true, &Options::default())?;
+        let map = Self::open(path, true, &MapOptions::default())?;
         map.remove_tree(markers)?;
         map.remove_markers(markers)?;
         let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);

@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use nczarr_dispatch::Version;
+use nczarr_storage::Version;
 use rustix::fs::{AtFlags, Stat, fstat, fstatfs, statat};
 use rustix::process::{Resource, getrlimit};
 

@@ -5,10 +5,10 @@ use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    ByteRange, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::run_on_pool;
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, OutBuf, Version};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 

@@ -7,7 +7,8 @@
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{Durability, Key, WriteJob};
+use nczarr_storage::batch::WriteJob;
+use nczarr_storage::{Durability, Key};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
 
@@ -281,7 +282,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
-    use nczarr_dispatch::{ByteRange, Options, Precondition, WriteOutcome, ZMap};
+    use nczarr_storage::{ByteRange, MapOptions, Precondition, WriteOutcome, ZMap};
 
     use super::*;
 
@@ -290,7 +291,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         for way in [BY_DESCRIPTOR, BY_PROC, BY_NAME, BY_RENAME] {
             let map =
-                FileMap::create(scratch.path().join(way.to_string()), None, &Options::default()).unwrap();
+                FileMap::create(scratch.path().join(way.to_string()), None, &MapOptions::default()).unwrap();
             map.staging.store(way, Ordering::Relaxed);
             let key = Key::new("a/b/c").unwrap();
             map.write(&key, b"1").unwrap();
@@ -331,7 +332,7 @@ mod tests {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
         nczarr_conformance::check_map(&|| {
             let path = scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
-            let map = FileMap::create(path, None, &Options::default()).unwrap();
+            let map = FileMap::create(path, None, &MapOptions::default()).unwrap();
             map.staging.store(way, Ordering::Relaxed);
             Arc::new(map)
         })

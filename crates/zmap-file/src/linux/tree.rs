@@ -8,8 +8,8 @@ use std::mem;
 use std::os::fd::BorrowedFd;
 use std::sync::PoisonError;
 
-use nczarr_dispatch::{Durability, Key};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{Durability, Key};
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, fsync, openat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 

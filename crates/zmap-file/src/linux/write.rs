@@ -8,10 +8,10 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{
-    ByteRange, Key, Payload, Precondition, UpdateFn, Version, WriteJob, WriteOutcome, run_with_caller,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::run_with_caller;
+use nczarr_storage::batch::{Payload, WriteJob};
+use nczarr_storage::{ByteRange, Key, Precondition, UpdateFn, Version, WriteOutcome};
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 

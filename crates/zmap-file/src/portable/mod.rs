@@ -12,10 +12,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{
-    ByteRange, Durability, Key, MapCaps, Options, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::{
+    ByteRange, Durability, Key, MapCaps, MapOptions, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+};
 
 use crate::names::{self, LOCK};
 use dirs::{
@@ -54,7 +54,7 @@ impl FileMap {
     /// # Errors
     /// `NC_ENOTFOUND` if the path does not exist, `NC_ENOTNC` if it is not a directory, `NC_EACCESS` if it is
     /// read-only and `writable` is set.
-    pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>, writable: bool, options: &MapOptions) -> Result<Self> {
         let path = path.as_ref();
         let fail = |error| Error::io(format!("cannot open {}", path.display()), error);
         let about = fs::metadata(path).map_err(fail)?;
@@ -81,7 +81,7 @@ impl FileMap {
     /// # Errors
     /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if the path is not a
     /// directory; `NC_ENOTFOUND` if the parent directory does not exist.
-    pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &MapOptions) -> Result<Self> {
         let path = path.as_ref();
         match fs::create_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !path.is_dir() => {
@@ -137,7 +137,7 @@ impl FileMap {
 
     /// As [`FileMap::remove`], but deletes the markers last, so that an interrupted removal can be repeated.
     pub(crate) fn remove_last(path: &Path, markers: &[&str]) -> Result<()> {
-        let map = Self::open(path, true, &Options::default())?;
+        let map = Self::open(path, true, &MapOptions::default())?;
         map.remove_tree(markers)?;
         map.remove_markers(markers)?;
         let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);
@@ -544,13 +544,13 @@ mod tests {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
         let path = || scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
         nczarr_conformance::check_map(&|| {
-            Arc::new(FileMap::create(path(), None, &Options::default()).unwrap())
+            Arc::new(FileMap::create(path(), None, &MapOptions::default()).unwrap())
         })
         .unwrap();
         nczarr_conformance::check_map(&|| {
             let path = path();
-            drop(FileMap::create(&path, None, &Options::default()).unwrap());
-            Arc::new(FileMap::open(&path, false, &Options::default()).unwrap())
+            drop(FileMap::create(&path, None, &MapOptions::default()).unwrap());
+            Arc::new(FileMap::open(&path, false, &MapOptions::default()).unwrap())
         })
         .unwrap();
     }
@@ -559,7 +559,7 @@ mod tests {
     fn only_what_is_recognised_is_replaced_or_removed() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("it");
-        let create = |markers| FileMap::create(&path, markers, &Options::default());
+        let create = |markers| FileMap::create(&path, markers, &MapOptions::default());
         create(None).unwrap().write(&Key::new("a/b").unwrap(), b"1").unwrap();
         assert_eq!(create(None).unwrap_err().kind(), ErrorKind::Object);
         assert_eq!(create(Some(&["a"])).unwrap_err().kind(), ErrorKind::Object);

@@ -4,8 +4,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use nczarr_dispatch::{Key, Options, Precondition, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{Key, MapOptions, Precondition, WriteOutcome, ZMap};
 
 use super::Scratch;
 
@@ -24,7 +24,7 @@ fn a_write_goes_where_its_key_leads_now() {
     let scratch = Scratch::new();
     // One directory is in the root, the other is deeper.
     for (dir, change) in ["a", "a/b"].into_iter().flat_map(|dir| CHANGES.map(|change| (dir, change))) {
-        let map = scratch.map(&Options::default());
+        let map = scratch.map(&MapOptions::default());
         let key = |name: &str| Key::new(&format!("{dir}/{name}")).unwrap();
         let write = |name: &str, value: &[u8]| map.write(&key(name), value);
         let inside = |name: &str| map.path().join(name);
@@ -64,7 +64,7 @@ fn a_write_goes_where_its_key_leads_now() {
 #[test]
 fn a_creation_is_not_lost_in_a_directory_that_was_moved() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let key = |name: &str| Key::new(name).unwrap();
     map.write(&key("a/1"), b"one").unwrap();
     map.write(&key("a/2"), b"two").unwrap();
@@ -79,7 +79,7 @@ fn a_creation_is_not_lost_in_a_directory_that_was_moved() {
 #[test]
 fn a_link_in_the_place_of_a_directory_is_not_followed() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let elsewhere = tempfile::tempdir().unwrap();
     let key = |name: &str| Key::new(name).unwrap();
     map.write(&key("a/1"), b"one").unwrap();

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{Durability, Key, Options, ZMap};
+use nczarr_storage::{Durability, Key, MapOptions, ZMap};
 use nczarr_zmap_file::FileMap;
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ impl Scratch {
         self.dir.path().join(self.count.fetch_add(1, Ordering::Relaxed).to_string())
     }
 
-    fn map(&self, options: &Options) -> FileMap {
+    fn map(&self, options: &MapOptions) -> FileMap {
         FileMap::create(self.path(), None, options).unwrap()
     }
 }
@@ -40,13 +40,13 @@ impl Scratch {
 #[test]
 fn it_is_a_map() {
     let scratch = Scratch::new();
-    nczarr_conformance::check_map(&|| Arc::new(scratch.map(&Options::default()))).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(scratch.map(&MapOptions::default()))).unwrap();
 }
 
 #[test]
 fn with_syncing_the_same_is_stored() {
     let scratch = Scratch::new();
-    let mut options = Options::default();
+    let mut options = MapOptions::default();
     options.durability = Durability::Fsync;
     options.exclusive = true;
     let map = scratch.map(&options);
@@ -67,7 +67,7 @@ fn with_syncing_the_same_is_stored() {
 #[test]
 fn read_only_it_is_a_map_that_refuses() {
     let scratch = Scratch::new();
-    let options = Options::default();
+    let options = MapOptions::default();
     nczarr_conformance::check_map(&|| -> Arc<dyn ZMap> {
         let path = scratch.path();
         drop(FileMap::create(&path, None, &options).unwrap());

@@ -10,10 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{
-    ByteRange, Key, Options, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, MapOptions, OutBuf, Version, ZMap};
 use nczarr_zmap_file::FileMap;
 
 use crate::Scratch;
@@ -222,7 +221,7 @@ fn a_part_is_of_the_object_that_is_there_now() {
     let ways: [&[Way]; 3] = [&[part], &[alone], &[alone, part]];
     for (reads, ways) in [0, 1, 2, 4].into_iter().flat_map(|reads| ways.map(|ways| (reads, ways))) {
         for (deed, doing, expected) in deeds {
-            let map = scratch.map(&Options::default());
+            let map = scratch.map(&MapOptions::default());
             map.write(&key("g/v/0"), b"xxoldxx").unwrap();
             for read in 0..reads {
                 assert_eq!(ways[read % ways.len()](&map, "g/v/0").unwrap().unwrap(), b"oldx");
@@ -243,8 +242,8 @@ fn a_part_is_of_the_object_that_is_there_now() {
 #[test]
 fn a_part_is_of_what_this_map_or_another_wrote() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
-    let other = FileMap::open(map.path(), true, &Options::default()).unwrap();
+    let map = scratch.map(&MapOptions::default());
+    let other = FileMap::open(map.path(), true, &MapOptions::default()).unwrap();
     map.write(&key("v/0"), b"__0000").unwrap();
     for (writer, value) in [(&map, b"__1111"), (&other, b"__2222"), (&map, b"__3333")] {
         let _ = (part(&map, "v/0").unwrap(), part(&map, "v/0").unwrap());
@@ -264,7 +263,7 @@ fn a_part_is_of_what_this_map_or_another_wrote() {
 #[test]
 fn in_a_batch_too_nothing_is_absent_from_what_is_gone() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let keys: Vec<Key> = (0..200).map(|i| key(&format!("v/{i}"))).collect();
     for key in keys.iter().step_by(3) {
         map.write(key, key.as_str().as_bytes()).unwrap();
@@ -283,7 +282,7 @@ fn in_a_batch_too_nothing_is_absent_from_what_is_gone() {
 #[test]
 fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
     let scratch = Scratch::new();
-    let (one, two) = (scratch.map(&Options::default()), scratch.map(&Options::default()));
+    let (one, two) = (scratch.map(&MapOptions::default()), scratch.map(&MapOptions::default()));
     let keys: Vec<Key> = (0..500).map(|i| key(&format!("v/{i}"))).collect();
     for map in [&one, &two] {
         for (i, key) in keys.iter().enumerate() {
@@ -337,8 +336,8 @@ fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
 #[test]
 fn no_thread_reads_what_was_replaced_before_it_began() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
-    let other = FileMap::open(map.path(), true, &Options::default()).unwrap();
+    let map = scratch.map(&MapOptions::default());
+    let other = FileMap::open(map.path(), true, &MapOptions::default()).unwrap();
     let keys: Vec<Key> = (0..4).map(|i| key(&format!("g/v/{i}"))).collect();
     let written: Vec<AtomicU64> = keys.iter().map(|_| AtomicU64::new(0)).collect();
     let ended = AtomicBool::new(false);

@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use nczarr_dispatch::{ByteRange, Key, Options, Precondition, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, WriteOutcome, ZMap};
 use nczarr_zmap_file::FileMap;
 
 use crate::Scratch;
@@ -33,7 +33,7 @@ fn start(task: &str, dataset: &Path) -> Child {
 #[test]
 fn child() {
     let (Ok(task), Some(dataset)) = (env::var(TASK), env::var_os(DATASET)) else { return };
-    let map = FileMap::open(dataset, true, &Options::default()).unwrap();
+    let map = FileMap::open(dataset, true, &MapOptions::default()).unwrap();
     match task.as_str() {
         "count" => count(&map),
         "count by hand" => count_by_hand(&map),
@@ -80,7 +80,7 @@ fn read(map: &FileMap, key: &str) -> Option<Vec<u8>> {
 #[test]
 fn no_update_of_any_process_is_lost() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let tasks = ["count", "count", "count", "count by hand"];
     let mut children: Vec<_> = tasks.iter().map(|task| start(task, map.path())).collect();
     count(&map);
@@ -121,7 +121,7 @@ fn write_on(map: &FileMap) {
 #[test]
 fn a_killed_process_leaves_whole_objects() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     for lines in [1, 2, 3, 5, 8, 13, 21, 34, 55, 89] {
         let mut child = start("write", map.path());
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -181,7 +181,7 @@ fn come_and_go(map: &FileMap) {
 #[test]
 fn directories_come_and_go_under_many_processes() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let mut children: Vec<_> = (0..PROCESSES).map(|_| start("come and go", map.path())).collect();
     come_and_go(&map);
     for child in &mut children {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, Key, Options, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use proptest::prelude::*;
@@ -227,7 +227,7 @@ proptest! {
     #[test]
     fn directory_memory_and_a_sorted_map_agree(ops in prop::collection::vec(op(), 1..60)) {
         let scratch = tempfile::tempdir().unwrap();
-        let file = Arc::new(FileMap::create(scratch.path().join("it"), None, &Options::default()).unwrap());
+        let file = Arc::new(FileMap::create(scratch.path().join("it"), None, &MapOptions::default()).unwrap());
         let memory = MemMap::new();
         let mut oracle = Oracle::default();
         let (mut of_file, mut of_memory) = (BTreeMap::new(), BTreeMap::new());

@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use nczarr_dispatch::{ByteRange, Key, Options, OutBuf, Precondition, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{ByteRange, Key, MapOptions, OutBuf, Precondition, ZMap};
 use nczarr_zmap_file::FileMap;
 use rustix::fs::{CWD, Mode, mkfifoat};
 
@@ -41,7 +41,7 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
     let outside = scratch.path();
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("secret"), b"secret").unwrap();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let root = map.path().to_owned();
     map.write(&key("v/0"), b"0").unwrap();
     symlink(outside.join("secret"), root.join("v/link")).unwrap();
@@ -76,14 +76,14 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
     // A dataset with such files is not deleted.
     drop(map);
     assert_eq!(FileMap::remove(&root).unwrap_err().kind(), ErrorKind::CantRemove);
-    let again = FileMap::create(&root, Some(&["w", "v"]), &Options::default());
+    let again = FileMap::create(&root, Some(&["w", "v"]), &MapOptions::default());
     assert_eq!(
         again.unwrap_err().kind(),
         ErrorKind::Object,
         "neither a link nor a directory marks a dataset"
     );
     fs::write(root.join("mark"), b"").unwrap();
-    let again = FileMap::create(&root, Some(&["mark"]), &Options::default());
+    let again = FileMap::create(&root, Some(&["mark"]), &MapOptions::default());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::CantRemove);
     assert_eq!(fs::read(root.join("v/0")).unwrap(), b"0");
 }
@@ -91,11 +91,11 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
 #[test]
 fn the_dataset_itself_may_be_behind_a_link() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     map.write(&key("a/b"), b"1").unwrap();
     let link = scratch.path();
     symlink(map.path(), &link).unwrap();
-    let linked = FileMap::open(&link, true, &Options::default()).unwrap();
+    let linked = FileMap::open(&link, true, &MapOptions::default()).unwrap();
     assert_eq!(linked.len(&key("a/b")).unwrap(), Some(1));
     FileMap::remove(&link).unwrap();
     assert!(!map.path().exists());
@@ -113,7 +113,7 @@ fn the_dataset_itself_may_be_behind_a_link() {
 #[test]
 fn our_own_files_and_foreign_names_are_no_objects() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let root = map.path().to_owned();
     map.write(&key("v/0"), b"0").unwrap();
     map.write(&key("v/0"), b"1").unwrap();
@@ -164,7 +164,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
 #[test]
 fn creating_refuses_what_it_may_not_replace() {
     let scratch = Scratch::new();
-    let options = Options::default();
+    let options = MapOptions::default();
     let (file, dir) = (scratch.path(), scratch.path());
     fs::write(&file, b"x").unwrap();
     let create = |path: &Path, markers: Option<&[&str]>| FileMap::create(path, markers, &options);
@@ -200,7 +200,7 @@ fn creating_refuses_what_it_may_not_replace() {
 #[test]
 fn opening_and_reading_change_nothing() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     map.write(&key("a/b"), b"1").unwrap();
     let tree = |path: &Path| {
         let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -209,7 +209,7 @@ fn opening_and_reading_change_nothing() {
     };
     let before = tree(map.path());
     for writable in [false, true] {
-        let again = FileMap::open(map.path(), writable, &Options::default()).unwrap();
+        let again = FileMap::open(map.path(), writable, &MapOptions::default()).unwrap();
         assert_eq!(again.caps().conditional_write, writable);
         assert_eq!(again.len(&key("a/b")).unwrap(), Some(1));
         let _ = again.read_versioned(&key("a/b"), 10, &mut Vec::new());
@@ -222,7 +222,7 @@ fn opening_and_reading_change_nothing() {
 #[test]
 fn failures_of_the_system_keep_their_cause() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     let long = key(&"n".repeat(300));
     for (doing, done) in operations(&map, &long) {
         let error = done.expect_err(doing);
@@ -239,7 +239,7 @@ fn failures_of_the_system_keep_their_cause() {
 #[test]
 fn what_may_not_be_read_is_not_absent() {
     let scratch = Scratch::new();
-    let map = scratch.map(&Options::default());
+    let map = scratch.map(&MapOptions::default());
     map.write(&key("v/0"), b"1").unwrap();
     let dir = map.path().join("v");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o000)).unwrap();

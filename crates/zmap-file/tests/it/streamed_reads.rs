@@ -4,8 +4,9 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{Key, ObjectSink, Options, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{Key, MapOptions, Version, ZMap};
 use nczarr_zmap_file::FileMap;
 
 /// Reads one object in pieces of these lengths.
@@ -68,7 +69,7 @@ fn take(map: &FileMap, wants: &'static [usize]) -> (Vec<Vec<u8>>, Result<bool>) 
 #[test]
 fn an_object_comes_in_the_pieces_that_are_wanted() {
     let scratch = tempfile::tempdir().unwrap();
-    let map = FileMap::open(scratch.path(), false, &Options::default()).unwrap();
+    let map = FileMap::open(scratch.path(), false, &MapOptions::default()).unwrap();
     assert!(matches!(take(&map, &[1]), (came, Ok(false)) if came.is_empty()), "there is none");
     let object = scratch.path().join("x");
     fs::create_dir(&object).unwrap();

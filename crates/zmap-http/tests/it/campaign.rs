@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{ByteRange, Key, Ranges, ZMap};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
+use nczarr_storage::batch::Ranges;
+use nczarr_storage::{ByteRange, Key, ZMap};
 
 use crate::support::{Answer, batch, content, map, patience};
 

@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteRange, Key, ZMap as _};
 use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Mock, Reply};
+use nczarr_storage::{ByteRange, Key, ZMap as _};
 use nczarr_zmap_http::{HttpMap, Settings};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

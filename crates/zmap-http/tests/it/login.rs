@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead, Key, ZMap as _};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Asked, Mock, Reply};
-use nczarr_url_infer::Target;
+use nczarr_storage::source::{ByteSource as _, InitialRead};
+use nczarr_storage::{ByteRange, Key, Target, ZMap as _};
 use nczarr_zmap_http::{HttpMap, HttpSource, Settings};
 
 use crate::support::{content, patience};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nczarr_dispatch::{ByteRange, Key, Ranges, ZMap};
 use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
+use nczarr_storage::batch::Ranges;
+use nczarr_storage::{ByteRange, Key, ZMap};
 
 use crate::support::{batch, content, map, patience};
 

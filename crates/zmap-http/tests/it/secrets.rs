@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead, Key, ZMap};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
+use nczarr_storage::source::{ByteSource as _, InitialRead};
+use nczarr_storage::{ByteRange, Key, ZMap};
 use nczarr_zmap_http::{HttpMap, HttpSource};
 
 use crate::support::patience;

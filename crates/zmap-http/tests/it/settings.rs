@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use nczarr_dispatch::{ByteRange, Key, ZMap as _};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Config as Kind, Server};
+use nczarr_storage::{ByteRange, Key, ZMap as _};
 use nczarr_zmap_http::{Config, HttpMap, Settings};
 
 use crate::support::{patience, target};
 
 /// Returns the settings of an rc file with these lines, for a URL.
-fn settings(target: &nczarr_url_infer::Target, lines: &str) -> Result<Settings> {
+fn settings(target: &nczarr_storage::Target, lines: &str) -> Result<Settings> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rc");
     std::fs::write(&path, lines).unwrap();

@@ -5,9 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, ByteSource, InitialRead, Key, ZMap as _};
 use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
+use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::{ByteRange, Key, ZMap as _};
 use nczarr_zmap_http::{HttpMap, HttpSource};
 
 use crate::support::{content, patience, target};

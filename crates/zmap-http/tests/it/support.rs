@@ -4,9 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use nczarr_dispatch::{Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::Result;
 use nczarr_s3_server::Server;
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{Key, Version, ZMap};
 use nczarr_zmap_http::{Config, HttpMap};
 
 pub use nczarr_s3_server::content;
@@ -21,7 +22,7 @@ pub fn patience() -> Config {
     config
 }
 
-pub fn target(server: &Server, path: &str) -> nczarr_url_infer::Target {
+pub fn target(server: &Server, path: &str) -> nczarr_storage::Target {
     nczarr_url_infer::parse(&format!("{}/{path}", server.url())).unwrap()
 }
 

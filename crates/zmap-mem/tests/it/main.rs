@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, CreateRequest, Key, MapFactory, OpenRequest, Options, Registry, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{Clobber, CreateMap, Key, MapFactory, MapOptions, OpenMap, ZMap};
 use nczarr_zmap_mem::{MemMap, MemMaps};
 
 #[test]
@@ -16,32 +16,17 @@ fn read_only_it_is_a_map_that_refuses() {
     nczarr_conformance::check_map(&|| Arc::new(MemMap::new().read_only())).unwrap();
 }
 
-fn target(path: &str) -> nczarr_url_infer::Target {
+fn target(path: &str) -> nczarr_storage::Target {
     nczarr_url_infer::parse(path).unwrap()
 }
 
 #[test]
 fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
-    let (options, registry) = (Options::default(), Arc::new(Registry::default()));
+    let options = MapOptions::default();
     for name in ["memory://it/a", "it-path#mode=nczarr,mem"] {
         let target = target(name);
-        let open = |writable| OpenRequest {
-            target: &target,
-            writable,
-            options: &options,
-            registry: &registry,
-            map: None,
-            scope: None,
-        };
-        let create = |clobber, markers| CreateRequest {
-            target: &target,
-            clobber,
-            classic_model: false,
-            options: &options,
-            registry: &registry,
-            map: None,
-            markers,
-        };
+        let open = |writable| OpenMap::new(&target, &options).writable(writable);
+        let create = |clobber, markers| CreateMap::new(&target, &options).clobber(clobber).markers(markers);
         let key = Key::new(".zgroup").unwrap();
         assert_eq!(MemMaps.open(&open(false)).unwrap_err().kind(), ErrorKind::NotFound);
         let map = MemMaps.create(&create(Clobber::Refuse, &[])).unwrap();

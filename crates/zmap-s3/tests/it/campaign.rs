@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{
-    ByteRange, Key, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, WriteOutcome, ZMap,
-};
 use nczarr_model::Result;
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 

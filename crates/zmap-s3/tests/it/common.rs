@@ -41,6 +41,6 @@ pub fn url(server: &Server, name: &str, modes: &str) -> String {
     format!("http://key:secret@{}/bucket/{name}#mode={modes},s3", server.host())
 }
 
-pub fn key(text: &str) -> nczarr_dispatch::Key {
-    nczarr_dispatch::Key::new(text).unwrap()
+pub fn key(text: &str) -> nczarr_storage::Key {
+    nczarr_storage::Key::new(text).unwrap()
 }

@@ -58,7 +58,7 @@ fn one_who_is_alone_writes_every_kind_of_store() {
             None => url(&own, &name, kind),
         };
         let is_empty = |at: &str| {
-            OpenOptions::new().open_map(at).unwrap().list(&nczarr_dispatch::Key::root()).unwrap().is_empty()
+            OpenOptions::new().open_map(at).unwrap().list(&nczarr_storage::Key::root()).unwrap().is_empty()
         };
         for (by, refused) in [
             ("default", create(&CreateOptions::new(), &at, shards).unwrap_err()),

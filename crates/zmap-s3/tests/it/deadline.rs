@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use nczarr_dispatch::{
-    ByteRange, InitialRead, Key, Precondition, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap as _,
-};
 use nczarr_model::Result;
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::source::InitialRead;
+use nczarr_storage::{ByteRange, Key, Precondition, Version, ZMap as _};
 use nczarr_zmap_s3::{Access, S3Map, S3Source};
 use s3_server::{Config, Fault, Rule, Server, content};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nczarr_dispatch::{ByteRange, Precondition, WriteOutcome, ZMap as _};
+use nczarr_storage::{ByteRange, Precondition, WriteOutcome, ZMap as _};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Server};
 

@@ -1,6 +1,6 @@
 //! Large objects in parts: request counts, faults, and concurrent writers.
 
-use nczarr_dispatch::{Precondition, WriteOutcome, ZMap as _};
+use nczarr_storage::{Precondition, WriteOutcome, ZMap as _};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 

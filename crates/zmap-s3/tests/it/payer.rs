@@ -1,6 +1,6 @@
 //! With requester pays, every request has the header.
 
-use nczarr_dispatch::{ByteRange, Key, Precondition, ZMap as _};
+use nczarr_storage::{ByteRange, Key, Precondition, ZMap as _};
 use nczarr_zmap_s3::{Access, S3Map};
 use s3_server::{Config, Op, Server, content};
 

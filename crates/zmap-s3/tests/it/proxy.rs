@@ -1,6 +1,6 @@
 //! Requests use the proxy of the environment, also for buckets in the host name.
 
-use nczarr_dispatch::{ByteRange, Key, Precondition, ZMap as _};
+use nczarr_storage::{ByteRange, Key, Precondition, ZMap as _};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Proxy, Server, content};
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use nczarr::{ErrorKind, Result};
-use nczarr_dispatch::{ByteRange, ByteSource as _, InitialRead};
+use nczarr_storage::ByteRange;
+use nczarr_storage::source::{ByteSource as _, InitialRead};
 use nczarr_zmap_s3::S3Source;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::Key;
 use nczarr_model::Result;
+use nczarr_storage::Key;
 
 use super::disk::{self, DiskStore};
 use super::memory::MemoryStore;

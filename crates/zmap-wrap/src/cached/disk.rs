@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
-use nczarr_dispatch::Key;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::Key;
 use tempfile::NamedTempFile;
 
 use super::answer_store::CachedAnswer;

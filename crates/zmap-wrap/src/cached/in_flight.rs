@@ -7,7 +7,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::Key;
+use nczarr_storage::Key;
 
 const SLOTS: usize = 256;
 

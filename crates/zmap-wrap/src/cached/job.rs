@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
-    WriteTicket,
-};
 use nczarr_model::Result;
+use nczarr_storage::batch::{
+    ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
+};
+use nczarr_storage::{Key, Version, WriteOutcome};
 
 use super::in_flight::{SlotState, WriterGuard};
 use super::part::ObjectPart;

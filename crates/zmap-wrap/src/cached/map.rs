@@ -1,9 +1,8 @@
 //! The map's methods over a cache.
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
-};
 use nczarr_model::Result;
+use nczarr_storage::batch::{ReadJob, WriteJob};
+use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 use super::job::{CachedReads, TrackedWrites};
 use super::part::ObjectPart;

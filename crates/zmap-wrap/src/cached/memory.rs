@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::Key;
+use nczarr_storage::Key;
 
 use super::answer_store::CachedAnswer;
 use super::part::ObjectPart;

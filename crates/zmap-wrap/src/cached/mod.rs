@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use nczarr_dispatch::{Key, ZMap};
 use nczarr_model::Result;
+use nczarr_storage::{Key, ZMap};
 
 use answer_store::{AnswerStore, CachedAnswer};
 use disk::DiskStore;

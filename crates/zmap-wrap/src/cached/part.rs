@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use nczarr_dispatch::{ByteRange, Ranges};
+use nczarr_storage::ByteRange;
+use nczarr_storage::batch::Ranges;
 
 /// A contiguous part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
-    WriteTicket,
-};
 use nczarr_model::{Error, Result};
+use nczarr_storage::batch::{
+    ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
+};
+use nczarr_storage::{Key, Version, WriteOutcome};
 
 use super::{Fault, Slow, injected, panic_at};
 use crate::Op;

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{ReadJob, WriteJob};
+use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 use crate::Op;
 use job::{SlowReads, SlowWrites};

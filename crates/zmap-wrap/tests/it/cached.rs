@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use nczarr_dispatch::{ByteRange, OutBuf, Precondition, Ranges, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::batch::Ranges;
+use nczarr_storage::{ByteRange, OutBuf, Precondition, ZMap};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Cached, Counting, Fault, Faults, Keep, Op, Slow, When};
 use proptest::prelude::*;
@@ -132,24 +133,24 @@ fn what_was_not_read_is_not_made_up() {
 /// A batch with a limit of five bytes per ticket.
 struct Limited<'b>(&'b Batch);
 
-impl nczarr_dispatch::ReadJob for Limited<'_> {
+impl nczarr_storage::batch::ReadJob for Limited<'_> {
     fn threads(&self) -> usize {
         1
     }
 
-    fn next<'j>(&'j self, key: &mut nczarr_dispatch::Key) -> Option<nczarr_dispatch::ReadTicket<'j>> {
-        let ticket = nczarr_dispatch::ReadJob::next(self.0, key)?;
-        Some(nczarr_dispatch::ReadTicket { limit: 5, ..ticket })
+    fn next<'j>(&'j self, key: &mut nczarr_storage::Key) -> Option<nczarr_storage::batch::ReadTicket<'j>> {
+        let ticket = nczarr_storage::batch::ReadJob::next(self.0, key)?;
+        Some(nczarr_storage::batch::ReadTicket { limit: 5, ..ticket })
     }
 
     fn done(
         &self,
-        ticket: nczarr_dispatch::ReadTicket<'_>,
+        ticket: nczarr_storage::batch::ReadTicket<'_>,
         found: nczarr_model::Result<
-            Option<(nczarr_dispatch::ReadOutcome<'_>, Option<nczarr_dispatch::Version>)>,
+            Option<(nczarr_storage::batch::ReadOutcome<'_>, Option<nczarr_storage::Version>)>,
         >,
     ) {
-        nczarr_dispatch::ReadJob::done(self.0, ticket, found);
+        nczarr_storage::batch::ReadJob::done(self.0, ticket, found);
     }
 }
 

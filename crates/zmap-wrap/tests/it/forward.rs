@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, OutBuf, Precondition, Ranges, Version, WriteOutcome, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::batch::Ranges;
+use nczarr_storage::{ByteRange, OutBuf, Precondition, Version, WriteOutcome, ZMap};
 use nczarr_zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
 
 use crate::recorder::{CAPS, MAX_KEY, MAX_SEGMENT, Recorder};

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::check_map;
-use nczarr_dispatch::{ByteRange, Key, Options, ReadJob, ReadTicket, ZMap};
-use nczarr_dispatch::{Payload, Ranges, ReadOutcome, Version, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket};
+use nczarr_storage::{ByteRange, Key, MapOptions, Version, WriteOutcome, ZMap};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Cached, Counting, Faults, Keep, ReadOnly, Slow};
@@ -73,7 +73,7 @@ fn each_is_a_map_over_memory_and_over_files() {
         check_map(&|| wrap(&world, Arc::new(MemMap::new())))
             .unwrap_or_else(|failure| panic!("{name}: {failure}"));
         check_map(&|| {
-            wrap(&world, Arc::new(FileMap::create(world.path(), None, &Options::default()).unwrap()))
+            wrap(&world, Arc::new(FileMap::create(world.path(), None, &MapOptions::default()).unwrap()))
         })
         .unwrap_or_else(|failure| panic!("{name}, files: {failure}"));
     }
@@ -105,7 +105,7 @@ fn a_view_for_reading_refuses_to_write_and_names_the_key() {
     errors.push(map.delete(&key("a/b")).unwrap_err());
     errors.push(map.rename(&key("a/b"), &key("d")).unwrap_err());
     errors.push(map.update(&key("a/b"), 100, &mut |_, _| panic!("not asked")).unwrap_err());
-    errors.push(map.write_if(&key("a/b"), b"new", nczarr_dispatch::Precondition::Absent).unwrap_err());
+    errors.push(map.write_if(&key("a/b"), b"new", nczarr_storage::Precondition::Absent).unwrap_err());
     for (i, error) in errors.iter().enumerate() {
         assert_eq!(error.kind(), ErrorKind::Perm);
         assert!(error.to_string().contains(if i == 1 { "\"c\"" } else { "\"a/b\"" }), "{error}");

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, UpdateFn, Version, WriteJob,
-    WriteOutcome, ZMap,
-};
 use nczarr_model::Result;
+use nczarr_storage::batch::{ReadJob, ReadOutcome, WriteJob};
+use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 use nczarr_zmap_wrap::Op;
 
 #[derive(Debug, Default)]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nczarr_dispatch::{ByteRange, OutBuf, Precondition, Ranges, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::Ranges;
+use nczarr_storage::{ByteRange, OutBuf, Precondition, ZMap};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Fault, Faults, Op, Slow, When};
 

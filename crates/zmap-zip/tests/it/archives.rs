@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Read, Write};
 
-use nczarr_dispatch::{ByteRange, Durability, Key, Options, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{ByteRange, Durability, Key, MapOptions, ZMap};
 use nczarr_zmap_zip::{ZipMap, archive, repack};
 use proptest::prelude::*;
 use zip::write::SimpleFileOptions;
@@ -104,7 +104,7 @@ fn an_archive_grows_and_keeps_what_others_put_there() {
     let members: &[(&str, &[u8])] =
         &[("x/", b""), ("x/.zgroup", b"{}"), ("README", b"hello"), ("x/v/0", b"old"), ("x/v/1", b"gone")];
     std::fs::write(&path, packed(members, CompressionMethod::Deflated)).unwrap();
-    let map = ZipMap::open(&path, Some("x"), MARKERS, true, &Options::default()).unwrap();
+    let map = ZipMap::open(&path, Some("x"), MARKERS, true, &MapOptions::default()).unwrap();
     map.write(&key("v/0"), b"new").unwrap();
     map.write(&key("v/2"), b"more").unwrap();
     assert!(map.delete(&key("v/1")).unwrap());
@@ -122,7 +122,7 @@ fn an_archive_grows_and_keeps_what_others_put_there() {
         text("x/v/2", b"and more"),
     ];
     assert_eq!(seen_by_others(&bytes), expected);
-    let again = ZipMap::open(&path, Some("x"), MARKERS, false, &Options::default()).unwrap();
+    let again = ZipMap::open(&path, Some("x"), MARKERS, false, &MapOptions::default()).unwrap();
     assert_eq!(objects(&again), [text(".zgroup", b"{}"), text("v/0", b"new"), text("v/2", b"and more")]);
 }
 
@@ -130,18 +130,18 @@ fn an_archive_grows_and_keeps_what_others_put_there() {
 fn one_writer_at_a_time() {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     map.write(&key(".zgroup"), b"{}").unwrap();
     map.sync().unwrap();
     map.write(&key("v/0"), b"not synced").unwrap();
     assert_eq!(open(&path, true).unwrap_err().kind(), ErrorKind::Perm);
-    let error = ZipMap::create(&path, "", true, &Options::default()).unwrap_err();
+    let error = ZipMap::create(&path, "", true, &MapOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Perm);
-    assert_eq!(repack(&path, MARKERS, &Options::default()).unwrap_err().kind(), ErrorKind::Perm);
+    assert_eq!(repack(&path, MARKERS, &MapOptions::default()).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(objects(&open(&path, false).unwrap()).len(), 1);
     map.close().unwrap();
     assert_eq!(objects(&open(&path, true).unwrap()).len(), 2);
-    let error = ZipMap::create(&path, "", false, &Options::default()).unwrap_err();
+    let error = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exist);
     assert_eq!(objects(&open(&path, false).unwrap()).len(), 2);
 }
@@ -150,7 +150,7 @@ fn one_writer_at_a_time() {
 fn packing_anew_drops_what_is_dead() {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let mut options = Options::default();
+    let mut options = MapOptions::default();
     options.durability = Durability::Fsync;
     let map = ZipMap::create(&path, "top", false, &options).unwrap();
     map.write(&key(".zgroup"), b"{}").unwrap();
@@ -204,7 +204,7 @@ fn what_lies_beside_the_dataset_is_kept() {
             }
         }
         for round in 0..2 {
-            let options = Options::default();
+            let options = MapOptions::default();
             let map = ZipMap::open_in_memory(&path, Some("a"), MARKERS, true, true, &options).unwrap();
             map.write(&key("v/0"), b"even newer").unwrap();
             map.write(&key("v/0"), b"new").unwrap();
@@ -219,7 +219,7 @@ fn what_lies_beside_the_dataset_is_kept() {
                 [(".zgroup".to_owned(), b"{}".to_vec()), ("v/0".to_owned(), long.clone())]
             );
         }
-        repack(&path, MARKERS, &Options::default()).unwrap();
+        repack(&path, MARKERS, &MapOptions::default()).unwrap();
         let found = seen_by_others(&std::fs::read(&path).unwrap());
         assert_eq!(found, expected, "all datasets are there after packing anew");
     }
@@ -249,7 +249,7 @@ proptest! {
     ) {
         let scratch = Scratch::new();
         let path = scratch.path();
-        let mut map = ZipMap::create(&path, folder, false, &Options::default()).unwrap();
+        let mut map = ZipMap::create(&path, folder, false, &MapOptions::default()).unwrap();
         let mut table = std::collections::BTreeMap::new();
         for (name, len, what) in ops {
             let name = format!("g{}/v{name}", name % 3);
@@ -259,7 +259,7 @@ proptest! {
                 1 => map.sync().unwrap(),
                 2 => {
                     drop(map);
-                    map = ZipMap::open(&path, Some(folder), MARKERS, true, &Options::default()).unwrap();
+                    map = ZipMap::open(&path, Some(folder), MARKERS, true, &MapOptions::default()).unwrap();
                 }
                 _ => {
                     map.write(&key(&name), &value).unwrap();

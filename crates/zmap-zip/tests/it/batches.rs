@@ -5,8 +5,9 @@ use std::io::{Cursor, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, OutBuf, Version, ZMap};
 use nczarr_zmap_zip::ZipMap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};

@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Write};
 
-use nczarr_dispatch::{ByteRange, Key, Limits, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{ByteRange, Key, Limits, ZMap};
 use nczarr_zmap_zip::ZipMap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -90,7 +90,7 @@ fn damage_is_told() {
     let error = map.read(&key("v/0"), ByteRange::ALL, &mut Vec::new()).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("checksum"), "{error}");
     let mut memory = [0; 1000];
-    assert!(map.read_into(&key("v/0"), 0, &mut nczarr_dispatch::OutBuf::from_slice(&mut memory)).is_err());
+    assert!(map.read_into(&key("v/0"), 0, &mut nczarr_storage::OutBuf::from_slice(&mut memory)).is_err());
 }
 
 #[test]

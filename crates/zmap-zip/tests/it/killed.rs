@@ -1,6 +1,6 @@
 //! A killed writer: after every written byte, readers find the last complete directory.
 
-use nczarr_dispatch::{Options, ZMap};
+use nczarr_storage::{MapOptions, ZMap};
 use nczarr_zmap_zip::ZipMap;
 
 use crate::{Scratch, key, objects, open};
@@ -13,7 +13,7 @@ fn states() -> Vec<State> {
     let scratch = Scratch::new();
     let path = scratch.path();
     let inner = nczarr_zmap_zip::archive([(key("inner"), b"of an archive in a member")]).unwrap();
-    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     let mut states = Vec::new();
     let rounds: [&[(&str, &[u8])]; 3] = [
         &[(".zgroup", b"{}"), ("v/0", b"first")],
@@ -75,7 +75,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
             let mut bytes = Vec::new();
             let keys = map.list(&key("")).unwrap();
             keys.iter()
-                .map(|key| map.read(key, nczarr_dispatch::ByteRange::ALL, &mut bytes).map(|_| bytes.clone()))
+                .map(|key| map.read(key, nczarr_storage::ByteRange::ALL, &mut bytes).map(|_| bytes.clone()))
                 .collect::<Vec<_>>()
         });
         if let Ok(values) = found {
@@ -94,7 +94,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
 fn the_directory_before_a_torn_one_is_found() {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     let fill = |from: usize| {
         for i in from..from + 20 {
             map.write(&key(&format!("v/{i}")), &[i as u8; 9]).unwrap();
@@ -142,7 +142,7 @@ fn an_archive_in_the_first_member_is_not_the_archive() {
     let scratch = Scratch::new();
     let path = scratch.path();
     let inner = nczarr_zmap_zip::archive([(key(".zgroup"), b"of an archive in a member")]).unwrap();
-    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     map.write(&key("v/0"), &inner).unwrap();
     // This is the state after a kill of the writer.
     assert_eq!(open(&path, false).unwrap_err().kind(), nczarr_model::ErrorKind::NotNc);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{ByteRange, Key, Options, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, ZMap};
 use nczarr_zmap_zip::ZipMap;
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ fn key(text: &str) -> Key {
 }
 
 fn open(path: &std::path::Path, writable: bool) -> nczarr_model::Result<ZipMap> {
-    ZipMap::open(path, None, MARKERS, writable, &Options::default())
+    ZipMap::open(path, None, MARKERS, writable, &MapOptions::default())
 }
 
 /// Returns all objects of a map.
@@ -57,7 +57,8 @@ fn it_is_a_map() {
     let scratch = Scratch::new();
     for folder in ["", "a/b"] {
         let make = || {
-            Arc::new(ZipMap::create(&scratch.path(), folder, false, &Options::default()).unwrap()) as Arc<_>
+            Arc::new(ZipMap::create(&scratch.path(), folder, false, &MapOptions::default()).unwrap())
+                as Arc<_>
         };
         nczarr_conformance::check_map(&|| make()).unwrap();
     }
@@ -77,7 +78,7 @@ fn in_memory_it_is_a_map() {
     let nothing = nczarr_zmap_zip::archive(std::iter::empty::<(Key, Vec<u8>)>()).unwrap();
     for writable in [true, false] {
         nczarr_conformance::check_map(&|| {
-            let options = Options::default();
+            let options = MapOptions::default();
             Arc::new(ZipMap::in_memory(nothing.clone(), None, &[], writable, &options).unwrap())
         })
         .unwrap();

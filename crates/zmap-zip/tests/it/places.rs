@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nczarr_dispatch::{Options, ZMap};
 use nczarr_model::ErrorKind;
+use nczarr_storage::{MapOptions, ZMap};
 use nczarr_zmap_zip::{ZipMap, repack};
 
 use crate::{MARKERS, Scratch, key, objects, open};
@@ -25,12 +25,12 @@ fn nobody_writes_into_a_file_that_was_replaced() {
     const ROUNDS: usize = 150;
     let scratch = Scratch::new();
     let path = scratch.path();
-    ZipMap::create(&path, "", false, &Options::default()).unwrap().write(&key(".zgroup"), b"{}").unwrap();
+    ZipMap::create(&path, "", false, &MapOptions::default()).unwrap().write(&key(".zgroup"), b"{}").unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                insist(|| repack(&path, MARKERS, &Options::default()));
+                insist(|| repack(&path, MARKERS, &MapOptions::default()));
             }
         });
         let writers: Vec<_> = ["a", "b"]
@@ -56,7 +56,7 @@ fn nobody_writes_into_a_file_that_was_replaced() {
 fn an_archive_that_became_empty_is_filled_again() {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     map.write(&key("v"), &[1; 1000]).unwrap();
     assert!(map.delete(&key("v")).unwrap());
     map.close().unwrap();
@@ -73,10 +73,10 @@ fn links_stay_and_lead_to_the_new_archive() {
     let scratch = Scratch::new();
     let (path, link) = (scratch.path(), scratch.path());
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    ZipMap::create(&path, "", false, &Options::default()).unwrap().write(&key("v"), b"1").unwrap();
-    ZipMap::create(&link, "", true, &Options::default()).unwrap().write(&key("w"), b"2").unwrap();
+    ZipMap::create(&path, "", false, &MapOptions::default()).unwrap().write(&key("v"), b"1").unwrap();
+    ZipMap::create(&link, "", true, &MapOptions::default()).unwrap().write(&key("w"), b"2").unwrap();
     assert!(link.symlink_metadata().unwrap().is_symlink());
-    repack(&link, MARKERS, &Options::default()).unwrap();
+    repack(&link, MARKERS, &MapOptions::default()).unwrap();
     open(&link, true).unwrap().write(&key("x"), b"3").unwrap();
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert_eq!(objects(&open(&path, false).unwrap()).len(), 2);
@@ -91,12 +91,12 @@ fn rights_are_kept() {
     let rights = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     let plain = scratch.path();
     std::fs::write(&plain, b"").unwrap();
-    drop(ZipMap::create(&path, "", false, &Options::default()).unwrap());
+    drop(ZipMap::create(&path, "", false, &MapOptions::default()).unwrap());
     assert_eq!(rights(), std::fs::metadata(&plain).unwrap().permissions().mode() & 0o777, "as any new file");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
-    drop(ZipMap::create(&path, "", true, &Options::default()).unwrap());
+    drop(ZipMap::create(&path, "", true, &MapOptions::default()).unwrap());
     assert_eq!(rights(), 0o640);
-    repack(&path, MARKERS, &Options::default()).unwrap();
+    repack(&path, MARKERS, &MapOptions::default()).unwrap();
     assert_eq!(rights(), 0o640);
 }
 
@@ -108,8 +108,11 @@ fn a_folder_is_no_archive() {
     for writable in [false, true] {
         assert_eq!(open(&path, writable).unwrap_err().kind(), ErrorKind::NotNc);
     }
-    assert_eq!(ZipMap::create(&path, "", false, &Options::default()).unwrap_err().kind(), ErrorKind::Exist);
-    assert!(ZipMap::create(&path, "", true, &Options::default()).is_err() && path.is_dir());
+    assert_eq!(
+        ZipMap::create(&path, "", false, &MapOptions::default()).unwrap_err().kind(),
+        ErrorKind::Exist
+    );
+    assert!(ZipMap::create(&path, "", true, &MapOptions::default()).is_err() && path.is_dir());
 }
 
 /// A refused value leaves no bytes in the archive.
@@ -117,11 +120,11 @@ fn a_folder_is_no_archive() {
 fn what_is_known_to_be_in_vain_is_not_written() {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     map.write(&key("v"), b"1").unwrap();
     let before = std::fs::metadata(&path).unwrap().len();
-    let lost = map.write_if(&key("v"), &[0; 1000], nczarr_dispatch::Precondition::Absent).unwrap();
-    assert!(matches!(lost, nczarr_dispatch::WriteOutcome::Conflict));
+    let lost = map.write_if(&key("v"), &[0; 1000], nczarr_storage::Precondition::Absent).unwrap();
+    assert!(matches!(lost, nczarr_storage::WriteOutcome::Conflict));
     assert_eq!(map.write(&key("v/0"), &[0; 1000]).unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), before);
 }
@@ -132,7 +135,7 @@ fn what_is_written_while_it_is_closed_is_there_or_refused() {
     let scratch = Scratch::new();
     for _ in 0..20 {
         let path = scratch.path();
-        let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+        let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
         let written = std::thread::scope(|scope| {
             let writer =
                 scope.spawn(|| (0..).find(|i| map.write(&key(&format!("v/{i}")), b"x").is_err()).unwrap());

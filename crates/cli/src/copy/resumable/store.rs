@@ -6,7 +6,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::{ByteRange, Durability, Key, ZMap};
+use nczarr::dispatch::Durability;
+use nczarr::storage::{ByteRange, Key, ZMap};
 use nczarr::{CreateOptions, OpenOptions};
 use nczarr_model::{Error, ErrorKind, Result};
 

@@ -8,8 +8,11 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ChunkStore;
-use nczarr_dispatch::{Buffer, ByteRange, CacheConfig, Key, MapCaps, ReadJob, ZMap, byte_len, read_parallel};
+use nczarr_dispatch::{CacheConfig, byte_len};
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
+use nczarr_runtime::Buffer;
+use nczarr_storage::batch::{ReadJob, read_parallel};
+use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
 
 use super::super::cursor::damaged;
 use super::super::datatype::Datatype;

@@ -1,7 +1,7 @@
 //! [`ElementConversion`]: converts elements of a source for a virtual dataset.
 
-use nczarr_dispatch::Buffer;
 use nczarr_model::{ErrorKind, Model, NcType, Result, convert};
+use nczarr_runtime::Buffer;
 
 use super::super::cursor::damaged;
 use super::super::datatype::Datatype;

@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr::dispatch::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
-    WriteTicket,
+use nczarr::storage::batch::{
+    ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
+use nczarr::storage::{Key, Version, WriteOutcome};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::DocumentHold;

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use nczarr::dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
-};
+use nczarr::dispatch::OutBuf;
+use nczarr::storage::batch::{ReadJob, WriteJob};
+use nczarr::storage::{ByteRange, Key, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 use super::super::fingerprint::TextHash;

@@ -43,3 +43,15 @@ pub enum Durability {
     /// Objects and their directories are synced as well, at the latest by [`ZMap::sync`](crate::ZMap::sync).
     Fsync,
 }
+
+/// Options of a map.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct MapOptions {
+    /// Limits for sizes from outside.
+    pub limits: Limits,
+    /// When a write counts as done.
+    pub durability: Durability,
+    /// No other process writes this dataset, so writes of partial objects need no conditional writes.
+    pub exclusive: bool,
+}
