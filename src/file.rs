@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use nczarr_dispatch::{Dataset, DatasetInfo, Fault, NcDispatch, Registry};
+use nczarr_dispatch::{Dataset, DatasetInfo, Fault, Registry};
 use nczarr_model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
+use nczarr_nc_table::NcDispatch;
 
 use crate::{Attribute, Group, OpenOptions, Variable};
 
@@ -209,7 +210,7 @@ impl File {
     /// # let v = file.add_variable::<f32>("v", &["x"])?;
     /// # v.put_attribute("units", "K")?;
     /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
-    /// use nczarr::dispatch::NcDispatch;
+    /// use nczarr::nc_table::NcDispatch;
     /// let dataset = file.dataset();
     /// assert_eq!(dataset.inq_varid(nczarr::model::GroupId::ROOT, "v")?, v.id());
     /// # }

@@ -512,7 +512,7 @@ impl Group {
     /// of reading and writing.
     pub fn copy_variable(&self, from: &Variable) -> Result<Variable> {
         let (source, target) = (from.open.dataset()?, self.open.dataset()?);
-        Ok(self.variable_of(nczarr_dispatch::copy_var(&**source, from.id, &**target, self.id)?))
+        Ok(self.variable_of(nczarr_nc_table::copy_var(&**source, from.id, &**target, self.id)?))
     }
 
     /// Renames the group; the root cannot be renamed.

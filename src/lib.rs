@@ -82,6 +82,7 @@ pub use nczarr_model::{
     self as model, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab,
     Values, VarFill,
 };
+pub use nczarr_nc_table as nc_table;
 pub use nczarr_runtime::{Buffer, DimVec, OutBuf};
 pub use nczarr_storage as storage;
 pub use number::{Number, Real};

@@ -6,8 +6,9 @@
 mod records;
 mod unpack;
 
-use nczarr_dispatch::{MemMut, MemRef, NcDispatch, VarAccess, byte_len};
+use nczarr_dispatch::{MemMut, MemRef, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
+use nczarr_nc_table::{NcDispatch, VarAccess};
 use nczarr_runtime::{Buffer, DimVec, Element, OutBuf};
 
 use crate::variable::Access;

@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use nczarr_dispatch::{CacheConfig, NcDispatch, VarAccess};
+use nczarr_dispatch::CacheConfig;
 use nczarr_model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
+use nczarr_nc_table::{NcDispatch, VarAccess};
 
 use crate::file::OpenDataset;
 use crate::{Attribute, Dimension, Group, IntoValues};

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
+use nczarr::dispatch::{Dataset, Format};
 use nczarr::model::{GroupId, Model, VarId};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr::{FillMode, MemMut, MemRef, OpenOptions, OutBuf};
 use nczarr_cdl::{Options, PrintedPart};
 use nczarr_tests::dump::dump;

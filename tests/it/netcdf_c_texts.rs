@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nczarr::dispatch::NcDispatch as _;
 use nczarr::model::{Defined, Edit, Model, Values, VarId};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr::{File, MemRef, Result};
 use nczarr_cdl::{Cdl, CdlTarget, Options, PrintedPart, SpecialLayout};
 use nczarr_tests::dump::dump;

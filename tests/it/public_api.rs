@@ -12,6 +12,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("nczarr-storage", "crates/storage/src"),
     ("nczarr-codec", "crates/codec/src"),
     ("nczarr-dispatch", "crates/dispatch/src"),
+    ("nczarr-nc-table", "crates/nc-table/src"),
     ("nczarr-url-infer", "crates/url-infer/src"),
     ("nczarr-conformance", "crates/conformance/src"),
 ];

@@ -3,10 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{
-    CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, StoredChunks, VarData,
-    byte_len,
-};
+use nczarr_codec::{ChunkInfo, ElementChunk, ItemKind, ItemType};
+use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 

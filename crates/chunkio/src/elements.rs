@@ -8,9 +8,10 @@ use std::borrow::Cow;
 
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
-use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr_codec::{Filter, FilterInfo, Json, ZarrFormat};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::ElementPiece;
 

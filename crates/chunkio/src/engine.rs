@@ -13,8 +13,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use nczarr_dispatch::{ByteRange, Key, Options, Precondition, WriteOutcome, ZMap};
+use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, Result, Slab};
+use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap};
 
 use crate::cache::{CachedChunk, ChunkCache, InsertOutcome};
 use crate::claims::{ChunkClaim, ChunkClaims};

@@ -105,7 +105,7 @@ impl ElementKind for FixedSize {
     }
 
     fn fill_values(&self) -> Result<ChunkBuffer> {
-        let fill = |out: &mut nczarr_dispatch::OutBuf<'_>| {
+        let fill = |out: &mut nczarr_runtime::OutBuf<'_>| {
             kernel::fill_out(&self.fill, &self.memory_layout(), self.bytes(), out)
         };
         ChunkBuffer::new(self.bytes(), fill, |found| self.plan.wrong_size(found))
@@ -130,7 +130,7 @@ impl ElementKind for FixedSize {
                 return ChunkBuffer::new(self.bytes(), |out| self.plan.decode_into(stored, pair, out), wrong);
             }
             let bytes = self.plan.decode(stored, pair)?;
-            let load = |out: &mut nczarr_dispatch::OutBuf<'_>| {
+            let load = |out: &mut nczarr_runtime::OutBuf<'_>| {
                 kernel::load_out(bytes, &self.plan.layout, &self.whole, out)
             };
             ChunkBuffer::new(self.bytes(), load, wrong)
@@ -143,7 +143,7 @@ impl ElementKind for FixedSize {
             let given = if layout.is_native() {
                 EncodeInput::Bytes(data)
             } else {
-                EncodeInput::Gather(self.bytes(), |out: &mut nczarr_dispatch::OutBuf<'_>| {
+                EncodeInput::Gather(self.bytes(), |out: &mut nczarr_runtime::OutBuf<'_>| {
                     kernel::save_out(data, &self.whole, None, layout, &self.fill, self.bytes(), out).map(drop)
                 })
             };

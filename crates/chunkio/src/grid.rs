@@ -4,8 +4,9 @@
 
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{DimVec, Limits};
+use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::DimVec;
 
 use crate::{ArrayDim, DimOrder};
 

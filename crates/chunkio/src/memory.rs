@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
-use nczarr_dispatch::{Allocation, OutBuf};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{Allocation, OutBuf};
 
 /// Larger scratch buffers are freed after use.
 const KEEP: usize = 32 << 20;

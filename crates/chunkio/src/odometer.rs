@@ -1,6 +1,6 @@
 //! [`Odometer`]: iterates over nested runs, the slowest outermost.
 
-use nczarr_dispatch::DimVec;
+use nczarr_runtime::DimVec;
 
 use crate::project::StridedRun;
 

@@ -12,8 +12,8 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::kernel::{self, ChunkLayout, Convert};
 use crate::project::{ChunkPart, Projection, RunSlice};

@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use nczarr_dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
+use nczarr_codec::{ChunkInfo, Filter, ItemType, Stage};
 use nczarr_model::convert::Half;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::elements::PackedElements;
 use crate::kernel::ChunkLayout;

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use nczarr_dispatch::DimVec;
 use nczarr_model::{ErrorKind, Result, Slab};
+use nczarr_runtime::DimVec;
 
 use crate::grid::{ChunkGrid, ChunkIndex};
 

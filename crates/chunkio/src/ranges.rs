@@ -5,7 +5,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use nczarr_dispatch::{ByteRange, DimVec, Ranges};
+use nczarr_runtime::DimVec;
+use nczarr_storage::ByteRange;
+use nczarr_storage::batch::Ranges;
 
 use crate::odometer::Odometer;
 use crate::project::{ChunkPart, StridedRun};

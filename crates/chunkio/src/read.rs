@@ -13,11 +13,11 @@ mod streaming;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nczarr_dispatch::{
-    Key, MapCaps, MissingChunks, ObjectSink, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version,
-    run_with_caller,
-};
+use nczarr_dispatch::MissingChunks;
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
+use nczarr_runtime::{OutBuf, run_with_caller};
+use nczarr_storage::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{Key, MapCaps, Version};
 
 use crate::cache::ChunkCache;
 use crate::engine::{ArrayEngine, ElementKind};
@@ -235,8 +235,8 @@ impl ChunkRead<'_> {
         Ok(self.outcome.finish(&self.engine.name))
     }
 
-    /// Whether the read is a short copy of stored bytes. Then the calling thread reads too, since waking a second
-    /// thread takes a good part of its time: boxes of unfiltered chunks gain a third.
+    /// Whether the read is a short copy of stored bytes. Then the calling thread reads too, since waking a
+    /// second thread takes a good part of its time: boxes of unfiltered chunks gain a third.
     fn is_short_copy(&self) -> bool {
         let engine = self.engine;
         self.total < STREAM && engine.form.plan.is_plain() && engine.shards.is_none() && !self.caps.remote

@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr_dispatch::{ElementCodec, Filter, Key, Options, ZMap};
+use nczarr_codec::{ElementCodec, Filter};
+use nczarr_dispatch::Options;
 use nczarr_model::convert::Half;
 use nczarr_model::{NcType, TimeUnit, Values};
+use nczarr_storage::{Key, ZMap};
 
 /// The stored form of an element.
 #[derive(Debug, Clone)]

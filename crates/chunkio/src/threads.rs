@@ -1,6 +1,7 @@
 //! Determines the number of threads for a piece of work.
 
-use nczarr_dispatch::{Options, cpu_count};
+use nczarr_dispatch::Options;
+use nczarr_runtime::cpu_count;
 
 /// The number of bytes below which a second thread starts too late to help.
 const WORTH: usize = 256 << 10;

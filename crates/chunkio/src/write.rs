@@ -11,8 +11,10 @@ mod single_chunk;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{DimVec, Key, OutBuf, Payload, PutPart, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, NcType, Result, Slab};
+use nczarr_runtime::{DimVec, OutBuf};
+use nczarr_storage::batch::{Payload, PutPart, WriteJob, WriteTicket};
+use nczarr_storage::{Key, WriteOutcome};
 
 use crate::claims::ChunkClaim;
 use crate::engine::ArrayEngine;

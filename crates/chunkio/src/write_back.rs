@@ -8,8 +8,10 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use nczarr_dispatch::{Key, Payload, WriteJob, WriteOutcome, WriteTicket, run_on_pool, run_with_caller};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{run_on_pool, run_with_caller};
+use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
+use nczarr_storage::{Key, WriteOutcome};
 
 use crate::cache::DirtyChunk;
 use crate::claims::ChunkClaim;

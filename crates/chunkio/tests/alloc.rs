@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use nczarr_chunkio::{ArrayDim, BeyondEnd, ByteStore, ChunkedArray, ElementLayout, FlatArray, FlatSpec};
-use nczarr_dispatch::{Filter, MemMut, MemRef, OutBuf, VarData};
+use nczarr_codec::Filter;
+use nczarr_dispatch::{MemMut, MemRef, VarData};
 use nczarr_model::{NcString, NcType, Slab};
+use nczarr_runtime::OutBuf;
 
 #[path = "it/filters.rs"]
 #[allow(dead_code)]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use nczarr::dispatch::{Dataset, MemMut, NcDispatch as _, OutBuf, byte_len};
+use nczarr::dispatch::{Dataset, MemMut, OutBuf, byte_len};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr_cdl::DataSource;
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 

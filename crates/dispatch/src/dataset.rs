@@ -1,6 +1,6 @@
 //! An open dataset ([`Dataset`]) and the data of one variable ([`VarData`]).
 //!
-//! A driver implements these methods. [`NcDispatch`](crate::NcDispatch) builds all entries of netCDF's
+//! A driver implements these methods. The crate `nczarr_nc_table` builds all entries of netCDF's
 //! dispatch table on them. Arguments are checked before they arrive here: a driver never checks a hyperslab
 //! again.
 
@@ -28,6 +28,18 @@ pub struct CacheConfig {
 impl CacheConfig {
     /// The built-in default.
     pub const BUILT_IN: Self = Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 };
+
+    /// Checks that the preemption is in 0 to 1.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inval`] if it is not.
+    pub fn check(&self) -> Result<()> {
+        if !(0.0..=1.0).contains(&self.preemption) {
+            return Err(ErrorKind::Inval
+                .context(format!("chunk cache: preemption {} is not in 0 to 1", self.preemption)));
+        }
+        Ok(())
+    }
 }
 
 impl Default for CacheConfig {

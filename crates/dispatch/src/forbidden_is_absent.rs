@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::{
-    ByteRange, Forbidden, Key, MapCaps, ObjectSink, OutBuf, Precondition, ReadJob, ReadOutcome, ReadTicket,
-    UpdateFn, Version, WriteJob, WriteOutcome, ZMap,
+use crate::OutBuf;
+use nczarr_storage::batch::{ObjectSink, ReadJob, ReadOutcome, ReadTicket, WriteJob};
+use nczarr_storage::{
+    ByteRange, Forbidden, Key, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
 };
 
 /// A map in which every forbidden key is absent.

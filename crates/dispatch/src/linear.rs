@@ -5,7 +5,8 @@
 use nczarr_model::convert::{Linear, LinearRow};
 use nczarr_model::{ErrorKind, NcType, Result, Slab, Values};
 
-use crate::{Buffer, MemMut, OutBuf, VarData, byte_len};
+use crate::{MemMut, OutBuf, VarData, byte_len};
+use nczarr_runtime::Buffer;
 
 /// Reads, then transforms: the default of [`VarData::get_linear`].
 pub(crate) fn get_linear_in_two_passes<D: VarData + ?Sized>(

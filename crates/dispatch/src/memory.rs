@@ -1,5 +1,5 @@
 //! The caller's memory in a transfer: [`MemMut`] for reads and [`MemRef`] for writes.
-//! [`Buffer`](crate::Buffer) owns memory for results.
+//! [`Buffer`](nczarr_runtime::Buffer) owns memory for results.
 //!
 //! Elements follow one another in C order of the slab, in native byte order.
 
@@ -41,6 +41,14 @@ pub enum MemRef<'a> {
 }
 
 impl MemMut<'_, '_> {
+    /// Returns the bytes or strings that there is room for.
+    pub fn room(&self) -> usize {
+        match self {
+            Self::Fixed { out, .. } => out.capacity(),
+            Self::Strings(strings) => strings.len(),
+        }
+    }
+
     /// Returns the type of the elements.
     pub fn ty(&self) -> NcType {
         match self {
@@ -51,6 +59,14 @@ impl MemMut<'_, '_> {
 }
 
 impl MemRef<'_> {
+    /// Returns the number of bytes or strings.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Fixed { bytes, .. } => bytes.len(),
+            Self::Strings(strings) => strings.len(),
+        }
+    }
+
     /// Returns the type of the elements.
     pub fn ty(&self) -> NcType {
         match self {

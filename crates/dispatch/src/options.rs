@@ -17,7 +17,7 @@ pub enum MissingChunks {
     Error,
 }
 
-/// The treatment of forbidden keys, which may not exist ([`Forbidden`](crate::Forbidden)).
+/// The treatment of forbidden keys, which may not exist ([`Forbidden`](nczarr_storage::Forbidden)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ForbiddenKeys {

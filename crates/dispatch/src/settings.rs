@@ -4,7 +4,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use nczarr_model::{ErrorKind, Result};
+use nczarr_model::Result;
 
 use crate::{CacheConfig, Format};
 
@@ -32,16 +32,8 @@ pub(crate) fn explicit_chunk_cache() -> Option<CacheConfig> {
 /// # Errors
 /// [`ErrorKind::Inval`] if the preemption is not in 0 to 1.
 pub fn set_chunk_cache(cache: CacheConfig) -> Result<()> {
-    check_cache(&cache)?;
+    cache.check()?;
     *CHUNK_CACHE.write().unwrap_or_else(PoisonError::into_inner) = Some(cache);
-    Ok(())
-}
-
-pub(crate) fn check_cache(cache: &CacheConfig) -> Result<()> {
-    if !(0.0..=1.0).contains(&cache.preemption) {
-        return Err(ErrorKind::Inval
-            .context(format!("chunk cache: preemption {} is not in 0 to 1", cache.preemption)));
-    }
     Ok(())
 }
 

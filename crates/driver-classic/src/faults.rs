@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemRef, NcDispatch as _, Options, Registry};
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemRef, Options, Registry};
 use nczarr_model::{Error, ErrorKind, FillMode, GroupId, NcType, Result, Values, VarId, fill};
+use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
 
 use crate::store::FileStore;

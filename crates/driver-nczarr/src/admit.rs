@@ -6,11 +6,12 @@
 
 use std::sync::{Arc, RwLockWriteGuard};
 
-use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{
     Defined, DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass,
     TypeId, Values, VarId, name,
 };
+use nczarr_storage::Key;
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dataset::{NodeStates, VarState, ZarrDataset};

@@ -9,8 +9,10 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{Dataset, MountedMap, OpenRequest};
 use nczarr_model::{Endian, Result};
+use nczarr_storage::Key;
 
 use crate::context::OpenContext;
 use crate::dtype::DTypeKind;

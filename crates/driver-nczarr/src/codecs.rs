@@ -4,7 +4,8 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use nczarr_dispatch::{ElementCodec, Filter, Registry};
+use nczarr_codec::{ElementCodec, Filter};
+use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, FilterSpec, NcType, Result, Var};
 
 use crate::array_meta::{ArrayMeta, codec_id};

@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
+use nczarr_storage::Key;
 
 use crate::consolidated::ZMETADATA;
 use crate::dataset::{VarState, ZarrDataset};

@@ -7,8 +7,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Key, Limits};
+use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::Key;
 
 use crate::json::ObjectMembers;
 use crate::json::{self, ParseBudget, Value, quote, text};

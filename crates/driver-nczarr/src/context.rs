@@ -5,8 +5,10 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use nczarr_dispatch::{Dataset, FaultKind, MountedMap, OpenRequest, ZMap, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{Dataset, FaultKind, MountedMap, OpenRequest};
 use nczarr_model::{ErrorKind, ModelCell, Result};
+use nczarr_storage::ZMap;
 
 use crate::codecs::CodecCache;
 use crate::commit::CommittedMetadata;

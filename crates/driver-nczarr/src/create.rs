@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use nczarr_dispatch::{
-    Clobber, CreateRequest, Dataset, Format, Key, MountedMap, OpenRequest, ZMap, ZarrFormat,
-};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Format, MountedMap, OpenRequest};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
+use nczarr_storage::{Key, ZMap};
 
 use crate::INFO;
 use crate::commit::CommittedMetadata;

@@ -7,13 +7,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, DimOrder, ElementLayout, QuantizedArray, ShardSpec};
+use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{
-    Audit, CacheConfig, CloseState, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData,
-    ZMap, ZarrFormat,
+    Audit, CacheConfig, Dataset, DatasetInfo, Fault, Options, Registry, StoredType, VarData,
 };
 use nczarr_model::{
     Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId,
 };
+use nczarr_runtime::CloseState;
+use nczarr_storage::{Key, ZMap};
 
 use crate::commit::CommittedMetadata;
 use crate::flavour::Flavour;

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ElementLayout;
-use nczarr_dispatch::{ItemKind, ItemType};
+use nczarr_codec::{ItemKind, ItemType};
 use nczarr_model::convert::Half;
 use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
 

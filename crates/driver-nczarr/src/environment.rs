@@ -2,8 +2,9 @@
 //!
 //! Source: netCDF-C's pages on its environment variables and on the run-time configuration.
 
-use nczarr_dispatch::{RcFile, ZarrFormat};
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::RcFile;
 
 /// The version of Zarr for new datasets: 2 or 3.
 const FORMAT: &str = "NCZARRFORMAT";

@@ -1,6 +1,6 @@
 //! Options in the fragment of a URL other than `mode=`.
 
-use nczarr_dispatch::ZarrFormat;
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::Target;
 

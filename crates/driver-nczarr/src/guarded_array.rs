@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ChunkedArray;
-use nczarr_dispatch::{CacheConfig, CloseState, Linear, MemMut, MemRef, StoredChunks, VarData, WriteFence};
+use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
 use nczarr_model::{NcType, Result, Slab};
+use nczarr_runtime::{CloseState, WriteFence};
 
 use crate::variable_chunks::VariableChunks;
 

@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use nczarr_dispatch::{DatasetInfo, Fault, Format, Key, MapFactory, MountedMap, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{DatasetInfo, Fault, Format, MountedMap};
+use nczarr_storage::{Key, MapFactory};
 
 use crate::INFO;
 use crate::flavour::Flavour;

@@ -5,7 +5,8 @@
 
 use std::collections::HashSet;
 
-use nczarr_dispatch::{Limits, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::Limits;
 use nczarr_model::{DimId, Model, Result};
 
 use crate::attrs::{self, NCZARR_GROUP};

@@ -3,7 +3,8 @@
 //! Members that this session did not change keep their stored value. `merge` merges lengths, `attrs::merge`
 //! attributes.
 
-use nczarr_dispatch::{Limits, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::attrs::{self, ARRAY_DIMENSIONS};

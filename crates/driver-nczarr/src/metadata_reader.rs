@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{
-    ByteRange, Key, Limits, PrefetchedMap, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
-};
+use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, PrefetchedMap, Version, ZMap};
 
 use crate::consolidated::Consolidated;
 use crate::json::{self, Json};

@@ -1,6 +1,6 @@
 //! Lists of numbers in native byte order: [`in_native_order`] wraps an element codec.
 
-use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
+use nczarr_codec::{ElementChunk, ElementCodec, ItemType, Json};
 use nczarr_model::{NcString, Result};
 
 /// Returns a codec whose lists are in native order, from one whose lists of `item` are in stored order.

@@ -6,8 +6,8 @@
 //!
 //! Source: the NCZarr manual; the format notes for the forms found on disk.
 
-use nczarr_dispatch::Key;
 use nczarr_model::{Group, Model, Result};
+use nczarr_storage::Key;
 
 use crate::array_meta::bad_member;
 use crate::attrs::{EXACT_MEMBERS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};

@@ -9,8 +9,11 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{Key, Limits, ReadJob, ReadOutcome, ReadTicket, Version, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::batch::{ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{Key, Version};
 
 use crate::consolidated::{Consolidated, LazyDocument};
 use crate::flavour::DimNaming;

@@ -2,7 +2,7 @@
 //!
 //! Text of a fixed size cannot distinguish them from empty strings.
 
-use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
+use nczarr_codec::{ElementChunk, ElementCodec, ItemType, Json};
 use nczarr_model::{ErrorKind, NcString, Result, Values};
 
 /// The stored form of a null string: one NUL, which C reads as an empty string.

@@ -12,8 +12,10 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{Dataset, MountedMap, OpenRequest};
 use nczarr_model::Result;
+use nczarr_storage::Key;
 use nczarr_url_infer::Target;
 
 use crate::annotation;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    Dataset, Key, MountedMap, OpenRequest, PrefetchedMap, ZMap, ZarrFormat, no_dataset_error,
-};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{Dataset, MountedMap, OpenRequest, no_dataset_error};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{Key, PrefetchedMap, ZMap};
 use nczarr_url_infer::Target;
 
 use crate::array_document;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{OutBuf, PageRange, run_on_pool};
+use nczarr_runtime::{OutBuf, PageRange, run_on_pool};
 
 /// Applies `work` to the indices below `count`; results in order. A thread takes `step` indices at a time;
 /// for fewer no thread is started.

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::run_on_new_threads;
 use nczarr_model::{Chunking, Endian, Error, Model, NcType, Result, Var, VarId};
+use nczarr_runtime::run_on_new_threads;
 
 use crate::array_meta::ArrayMeta;
 use crate::dataset::{VarState, ZarrDataset};

@@ -4,7 +4,8 @@
 //! properties that the model lacks (separator, order, foreign types). Read [`LayoutPlanner::plan`] first.
 
 use nczarr_chunkio::{DimOrder, default_shape};
-use nczarr_dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
+use nczarr_codec::{Filter, ItemKind, ItemType, ZarrFormat};
+use nczarr_dispatch::{Options, Registry};
 use nczarr_model::{
     Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values,
     Var, VarFill, VarId,

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Key, Limits, MountedMap, PrefetchedMap};
+use nczarr_dispatch::{Limits, MountedMap};
+use nczarr_storage::{Key, PrefetchedMap};
 
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR};
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};

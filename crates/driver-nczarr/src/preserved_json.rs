@@ -3,7 +3,7 @@
 //! A copy passes the JSON of its source. One model value has several JSON forms: `7` and `[7]`, `true` and
 //! `1`, a list and a text that looks like it. This module keeps the source's form beside the model.
 
-use nczarr_dispatch::ZarrFormat;
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, GroupId, Result, Values, VarId};
 
 use crate::annotation;

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use nczarr_dispatch::Key;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::Key;
 
 use crate::metadata_reader::{MetadataReader, cannot_list};
 use crate::nodes::{ExpectedNode, FoundNode, NodeLocation};

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, ElementLayout};
-use nczarr_dispatch::{CacheConfig, Key, MemMut, MemRef, OutBuf, StoredChunks, VarData, ZMap, byte_len};
+use nczarr_dispatch::{CacheConfig, MemMut, MemRef, StoredChunks, VarData, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{Key, ZMap};
 
 use crate::v3::grid::AxisEdges;
 use crate::variable_chunks::VariableChunks;

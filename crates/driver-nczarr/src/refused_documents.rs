@@ -8,8 +8,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{Fault, Forbidden, Key, ZMap};
+use nczarr_dispatch::Fault;
 use nczarr_model::Result;
+use nczarr_storage::{Forbidden, Key, ZMap};
 
 use crate::consolidated::ZMETADATA;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};

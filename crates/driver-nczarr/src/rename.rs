@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nczarr_dispatch::Key;
 use nczarr_model::{GroupId, Model, Result, VarId};
+use nczarr_storage::Key;
 
 use crate::commit::CommittedMetadata;
 use crate::dataset::{NodeStates, ZarrDataset};

@@ -8,8 +8,9 @@
 //! first, and everything is written twice ([`intermediate_model`]). After a crash the dataset opens; a
 //! dimension may be declared twice or have a temporary name.
 
-use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{DimId, Edit, ErrorKind, GroupId, Model, Result};
+use nczarr_storage::Key;
 
 use crate::attrs::NCZARR_GROUP;
 use crate::commit::CommittedMetadata;

@@ -10,10 +10,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use nczarr_dispatch::{
-    Key, Payload, UpdateFn, WriteJob, WriteOutcome, WriteTicket, ZarrFormat, run_on_new_threads,
-};
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{Error, ErrorKind, GroupId, Model, Result, VarId};
+use nczarr_runtime::run_on_new_threads;
+use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
+use nczarr_storage::{Key, UpdateFn, WriteOutcome};
 
 use crate::commit::CommittedMetadata;
 use crate::dataset::{NodeStates, ZarrDataset};
@@ -244,7 +245,7 @@ impl ZarrDataset {
     /// writer may interfere.
     ///
     /// # Errors
-    /// As [`nczarr_dispatch::ZMap::update`].
+    /// As [`nczarr_storage::ZMap::update`].
     pub(crate) fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         if self.map.caps().conditional_write {
             return self.map.update(key, limit, change);

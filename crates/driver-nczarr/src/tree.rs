@@ -4,8 +4,10 @@
 //! otherwise the map is searched. Arrays are already built as variables (`nodes`). A broken document stays
 //! with its node ([`RawGroup::damage`]); only the root's are errors of the whole. Read [`load`] first.
 
-use nczarr_dispatch::{Fault, Key, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::Fault;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::Key;
 
 use crate::dataset::UNNAMEABLE;
 use crate::flavour::DimNaming;

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{ItemKind, ItemType};
+use nczarr_codec::{ItemKind, ItemType};
 use nczarr_model::{
     Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill,
     VarId, name,

@@ -7,8 +7,10 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{ChunkInfo, ElementCodec, Filter, ItemType, Key, Limits, Registry, ZarrFormat};
+use nczarr_codec::{ChunkInfo, ElementCodec, Filter, ItemType, ZarrFormat};
+use nczarr_dispatch::{Limits, Registry};
 use nczarr_model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Result, Values, Var, VarFill};
+use nczarr_storage::Key;
 
 use crate::annotation;
 use crate::array_meta::{self, ArrayMeta, codec_id};
@@ -428,7 +430,7 @@ pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
 }
 
 /// Converts a codec description for filters. Some versions wrote integer parameters as strings.
-pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_dispatch::Json {
+pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_codec::Json {
     let parameter = |value: &Value<'_>| match value {
         Value::String(number)
             if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) =>
@@ -439,7 +441,7 @@ pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_dispatch::Json {
         other => other.to_serde(),
     };
     match codec {
-        Value::Object(members) => nczarr_dispatch::Json::Object(
+        Value::Object(members) => nczarr_codec::Json::Object(
             members.iter().map(|(name, value)| (name.to_owned(), parameter(value))).collect(),
         ),
         other => other.to_serde(),

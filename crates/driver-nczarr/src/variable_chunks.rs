@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use nczarr_chunkio::ChunkStore;
-use nczarr_dispatch::{ExclusiveGuard, Key, RenameLock, SharedGuard, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{ExclusiveGuard, RenameLock, SharedGuard};
+use nczarr_storage::{Key, ZMap};
 
 use crate::metadata_reader::cannot_list;
 
@@ -178,18 +179,13 @@ mod tests {
     struct NoMap;
 
     impl ZMap for NoMap {
-        fn caps(&self) -> nczarr_dispatch::MapCaps {
-            nczarr_dispatch::MapCaps::default()
+        fn caps(&self) -> nczarr_storage::MapCaps {
+            nczarr_storage::MapCaps::default()
         }
         fn len(&self, _: &Key) -> nczarr_model::Result<Option<u64>> {
             Ok(None)
         }
-        fn read(
-            &self,
-            _: &Key,
-            _: nczarr_dispatch::ByteRange,
-            _: &mut Vec<u8>,
-        ) -> nczarr_model::Result<bool> {
+        fn read(&self, _: &Key, _: nczarr_storage::ByteRange, _: &mut Vec<u8>) -> nczarr_model::Result<bool> {
             Ok(false)
         }
         fn children(&self, _: &Key) -> nczarr_model::Result<Vec<String>> {

@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, GroupId, Model, Result};
+use nczarr_storage::Key;
 
 use crate::commit::CommittedMetadata;
 use crate::consolidated::{self, ZMETADATA};

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
-use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::json;
 

@@ -5,7 +5,7 @@
 //!
 //! Source: NumPy's type strings; Zarr V3's names of its core types.
 
-use nczarr_dispatch::{ItemKind, ItemType, Json};
+use nczarr_codec::{ItemKind, ItemType, Json};
 
 /// A type of numbers or booleans, and its spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]

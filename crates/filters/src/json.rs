@@ -3,7 +3,7 @@
 //! netCDF-C 4.9.2 and 4.9.3 wrote integers as strings, and others write them as floats. Decoding needs hardly
 //! any of them. This module knows no filter.
 
-use nczarr_dispatch::{Json, ZarrFormat};
+use nczarr_codec::{Json, ZarrFormat};
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::{Map, json};
 

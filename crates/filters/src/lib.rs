@@ -8,7 +8,7 @@
 //!   which is refused: [`BUILTIN_ELEMENTS`].
 //!
 //! Each is also registered through `inventory`. No filter knows chunks, keys or variables;
-//! [`Filter::bind`](nczarr_dispatch::Filter::bind) describes the data. In steady state nothing allocates,
+//! [`Filter::bind`](nczarr_codec::Filter::bind) describes the data. In steady state nothing allocates,
 //! because contexts and scratch memory are kept per thread. Bitshuffle (HDF5 32008) is missing, because Zarr
 //! has no name for it.
 //!
@@ -80,7 +80,7 @@ mod zstd_ffi;
 #[allow(unsafe_code)]
 mod zstd_sequences;
 
-use nczarr_dispatch::{ElementClass, FilterClass};
+use nczarr_codec::{ElementClass, FilterClass};
 
 #[cfg(feature = "blosc")]
 pub use blosc::BloscClass;

@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 

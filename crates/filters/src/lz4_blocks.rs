@@ -5,7 +5,7 @@
 //!
 //! Source: HDF5 registered filter 32004, "LZ4 HDF5 filter: file format".
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::lz4_ffi;

@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::raw_out;

@@ -1,6 +1,6 @@
 //! The only way in which C libraries write into an [`OutBuf`].
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 /// Appends the output of `write`. It gets the start and the size of the free memory, at most `limit` bytes,

@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{
+use nczarr_codec::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, Stage, ZarrFormat, inventory,
 };
 use nczarr_model::{ErrorKind, Result};

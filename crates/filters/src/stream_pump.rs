@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::Result;
 
 use crate::thread_cache;

@@ -8,7 +8,7 @@
 //! All three store equal bytes. `vlen-utf8` refuses text that is not UTF-8, in both directions. Stricter than
 //! numcodecs: the count must be the declared one, and no byte may be left over.
 
-use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, ZarrFormat, inventory};
+use nczarr_codec::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, NcString, NcType, Result};
 use serde_json::json;
 

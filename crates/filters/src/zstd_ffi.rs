@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{Error, ErrorKind, Result};
 use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
 #[cfg(feature = "zstd")]

@@ -33,8 +33,8 @@ pub fn run_on_pool(threads: usize, work: &(dyn Fn() + Sync)) {
 
 /// Runs `work` on the calling thread and on up to `threads` - 1 pool threads; returns when all are done.
 ///
-/// As [`run_on_pool`], for short work where waking threads matters, such as copies, or where the caller's cache
-/// holds the data.
+/// As [`run_on_pool`], for short work where waking threads matters, such as copies, or where the caller's
+/// cache holds the data.
 pub fn run_with_caller(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {

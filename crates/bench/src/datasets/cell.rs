@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr::dispatch::{NcDispatch as _, byte_len};
+use nczarr::dispatch::byte_len;
+use nczarr::nc_table::NcDispatch as _;
 use nczarr::storage::{Key, ZMap};
 use nczarr::{
     Buffer, CreateOptions, ErrorKind, File, MemMut, NcType, OpenOptions, Registry, Result, Slab, Variable,

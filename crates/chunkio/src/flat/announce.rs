@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::ReadAhead;
+use nczarr_storage::source::ReadAhead;
 
 use super::slab_layout::PieceSplit;
 

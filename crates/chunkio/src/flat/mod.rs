@@ -15,9 +15,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nczarr_dispatch::{DimVec, MemMut, MemRef, Options, OutBuf, ReadAhead, VarData, byte_len};
+use nczarr_dispatch::{MemMut, MemRef, Options, VarData, byte_len};
 use nczarr_model::convert::{self, Linear};
 use nczarr_model::{ErrorKind, NcType, Result, Slab};
+use nczarr_runtime::{DimVec, OutBuf};
+use nczarr_storage::source::ReadAhead;
 
 use crate::ArrayDim;
 use crate::kernel::{ChunkLayout, Convert};

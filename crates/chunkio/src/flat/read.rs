@@ -4,8 +4,8 @@
 //! there while they are in the processor's cache. Other data fall back to a read into the thread's scratch
 //! buffer, which also fits the cache, followed by one kernel.
 
-use nczarr_dispatch::{OutBuf, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{OutBuf, run_on_pool};
 
 use super::announce::ReadAnnouncer;
 use super::slab_layout::{PieceSplit, SlabLayout, SlabPiece};

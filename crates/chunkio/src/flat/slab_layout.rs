@@ -3,8 +3,8 @@
 //! Elements have the same order in the store and in memory, and are adjacent in memory. So a piece is a range
 //! of memory, and pieces have the same order on both sides. Steps here are bytes of the store.
 
-use nczarr_dispatch::DimVec;
 use nczarr_model::Slab;
+use nczarr_runtime::DimVec;
 
 use crate::project::{ChunkPart, StridedRun};
 

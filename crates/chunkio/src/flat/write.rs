@@ -5,8 +5,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::run_on_pool;
 use nczarr_model::{NcType, Result};
+use nczarr_runtime::run_on_pool;
 
 use super::FlatArray;
 use super::slab_layout::{PieceSplit, SlabLayout, SlabPiece};

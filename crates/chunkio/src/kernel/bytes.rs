@@ -2,8 +2,8 @@
 //!
 //! For contiguous arrays: the distance between records need not be a multiple of the element size.
 
-use nczarr_dispatch::OutBuf;
 use nczarr_model::Result;
+use nczarr_runtime::OutBuf;
 
 use super::{ChunkLayout, Convert, choose, each_block, write_all};
 use crate::project::ChunkPart;

@@ -21,8 +21,8 @@ use std::mem::MaybeUninit;
 
 pub(crate) use bytes::{load_bytes, swap_bytes};
 pub(crate) use convert::Convert;
-use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use crate::odometer::Odometer;
 use crate::project::ChunkPart;

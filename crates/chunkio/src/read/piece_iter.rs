@@ -160,7 +160,7 @@ mod tests {
         fn pieces_of_units_begin_with_one(
             n in 2usize..400, step in 1usize..400, item in 1usize..9, unit in 1usize..5000, skip in 0usize..2,
         ) {
-            let mut part = ChunkPart { dims: nczarr_dispatch::DimVec::with_len(1), chunk_start: skip, ..ChunkPart::default() };
+            let mut part = ChunkPart { dims: nczarr_runtime::DimVec::with_len(1), chunk_start: skip, ..ChunkPart::default() };
             part.dims[0] = crate::project::StridedRun { n, chunk: step, mem: 1 };
             let elems = n * step + skip;
             let Some(mut course) = PieceIter::of_units(part, item, elems, unit) else {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use nczarr_dispatch::{OutBuf, PageRange};
+use nczarr_runtime::{OutBuf, PageRange};
 
 /// The smallest result, in bytes, with enough pages to divide.
 const LEAST: usize = 4 << 20;
@@ -86,7 +86,7 @@ impl Prefault {
 
 #[cfg(test)]
 mod tests {
-    use nczarr_dispatch::Buffer;
+    use nczarr_runtime::Buffer;
 
     use super::*;
 

@@ -5,8 +5,10 @@
 
 use std::cell::Cell;
 
-use nczarr_dispatch::{Key, MissingChunks, OutBuf};
+use nczarr_dispatch::MissingChunks;
 use nczarr_model::{NcType, Result, Slab};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::Key;
 
 use crate::engine::ArrayEngine;
 use crate::fixed_size::FixedSize;

@@ -3,8 +3,8 @@
 //! Applies to unfiltered chunks of [`LARGE`] bytes or more: a piece is scattered while it is in the
 //! processor's cache. Smaller chunks fall back to a read of the whole chunk.
 
-use nczarr_dispatch::ObjectSink;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::ObjectSink;
 
 use super::ChunkRead;
 use super::piece_iter::{NextPiece, PieceIter};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_dispatch::{
-    ByteRange, CoalescedRanges, Key, OutBuf, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, run_on_pool,
-};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{OutBuf, run_on_pool};
+use nczarr_storage::batch::{CoalescedRanges, Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, Version};
 
 use super::index::beyond;
 use super::index_cache::CachedIndex;

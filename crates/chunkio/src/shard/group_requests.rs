@@ -3,7 +3,7 @@
 //! Near chunks share a request up to a limit. A large chunk with memory of its own is read alone, directly
 //! into it.
 
-use nczarr_dispatch::CoalescedRanges;
+use nczarr_storage::batch::CoalescedRanges;
 
 /// The gap between two chunks, in bytes, that is read rather than split; for local and for remote storage.
 const GAP: u64 = 4 << 10;

@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use nczarr_dispatch::Stamp;
+use nczarr_storage::Stamp;
 
 use super::index::ShardIndex;
 

@@ -1,8 +1,9 @@
 //! [`ShardLevel`]: the numbering of a shard's chunks and the position of its index. All sizes are checked
 //! once.
 
-use nczarr_dispatch::{Filter, OutBuf};
+use nczarr_codec::Filter;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 use super::index::{ENTRY, ShardEntry, ShardIndex};
 use crate::memory::fill_vec;

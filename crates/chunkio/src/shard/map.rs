@@ -6,8 +6,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteRange, Key, MapCaps, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, MapCaps, Version, ZMap};
 
 use super::index_cache::IndexCache;
 use super::level::ShardLevel;

@@ -18,8 +18,10 @@ mod rewrite;
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{DimVec, Key, Limits, ZMap};
+use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::DimVec;
+use nczarr_storage::{Key, ZMap};
 
 pub(crate) use level::ShardLevel;
 pub(crate) use rewrite::{ChunkEdits, ShardRewrite, has_parts};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nczarr_dispatch::Key;
+use nczarr_storage::Key;
 
 use crate::grid::{ChunkGrid, ChunkIndex};
 use crate::{ArrayDim, ChunkStore};

@@ -7,10 +7,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nczarr_dispatch::{
-    ByteRange, CoalescedRanges, Key, MapCaps, Ranges, ReadJob, ReadOutcome, ReadTicket, Version, ZMap,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::batch::{CoalescedRanges, Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{ByteRange, Key, MapCaps, Version, ZMap};
 
 use super::answers::ShardRequests;
 use super::group_requests::{RequestGroup, RequestReach, WantedBytes, group_requests};

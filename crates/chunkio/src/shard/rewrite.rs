@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{DimVec, Payload, PutPart, run_on_new_threads};
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_runtime::{DimVec, run_on_new_threads};
+use nczarr_storage::batch::{Payload, PutPart};
 
 use super::index::{ShardEntry, ShardIndex};
 use super::level::ShardLevel;

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_dispatch::{Key, Ranges, ReadJob, ReadOutcome, ReadTicket, Version};
 use nczarr_model::{ErrorKind, NcString, Result, Slab};
+use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
+use nczarr_storage::{Key, Version};
 
 use super::TextElements;
 use crate::engine::{ArrayEngine, ElementKind};

@@ -12,8 +12,9 @@ pub(crate) use cell::FixedText;
 pub(crate) use get::get;
 pub(crate) use put::put;
 
-use nczarr_dispatch::{ElementCodec, OutBuf};
+use nczarr_codec::ElementCodec;
 use nczarr_model::{ErrorKind, NcString, Result, Values};
+use nczarr_runtime::OutBuf;
 
 use crate::engine::ElementKind;
 use crate::mask::ElementMask;

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use nczarr_dispatch::PutPart;
 use nczarr_model::Result;
+use nczarr_storage::batch::PutPart;
 
 use super::ChunkWrite;
 use crate::kernel;

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{DimVec, Key, Payload, PutPart, WriteJob, WriteOutcome, WriteTicket};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::DimVec;
+use nczarr_storage::batch::{Payload, PutPart, WriteJob, WriteTicket};
+use nczarr_storage::{Key, WriteOutcome};
 
 use super::ChunkWrite;
 use crate::claims::ChunkClaim;

@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
-use nczarr_dispatch::Key;
 use nczarr_model::{NcType, Result, Slab};
+use nczarr_storage::Key;
 
 use crate::engine::ArrayEngine;
 use crate::fixed_size::FixedSize;

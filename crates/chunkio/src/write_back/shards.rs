@@ -1,13 +1,15 @@
 //! Stores changed chunks in shards: all chunks of one shard together, so that it is written once.
 //!
 //! A shard whose chunks are all known is written without reading. Any other goes through
-//! [`nczarr_dispatch::ZMap::update`], which copies unchanged chunks in encoded form.
+//! [`nczarr_storage::ZMap::update`], which copies unchanged chunks in encoded form.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_dispatch::{ByteRange, DimVec, Key, Payload, run_on_pool};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{DimVec, run_on_pool};
+use nczarr_storage::batch::Payload;
+use nczarr_storage::{ByteRange, Key};
 
 use crate::engine::{ArrayEngine, ElementKind, WriteBackGuard, WriteBackSnapshot};
 use crate::grid::ChunkIndex;

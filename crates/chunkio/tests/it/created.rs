@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_dispatch::MapCaps;
 use nczarr_model::{NcType, Values};
+use nczarr_storage::MapCaps;
 
 use crate::filters::{Shuffle, Xor};
 use crate::map::{ALL, Mem};

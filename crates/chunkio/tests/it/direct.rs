@@ -5,10 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::{ChunkedArray, DimOrder, ElementLayout};
-use nczarr_dispatch::{
-    CacheConfig, ChunkInfo, ItemType, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData,
-};
+use nczarr_codec::{ChunkInfo, ItemType};
+use nczarr_dispatch::{CacheConfig, MemMut, MissingChunks, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::MapCaps;
 
 use crate::filters::{CHAINS, DECODED, Pieces, Runs, Shuffle, Sum, Xor, chain};
 use crate::map::{ALL, Mem};
@@ -310,8 +311,8 @@ fn the_cache_keeps_to_its_budget() {
 
 #[test]
 fn objects_of_another_size_are_errors_that_say_so() {
-    let sum = || vec![Box::new(Sum) as Box<dyn nczarr_dispatch::Filter>];
-    let runs = || vec![Box::new(Runs) as Box<dyn nczarr_dispatch::Filter>];
+    let sum = || vec![Box::new(Sum) as Box<dyn nczarr_codec::Filter>];
+    let runs = || vec![Box::new(Runs) as Box<dyn nczarr_codec::Filter>];
     let long = vec![1; 3 << 20];
     let stored = |bytes: &[u8]| {
         let mut stored = vec![0; bytes.len() + 4];

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_dispatch::{Key, MapCaps, ReadJob, WriteJob};
 use nczarr_model::ErrorKind;
+use nczarr_storage::batch::{ReadJob, WriteJob};
+use nczarr_storage::{Key, MapCaps};
 
 use crate::filters::{Shuffle, Sum, Xor};
 use crate::map::{ALL, Mem};
@@ -213,7 +214,7 @@ fn without_conditional_writes_only_an_exclusive_user_writes_parts() {
 #[derive(Debug)]
 struct Rogue(Mem, u8);
 
-impl nczarr_dispatch::ZMap for Rogue {
+impl nczarr_storage::ZMap for Rogue {
     fn caps(&self) -> MapCaps {
         self.0.caps
     }
@@ -225,7 +226,7 @@ impl nczarr_dispatch::ZMap for Rogue {
     fn read(
         &self,
         key: &Key,
-        range: nczarr_dispatch::ByteRange,
+        range: nczarr_storage::ByteRange,
         out: &mut Vec<u8>,
     ) -> nczarr_model::Result<bool> {
         self.0.read(key, range, out)
@@ -243,10 +244,10 @@ impl nczarr_dispatch::ZMap for Rogue {
         let mut key = Key::root();
         while let Some(mut ticket) = job.next(&mut key) {
             let bytes = [1; 16];
-            let found = || Ok(Some((nczarr_dispatch::ReadOutcome::Bytes(&bytes), None)));
-            let copy = |index| nczarr_dispatch::ReadTicket {
+            let found = || Ok(Some((nczarr_storage::batch::ReadOutcome::Bytes(&bytes), None)));
+            let copy = |index| nczarr_storage::batch::ReadTicket {
                 index,
-                ranges: nczarr_dispatch::Ranges::All,
+                ranges: nczarr_storage::batch::Ranges::All,
                 hint: 0,
                 limit: 0,
                 versioned: false,
@@ -261,15 +262,15 @@ impl nczarr_dispatch::ZMap for Rogue {
                 2 => job.done(copy(ticket.index + 100), found()),
                 3 => {
                     ticket.into = None;
-                    job.done(ticket, Ok(Some((nczarr_dispatch::ReadOutcome::InPlace, None))));
+                    job.done(ticket, Ok(Some((nczarr_storage::batch::ReadOutcome::InPlace, None))));
                 }
                 4 => {
                     let mut elsewhere = [7; 16];
-                    let mut out = nczarr_dispatch::OutBuf::from_slice(&mut elsewhere);
+                    let mut out = nczarr_runtime::OutBuf::from_slice(&mut elsewhere);
                     out.put_zeros(16).unwrap();
                     let mut other = copy(ticket.index);
                     other.into = Some(out);
-                    job.done(other, Ok(Some((nczarr_dispatch::ReadOutcome::InPlace, None))));
+                    job.done(other, Ok(Some((nczarr_storage::batch::ReadOutcome::InPlace, None))));
                 }
                 _ => {
                     // A map need not use the memory lent to it.
@@ -288,10 +289,10 @@ impl nczarr_dispatch::ZMap for Rogue {
                 0 => drop(ticket),
                 1 => assert!(job.value(ticket.index + 100, &mut Vec::new()).is_err()),
                 2 => job.done(
-                    nczarr_dispatch::WriteTicket { index: ticket.index + 100, precondition: None },
-                    Ok(nczarr_dispatch::WriteOutcome::Done(None)),
+                    nczarr_storage::batch::WriteTicket { index: ticket.index + 100, precondition: None },
+                    Ok(nczarr_storage::WriteOutcome::Done(None)),
                 ),
-                _ => job.done(ticket, Ok(nczarr_dispatch::WriteOutcome::Conflict)),
+                _ => job.done(ticket, Ok(nczarr_storage::WriteOutcome::Conflict)),
             }
         }
     }
@@ -301,7 +302,7 @@ impl nczarr_dispatch::ZMap for Rogue {
 struct RogueCells(Rogue);
 
 impl nczarr_chunkio::ChunkStore for RogueCells {
-    fn map(&self) -> &dyn nczarr_dispatch::ZMap {
+    fn map(&self) -> &dyn nczarr_storage::ZMap {
         &self.0
     }
 

@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
+use nczarr_codec::{ChunkInfo, Filter, FilterInfo, Json, Stage, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::OutBuf;
 
 macro_rules! common {
     ($name:literal) => {

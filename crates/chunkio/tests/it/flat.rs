@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use nczarr_chunkio::{ArrayDim, BeyondEnd, ByteStore, FlatArray, FlatSpec};
-use nczarr_dispatch::{Linear, MemMut, MemRef, Options, OutBuf, Progress, VarData};
+use nczarr_dispatch::{Linear, MemMut, MemRef, Options, Progress, VarData};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_runtime::OutBuf;
 
 use crate::oracle::{NUMBERS, indices, row, slab};
 use crate::random::Random;

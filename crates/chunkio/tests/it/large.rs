@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
-use nczarr_dispatch::{Filter, Key, Options, ZMap};
+use nczarr_codec::Filter;
+use nczarr_dispatch::Options;
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
+use nczarr_storage::{Key, ZMap};
 use nczarr_zmap_file::FileMap;
 
 use crate::filters::Units;
@@ -50,7 +52,7 @@ fn filtered(path: &Path, order: DimOrder, big_endian: bool, filters: Vec<Box<dyn
         filters,
         fill: Some(Values::Int(vec![-7])),
         shards: Vec::new(),
-        store: Arc::new(Files(FileMap::open(path, true, &nczarr_dispatch::MapOptions::default()).unwrap())),
+        store: Arc::new(Files(FileMap::open(path, true, &nczarr_storage::MapOptions::default()).unwrap())),
         options,
         writable: true,
     })
@@ -90,7 +92,7 @@ fn pieces_are_put_where_they_belong() {
         ("mixed", mixed, true),
     ] {
         let path = scratch.path().join(name);
-        FileMap::create(&path, None, &nczarr_dispatch::MapOptions::default()).unwrap();
+        FileMap::create(&path, None, &nczarr_storage::MapOptions::default()).unwrap();
         put(&open(&path, order.clone(), big_endian), &whole, NcType::Int, &values).unwrap();
         let array = open(&path, order, big_endian);
         for slab in [
@@ -128,7 +130,7 @@ fn units_are_put_where_they_belong() {
         ("f", DimOrder::F, true, 48_000),
     ] {
         let path = scratch.path().join(name);
-        FileMap::create(&path, None, &nczarr_dispatch::MapOptions::default()).unwrap();
+        FileMap::create(&path, None, &nczarr_storage::MapOptions::default()).unwrap();
         let units = || vec![Box::new(Units(unit)) as Box<dyn Filter>];
         put(&filtered(&path, order.clone(), big_endian, units()), &whole, NcType::Int, &values).unwrap();
         let array = filtered(&path, order, big_endian, units());
@@ -151,7 +153,7 @@ fn units_are_put_where_they_belong() {
 fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("x");
-    FileMap::create(&path, None, &nczarr_dispatch::MapOptions::default()).unwrap();
+    FileMap::create(&path, None, &nczarr_storage::MapOptions::default()).unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
     put(&open(&path, DimOrder::C, false), &whole, NcType::Int, &values).unwrap();
@@ -225,7 +227,7 @@ fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
     {
         for big_endian in [false, true] {
             let path = scratch.path().join(format!("{at}-{big_endian}"));
-            FileMap::create(&path, None, &nczarr_dispatch::MapOptions::default()).unwrap();
+            FileMap::create(&path, None, &nczarr_storage::MapOptions::default()).unwrap();
             let array = open(&path, order.clone(), big_endian);
             let bytes = |value: i32| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
             let expected: Vec<[u8; 4]> = stored_order(&dims).iter().map(|&n| bytes(n as i32)).collect();

@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use nczarr_dispatch::{
-    ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, ReadOutcome, Version, WriteOutcome, ZMap,
-    read_parallel, run_on_pool,
-};
 use nczarr_model::{ErrorKind, Result};
+use nczarr_runtime::{OutBuf, run_on_pool};
+use nczarr_storage::batch::{ReadJob, ReadOutcome, read_parallel};
+use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 
 pub struct Mem {
     pub objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nczarr_chunkio::{ChunkedArray, ElementLayout};
-use nczarr_dispatch::{Linear, MemMut, OutBuf, VarData};
+use nczarr_dispatch::{Linear, MemMut, VarData};
 use nczarr_model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
+use nczarr_runtime::OutBuf;
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};

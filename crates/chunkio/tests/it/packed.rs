@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::{ChunkedArray, ElementLayout, ElementPiece, pack_element, unpack_element};
-use nczarr_dispatch::{MemMut, OutBuf, VarData};
+use nczarr_dispatch::{MemMut, VarData};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcType, Result, Slab, TypeId, Values};
+use nczarr_runtime::OutBuf;
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
-use nczarr_dispatch::{Filter, Key, Options, ZMap};
+use nczarr_codec::Filter;
+use nczarr_dispatch::Options;
 use nczarr_model::{ErrorKind, NcType};
+use nczarr_storage::{Key, ZMap};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Counting, Fault, Faults, Op, Slow, When};
@@ -92,7 +94,7 @@ fn a_row_of_a_large_shard_costs_its_chunks_and_the_index() {
 fn an_index_is_read_once_per_state_of_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let map: Arc<dyn ZMap> =
-        Arc::new(FileMap::open(dir.path(), true, &nczarr_dispatch::MapOptions::default()).unwrap());
+        Arc::new(FileMap::open(dir.path(), true, &nczarr_storage::MapOptions::default()).unwrap());
     let shard = |first: i32, junk| {
         let chunk = |at: i32| (first + at * 4..first + at * 4 + 4).flat_map(i32::to_le_bytes).collect();
         let chunks = (0..8).map(|at| (vec![at as u64], chunk(at))).collect();
@@ -165,7 +167,7 @@ fn faults_are_errors_and_lose_nothing() {
 fn boxes_from_shards_over_a_network_cost_few_requests() {
     // The array has 4 shards of 4 × 8 × 8 chunks of 16 KiB.
     let (chunk, counts, shape) = ([16; 3], [4, 8, 8], [64, 256, 256]);
-    let caps = nczarr_dispatch::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
+    let caps = nczarr_storage::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
     let mem = Arc::new(crate::map::Mem::new(caps));
     let open = |map: Arc<dyn ZMap>| {
         let mut options = Options::default();
@@ -213,7 +215,7 @@ fn processes_that_write_parts_of_one_shard_lose_nothing() {
     const PART: usize = 6;
     let len = (PROCESSES * PART) as u64;
     let open = |place: &str| {
-        let map = FileMap::open(place, true, &nczarr_dispatch::MapOptions::default()).unwrap();
+        let map = FileMap::open(place, true, &nczarr_storage::MapOptions::default()).unwrap();
         let mut options = Options::default();
         options.threads = 1;
         array(Arc::new(map), [&[len], &[4], &[len / 4]], vec![Box::new(Sum)], options)
@@ -270,7 +272,7 @@ fn shard_of_rows(first: i32, junk: usize) -> Vec<u8> {
 fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
     let dir = tempfile::tempdir().unwrap();
     let map: Arc<dyn ZMap> =
-        Arc::new(FileMap::open(dir.path(), true, &nczarr_dispatch::MapOptions::default()).unwrap());
+        Arc::new(FileMap::open(dir.path(), true, &nczarr_storage::MapOptions::default()).unwrap());
     let counting = Arc::new(Counting::new(Arc::clone(&map)));
     let mut options = Options::default();
     options.cache_bytes = Some(0);
@@ -305,7 +307,7 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
 fn a_shard_replaced_in_between_is_read_as_it_is_now() {
     for versioned_parts in [true, false] {
         for number in 1..4 {
-            let mem = Arc::new(crate::map::Mem::new(nczarr_dispatch::MapCaps {
+            let mem = Arc::new(crate::map::Mem::new(nczarr_storage::MapCaps {
                 versioned_parts,
                 ..crate::map::ALL
             }));
@@ -343,7 +345,7 @@ fn a_shard_replaced_in_between_is_read_as_it_is_now() {
 fn a_shard_is_stored_part_by_part_and_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let map: Arc<dyn ZMap> =
-        Arc::new(FileMap::open(dir.path(), true, &nczarr_dispatch::MapOptions::default()).unwrap());
+        Arc::new(FileMap::open(dir.path(), true, &nczarr_storage::MapOptions::default()).unwrap());
     let counting = Arc::new(Counting::new(Arc::clone(&map)));
     for (chunk, counts, summed, threads) in [
         ([1, ROW], [4, 1], false, 1),

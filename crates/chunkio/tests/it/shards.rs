@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::{DimOrder, ShardIndexSpec, ShardSpec};
-use nczarr_dispatch::{Filter, MapCaps, OutBuf};
+use nczarr_codec::Filter;
 use nczarr_model::{ErrorKind, NcType, Slab};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::MapCaps;
 
 use crate::filters::{Runs, Sum, Xor};
 use crate::map::{ALL, Mem};

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::ElementLayout;
-use nczarr_dispatch::{ElementCodec, Json, MemMut, MemRef, OutBuf, VarData};
+use nczarr_codec::{ElementCodec, Json};
+use nczarr_dispatch::{MemMut, MemRef, VarData};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values};
+use nczarr_runtime::OutBuf;
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};

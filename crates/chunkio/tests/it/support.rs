@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, ElementLayout};
-use nczarr_dispatch::{Filter, Key, MemMut, MemRef, Options, OutBuf, VarData, ZMap};
+use nczarr_codec::Filter;
+use nczarr_dispatch::{MemMut, MemRef, Options, VarData};
 use nczarr_model::{NcString, NcType, Result, Slab, Values};
+use nczarr_runtime::OutBuf;
+use nczarr_storage::{Key, ZMap};
 
 use crate::map::Mem;
 

@@ -1,6 +1,7 @@
 //! Copies the data, block by block.
 
-use nczarr::dispatch::{Dataset, FormatX, MemRef, NcDispatch as _};
+use nczarr::dispatch::{Dataset, FormatX, MemRef};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr_model::{Endian, ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 
 use super::CopyError;

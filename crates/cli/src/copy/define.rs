@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use nczarr::Registry;
-use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
+use nczarr::dispatch::{Dataset, Format, FormatX};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr_model::{
     Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId,
     UserType, Values, VarId,

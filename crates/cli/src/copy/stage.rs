@@ -7,7 +7,8 @@
 
 use std::path::Path;
 
-use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
+use nczarr::dispatch::{Dataset, MemRef};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr::{CreateOptions, File};
 use nczarr_model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use tempfile::TempDir;

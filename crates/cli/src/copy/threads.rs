@@ -3,7 +3,8 @@
 //! A reading thread holds one chunk stored and decoded, a writing thread one decoded and encoded. Half of the
 //! requested memory is for these chunks, the other half for the block in transit.
 
-use nczarr::{File, dispatch};
+use nczarr::File;
+use nczarr::storage::threads;
 use nczarr_model::{Model, Result, VarId};
 
 use super::CopyArgs;
@@ -45,7 +46,7 @@ pub fn within(
         most = most.max(chunks(&model, source, layout, id)?);
     }
     let fit = usize::try_from(memory / 2 / most.saturating_mul(HELD)).unwrap_or(usize::MAX).max(1);
-    let all = args.jobs.unwrap_or_else(dispatch::cpu_count);
+    let all = args.jobs.unwrap_or_else(threads::cpu_count);
     Ok(if fit < all { Some(fit) } else { args.jobs })
 }
 

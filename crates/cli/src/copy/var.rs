@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
+use nczarr::dispatch::{Dataset, Format, FormatX};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr_cdl::Blocks;
 use nczarr_model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, FilterSpec, GroupId, NcType, Result, Slab,

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nczarr::codec::{FilterText, Json, ZarrFormat};
-use nczarr::dispatch::{FormatX, MemRef, NcDispatch as _};
+use nczarr::dispatch::{FormatX, MemRef};
+use nczarr::nc_table::NcDispatch as _;
 use nczarr::{CreateOptions, File};
 use nczarr_cdl::{Cdl, CdlError, CdlTarget, SpecialLayout};
 use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};

@@ -2,8 +2,9 @@
 
 use std::sync::Barrier;
 
-use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch, VarData};
+use nczarr_dispatch::{Clobber, Dataset, MemRef, VarData};
 use nczarr_model::{ErrorKind, GroupId, NcType, Slab, Values, VarId};
+use nczarr_nc_table::NcDispatch;
 use nczarr_url_infer::Target;
 
 use super::DriverSuite;

@@ -1,7 +1,8 @@
 //! Checks data: parts equal the whole, and hyperslabs beyond the shape fail.
 
-use nczarr_dispatch::{Dataset, MemMut, NcDispatch, byte_len};
+use nczarr_dispatch::{Dataset, MemMut, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, VarId};
+use nczarr_nc_table::NcDispatch;
 use nczarr_runtime::OutBuf;
 
 use crate::failure::{Outcome, fails, ok, same};

@@ -1,7 +1,8 @@
 //! Checks inquiries: every list, name and id agrees with every other.
 
-use nczarr_dispatch::{Dataset, NcDispatch};
+use nczarr_dispatch::Dataset;
 use nczarr_model::{ErrorKind, GroupId, NcType, Values, VarId};
+use nczarr_nc_table::NcDispatch;
 
 use crate::failure::{Outcome, fails, holds, ok, same};
 

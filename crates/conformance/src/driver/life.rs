@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch};
+use nczarr_dispatch::{Clobber, Dataset, MemRef};
 use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Scalar, Values, VarId};
+use nczarr_nc_table::NcDispatch;
 use nczarr_url_infer::Target;
 
 use super::data::{DecodedElements, read};

@@ -9,7 +9,8 @@ use super::locate::{DatasetLocation, FileContent, PathKind};
 use super::refused_keys::RefusedKeys;
 use super::{ProbeLog, parse_target};
 use crate::trace;
-use crate::{Clobber, CreateRequest, MapFactory, OpenRequest, Options, Registry};
+use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry};
+use nczarr_storage::MapFactory;
 
 impl Registry {
     /// Deletes the dataset at `path`, a path or URL. Anything else is left alone, whatever `mode=` contains.

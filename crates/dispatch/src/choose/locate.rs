@@ -12,10 +12,9 @@ use nczarr_url_infer::{Scheme, Target};
 
 use super::{ProbeLog, ProbeStep};
 use crate::registry::not_built;
-use crate::{
-    ByteRange, ByteSource, Driver, Forbidden, InitialRead, Magic, MapFactory, OpenRequest, PluginKind,
-    Registry,
-};
+use crate::{Driver, Magic, OpenRequest, PluginKind, Registry};
+use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::{ByteRange, Forbidden, MapFactory};
 
 /// The location of a dataset.
 pub(super) enum DatasetLocation<'r> {

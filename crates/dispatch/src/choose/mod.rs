@@ -25,11 +25,13 @@ use nczarr_url_infer::Target;
 use crate::forbidden_is_absent::ForbiddenIsAbsent;
 use crate::registry::not_built;
 use crate::{
-    ByteSource, Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, Key, MapFactory,
-    MountedMap, OpenRequest, OpenScope, Options, PluginKind, PrefetchedMap, Registry, ZMap,
+    Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, MountedMap, OpenRequest,
+    OpenScope, Options, PluginKind, Registry,
 };
 use crate::{settings, trace};
 use locate::{DatasetLocation, FileContent};
+use nczarr_storage::source::ByteSource;
+use nczarr_storage::{Key, MapFactory, PrefetchedMap, ZMap};
 use refused_keys::RefusedKeys;
 
 pub use explain::{Explanation, ProbeStep};

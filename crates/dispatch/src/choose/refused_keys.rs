@@ -3,7 +3,7 @@
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use crate::{Forbidden, Key};
+use nczarr_storage::{Forbidden, Key};
 
 /// The maximum number of URLs in a message.
 const MOST: usize = 12;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use nczarr_model::Result;
 
 use super::{check_name, parse_target, url_options};
-use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, ZMap, trace};
+use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, trace};
+use nczarr_storage::ZMap;
 
 impl Registry {
     /// Opens the map at `path`, a path or URL, whatever its content.

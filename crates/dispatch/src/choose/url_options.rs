@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_url_infer::{Scheme, Target};
 
-use crate::{ForbiddenKeys, MissingChunks, Options, RcFile};
+use crate::{ForbiddenKeys, MissingChunks, Options};
+use nczarr_runtime::RcFile;
 
 /// The rc file key for servers without conditional writes.
 const EXCLUSIVE: &str = "ZARR.EXCLUSIVE";

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::{Origin, PluginKind};
-use crate::{Driver, ElementClass, FilterClass, MapFactory, StaticPlugin};
+use crate::{Driver, StaticPlugin};
+use nczarr_codec::{ElementClass, FilterClass};
+use nczarr_storage::MapFactory;
 
 /// The common interface of the four plugin traits.
 pub(super) trait NamedPlugin: Send + Sync + 'static {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use crate::{ByteSource, CreateRequest, Dataset, Driver, DriverInfo, OpenRequest, StaticPlugin};
+use crate::{CreateRequest, Dataset, Driver, DriverInfo, OpenRequest, StaticPlugin};
+use nczarr_storage::source::ByteSource;
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(

@@ -6,9 +6,9 @@ use nczarr_model::{Error, ErrorKind, FilterSpec, Result};
 
 use super::entry::{NamedPlugin, RegistryEntries, conflict};
 use super::{KnownPlugin, Origin, PluginKind, Registry};
-use crate::{
-    Driver, DriverInfo, ElementClass, FilterClass, FilterInfo, FilterName, FilterText, MapFactory, MapInfo,
-};
+use crate::{Driver, DriverInfo};
+use nczarr_codec::{ElementClass, FilterClass, FilterInfo, FilterName, FilterText};
+use nczarr_storage::{MapFactory, MapInfo};
 
 impl Registry {
     /// Returns the driver of this name.

@@ -18,8 +18,10 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use crate::{Driver, ElementClass, ElementPlugin, FilterClass, FilterPlugin, Magic, MapFactory, MapPlugin};
+use crate::{Driver, Magic};
 use entry::{RegistryEntries, RegistryEntry};
+use nczarr_codec::{ElementClass, ElementPlugin, FilterClass, FilterPlugin};
+use nczarr_storage::{MapFactory, MapPlugin};
 
 pub use list::PluginDescription;
 pub(crate) use lookup::not_built;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use nczarr_model::Result;
 
 use super::map::log_operation;
-use crate::{
-    Key, ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, Version, WriteJob, WriteOutcome,
-    WriteTicket,
+use nczarr_storage::batch::{
+    ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
+use nczarr_storage::{Key, Version, WriteOutcome};
 
 /// The open tickets: key, start time, and number of bytes if known.
 #[derive(Default)]

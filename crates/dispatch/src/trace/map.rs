@@ -7,8 +7,9 @@ use nczarr_model::Result;
 
 use super::job::{TracedReads, TracedWrites};
 use super::{MAPS, micros};
-use crate::UpdateFn;
-use crate::{ByteRange, Key, MapCaps, OutBuf, Precondition, ReadJob, Version, WriteJob, WriteOutcome, ZMap};
+use crate::OutBuf;
+use nczarr_storage::batch::{ReadJob, WriteJob};
+use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 /// A map around a map that logs one event per operation: name, key, bytes, microseconds and error.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use tracing::Level;
 
-use crate::ZMap;
+use nczarr_storage::ZMap;
 
 pub use map::TracedMap;
 pub use nczarr_runtime::trace::{CALLS, MAPS, filter_of, log_level, set_log_level};
-pub(crate) use nczarr_runtime::trace::{call, logs_calls, micros, timed};
+pub(crate) use nczarr_runtime::trace::{call, micros};
 
 /// Returns the map, wrapped in a [`TracedMap`] if its operations are logged.
 pub(crate) fn traced(map: Arc<dyn ZMap>) -> Arc<dyn ZMap> {

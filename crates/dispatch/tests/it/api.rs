@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nczarr_dispatch::NcDispatch as _;
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::dispatch_table::ENTRIES;
 

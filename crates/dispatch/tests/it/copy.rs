@@ -1,11 +1,10 @@
 //! Copying attributes and variables between datasets.
 
-use nczarr_dispatch::{
-    AttOwner, Dataset, MemMut, MemRef, NcDispatch, Registry, copy_att, copy_var, settings,
-};
+use nczarr_dispatch::{Dataset, MemMut, MemRef, Registry, settings};
 use nczarr_model::{
     Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill,
 };
+use nczarr_nc_table::{AttOwner, NcDispatch, copy_att, copy_var};
 use nczarr_runtime::OutBuf;
 
 use crate::world::TestDataset;

@@ -1,6 +1,7 @@
 //! The 77 entries of netCDF's dispatch table exist under their names.
 
-use nczarr_dispatch::{Dataset, NcDispatch, Registry};
+use nczarr_dispatch::{Dataset, Registry};
+use nczarr_nc_table::NcDispatch;
 
 /// The entries of version 5 of the table, in its order.
 pub const ENTRIES: &str = "

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 
 use nczarr_codec::FilterInfo;
 use nczarr_dispatch::{
-    AttInquiry, CacheConfig, Dataset, Format, FormatX, KnownPlugin, MappedMut, MappedRef, MemMut, MemRef,
-    NcDispatch, PluginKind, PluginTable, Registry, VarAccess,
+    CacheConfig, Dataset, Format, FormatX, KnownPlugin, MemMut, MemRef, PluginKind, PluginTable, Registry,
 };
 use nczarr_model::{
     Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values,
     VarFill, VarId,
 };
+use nczarr_nc_table::{AttInquiry, MappedMut, MappedRef, NcDispatch, VarAccess};
 use nczarr_runtime::OutBuf;
 
 use crate::registry::{Class, filter_info};

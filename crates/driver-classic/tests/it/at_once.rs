@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch as _, Options, Progress, VarData};
+use nczarr_dispatch::{Clobber, Dataset, MemRef, Options, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values, VarId, fill};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{
     ROOT, all, create, dim, enddef, get, open, place, put, registry, try_put, var, with_mode,

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use nczarr_dispatch::{Dataset, Linear, MemMut, NcDispatch as _};
+use nczarr_dispatch::{Dataset, Linear, MemMut};
 use nczarr_model::{ErrorKind, FillMode, NcType, Slab, Values, fill};
+use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
 
 use crate::support::{ROOT, all, create, dim, enddef, get, open, place, put, try_put, var};

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use nczarr_dispatch::{Clobber, Durability, NcDispatch as _, Options};
+use nczarr_dispatch::{Clobber, Durability, Options};
 use nczarr_model::{ErrorKind, NcType, Values};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, open, place, put, registry, try_get, try_open, try_put, var,

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use nczarr_dispatch::{Clobber, Dataset, NcDispatch as _, Options};
+use nczarr_dispatch::{Clobber, Dataset, Options};
 use nczarr_model::{ErrorKind, NcType, Result, Values};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, all, dim, enddef, files, open, place, put, registry, try_open, var, with_mode};
 

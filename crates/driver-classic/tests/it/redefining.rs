@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use nczarr_dispatch::{Clobber, Dataset, Durability, NcDispatch as _, Options};
+use nczarr_dispatch::{Clobber, Dataset, Durability, Options};
 use nczarr_model::{ErrorKind, NcType, Values, fill};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, try_put, var,

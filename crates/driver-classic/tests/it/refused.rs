@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use nczarr_dispatch::{Clobber, Dataset, NcDispatch as _, Options};
+use nczarr_dispatch::{Clobber, Dataset, Options};
 use nczarr_model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Slab, Values};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, var, with_mode,

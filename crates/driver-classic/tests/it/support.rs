@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, Registry};
+use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, Options, Registry};
 use nczarr_driver_classic::ClassicDriver;
 use nczarr_model::{DimId, GroupId, NcType, Result, Values, VarId};
+use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
 
 pub const ROOT: GroupId = GroupId::ROOT;

@@ -264,8 +264,9 @@ fn split(records: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
 mod tests {
     use std::sync::Arc;
 
-    use nczarr_dispatch::{Clobber, NcDispatch as _, Options, Registry};
+    use nczarr_dispatch::{Clobber, Options, Registry};
     use nczarr_model::{GroupId, NcType, Values};
+    use nczarr_nc_table::NcDispatch as _;
 
     use crate::Hdf5Driver;
 

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, Registry};
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, Options, Registry};
 use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
+use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
 
 use super::commit::CommittedFile;

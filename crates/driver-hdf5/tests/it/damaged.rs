@@ -1,7 +1,8 @@
 //! Opens damaged files for writing. The result is an error, or a file that can still be read.
 
-use nczarr_dispatch::{NcDispatch as _, Options};
+use nczarr_dispatch::Options;
 use nczarr_model::{Chunking, NcString, NcType, Values};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, create, dim, enddef, put, registry, var};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, NcDispatch as _, Options};
+use nczarr_dispatch::{Dataset, Options};
 use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Result, Values};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, all, create, dim, enddef, put, registry, var};
 

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, Registry};
+use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, Options, Registry};
 use nczarr_driver_hdf5::Hdf5Driver;
 use nczarr_model::{DimId, GroupId, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
 
 pub const ROOT: GroupId = GroupId::ROOT;

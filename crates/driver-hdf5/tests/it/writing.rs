@@ -1,7 +1,8 @@
 //! New files, as their writer sees them.
 
-use nczarr_dispatch::{NcDispatch as _, Options};
+use nczarr_dispatch::Options;
 use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Values, fill};
+use nczarr_nc_table::NcDispatch as _;
 
 use crate::support::{ROOT, all, create, create_at, dim, enddef, put, registry, var};
 

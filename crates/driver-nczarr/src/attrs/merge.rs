@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use nczarr_dispatch::ZarrFormat;
+use nczarr_codec::ZarrFormat;
 use nczarr_model::Result;
 
 use super::{EXACT_MEMBERS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};

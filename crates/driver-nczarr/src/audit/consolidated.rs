@@ -51,7 +51,7 @@ fn copies(documents: &BTreeMap<String, Json>) -> Option<(&'static str, Vec<(Stri
 }
 
 /// Returns a document without consolidated metadata of its own.
-fn without_consolidated(document: &Json) -> nczarr_dispatch::Json {
+fn without_consolidated(document: &Json) -> nczarr_codec::Json {
     let mut document = document.to_serde();
     if let Some(members) = document.as_object_mut() {
         members.remove("consolidated_metadata");

@@ -8,8 +8,10 @@ mod objects;
 
 use std::collections::BTreeMap;
 
-use nczarr_dispatch::{Audit, ByteRange, Fault, Key, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{Audit, Fault};
 use nczarr_model::Result;
+use nczarr_storage::{ByteRange, Key};
 
 use crate::consolidated::ZMETADATA;
 use crate::dataset::ZarrDataset;

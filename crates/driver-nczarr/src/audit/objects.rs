@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nczarr_dispatch::{Fault, Key};
+use nczarr_dispatch::Fault;
 use nczarr_model::Result;
+use nczarr_storage::Key;
 
 use crate::dataset::ZarrDataset;
 use crate::tree::{ZARRAY, ZGROUP};

@@ -9,8 +9,9 @@ mod plain;
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Fault, Key};
+use nczarr_dispatch::Fault;
 use nczarr_model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
+use nczarr_storage::Key;
 
 use crate::attrs::NC_PROPERTIES;
 use crate::dataset::VarState;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::Key;
 use nczarr_model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
+use nczarr_storage::Key;
 
 use super::DatasetBuilder;
 use crate::nczarr_lists::{self, ArrayReferences};

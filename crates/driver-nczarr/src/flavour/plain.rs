@@ -7,7 +7,8 @@
 use std::mem::take;
 use std::sync::Arc;
 
-use nczarr_dispatch::{Fault, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::Fault;
 use nczarr_model::{DimId, GroupId, Model, Result};
 
 use super::{DatasetBuilder, DimNaming, dim_names};

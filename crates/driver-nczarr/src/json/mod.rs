@@ -182,8 +182,8 @@ impl<'t> Value<'t> {
     }
 
     /// Converts to a codec description for filters: legal JSON.
-    pub(crate) fn to_serde(&self) -> nczarr_dispatch::Json {
-        use nczarr_dispatch::Json as Serde;
+    pub(crate) fn to_serde(&self) -> nczarr_codec::Json {
+        use nczarr_codec::Json as Serde;
         match self {
             Self::Null => Serde::Null,
             Self::Bool(value) => Serde::Bool(*value),
@@ -201,8 +201,8 @@ impl<'t> Value<'t> {
     }
 
     /// Converts from a filter's codec description.
-    pub(crate) fn from_serde(value: &nczarr_dispatch::Json) -> Self {
-        use nczarr_dispatch::Json as Serde;
+    pub(crate) fn from_serde(value: &nczarr_codec::Json) -> Self {
+        use nczarr_codec::Json as Serde;
         match value {
             Serde::Null => Self::Null,
             Serde::Bool(value) => Self::Bool(*value),

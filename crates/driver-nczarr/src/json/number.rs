@@ -135,8 +135,8 @@ fn special_name(value: f64) -> &'static str {
 }
 
 /// Converts a number for a codec description.
-pub(super) fn to_serde(text: &str) -> nczarr_dispatch::Json {
-    use nczarr_dispatch::Json as Serde;
+pub(super) fn to_serde(text: &str) -> nczarr_codec::Json {
+    use nczarr_codec::Json as Serde;
     // A negative zero is a float.
     if let Some(value) = integer(text).filter(|&value| value != 0 || !text.starts_with('-')) {
         if let Ok(value) = i64::try_from(value) {

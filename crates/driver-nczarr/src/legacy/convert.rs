@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Key, Limits};
+use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, NcType, Result};
+use nczarr_storage::Key;
 
 use super::{NCZARR, NCZATTR, NCZGROUP, NczarrVersion, WriterBugs};
 use crate::attrs::{self, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};

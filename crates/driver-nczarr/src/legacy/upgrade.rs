@@ -5,8 +5,8 @@
 //! its contents, the root last; then the legacy documents are deleted. Each document is made from the stored
 //! one, so concurrent changes survive. Values that are not legal JSON become legal and read as before.
 
-use nczarr_dispatch::Key;
 use nczarr_model::Result;
+use nczarr_storage::Key;
 
 use super::convert::{self, NodeDocuments};
 use super::{NCZARR, NCZATTR, NCZGROUP, NCZVAR, NczarrVersion};

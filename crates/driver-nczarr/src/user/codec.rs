@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ElementPiece;
-use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
+use nczarr_codec::{ElementChunk, ElementCodec, ItemType, Json};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass, Unpacker};
 
 /// A part of a record, in the order of the packed form.

@@ -4,11 +4,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use nczarr_dispatch::Key;
 use nczarr_model::{
     Defined, Edit, EnumMember, Error, ErrorKind, Field, Group, GroupId, Model, NcType, Result, TypeClass,
     TypeId,
 };
+use nczarr_storage::Key;
 
 use super::{MAX_SIZE, type_name};
 use crate::array_meta::bad_member;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use nczarr_chunkio::ElementPiece;
-use nczarr_dispatch::{ElementCodec, Registry, ZarrFormat};
+use nczarr_codec::{ElementCodec, ZarrFormat};
+use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, Field, Model, NcType, Result, TypeClass, TypeId};
 use serde_json::json;
 

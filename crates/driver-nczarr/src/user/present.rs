@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use nczarr_dispatch::{Key, Registry};
+use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, FILL_VALUE, Model, NcType, Result, TypeId, Values, Var, VarFill};
+use nczarr_storage::Key;
 
 use super::codec::{PackedCodec, reordered};
 use super::encoding::{ElementEncoding, EncodingBuilder, choose_encoding, integer_of, widths};
@@ -16,7 +17,7 @@ use crate::recover;
 use crate::types::NO_TYPE;
 use crate::var::StoredVariable;
 
-use nczarr_dispatch::ZarrFormat;
+use nczarr_codec::ZarrFormat;
 
 /// Gives a variable its type: the stored name, and the type found under it.
 ///

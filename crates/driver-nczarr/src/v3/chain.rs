@@ -13,7 +13,8 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::DimOrder;
-use nczarr_dispatch::{ElementCodec, Filter, FilterClass, Json as Serde, Registry, ZarrFormat};
+use nczarr_codec::{ElementCodec, Filter, FilterClass, Json as Serde, ZarrFormat};
+use nczarr_dispatch::Registry;
 use nczarr_model::{Error, ErrorKind, FilterSpec, NcType, Result};
 
 use super::types::{DataType, VariableLength, configured, extension, short};

@@ -8,8 +8,9 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Key, Limits};
+use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_storage::Key;
 
 use super::document::{self, CONSOLIDATED, ZARR_JSON};
 use crate::consolidated::{Consolidated, LazyDocument};

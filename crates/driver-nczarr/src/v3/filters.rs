@@ -6,7 +6,8 @@
 //!
 //! Source: rows 14 to 20 of the table of resolutions in the format notes.
 
-use nczarr_dispatch::{Filter, Json as Serde, Registry, ZarrFormat};
+use nczarr_codec::{Filter, Json as Serde, ZarrFormat};
+use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, FilterSpec, Result};
 use serde_json::json;
 

@@ -6,8 +6,8 @@
 //!
 //! Source: appendix E of the NCZarr document, and the table of resolutions in the format notes.
 
-use nczarr_dispatch::Key;
 use nczarr_model::{FilterSpec, Group, Model, NcType, Result};
+use nczarr_storage::Key;
 
 use super::node_name;
 use super::types::DataType;

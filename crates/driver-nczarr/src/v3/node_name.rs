@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use nczarr_dispatch::Key;
+use nczarr_storage::Key;
 
 use super::document::ZARR_JSON;
 use crate::attrs::{NCZARR_GROUP, NETCDF};

@@ -2,7 +2,8 @@
 //! V2.
 
 use nczarr_chunkio::DimOrder;
-use nczarr_dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
+use nczarr_codec::{ChunkInfo, Filter, ZarrFormat};
+use nczarr_dispatch::Registry;
 use nczarr_model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::json;
 

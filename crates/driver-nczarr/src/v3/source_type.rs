@@ -3,7 +3,8 @@
 //! Fields of a compound may have types that netCDF lacks: times with a unit, Unicode text, truth values, half
 //! floats. The netCDF type cannot express them, so a copy passes the stored type as well.
 
-use nczarr_dispatch::{StoredType, ZarrFormat};
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::StoredType;
 use nczarr_model::{
     DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId,
 };

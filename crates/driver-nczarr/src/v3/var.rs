@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::{ShardIndexSpec, ShardSpec};
-use nczarr_dispatch::Key;
 use nczarr_model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
+use nczarr_storage::Key;
 
 use super::chain::{CodecChain, ShardIndexCodecs, ShardingCodec};
 use super::document::{self, ArrayDocument, ZARR_JSON};

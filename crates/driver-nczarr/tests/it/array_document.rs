@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use nczarr_dispatch::{Dataset, Driver, OpenRequest, OpenScope, Options, Registry, ZMap};
+use nczarr_dispatch::{Dataset, Driver, OpenRequest, OpenScope, Options, Registry};
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::ZMap;
 
 use crate::support::{TestMap, get, registry, var};
 

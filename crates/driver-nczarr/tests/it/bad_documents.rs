@@ -1,8 +1,10 @@
 //! Damaged and hostile documents give typed errors that name key and member, and never a panic. Other
 //! documents stay readable.
 
-use nczarr_dispatch::{MemMut, MemRef, NcDispatch, OutBuf};
+use nczarr_dispatch::{MemMut, MemRef};
 use nczarr_model::{ErrorKind, NcType};
+use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::OutBuf;
 use proptest::prelude::*;
 
 use crate::support::{TestMap, get, open, open_rw, try_get, var};
@@ -185,7 +187,7 @@ fn what_is_wrong_with_a_variable_stays_with_it() {
         // A session for writing does not replace unreadable documents.
         let before = map.objects();
         let d = crate::support::open_rw(&map);
-        nczarr_dispatch::NcDispatch::put_att(
+        nczarr_nc_table::NcDispatch::put_att(
             &*d,
             nczarr_model::GroupId::ROOT,
             None,
@@ -228,7 +230,7 @@ fn sizes_are_limits() {
                 let (start, count) = if name == "v" { (vec![0], vec![2]) } else { (vec![0, 0], vec![1, 2]) };
                 let out = nczarr_dispatch::MemMut::Fixed {
                     ty: nczarr_model::NcType::Int,
-                    out: &mut nczarr_dispatch::OutBuf::from_slice(&mut out),
+                    out: &mut nczarr_runtime::OutBuf::from_slice(&mut out),
                 };
                 data.get(&nczarr_model::Slab::new(&start, &count), out).unwrap();
             }
@@ -268,7 +270,7 @@ proptest! {
             }
             let d = crate::support::open_with(&map, "nczarr", true, &nczarr_dispatch::Options::default());
             if let Ok(d) = d {
-                let _ = nczarr_dispatch::NcDispatch::put_att(&*d, nczarr_model::GroupId::ROOT, None, "a", nczarr_model::NcType::Int, &nczarr_model::Values::Int(vec![1]));
+                let _ = nczarr_nc_table::NcDispatch::put_att(&*d, nczarr_model::GroupId::ROOT, None, "a", nczarr_model::NcType::Int, &nczarr_model::Values::Int(vec![1]));
                 let _ = d.close();
             }
         }

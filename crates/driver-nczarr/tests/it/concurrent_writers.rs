@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_dispatch::{Dataset, NcDispatch, Options, ZMap};
+use nczarr_dispatch::{Dataset, Options};
 use nczarr_model::{Chunking, ErrorKind, GroupId, NcType, Values, VarId};
+use nczarr_nc_table::NcDispatch;
+use nczarr_storage::ZMap;
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
 
@@ -264,7 +266,7 @@ fn what_a_map_forgot_is_not_taken_for_stored() {
         map.be_forgetful(Some(kept));
         assert_eq!(d.commit().unwrap_err().kind(), ErrorKind::Internal);
     }
-    assert!(!map.exists(&nczarr_dispatch::Key::new(".zattrs").unwrap()).unwrap());
+    assert!(!map.exists(&nczarr_storage::Key::new(".zattrs").unwrap()).unwrap());
     map.be_forgetful(None);
     d.close().unwrap();
     assert_eq!(open(&map).unwrap().model().snapshot().vars().len(), 5);

@@ -1,7 +1,8 @@
 //! New datasets: the exact bytes of every document, and the values that are read back.
 
-use nczarr_dispatch::{Clobber, MemRef, NcDispatch, Options};
+use nczarr_dispatch::{Clobber, MemRef, Options};
 use nczarr_model::{Chunking, Endian, ErrorKind, FillMode, GroupId, NcType, Quantize, Values, VarFill};
+use nczarr_nc_table::NcDispatch;
 
 use crate::support::{
     TestMap, create, create_with, get, get_text, open, open_with, put, put_text, registry, try_put, var,

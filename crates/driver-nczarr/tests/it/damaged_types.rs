@@ -1,8 +1,10 @@
 //! Damaged or large user-defined types: an interrupted rename, a deleted attribute, and documents that claim
 //! too much.
 
-use nczarr_dispatch::{Dataset, MemMut, NcDispatch, OutBuf};
+use nczarr_dispatch::{Dataset, MemMut};
 use nczarr_model::{Defined, Edit, ErrorKind, FILL_VALUE, GroupId, NcType, TypeId, Values, VarFill, VarId};
+use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::OutBuf;
 
 use crate::support::{TestMap, create, open, open_rw, var};
 

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use nczarr_dispatch::{
-    Clobber, Filter, FilterClass, FilterInfo, Json, NcDispatch, OutBuf, Registry, ZarrFormat,
-};
+use nczarr_codec::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+use nczarr_dispatch::{Clobber, Registry};
 use nczarr_model::{Chunking, Edit, ErrorKind, FilterSpec, GroupId, NcType, Result, Values};
+use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::OutBuf;
 use serde_json::json;
 
 use crate::support::{TestMap, create, create_among, get, get_text, open, put, put_text, registry, var};

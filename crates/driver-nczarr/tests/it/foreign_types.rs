@@ -1,10 +1,12 @@
 //! Types of plain Zarr without a netCDF atomic type: read, written, and stored again unchanged.
 
-use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
+use nczarr_dispatch::{Dataset, MemMut, MemRef, Options};
 use nczarr_model::{
     Defined, Edit, ErrorKind, Field, GroupId, NcString, NcType, Result, Slab, TypeClass, TypeId, Values,
     VarId,
 };
+use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::OutBuf;
 use proptest::prelude::*;
 
 use crate::bad_documents::mutate;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Driver, NcDispatch, OpenRequest, OpenScope, Options, ZMap};
+use nczarr_dispatch::{Dataset, Driver, OpenRequest, OpenScope, Options};
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Values};
+use nczarr_nc_table::NcDispatch;
+use nczarr_storage::ZMap;
 use proptest::prelude::*;
 
 use crate::bad_documents::mutate;

@@ -1,7 +1,8 @@
 //! Names that Zarr V3 nodes cannot have. The driver stores them under other names, with the true name beside.
 
-use nczarr_dispatch::{Dataset, NcDispatch, Options};
+use nczarr_dispatch::{Dataset, Options};
 use nczarr_model::{ErrorKind, GroupId, NcType};
+use nczarr_nc_table::NcDispatch;
 use serde_json::json;
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};

@@ -1,7 +1,7 @@
 //! Attribute text that is not UTF-8 keeps its bytes, and other readers can read the attribute.
 
-use nczarr_dispatch::NcDispatch;
 use nczarr_model::{ErrorKind, GroupId, NcType, Values};
+use nczarr_nc_table::NcDispatch;
 use serde_json::json;
 
 use crate::support::{TestMap, create, open, open_rw, var};

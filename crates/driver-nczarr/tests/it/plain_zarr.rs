@@ -1,7 +1,8 @@
 //! Plain Zarr from other programs, and NCZarr read as plain Zarr.
 
-use nczarr_dispatch::{FaultKind, NcDispatch, Options};
+use nczarr_dispatch::{FaultKind, Options};
 use nczarr_model::{ErrorKind, GroupId, NcType, Values, VarFill};
+use nczarr_nc_table::NcDispatch;
 
 use crate::support::{TestMap, get, get_text, open, open_rw, open_with, put, put_text, try_get, var};
 

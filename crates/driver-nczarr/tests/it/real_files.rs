@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Clobber, NcDispatch, Options, Registry};
+use nczarr_dispatch::{Clobber, Options, Registry};
 use nczarr_model::{ErrorKind, GroupId, NcType};
+use nczarr_nc_table::NcDispatch;
 
 use crate::support::{get, put, var};
 

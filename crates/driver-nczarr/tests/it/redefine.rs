@@ -1,7 +1,8 @@
 //! Datasets opened for writing: new definitions, appended records, several writers, faults and aborts.
 
-use nczarr_dispatch::{NcDispatch, Options};
+use nczarr_dispatch::Options;
 use nczarr_model::{Chunking, Endian, ErrorKind, GroupId, NcString, NcType, Values};
+use nczarr_nc_table::NcDispatch;
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, try_put, var};
 

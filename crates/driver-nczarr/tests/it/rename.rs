@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use nczarr_dispatch::NcDispatch;
 use nczarr_model::{ErrorKind, GroupId, NcType};
+use nczarr_nc_table::NcDispatch;
 
 use crate::support::{TestMap, create, get, open, open_rw, put, var};
 

@@ -1,7 +1,8 @@
 //! Documents from the reference implementation are read, rendered again and compared.
 
-use nczarr_dispatch::{NcDispatch, Options};
+use nczarr_dispatch::Options;
 use nczarr_model::{Chunking, GroupId, NcType, Quantize, Values, VarFill};
+use nczarr_nc_table::NcDispatch;
 
 use crate::support::{TestMap, open, open_rw, open_with, var};
 

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_dispatch::{
-    ByteRange, Clobber, CreateRequest, Dataset, Driver, Key, MapCaps, MemMut, MemRef, NcDispatch,
-    OpenRequest, Options, OutBuf, Payload, Precondition, Registry, Version, WriteJob, WriteOutcome,
-    WriteTicket, ZMap,
+    Clobber, CreateRequest, Dataset, Driver, MemMut, MemRef, OpenRequest, Options, Registry,
 };
 use nczarr_driver_nczarr::NcZarrDriver;
 use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
+use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::OutBuf;
+use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
+use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
 
 /// An action that runs once, in the middle of a call into a map.
 type Event = Box<dyn FnOnce() + Send>;

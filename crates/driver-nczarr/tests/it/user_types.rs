@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf};
+use nczarr_dispatch::{Dataset, MemMut, MemRef};
 use nczarr_model::{
     Defined, Edit, ErrorKind, FILL_VALUE, GroupId, Item, Model, NcString, NcType, Slab, TypeClass, TypeId,
     Values, VarFill, VarId,
 };
+use nczarr_nc_table::NcDispatch;
+use nczarr_runtime::OutBuf;
 use proptest::prelude::*;
 
 use crate::support::{TestMap, create, open, open_rw, var};

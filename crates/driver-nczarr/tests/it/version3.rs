@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, MemRef, NcDispatch, Options};
+use nczarr_dispatch::{Dataset, MemRef, Options};
 use nczarr_model::{Chunking, Endian, ErrorKind, GroupId, NcType, Values, VarId};
+use nczarr_nc_table::NcDispatch;
 use serde_json::{Value, json};
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};

@@ -8,7 +8,7 @@
 
 use std::mem::MaybeUninit;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::Result;
 
 use crate::transpose::{self, Out};

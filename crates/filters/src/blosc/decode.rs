@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 use super::frame::{BloscFrame, ShuffleKind, failed};

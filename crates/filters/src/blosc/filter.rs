@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use nczarr_dispatch::{
+use nczarr_codec::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
 };
 use nczarr_model::{ErrorKind, Result};

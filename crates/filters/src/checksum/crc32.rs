@@ -1,7 +1,7 @@
 //! CRC-32 as in zlib (codec id `crc32`). The checksum comes first unless `location` says otherwise; see the
 //! parent module.
 
-use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
+use nczarr_codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
 use nczarr_model::Result;
 
 use super::ChecksumLocation;

@@ -1,7 +1,7 @@
 //! CRC-32C (Castagnoli) (codec id `crc32c`). The checksum comes last unless `location` says otherwise. In
 //! Zarr V3 it is a core codec and always comes last.
 
-use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
+use nczarr_codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
 use nczarr_model::Result;
 
 use super::ChecksumLocation;

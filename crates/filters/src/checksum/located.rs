@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr_codec::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 use serde_json::Map;
 

@@ -27,7 +27,7 @@ pub use crc32c::Crc32cClass;
 #[cfg(feature = "jenkins-lookup3")]
 pub use jenkins::JenkinsLookup3Class;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 /// Location of the checksum.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::Result;
 
 use super::Wrap;

@@ -75,7 +75,7 @@ fn repeated_triples(src: &[u8], distance: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use nczarr_dispatch::OutBuf;
+    use nczarr_codec::OutBuf;
 
     use super::super::incompressible::tests::noise;
     use super::super::{Wrap, fast, pure};

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{
+use nczarr_codec::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory,
 };
 use nczarr_model::{Error, ErrorKind, Result};

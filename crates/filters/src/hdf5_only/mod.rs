@@ -8,7 +8,7 @@ mod lzf;
 mod nbit;
 mod scaleoffset;
 
-use nczarr_dispatch::Json;
+use nczarr_codec::Json;
 use nczarr_model::{Error, ErrorKind, Result};
 
 pub use lzf::LzfClass;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use liblzma::stream::Check;
-use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, Result};
 
 use super::chain::{ChainFilter, DEFAULT_PRESET, LZMA1, LZMA2};

@@ -1,6 +1,6 @@
 //! Parses the codec descriptions of numcodecs and GDAL.
 
-use nczarr_dispatch::{Json, ZarrFormat};
+use nczarr_codec::{Json, ZarrFormat};
 use nczarr_model::Result;
 use serde_json::{Map, json};
 

@@ -5,7 +5,7 @@
 //! [`MEMORY`] is refused.
 
 use liblzma::stream::{Action, Check, Status, Stream};
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::chain::{self, ChainFilter};

@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{
+use nczarr_codec::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
 use nczarr_model::Result;

@@ -1,7 +1,7 @@
 //! Converts values between types: [`CastRules`].
 
 use half::f16;
-use nczarr_dispatch::ItemKind;
+use nczarr_codec::ItemKind;
 
 use super::number::{NumberFormat, WideValue};
 
@@ -186,7 +186,7 @@ fn step(value: f64, size: usize, up: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use nczarr_dispatch::ItemType;
+    use nczarr_codec::ItemType;
     use proptest::prelude::*;
 
     use super::*;

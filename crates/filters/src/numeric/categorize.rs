@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use nczarr_dispatch::{
+use nczarr_codec::{
     ElementClass, ElementCodec, ElementPlugin, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json,
     OutBuf, ZarrFormat, inventory,
 };

@@ -2,7 +2,7 @@
 //! categorize.
 //!
 //! The bytes are elements of the type that the description names ([`FilterTypes`](types::FilterTypes)),
-//! whatever the array's type. If it names none, [`bind`](nczarr_dispatch::Filter::bind) gives the type.
+//! whatever the array's type. If it names none, [`bind`](nczarr_codec::Filter::bind) gives the type.
 //! [`NumberFormat`](number::NumberFormat) loads, converts and stores numbers of every type and byte order.
 //!
 //! None has an HDF5 id. Each filter's header gives its parameters in words. A type is one word: NumPy's

@@ -4,7 +4,7 @@
 //! in 64 bits and rounded to the type, which gives the same result as computing in the type.
 
 use half::f16;
-use nczarr_dispatch::{ItemKind, ItemType, OutBuf};
+use nczarr_codec::{ItemKind, ItemType, OutBuf};
 use nczarr_model::{Error, ErrorKind, Result};
 
 /// A value of any type.

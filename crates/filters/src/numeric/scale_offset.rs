@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use nczarr_dispatch::{
+use nczarr_codec::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
 use nczarr_model::{ErrorKind, Result};
@@ -171,7 +171,7 @@ impl Filter for ScaleOffset {
 
 #[cfg(test)]
 mod tests {
-    use nczarr_dispatch::ItemKind;
+    use nczarr_codec::ItemKind;
 
     use super::*;
     use crate::numeric::testing::{bound, bytes_of, decode, encode};

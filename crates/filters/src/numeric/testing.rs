@@ -1,6 +1,6 @@
 //! Helpers for the tests of these filters.
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
+use nczarr_codec::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
 use nczarr_model::Result;
 
 /// Makes the filter of a V2 description, bound to plain bytes.

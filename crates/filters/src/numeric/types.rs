@@ -1,6 +1,6 @@
 //! [`FilterTypes`]: the decoded and the encoded type of a filter's elements, as its description names them.
 
-use nczarr_dispatch::{ChunkInfo, ItemKind, ItemType, Json};
+use nczarr_codec::{ChunkInfo, ItemKind, ItemType, Json};
 use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::Map;
 

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use nczarr_dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use nczarr_codec::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
 use nczarr_model::{ErrorKind, NcString, Result};
 use serde_json::json;
 

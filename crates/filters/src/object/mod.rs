@@ -16,7 +16,7 @@ pub use json2::Json2Class;
 pub use msgpack2::Msgpack2Class;
 pub use pickle::PickleClass;
 
-use nczarr_dispatch::ElementChunk;
+use nczarr_codec::ElementChunk;
 use nczarr_model::{Error, ErrorKind, NcString, Result};
 
 /// One value of a list.

@@ -6,7 +6,7 @@
 //!
 //! Text must be UTF-8 unless `raw` is set, which reads it as bytes. MessagePack's binary type is not text.
 
-use nczarr_dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use nczarr_codec::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
 use nczarr_model::{ErrorKind, NcString, Result};
 use serde_json::json;
 

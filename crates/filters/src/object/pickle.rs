@@ -2,7 +2,7 @@
 //!
 //! Unpickling executes code in the data. The codec exists only to refuse it by name.
 
-use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use nczarr_codec::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
 use nczarr_model::{ErrorKind, Result};
 
 /// The class of `pickle`.

@@ -1,6 +1,6 @@
 //! Reads and writes bits, most significant first: [`SzipBitReader`] and [`SzipBitWriter`].
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::Result;
 
 /// Reads bits of bytes. Returns `None` at the end.

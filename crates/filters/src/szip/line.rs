@@ -1,6 +1,6 @@
 //! Converts bytes to scanlines of pixels: cutting, padding, byte order.
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 use super::bits::{SzipBitReader, SzipBitWriter};

@@ -10,7 +10,7 @@ pub(crate) mod simd;
 
 use std::mem::MaybeUninit;
 
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 pub(crate) type Out = [MaybeUninit<u8>];

@@ -380,7 +380,7 @@ mod blosc {
         for (name, frame) in FRAMES {
             let len = if name.ends_with('8') { all.len() / 8 * 8 } else { all.len() };
             let mut memory = vec![0; expected.len()];
-            let mut out = nczarr_dispatch::OutBuf::from_slice(&mut memory);
+            let mut out = nczarr_codec::OutBuf::from_slice(&mut memory);
             match filter.decode_ranges(frame, len, &wanted, &mut out) {
                 Some(outcome) => {
                     outcome.unwrap();
@@ -390,7 +390,7 @@ mod blosc {
                 None => assert_eq!(*name, "blosc-auto"),
             }
             for (decoded, wrong) in [(len + 1, 0..1), (len, len..len + 1), (len, 0..usize::MAX)] {
-                let mut out = nczarr_dispatch::OutBuf::from_slice(&mut memory);
+                let mut out = nczarr_codec::OutBuf::from_slice(&mut memory);
                 let outcome = filter.decode_ranges(frame, decoded, std::slice::from_ref(&wrong), &mut out);
                 assert!(outcome.is_none() || outcome.unwrap().is_err(), "{name} {decoded} {wrong:?}");
             }
@@ -414,7 +414,7 @@ mod blosc {
             for start in (0..len).step_by(unit) {
                 let range = start..len.min(start + unit);
                 let mut memory = vec![0; range.len()];
-                let mut out = nczarr_dispatch::OutBuf::from_slice(&mut memory);
+                let mut out = nczarr_codec::OutBuf::from_slice(&mut memory);
                 filter.decode_ranges(frame, len, std::slice::from_ref(&range), &mut out).unwrap().unwrap();
                 assert_eq!(out.filled(), &all[range.clone()], "{name} {range:?}");
             }
@@ -455,7 +455,7 @@ fn szip_data(kind: u32, size: u64) -> Vec<u8> {
 #[test]
 #[cfg(feature = "szip")]
 fn szip_of_libaec() {
-    use nczarr_dispatch::{ChunkInfo, ItemType};
+    use nczarr_codec::{ChunkInfo, ItemType};
 
     let mut vectors = vector!("szip");
     let mut cases = 0;

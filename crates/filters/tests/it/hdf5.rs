@@ -1,6 +1,6 @@
 //! Compares the table of HDF5 ids with the filters.
 
-use nczarr_dispatch::ZarrFormat;
+use nczarr_codec::ZarrFormat;
 use nczarr_filters::HDF5_FILTERS;
 
 #[test]
@@ -86,8 +86,8 @@ fn filters_of_hdf5_alone_have_no_codec() {
     }
     // A chunk of elements of another size.
     let mut filter = crate::class("nbit").parse_params(&[8, 0, 999, 1, 4, 0, 17, 3]).unwrap();
-    let item = nczarr_dispatch::ItemType::bytes(4);
-    let chunk = nczarr_dispatch::ChunkInfo {
+    let item = nczarr_codec::ItemType::bytes(4);
+    let chunk = nczarr_codec::ChunkInfo {
         item_size: 4,
         chunk_bytes: 4000,
         elements: 1000,

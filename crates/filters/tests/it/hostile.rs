@@ -1,7 +1,7 @@
 //! Damaged streams cause no panic, and no output beyond the buffer or the declared size. A stream with a
 //! checksum never gives wrong data.
 
-use nczarr_dispatch::{Filter, OutBuf};
+use nczarr_codec::{Filter, OutBuf};
 use serde_json::json;
 
 use crate::round_trip::all_filters;
@@ -12,10 +12,10 @@ fn checked(filter: &dyn Filter) -> bool {
     match filter.info().name {
         "fletcher32" | "deflate" | "bzip2" | "crc32" | "crc32c" | "adler32" | "jenkins_lookup3" => true,
         "lzma" => {
-            let codec = filter.to_json(nczarr_dispatch::ZarrFormat::V2);
+            let codec = filter.to_json(nczarr_codec::ZarrFormat::V2);
             codec.get("delta").is_some() || codec["format"] == json!(1) && codec["check"] != json!(0)
         }
-        "zstd" => filter.to_json(nczarr_dispatch::ZarrFormat::V2).get("checksum") == Some(&json!(true)),
+        "zstd" => filter.to_json(nczarr_codec::ZarrFormat::V2).get("checksum") == Some(&json!(true)),
         _ => false,
     }
 }

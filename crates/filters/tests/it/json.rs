@@ -1,6 +1,6 @@
 //! Descriptions and parameters, in both directions.
 
-use nczarr_dispatch::ZarrFormat::{V2, V3};
+use nczarr_codec::ZarrFormat::{V2, V3};
 use nczarr_model::ErrorKind;
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn shuffle_and_fletcher32() {
             => {"id": "fletcher32"}, {"name": "numcodecs.fletcher32", "configuration": {}}, [];
     }
     let filter = bound(class("shuffle").parse_json(&json!({"elementsize": "2"}), V2).unwrap(), 8);
-    assert_eq!(filter.stage(), nczarr_dispatch::Stage::Transpose { item: 2 });
+    assert_eq!(filter.stage(), nczarr_codec::Stage::Transpose { item: 2 });
     assert_eq!(&*filter.working_params(), [2]);
     for wrong in [json!(-1), json!("x"), json!(u64::MAX), json!({})] {
         let error = class("shuffle").parse_json(&json!({"elementsize": wrong}), V2).unwrap_err();

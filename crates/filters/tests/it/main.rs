@@ -20,7 +20,7 @@ mod json;
 mod registry;
 mod round_trip;
 
-use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
+use nczarr_codec::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
 use nczarr_model::Result;
 
 /// Returns the built-in class of a name.

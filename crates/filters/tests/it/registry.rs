@@ -1,6 +1,6 @@
 //! The table of classes and `inventory` have the same entries.
 
-use nczarr_dispatch::{ElementPlugin, FilterPlugin, inventory};
+use nczarr_codec::{ElementPlugin, FilterPlugin, inventory};
 
 #[test]
 fn the_table_names_what_the_features_say() {
@@ -72,11 +72,11 @@ fn a_filter_has_the_names_of_its_class() {
         };
         let filter = match class.info().name {
             "nbit" | "scaleoffset" | "lzf" => {
-                let error = class.parse_json(&codec, nczarr_dispatch::ZarrFormat::V2).unwrap_err();
+                let error = class.parse_json(&codec, nczarr_codec::ZarrFormat::V2).unwrap_err();
                 assert_eq!(error.kind(), nczarr_model::ErrorKind::NoFilter, "{error}");
                 continue;
             }
-            _ => class.parse_json(&codec, nczarr_dispatch::ZarrFormat::V2).unwrap(),
+            _ => class.parse_json(&codec, nczarr_codec::ZarrFormat::V2).unwrap(),
         };
         assert_eq!(filter.info().name, class.info().name);
         assert_eq!(filter.info().hdf5_id, class.info().hdf5_id);

@@ -1,6 +1,6 @@
 //! Round trips with all parameters, lengths and data.
 
-use nczarr_dispatch::{Filter, Json};
+use nczarr_codec::{Filter, Json};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -93,7 +93,7 @@ fn check(filter: &dyn Filter, data: &[u8]) {
     // Too little room is an error, not a short stream or a write beyond it.
     let mut memory = vec![0xa5; stream.len() + 8];
     let (inside, guard) = memory.split_at_mut(stream.len().saturating_sub(1));
-    if stream.len() > 1 && filter.encode(data, &mut nczarr_dispatch::OutBuf::from_slice(inside)).is_ok() {
+    if stream.len() > 1 && filter.encode(data, &mut nczarr_codec::OutBuf::from_slice(inside)).is_ok() {
         panic!("{filter:?}: {len} bytes fit {} as well", stream.len() - 1);
     }
     assert!(guard.iter().all(|&byte| byte == 0xa5), "{filter:?} wrote beyond its output");

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
-use nczarr_dispatch::OutBuf;
+use nczarr_codec::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
 #[cfg(feature = "fast-deflate")]

@@ -5,9 +5,10 @@ use nczarr_model::{
     Slab, Values, VarFill, VarId,
 };
 
-use super::data::zeroed;
-use super::{NcDispatch, types};
-use crate::{Dataset, Format, MemMut, MemRef, OutBuf};
+use crate::data::zeroed;
+use crate::{NcDispatch, types};
+use nczarr_dispatch::{Dataset, Format, MemMut, MemRef};
+use nczarr_runtime::OutBuf;
 
 /// The most memory for copying a variable's data, in bytes.
 const BUDGET: u64 = 16 << 20;
@@ -190,7 +191,7 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
         let slab = Slab::new(&start, &count);
         match item {
             Some(item) => {
-                let len = crate::byte_len(slab.len(), item)?;
+                let len = nczarr_dispatch::byte_len(slab.len(), item)?;
                 if bytes.len() < len {
                     bytes = zeroed(len)?;
                 }
@@ -204,7 +205,7 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
                 to.put_vara(new, &start, &count, MemRef::Fixed { ty: new_ty, bytes })?;
             }
             None => {
-                strings.resize(crate::byte_len(slab.len(), 1)?, NcString::new());
+                strings.resize(nczarr_dispatch::byte_len(slab.len(), 1)?, NcString::new());
                 from.get_vara(var, &start, &count, MemMut::Strings(&mut strings))?;
                 to.put_vara(new, &start, &count, MemRef::Strings(&strings))?;
             }

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nczarr_model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
-use crate::{Dataset, DimVec, Linear, MemMut, MemRef, VarData, byte_len, trace};
+use nczarr_dispatch::{Dataset, Linear, MemMut, MemRef, VarData, byte_len};
+use nczarr_runtime::{DimVec, trace};
 
 /// The properties of a variable that the checks of a data call need.
 ///
 /// Lengths are shared with the model and stay current. After an edit of the variable it must be created
 /// again.
 #[derive(Debug, Clone)]
-pub(super) struct VarShape {
+pub(crate) struct VarShape {
     path: Arc<str>,
     xtype: NcType,
     /// The types, if elements are packed in string memory: for user-defined types without a fixed size.
@@ -115,7 +116,7 @@ impl VarShape {
     }
 
     pub fn get(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.check(slab, out.ty(), room_of(&out), false)?;
+        self.check(slab, out.ty(), out.room(), false)?;
         trace::timed("get", &|| self.path(), || data.get(slab, out).map_err(|error| self.at(error)))
     }
 
@@ -127,7 +128,7 @@ impl VarShape {
         linear: &Linear,
     ) -> Result<()> {
         Linear::check(self.xtype, out.ty()).map_err(|error| self.at(error))?;
-        self.check(slab, out.ty(), room_of(&out), false)?;
+        self.check(slab, out.ty(), out.room(), false)?;
         trace::timed("get", &|| self.path(), || {
             data.get_linear(slab, out, linear).map_err(|error| self.at(error))
         })
@@ -154,22 +155,6 @@ fn element_index(slab: &Slab<'_>, mut flat: u64) -> Vec<u64> {
         flat /= count;
     }
     index
-}
-
-/// Returns the bytes or strings that a read has room for.
-fn room_of(out: &MemMut<'_, '_>) -> usize {
-    match out {
-        MemMut::Fixed { out, .. } => out.capacity(),
-        MemMut::Strings(strings) => strings.len(),
-    }
-}
-
-/// Returns the bytes or strings of a write.
-pub(super) fn len_of(values: &MemRef<'_>) -> usize {
-    match values {
-        MemRef::Fixed { bytes, .. } => bytes.len(),
-        MemRef::Strings(strings) => strings.len(),
-    }
 }
 
 /// A variable that is prepared for data calls. Frequent callers keep it.
@@ -272,7 +257,7 @@ impl VarAccess {
     /// # Errors
     /// As those.
     pub fn put(&self, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
-        self.shape.check(slab, values.ty(), len_of(&values), true)?;
+        self.shape.check(slab, values.ty(), values.size(), true)?;
         self.shape.put(&*self.data, slab, values)
     }
 }

@@ -6,7 +6,7 @@ use nczarr_model::{
     Chunking, DimId, Endian, ErrorKind, FilterSpec, GroupId, Model, NcType, Quantize, Result, VarFill, VarId,
 };
 
-use crate::{Dataset, Format, FormatX};
+use nczarr_dispatch::{Dataset, Format, FormatX};
 
 /// The numbers of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct VarInquiry {
     pub quantize: Option<Quantize>,
 }
 
-pub(super) fn format_extended<D: Dataset + ?Sized>(dataset: &D) -> (FormatX, u32) {
+pub(crate) fn format_extended<D: Dataset + ?Sized>(dataset: &D) -> (FormatX, u32) {
     const WRITE: u32 = 0x1;
     const CDF5: u32 = 0x20;
     const CLASSIC_MODEL: u32 = 0x100;
@@ -89,7 +89,7 @@ pub(super) fn format_extended<D: Dataset + ?Sized>(dataset: &D) -> (FormatX, u32
     (info.formatx, if info.writable { mode | WRITE } else { mode })
 }
 
-pub(super) fn group(model: &Model, id: GroupId) -> Result<GroupInquiry> {
+pub(crate) fn group(model: &Model, id: GroupId) -> Result<GroupInquiry> {
     let group = model.group(id)?;
     Ok(GroupInquiry {
         ndims: group.dims.len(),
@@ -99,17 +99,17 @@ pub(super) fn group(model: &Model, id: GroupId) -> Result<GroupInquiry> {
     })
 }
 
-pub(super) fn group_id(model: &Model, group: GroupId, name: &str) -> Result<GroupId> {
+pub(crate) fn group_id(model: &Model, group: GroupId, name: &str) -> Result<GroupId> {
     let known = model.group(group)?.groups.keys();
     model.find_group(group, name).ok_or_else(|| missing(ErrorKind::NoGrp, "group", name, known))
 }
 
-pub(super) fn dim_id(model: &Model, group: GroupId, name: &str) -> Result<DimId> {
+pub(crate) fn dim_id(model: &Model, group: GroupId, name: &str) -> Result<DimId> {
     let known = model.group(group)?.dims.keys();
     model.find_dim(group, name).ok_or_else(|| missing(ErrorKind::BadDim, "dimension", name, known))
 }
 
-pub(super) fn var_id(model: &Model, group: GroupId, name: &str) -> Result<VarId> {
+pub(crate) fn var_id(model: &Model, group: GroupId, name: &str) -> Result<VarId> {
     let known = model.group(group)?.vars.keys();
     model.find_var(group, name).ok_or_else(|| missing(ErrorKind::NotVar, "variable", name, known))
 }
@@ -125,12 +125,12 @@ fn missing<'k>(
     kind.context(format!("no {what} {name:?}; the group has: {known}"))
 }
 
-pub(super) fn dim(model: &Model, id: DimId) -> Result<DimInquiry> {
+pub(crate) fn dim(model: &Model, id: DimId) -> Result<DimInquiry> {
     let dim = model.dim(id)?;
     Ok(DimInquiry { name: dim.name.clone(), len: dim.len(), unlimited: dim.unlimited })
 }
 
-pub(super) fn unlimited(model: &Model, group: GroupId) -> Result<Vec<DimId>> {
+pub(crate) fn unlimited(model: &Model, group: GroupId) -> Result<Vec<DimId>> {
     let mut found = Vec::new();
     for &id in model.group(group)?.dims.values() {
         if model.dim(id)?.unlimited {
@@ -140,7 +140,7 @@ pub(super) fn unlimited(model: &Model, group: GroupId) -> Result<Vec<DimId>> {
     Ok(found)
 }
 
-pub(super) fn dims(model: &Model, group: GroupId, include_parents: bool) -> Result<Vec<DimId>> {
+pub(crate) fn dims(model: &Model, group: GroupId, include_parents: bool) -> Result<Vec<DimId>> {
     let mut here = model.group(group)?;
     let mut dims: Vec<_> = here.dims.values().copied().collect();
     while let Some(parent) = here.parent.filter(|_| include_parents) {
@@ -151,7 +151,7 @@ pub(super) fn dims(model: &Model, group: GroupId, include_parents: bool) -> Resu
     Ok(dims)
 }
 
-pub(super) fn show<D: Dataset + ?Sized>(dataset: &D) -> String {
+pub(crate) fn show<D: Dataset + ?Sized>(dataset: &D) -> String {
     let (model, info) = (dataset.model().snapshot(), dataset.info());
     let mut text = format!("driver {}, flavour {} {}\n", info.driver, info.flavour, info.version);
     // Writing to a `String` never fails.

@@ -4,15 +4,15 @@
 use nczarr_model::name::nfc;
 use nczarr_model::{Att, Edit, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, convert};
 
-use super::NcDispatch;
-use super::inquire::AttInquiry;
-use crate::{Dataset, Format};
+use crate::NcDispatch;
+use crate::inquire::AttInquiry;
+use nczarr_dispatch::{Dataset, Format};
 
 const PROPERTIES: &str = "_NCProperties";
 const IS_NETCDF4: &str = "_IsNetcdf4";
 const SUPERBLOCK: &str = "_SuperblockVersion";
 
-pub(super) fn check_reserved(group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
+pub(crate) fn check_reserved(group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
     if group == GroupId::ROOT && var.is_none() && [PROPERTIES, IS_NETCDF4, SUPERBLOCK].contains(&name) {
         return Err(
             ErrorKind::NameInUse.context(format!("attribute {name} is reserved and cannot be changed"))
@@ -47,7 +47,7 @@ fn find<D: Dataset + ?Sized>(dataset: &D, group: GroupId, var: Option<VarId>, na
     }
 }
 
-pub(super) fn inquire<D: Dataset + ?Sized>(
+pub(crate) fn inquire<D: Dataset + ?Sized>(
     dataset: &D,
     group: GroupId,
     var: Option<VarId>,
@@ -63,14 +63,14 @@ fn owner(model: &Model, group: GroupId, var: Option<VarId>) -> Result<&Att> {
     model.atts(group, var)
 }
 
-pub(super) fn place(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> Result<usize> {
+pub(crate) fn place(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> Result<usize> {
     let atts = owner(model, group, var)?;
     atts.get_index_of(name)
         .or_else(|| atts.get_index_of(&*nfc(name)))
         .ok_or_else(|| no_att(model, group, var, name))
 }
 
-pub(super) fn name_of(model: &Model, group: GroupId, var: Option<VarId>, place: usize) -> Result<String> {
+pub(crate) fn name_of(model: &Model, group: GroupId, var: Option<VarId>, place: usize) -> Result<String> {
     let atts = owner(model, group, var)?;
     atts.get_index(place)
         .map(|(name, _)| name.clone())
@@ -84,7 +84,7 @@ fn no_att(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> ncza
     }
 }
 
-pub(super) fn get<D: Dataset + ?Sized>(
+pub(crate) fn get<D: Dataset + ?Sized>(
     dataset: &D,
     group: GroupId,
     var: Option<VarId>,
@@ -100,7 +100,7 @@ pub(super) fn get<D: Dataset + ?Sized>(
     }
 }
 
-pub(super) fn put<D: Dataset + ?Sized>(
+pub(crate) fn put<D: Dataset + ?Sized>(
     dataset: &D,
     group: GroupId,
     var: Option<VarId>,

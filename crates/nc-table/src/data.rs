@@ -5,9 +5,10 @@ use nczarr_model::{
     scatter_mapped,
 };
 
-use super::access::{VarAccess, VarShape, len_of};
-use super::define;
-use crate::{Dataset, MemMut, MemRef, OutBuf, byte_len};
+use crate::access::{VarAccess, VarShape};
+use crate::define;
+use nczarr_dispatch::{Dataset, MemMut, MemRef, byte_len};
+use nczarr_runtime::OutBuf;
 
 /// Memory to read into, with caller-defined distances between elements.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub enum MappedRef<'a> {
     Strings(&'a [NcString]),
 }
 
-pub(super) fn get<D: Dataset + ?Sized>(
+pub(crate) fn get<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
     slab: &Slab<'_>,
@@ -48,14 +49,14 @@ pub(super) fn get<D: Dataset + ?Sized>(
     VarAccess::new(dataset, var)?.get(slab, out)
 }
 
-pub(super) fn put<D: Dataset + ?Sized>(
+pub(crate) fn put<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
     slab: &Slab<'_>,
     values: MemRef<'_>,
 ) -> Result<()> {
     let shape = VarShape::new(&dataset.model().snapshot(), var)?;
-    shape.check(slab, values.ty(), len_of(&values), true)?;
+    shape.check(slab, values.ty(), values.size(), true)?;
     // The data are opened after the definition is final.
     define::to_data_mode(dataset)?;
     let data = dataset.data(var).map_err(|error| shape.at(error))?;
@@ -95,7 +96,7 @@ fn dense_imap(count: &[u64]) -> Vec<i64> {
     imap
 }
 
-pub(super) fn get_mapped<D: Dataset + ?Sized>(
+pub(crate) fn get_mapped<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
     slab: &Slab<'_>,
@@ -133,7 +134,7 @@ fn after_range(outcome: Result<()>, then: impl FnOnce() -> Result<()>) -> Result
     }
 }
 
-pub(super) fn put_mapped<D: Dataset + ?Sized>(
+pub(crate) fn put_mapped<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
     slab: &Slab<'_>,
@@ -163,7 +164,7 @@ pub(super) fn put_mapped<D: Dataset + ?Sized>(
 }
 
 /// Allocates zeros, or returns `NC_ENOMEM` instead of aborting.
-pub(super) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
+pub(crate) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
     let mut memory = Vec::new();
     memory
         .try_reserve_exact(bytes)

@@ -4,7 +4,7 @@ use nczarr_model::{
     EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
 };
 
-pub(super) fn name_and_size(model: &Model, ty: NcType) -> Result<(String, Option<usize>)> {
+pub(crate) fn name_and_size(model: &Model, ty: NcType) -> Result<(String, Option<usize>)> {
     let name = match ty {
         NcType::User(id) => model.user_type(id)?.name.clone(),
         atomic => atomic.name().to_owned(),
@@ -12,7 +12,7 @@ pub(super) fn name_and_size(model: &Model, ty: NcType) -> Result<(String, Option
     Ok((name, model.type_size(ty)?))
 }
 
-pub(super) fn by_name(model: &Model, group: GroupId, name: &str) -> Result<NcType> {
+pub(crate) fn by_name(model: &Model, group: GroupId, name: &str) -> Result<NcType> {
     if let Some(atomic) = NcType::ATOMIC.into_iter().find(|ty| ty.name() == name) {
         return Ok(atomic);
     }
@@ -41,7 +41,7 @@ fn is_in(model: &Model, id: TypeId, group: GroupId) -> bool {
 /// The depth of nested types that is compared. Real datasets nest less deep; a damaged one could be cyclic.
 const DEPTH: usize = 64;
 
-pub(super) fn equal(a: &Model, a_ty: NcType, b: &Model, b_ty: NcType) -> Result<bool> {
+pub(crate) fn equal(a: &Model, a_ty: NcType, b: &Model, b_ty: NcType) -> Result<bool> {
     same(a, a_ty, b, b_ty, DEPTH)
 }
 
@@ -84,7 +84,7 @@ fn fields(ty: &UserType) -> Result<&[Field]> {
     }
 }
 
-pub(super) fn field(model: &Model, id: TypeId, place: usize) -> Result<Field> {
+pub(crate) fn field(model: &Model, id: TypeId, place: usize) -> Result<Field> {
     let ty = model.user_type(id)?;
     let fields = fields(ty)?;
     fields.get(place).cloned().ok_or_else(|| {
@@ -96,7 +96,7 @@ pub(super) fn field(model: &Model, id: TypeId, place: usize) -> Result<Field> {
     })
 }
 
-pub(super) fn field_place(model: &Model, id: TypeId, name: &str) -> Result<usize> {
+pub(crate) fn field_place(model: &Model, id: TypeId, name: &str) -> Result<usize> {
     let ty = model.user_type(id)?;
     fields(ty)?
         .iter()
@@ -111,7 +111,7 @@ fn members(ty: &UserType) -> Result<&[EnumMember]> {
     }
 }
 
-pub(super) fn member(model: &Model, id: TypeId, place: usize) -> Result<EnumMember> {
+pub(crate) fn member(model: &Model, id: TypeId, place: usize) -> Result<EnumMember> {
     let ty = model.user_type(id)?;
     let members = members(ty)?;
     members.get(place).cloned().ok_or_else(|| {
@@ -123,7 +123,7 @@ pub(super) fn member(model: &Model, id: TypeId, place: usize) -> Result<EnumMemb
     })
 }
 
-pub(super) fn ident(model: &Model, id: TypeId, value: i128) -> Result<String> {
+pub(crate) fn ident(model: &Model, id: TypeId, value: i128) -> Result<String> {
     let ty = model.user_type(id)?;
     members(ty)?;
     ty.enum_ident(value)
@@ -132,7 +132,7 @@ pub(super) fn ident(model: &Model, id: TypeId, value: i128) -> Result<String> {
 }
 
 /// Checks that `values` can be the content of an element of a vlen type.
-pub(super) fn check_vlen(model: &Model, id: TypeId, values: &Values) -> Result<()> {
+pub(crate) fn check_vlen(model: &Model, id: TypeId, values: &Values) -> Result<()> {
     let ty = model.user_type(id)?;
     let TypeClass::Vlen { base } = ty.class else { return Err(wrong_class(ty, "vlen")) };
     if values.nc_type() != base {

@@ -10,9 +10,10 @@ use nczarr_model::{
     Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId,
 };
 
-use crate::{Dataset, Format, HeaderPadding, Registry, trace};
+use nczarr_dispatch::{Dataset, Format, HeaderPadding, Registry};
+use nczarr_runtime::trace;
 
-pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+pub(crate) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if dataset.model().is_defining() {
         return Err(ErrorKind::InDefine.context("redef: the dataset is in define mode"));
     }
@@ -23,7 +24,7 @@ pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()> {
+pub(crate) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()> {
     if !dataset.model().is_defining() {
         return Err(ErrorKind::NotInDefine.context("enddef: the dataset is in data mode"));
     }
@@ -37,7 +38,7 @@ fn commit<D: Dataset + ?Sized>(dataset: &D, spacing: HeaderPadding) -> Result<()
 }
 
 /// Ends define mode before data are written.
-pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+pub(crate) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if !dataset.model().is_defining() {
         return Ok(());
     }
@@ -48,7 +49,7 @@ pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     commit(dataset, HeaderPadding::default())
 }
 
-pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
+pub(crate) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
     let edit = Edit::SetFill { mode };
     dataset.admit(&edit)?;
     let old = dataset.model().snapshot().fill_mode;
@@ -56,7 +57,7 @@ pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Resu
     Ok(old)
 }
 
-pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<Defined> {
+pub(crate) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<Defined> {
     trace::timed(name_of(edit), &|| dataset.info().driver.to_owned(), || {
         check_mode(dataset, edit)?;
         if matches!(edit, Edit::RenameDim { .. } | Edit::RenameVar { .. } | Edit::RenameGroup { .. }) {
@@ -68,7 +69,7 @@ pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<
     })
 }
 
-pub(super) fn edit_att<D: Dataset + ?Sized>(
+pub(crate) fn edit_att<D: Dataset + ?Sized>(
     dataset: &D,
     group: GroupId,
     var: Option<VarId>,
@@ -145,7 +146,7 @@ fn name_of(edit: &Edit<'_>) -> &'static str {
 }
 
 /// Returns the type that an edit defined.
-pub(super) fn a_type(defined: Defined) -> Result<TypeId> {
+pub(crate) fn a_type(defined: Defined) -> Result<TypeId> {
     match defined {
         Defined::Type(ty) => Ok(ty),
         other => Err(unexpected("a type", other)),
@@ -153,12 +154,12 @@ pub(super) fn a_type(defined: Defined) -> Result<TypeId> {
 }
 
 /// Returns the error for an edit that defined something else.
-pub(super) fn unexpected(what: &str, made: Defined) -> Error {
+pub(crate) fn unexpected(what: &str, made: Defined) -> Error {
     ErrorKind::Internal.context(format!("{what} was to be defined, but the model made {made:?}"))
 }
 
 /// Returns the dataset's registry, or that of the process.
-pub(super) fn registry_of<D: Dataset + ?Sized>(dataset: &D) -> Result<Arc<Registry>> {
+pub(crate) fn registry_of<D: Dataset + ?Sized>(dataset: &D) -> Result<Arc<Registry>> {
     match dataset.registry() {
         Some(registry) => Ok(Arc::clone(registry)),
         None => Registry::process_default(),

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use nczarr_model::{Chunking, Edit, Endian, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
 
-use super::inquire::VarInquiry;
-use super::{NcDispatch, define};
-use crate::Dataset;
+use crate::inquire::VarInquiry;
+use crate::{NcDispatch, define};
+use nczarr_dispatch::Dataset;
 
 // HDF5 ids of filters with functions in netCDF's interface. The registry supplies the filters.
 const DEFLATE: u32 = 1;
 const SHUFFLE: u32 = 2;
-pub(super) const FLETCHER32: u32 = 3;
+pub(crate) const FLETCHER32: u32 = 3;
 
 const MAX_LEVEL: u32 = 9;
 
-pub(super) fn inquire<D: Dataset + ?Sized>(dataset: &D, id: VarId) -> Result<VarInquiry> {
+pub(crate) fn inquire<D: Dataset + ?Sized>(dataset: &D, id: VarId) -> Result<VarInquiry> {
     let model = dataset.model().snapshot();
     let var = model.var(id)?;
     let param = |id| var.filters.iter().find(|filter| filter.hdf5_id == Some(id));
@@ -46,7 +46,7 @@ pub(super) fn inquire<D: Dataset + ?Sized>(dataset: &D, id: VarId) -> Result<Var
     })
 }
 
-pub(super) fn deflate<D: Dataset + ?Sized>(
+pub(crate) fn deflate<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
     shuffle: bool,
@@ -73,7 +73,7 @@ pub(super) fn deflate<D: Dataset + ?Sized>(
     Ok(())
 }
 
-pub(super) fn filter<D: Dataset + ?Sized>(dataset: &D, var: VarId, id: u32, params: &[u32]) -> Result<()> {
+pub(crate) fn filter<D: Dataset + ?Sized>(dataset: &D, var: VarId, id: u32, params: &[u32]) -> Result<()> {
     let registry = define::registry_of(dataset)?;
     let class = registry.filter_by_id(id)?;
     let instance = class
@@ -91,7 +91,7 @@ pub(super) fn filter<D: Dataset + ?Sized>(dataset: &D, var: VarId, id: u32, para
     dataset.def_var_filter_spec(var, &filter)
 }
 
-pub(super) fn find_filter(model: &Model, var: VarId, id: u32) -> Result<&FilterSpec> {
+pub(crate) fn find_filter(model: &Model, var: VarId, id: u32) -> Result<&FilterSpec> {
     let filters = &model.var(var)?.filters;
     match filters.iter().find(|filter| filter.hdf5_id == Some(id)) {
         Some(filter) => Ok(filter),
@@ -103,7 +103,7 @@ pub(super) fn find_filter(model: &Model, var: VarId, id: u32) -> Result<&FilterS
     }
 }
 
-pub(super) fn endian<D: Dataset + ?Sized>(dataset: &D, id: VarId, endian: Endian) -> Result<()> {
+pub(crate) fn endian<D: Dataset + ?Sized>(dataset: &D, id: VarId, endian: Endian) -> Result<()> {
     let model = dataset.model().snapshot();
     let var = model.var(id)?;
     let has_order = |ty: NcType| ty.is_numeric() || matches!(ty, NcType::User(_));

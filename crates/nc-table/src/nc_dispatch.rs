@@ -1,42 +1,33 @@
 //! [`NcDispatch`]: all entries of netCDF's dispatch table by their names, for any [`Dataset`].
 //!
-//! The table has 77 entries (version 5). `create` and `open` are [`create`](crate::Registry::create) and
-//! [`open`](crate::Registry::open) of the registry. `sync`, `abort` and `close` are methods of [`Dataset`].
-//! All others are here. The model answers inquiries. Each `def_*` function becomes one [`Edit`]. Data calls
-//! check their hyperslab once and call [`VarData`](crate::VarData). Pointer results of C are return values,
-//! `NULL` arguments are `Option`s, and ids are typed: ids of dimensions, variables and types are unique in
-//! the dataset.
+//! The table has 77 entries (version 5). `create` and `open` are
+//! [`create`](nczarr_dispatch::Registry::create) and [`open`](nczarr_dispatch::Registry::open) of the
+//! registry. `sync`, `abort` and `close` are methods of [`Dataset`]. All others are here. The model answers inquiries.
+//! Each `def_*` function becomes one [`Edit`]. Data calls check their hyperslab once and call
+//! [`VarData`](nczarr_dispatch::VarData). Pointer results of C are return values, `NULL` arguments are
+//! `Option`s, and ids are typed: ids of dimensions, variables and types are unique in the dataset.
 //!
-//! Nothing here knows a format. The rules are in submodules: `define` for define mode, `atts`, `types`,
-//! `layout`, `access` and `data`.
+//! Nothing here knows a format. The rules are in the other modules: `define` for define mode, `atts`,
+//! `types`, `layout`, `access` and `data`.
 //!
 //! Source: the dispatch table in `netcdf_dispatch.h`.
-
-mod access;
-mod atts;
-mod copy;
-mod data;
-mod define;
-mod inquire;
-mod layout;
-mod types;
 
 use nczarr_model::{
     Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, Field, FillMode, FilterSpec, GroupId,
     NcType, Quantize, Result, Slab, TypeId, UserType, Values, VarId,
 };
 
-use crate::{CacheConfig, Dataset, Format, FormatX, HeaderPadding, MemMut, MemRef};
+use nczarr_dispatch::{CacheConfig, Dataset, Format, FormatX, HeaderPadding, MemMut, MemRef};
 
-pub use access::VarAccess;
-pub use copy::{AttOwner, copy_att, copy_var};
-pub use data::{MappedMut, MappedRef};
-pub use inquire::{AttInquiry, DimInquiry, GroupInquiry, VarInquiry};
+use crate::{
+    AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, VarInquiry, atts, data, define, inquire,
+    layout, types,
+};
 
 /// All entries of netCDF's dispatch table. Implemented for every [`Dataset`], never by hand.
 ///
-/// Entries have their C names. Five are elsewhere: `create` and `open` ([`Registry`](crate::Registry)),
-/// `sync`, `abort` and `close` ([`Dataset`]).
+/// Entries have their C names. Five are elsewhere: `create` and `open`
+/// ([`Registry`](nczarr_dispatch::Registry)), `sync`, `abort` and `close` ([`Dataset`]).
 ///
 /// Errors have the codes of the C functions. Inquiries return `NC_EBADDIM`, `NC_ENOTVAR`, `NC_ENOTATT`,
 /// `NC_EBADGRPID`, `NC_EBADTYPE`, `NC_EBADTYPID` or `NC_ENOGRP` for missing objects. Definitions return the
@@ -459,7 +450,7 @@ pub trait NcDispatch: Dataset {
 
     /// Sets the variable's chunk cache.
     fn set_var_chunk_cache(&self, var: VarId, cache: CacheConfig) -> Result<()> {
-        crate::settings::check_cache(&cache)?;
+        cache.check()?;
         self.data(var)?.set_chunk_cache(cache)
     }
 
