@@ -37,14 +37,7 @@ impl ZMap for TreeMap {
     // The map can list, write and read ranges. It has no conditional writes, so datasets are opened
     // `exclusive`.
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            list: true,
-            write: true,
-            overwrite: true,
-            delete: true,
-            range_read: true,
-            ..MapCaps::default()
-        }
+        MapCaps::new().list(true).write(true).overwrite(true).delete(true).range_read(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

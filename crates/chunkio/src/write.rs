@@ -59,7 +59,7 @@ pub(crate) fn writable_shape<F: crate::engine::ElementKind>(
 /// them before the new length is stored.
 fn gathers(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
     // Unencoded chunks gain nothing, unless the storage itself profits from several threads.
-    (engine.form.plan.has_filters() || engine.map().parallel_writes()) && grows(engine, slab)
+    (engine.form.plan.has_filters() || engine.map().caps().parallel_writes) && grows(engine, slab)
 }
 
 /// Whether a slab extends an unlimited dimension.

@@ -7,7 +7,7 @@ use nczarr_model::{Error, ErrorKind, Result};
 use crate::OutBuf;
 use nczarr_storage::batch::{ObjectSink, ReadJob, ReadOutcome, ReadTicket, WriteJob};
 use nczarr_storage::{
-    ByteRange, Forbidden, Key, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+    ByteRange, Forbidden, Key, Layer, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
 };
 
 /// A map in which every forbidden key is absent.
@@ -22,11 +22,14 @@ fn absent_if_forbidden<T>(found: Result<T>, absent: T) -> Result<T> {
     }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for ForbiddenIsAbsent {
+impl Layer for ForbiddenIsAbsent {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.0
+    }
+
     fn caps(&self) -> MapCaps {
         // A forbidden object that counts as absent must not be overwritten.
-        MapCaps { write: false, overwrite: false, delete: false, conditional_write: false, ..self.0.caps() }
+        self.0.caps().read_only()
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -37,18 +40,6 @@ impl ZMap for ForbiddenIsAbsent {
         absent_if_forbidden(self.0.read(key, range, out), false)
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.children(prefix)
-    }
-
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.possible_children(prefix)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.invalid_names(prefix)
-    }
-
     fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
         Err(only_read(key))
     }
@@ -57,36 +48,8 @@ impl ZMap for ForbiddenIsAbsent {
         Err(only_read(key))
     }
 
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-
-    fn close(&self) -> Result<()> {
-        self.0.close()
-    }
-
     fn exists(&self, key: &Key) -> Result<bool> {
         absent_if_forbidden(self.0.exists(key), false)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.0.list(prefix)
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.0.list_in_one_request(prefix)
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        self.0.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.0.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.0.parallel_writes()
     }
 
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
@@ -107,10 +70,6 @@ impl ZMap for ForbiddenIsAbsent {
 
     fn update(&self, key: &Key, _limit: usize, _change: &mut UpdateFn<'_>) -> Result<()> {
         Err(only_read(key))
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.0.image()
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -144,7 +144,7 @@ impl ChunkStore for ElementChunks {
 
 impl ZMap for ElementChunks {
     fn caps(&self) -> MapCaps {
-        MapCaps { range_read: true, ..MapCaps::default() }
+        MapCaps::new().range_read(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

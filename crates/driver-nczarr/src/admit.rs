@@ -236,14 +236,14 @@ impl ZarrDataset {
             .key_of(&state.group(parent)?.key, &name, child)
             .map_err(|error| ErrorKind::BadName.context(error.what()))?;
         let most =
-            self.map.max_key().map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
+            self.map.caps().max_key.map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
         let (len, below) = (key.as_str().len(), max_chunk_name(model, dims));
         if len.saturating_add(below) > most {
             return Err(ErrorKind::MaxName.context(format!(
                 "{name:?}: key {key} has {len} bytes and its chunks up to {below} more (expected at most {most} together)"
             )));
         }
-        if let Some(most) = self.map.max_segment().filter(|most| node_name::stored(&key).len() > *most) {
+        if let Some(most) = self.map.caps().max_segment.filter(|most| node_name::stored(&key).len() > *most) {
             let stored = node_name::stored(&key);
             return Err(ErrorKind::MaxName.context(format!(
                 "{name:?}: the stored name {stored:?} is too long for this storage (expected at most {most} bytes, found {})",

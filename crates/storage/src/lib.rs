@@ -1,6 +1,7 @@
 //! The contract for storage maps: all that the crate of a map needs.
 //!
 //! * [`ZMap`]: a store of keys and bytes. [`MapFactory`] opens it, and [`MapPlugin`] registers the factory.
+//! * [`Layer`]: a map around another map.
 //! * [`batch`]: many reads or writes at once.
 //! * [`source`]: one remote file, read by ranges.
 //!
@@ -12,6 +13,7 @@ pub mod batch;
 mod factory;
 mod forbidden;
 mod key;
+mod layer;
 mod options;
 mod plugin;
 mod prefetched_map;
@@ -24,6 +26,7 @@ pub use factory::{Clobber, CreateMap, Magic, MapFactory, MapInfo, OpenMap};
 pub use forbidden::Forbidden;
 pub use inventory;
 pub use key::Key;
+pub use layer::Layer;
 pub use nczarr_model::{Error, ErrorKind, Result};
 pub use nczarr_runtime::OutBuf;
 pub use nczarr_url_infer::Target;

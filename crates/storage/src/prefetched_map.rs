@@ -15,10 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use nczarr_model::{ErrorKind, Result};
 
-use crate::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob};
-use crate::{
-    ByteRange, Forbidden, Key, Limits, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
-};
+use crate::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket};
+use crate::{ByteRange, Forbidden, Key, Layer, Limits, Version, ZMap};
 
 /// The assumed size of a document, in bytes.
 const HINT: usize = 4096;
@@ -186,10 +184,9 @@ impl PrefetchedObjects {
     }
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for PrefetchedMap {
-    fn caps(&self) -> MapCaps {
-        self.map.caps()
+impl Layer for PrefetchedMap {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.map
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -221,26 +218,6 @@ impl ZMap for PrefetchedMap {
         known.map_or_else(|| self.map.possible_children(prefix), Ok)
     }
 
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.map.invalid_names(prefix)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.map.write(key, value)
-    }
-
-    fn delete(&self, key: &Key) -> Result<bool> {
-        self.map.delete(key)
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.map.sync()
-    }
-
-    fn close(&self) -> Result<()> {
-        self.map.close()
-    }
-
     fn exists(&self, key: &Key) -> Result<bool> {
         match self.cached(key) {
             Some(Ok(found)) => Ok(found.is_some()),
@@ -251,56 +228,8 @@ impl ZMap for PrefetchedMap {
         }
     }
 
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.map.list(prefix)
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.map.list_in_one_request(prefix)
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        self.map.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.map.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.map.parallel_writes()
-    }
-
-    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
-        self.map.rename(from, to)
-    }
-
-    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
-        self.map.read_into(key, offset, out)
-    }
-
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.map.read_versioned(key, limit, out)
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        self.map.write_if(key, value, expect)
-    }
-
-    fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
-        self.map.update(key, limit, change)
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.map.image()
-    }
-
     fn read_batch(&self, job: &dyn ReadJob) {
         self.map.read_batch(&RemainingReads { survey: self, job });
-    }
-
-    fn write_batch(&self, job: &dyn WriteJob) {
-        self.map.write_batch(job);
     }
 }
 

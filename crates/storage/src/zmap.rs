@@ -11,8 +11,16 @@ use nczarr_model::{ErrorKind, Result};
 use crate::batch::{self, ReadJob, WriteJob};
 use crate::{Key, OutBuf, Version};
 
-/// The capabilities of a map. All are positive; a method without its capability returns `NC_EPERM`.
+/// The capabilities of a map. A method without its capability returns `NC_EPERM`.
+///
+/// ```
+/// use nczarr_storage::MapCaps;
+///
+/// let caps = MapCaps::new().list(true).range_read(true);
+/// assert!(caps.list && !caps.write);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct MapCaps {
     /// Objects can be written.
     pub write: bool,
@@ -31,6 +39,65 @@ pub struct MapCaps {
     pub versioned_parts: bool,
     /// Each operation is a network request.
     pub remote: bool,
+    /// Two threads store nearly twice as many small objects as one.
+    ///
+    /// True for files in a directory. False for memory, where a write is a copy, and for archives, where
+    /// writes wait for each other.
+    pub parallel_writes: bool,
+    /// The maximum length of a key in bytes, if there is a limit for writes.
+    pub max_key: Option<usize>,
+    /// The maximum length of a segment in bytes, if there is a limit for writes.
+    pub max_segment: Option<usize>,
+}
+
+macro_rules! caps_setters {
+    ($($name:ident: $value:ty,)*) => {$(
+        #[doc = concat!("Sets `", stringify!($name), "`.")]
+        #[must_use]
+        pub const fn $name(mut self, $name: $value) -> Self {
+            self.$name = $name;
+            self
+        }
+    )*};
+}
+
+impl MapCaps {
+    /// No capability, and no limit.
+    pub const fn new() -> Self {
+        Self {
+            write: false,
+            overwrite: false,
+            delete: false,
+            list: false,
+            range_read: false,
+            conditional_write: false,
+            versioned_parts: false,
+            remote: false,
+            parallel_writes: false,
+            max_key: None,
+            max_segment: None,
+        }
+    }
+
+    caps_setters! {
+        write: bool,
+        overwrite: bool,
+        delete: bool,
+        list: bool,
+        range_read: bool,
+        conditional_write: bool,
+        versioned_parts: bool,
+        remote: bool,
+        parallel_writes: bool,
+        max_key: Option<usize>,
+        max_segment: Option<usize>,
+    }
+
+    /// As this map, without any capability to change objects.
+    #[must_use]
+    pub const fn read_only(self) -> Self {
+        self.write(false).overwrite(false).delete(false).conditional_write(false).parallel_writes(false)
+    }
 }
 
 /// A range of an object, in bytes.
@@ -96,7 +163,7 @@ pub enum WriteOutcome {
 ///
 /// impl ZMap for OneObject {
 ///     fn caps(&self) -> MapCaps {
-///         MapCaps { list: true, ..MapCaps::default() }
+///         MapCaps::new().list(true)
 ///     }
 ///     fn len(&self, key: &Key) -> Result<Option<u64>> {
 ///         Ok((key.as_str() == "a").then_some(5))
@@ -225,24 +292,6 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// The storage's error.
     fn list_in_one_request(&self, _prefix: &Key) -> Result<Option<Vec<Key>>> {
         Ok(None)
-    }
-
-    /// Returns the maximum length of a key in bytes, if there is a limit for writes.
-    fn max_key(&self) -> Option<usize> {
-        None
-    }
-
-    /// Returns the maximum length of a segment in bytes, if there is a limit for writes.
-    fn max_segment(&self) -> Option<usize> {
-        None
-    }
-
-    /// Whether two threads store nearly twice as many small objects as one.
-    ///
-    /// True for files in a directory. False for memory, where a write is a copy, and for archives, where
-    /// writes wait for each other. It is called before many writes, so it must be cheap.
-    fn parallel_writes(&self) -> bool {
-        false
     }
 
     /// Moves every object at or below `from` to the same place below `to`, which must be empty.

@@ -142,7 +142,7 @@ fn want_of(range: ByteRange, limit: u64) -> Option<RequestedPart> {
 
 impl ZMap for HttpMap {
     fn caps(&self) -> MapCaps {
-        MapCaps { range_read: true, remote: true, ..MapCaps::default() }
+        MapCaps::new().range_read(true).remote(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

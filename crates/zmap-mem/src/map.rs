@@ -125,16 +125,14 @@ impl fmt::Debug for MemMap {
 
 impl ZMap for MemMap {
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: self.writable,
-            overwrite: self.writable,
-            delete: self.writable,
-            list: true,
-            range_read: true,
-            conditional_write: self.writable,
-            versioned_parts: true,
-            remote: false,
-        }
+        MapCaps::new()
+            .write(self.writable)
+            .overwrite(self.writable)
+            .delete(self.writable)
+            .list(true)
+            .range_read(true)
+            .conditional_write(self.writable)
+            .versioned_parts(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

@@ -356,18 +356,18 @@ impl fmt::Debug for S3Map {
 
 impl ZMap for S3Map {
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: self.writable,
-            overwrite: self.writable,
-            delete: self.writable,
-            list: true,
-            range_read: true,
-            conditional_write: self.writable
-                && !self.exclusive
-                && self.probe_verdict.get().is_none_or(Option::is_none),
-            versioned_parts: true,
-            remote: true,
-        }
+        MapCaps::new()
+            .write(self.writable)
+            .overwrite(self.writable)
+            .delete(self.writable)
+            .list(true)
+            .range_read(true)
+            .conditional_write(
+                self.writable && !self.exclusive && self.probe_verdict.get().is_none_or(Option::is_none),
+            )
+            .versioned_parts(true)
+            .remote(true)
+            .max_key(Some(LONGEST.saturating_sub(self.start(&Key::root()).len())))
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -424,10 +424,6 @@ impl ZMap for S3Map {
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
         let names = self.wait("list", &start, async move { remote.list_in_one_request(&name).await })?;
         names.map(|names| names.iter().map(|name| below(prefix, name)).collect()).transpose()
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        Some(LONGEST.saturating_sub(self.start(&Key::root()).len()))
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {

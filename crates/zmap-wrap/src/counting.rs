@@ -8,7 +8,7 @@ use nczarr_model::Result;
 use nczarr_storage::batch::{
     ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
-use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Layer, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 use crate::Op;
 
@@ -150,10 +150,9 @@ fn no_bytes<T>(_: &T) -> u64 {
     0
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for Counting {
-    fn caps(&self) -> MapCaps {
-        self.inner.caps()
+impl Layer for Counting {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.inner
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -207,18 +206,6 @@ impl ZMap for Counting {
         self.count(Op::ListOnce, self.inner.list_in_one_request(prefix), no_bytes)
     }
 
-    fn max_key(&self) -> Option<usize> {
-        self.inner.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.inner.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.inner.parallel_writes()
-    }
-
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.count(Op::Rename, self.inner.rename(from, to), no_bytes)
     }
@@ -249,10 +236,6 @@ impl ZMap for Counting {
         });
         self.cell(Op::Update).one(&outcome, bytes);
         outcome
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.inner.image()
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

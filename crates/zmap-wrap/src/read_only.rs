@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::batch::WriteJob;
+use nczarr_storage::{Key, Layer, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 /// A map without capabilities to change anything. Every method that would change an object returns `NC_EPERM`
 /// with the key.
@@ -26,36 +26,13 @@ fn refused(what: &str, key: &Key) -> Error {
     ErrorKind::Perm.context(format!("key {:?}: cannot {what}; the map is read-only", key.as_str()))
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for ReadOnly {
+impl Layer for ReadOnly {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.inner
+    }
+
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: false,
-            overwrite: false,
-            delete: false,
-            conditional_write: false,
-            ..self.inner.caps()
-        }
-    }
-
-    fn len(&self, key: &Key) -> Result<Option<u64>> {
-        self.inner.len(key)
-    }
-
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        self.inner.read(key, range, out)
-    }
-
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.children(prefix)
-    }
-
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.possible_children(prefix)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.invalid_names(prefix)
+        self.inner.caps().read_only()
     }
 
     fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
@@ -66,44 +43,8 @@ impl ZMap for ReadOnly {
         Err(refused("delete", key))
     }
 
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()
-    }
-
-    fn close(&self) -> Result<()> {
-        self.inner.close()
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        self.inner.exists(key)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.inner.list(prefix)
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.inner.list_in_one_request(prefix)
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        self.inner.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.inner.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        false
-    }
-
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
         Err(refused("rename", from))
-    }
-
-    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
-        self.inner.read_into(key, offset, out)
     }
 
     fn read_versioned(&self, key: &Key, _limit: usize, _out: &mut Vec<u8>) -> Result<Option<Version>> {
@@ -116,14 +57,6 @@ impl ZMap for ReadOnly {
 
     fn update(&self, key: &Key, _limit: usize, _change: &mut UpdateFn<'_>) -> Result<()> {
         Err(refused("update", key))
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.inner.image()
-    }
-
-    fn read_batch(&self, job: &dyn ReadJob) {
-        self.inner.read_batch(job);
     }
 
     fn write_batch(&self, job: &dyn WriteJob) {

@@ -414,16 +414,15 @@ impl fmt::Debug for ZipMap {
 impl ZMap for ZipMap {
     fn caps(&self) -> MapCaps {
         let write = self.appender.is_some();
-        MapCaps {
-            write,
-            overwrite: write,
-            delete: write,
-            list: true,
-            range_read: true,
-            conditional_write: write,
-            versioned_parts: true,
-            remote: self.members.remote().is_some(),
-        }
+        MapCaps::new()
+            .write(write)
+            .overwrite(write)
+            .delete(write)
+            .list(true)
+            .range_read(true)
+            .conditional_write(write)
+            .versioned_parts(true)
+            .remote(self.members.remote().is_some())
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

@@ -56,7 +56,7 @@ impl SquareMap {
 
 impl ZMap for SquareMap {
     fn caps(&self) -> MapCaps {
-        MapCaps { list: true, ..MapCaps::default() }
+        MapCaps::new().list(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

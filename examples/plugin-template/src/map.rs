@@ -109,7 +109,7 @@ impl ZMap for Shelf {
     // writes.
     fn caps(&self) -> MapCaps {
         let write = self.writable;
-        MapCaps { write, overwrite: write, delete: write, list: true, range_read: true, ..MapCaps::default() }
+        MapCaps::new().write(write).overwrite(write).delete(write).list(true).range_read(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

@@ -22,7 +22,7 @@ impl MapFactory for Veils {
 struct Veil(Arc<dyn ZMap>);
 
 impl ZMap for Veil {
-    fn caps(&self) -> MapCaps { MapCaps { conditional_write: false, ..self.0.caps() } }
+    fn caps(&self) -> MapCaps { self.0.caps().conditional_write(false) }
     fn len(&self, key: &Key) -> Result<Option<u64>> { self.0.len(key) }
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let found = self.0.read(key, range, out)?;

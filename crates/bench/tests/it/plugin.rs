@@ -49,7 +49,7 @@ impl MapFactory for LossyMaps {
 
 impl ZMap for LossyMap {
     fn caps(&self) -> MapCaps {
-        MapCaps { conditional_write: false, versioned_parts: false, ..self.inner.caps() }
+        self.inner.caps().conditional_write(false).versioned_parts(false)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

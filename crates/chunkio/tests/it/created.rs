@@ -86,7 +86,7 @@ fn a_new_chunk_that_could_not_be_stored_is_merged_when_it_can() {
 
 #[test]
 fn far_away_nothing_is_asked_twice() {
-    let (map, setup) = setup(MapCaps { remote: true, ..ALL }, false);
+    let (map, setup) = setup(ALL.remote(true), false);
     let array = setup.open();
     put_ints(&array, &[0, 0], &[1, 3], &[1; 3]).unwrap();
     array.flush().unwrap();

@@ -9,7 +9,6 @@ use nczarr_codec::{ChunkInfo, ItemType};
 use nczarr_dispatch::{CacheConfig, MemMut, MissingChunks, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
 use nczarr_runtime::OutBuf;
-use nczarr_storage::MapCaps;
 
 use crate::filters::{CHAINS, DECODED, Pieces, Runs, Shuffle, Sum, Xor, chain};
 use crate::map::{ALL, Mem};
@@ -249,7 +248,7 @@ fn only_what_is_wanted_is_read() {
     assert_eq!(read(&[0, 9, 9], &[32, 32, 32]), 32 * (31 * 256 + 128), "planes, with what lies between rows");
     assert_eq!(read(&[0, 0, 0], &[33, 64, 64]), 1 << 20, "most of it: all of it, to be kept");
     // A map without range reads reads the whole object once.
-    let map = Arc::new(Mem::new(MapCaps { range_read: false, ..ALL }));
+    let map = Arc::new(Mem::new(ALL.range_read(false)));
     map.set("0.0.0", &vec![7; 1 << 20]);
     let array = Setup { map: map.clone(), ..setup }.open();
     for i in 0..10 {

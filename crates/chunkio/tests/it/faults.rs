@@ -196,7 +196,7 @@ fn another_process_keeps_its_elements_of_a_shared_chunk() {
 
 #[test]
 fn without_conditional_writes_only_an_exclusive_user_writes_parts() {
-    let (map, mut setup) = setup(MapCaps { conditional_write: false, ..ALL });
+    let (map, mut setup) = setup(ALL.conditional_write(false));
     let array = setup.open();
     put_ints(&array, &[0, 0], &[4, 4], &[1; 16]).unwrap();
     let error = put_ints(&array, &[0, 0], &[1, 1], &[2]).unwrap_err();

@@ -37,16 +37,13 @@ impl fmt::Debug for Mem {
     }
 }
 
-pub const ALL: MapCaps = MapCaps {
-    write: true,
-    overwrite: true,
-    delete: true,
-    list: true,
-    range_read: true,
-    conditional_write: true,
-    versioned_parts: false,
-    remote: false,
-};
+pub const ALL: MapCaps = MapCaps::new()
+    .write(true)
+    .overwrite(true)
+    .delete(true)
+    .list(true)
+    .range_read(true)
+    .conditional_write(true);
 
 impl Mem {
     pub fn new(caps: MapCaps) -> Self {
@@ -105,11 +102,7 @@ impl Mem {
 
 impl ZMap for Mem {
     fn caps(&self) -> MapCaps {
-        self.caps
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.parallel_writes
+        self.caps.parallel_writes(self.parallel_writes)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

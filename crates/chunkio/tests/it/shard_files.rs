@@ -167,7 +167,7 @@ fn faults_are_errors_and_lose_nothing() {
 fn boxes_from_shards_over_a_network_cost_few_requests() {
     // The array has 4 shards of 4 × 8 × 8 chunks of 16 KiB.
     let (chunk, counts, shape) = ([16; 3], [4, 8, 8], [64, 256, 256]);
-    let caps = nczarr_storage::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
+    let caps = crate::map::ALL.remote(true).versioned_parts(true);
     let mem = Arc::new(crate::map::Mem::new(caps));
     let open = |map: Arc<dyn ZMap>| {
         let mut options = Options::default();
@@ -307,10 +307,7 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
 fn a_shard_replaced_in_between_is_read_as_it_is_now() {
     for versioned_parts in [true, false] {
         for number in 1..4 {
-            let mem = Arc::new(crate::map::Mem::new(nczarr_storage::MapCaps {
-                versioned_parts,
-                ..crate::map::ALL
-            }));
+            let mem = Arc::new(crate::map::Mem::new(crate::map::ALL.versioned_parts(versioned_parts)));
             mem.set("0.0", &shard_of_rows(0, 0));
             let mut setup = crate::support::Setup::new(&mem, &[4, ROW], &[1, ROW], NcType::Int);
             (setup.shards, setup.options.cache_bytes, setup.options.threads) =

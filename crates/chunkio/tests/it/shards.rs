@@ -150,12 +150,8 @@ fn shards_of_others_are_read() {
         let spec = shard(&mut random, rank);
         let shape: Vec<u64> =
             chunk.iter().zip(&spec.counts).map(|(c, n)| c * n * 2 - random.below(*c)).collect();
-        let caps = MapCaps {
-            range_read: !random.one_in(4),
-            remote: random.one_in(3),
-            versioned_parts: random.one_in(2),
-            ..ALL
-        };
+        let caps =
+            ALL.range_read(!random.one_in(4)).remote(random.one_in(3)).versioned_parts(random.one_in(2));
         let map = Arc::new(Mem::new(caps));
         let mut setup = Setup::new(&map, &shape, &chunk, NcType::Int);
         setup.fill = Some(nczarr_model::Values::Int(vec![-7]));
@@ -282,7 +278,7 @@ fn somebody_else_writes_the_same_shard_in_between() {
 fn an_index_of_another_state_is_not_used() {
     let spec = plain(&[4], false);
     for versioned_parts in [true, false] {
-        let map = Arc::new(Mem::new(MapCaps { versioned_parts, ..ALL }));
+        let map = Arc::new(Mem::new(ALL.versioned_parts(versioned_parts)));
         let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
         setup.shards = vec![spec.clone()];
         setup.options.cache_bytes = Some(0);
@@ -295,7 +291,7 @@ fn an_index_of_another_state_is_not_used() {
         assert_eq!(get_ints(&array, &[4], &[8]).unwrap(), (104..112).collect::<Vec<_>>());
     }
     // The shard is replaced between the read of its index and the read of its bytes.
-    let map = Arc::new(Mem::new(MapCaps { versioned_parts: true, ..ALL }));
+    let map = Arc::new(Mem::new(ALL.versioned_parts(true)));
     let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
     setup.shards = vec![spec.clone()];
     let all =
@@ -329,7 +325,7 @@ fn indexes_that_lie_are_errors() {
         shard
     };
     for at_start in [false, true] {
-        for caps in [ALL, MapCaps { range_read: false, ..ALL }, MapCaps { versioned_parts: true, ..ALL }] {
+        for caps in [ALL, ALL.range_read(false), ALL.versioned_parts(true)] {
             let kind = |shard: &[u8]| read(shard, at_start, caps, 4).map_err(|error| error.kind());
             assert_eq!(kind(&good(at_start)), Ok(vec![4, 5, 6, 7]));
             for entry in [

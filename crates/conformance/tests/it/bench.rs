@@ -127,7 +127,7 @@ impl ZMap for Wrong {
 
 #[test]
 fn wrong_answers_have_no_speed() {
-    let caps = MapCaps { write: true, ..MapCaps::default() };
+    let caps = MapCaps::new().write(true);
     let failure = bench_map(&|| Arc::new(Wrong(MemMap::new(), caps))).unwrap_err().to_string();
     assert!(failure.contains("read_into gives the written bytes"), "{failure}");
     let failure = bench_map(&|| Arc::new(Wrong(MemMap::new(), MapCaps::default()))).unwrap_err().to_string();

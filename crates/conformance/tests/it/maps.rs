@@ -62,9 +62,7 @@ impl ZMap for Faulty {
     fn caps(&self) -> MapCaps {
         let caps = self.inner.caps();
         match self.fault {
-            Fault::PromisesDeletion | Fault::RefusesWithAnotherError => {
-                MapCaps { conditional_write: false, ..caps }
-            }
+            Fault::PromisesDeletion | Fault::RefusesWithAnotherError => caps.conditional_write(false),
             _ => caps,
         }
     }

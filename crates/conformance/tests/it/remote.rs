@@ -40,16 +40,14 @@ impl Distant {
 impl ZMap for Distant {
     fn caps(&self) -> MapCaps {
         let (conditional_write, delete) = (self.conditional, self.deletes);
-        MapCaps {
-            write: true,
-            overwrite: true,
-            delete,
-            list: true,
-            range_read: true,
-            conditional_write,
-            remote: true,
-            ..MapCaps::default()
-        }
+        MapCaps::new()
+            .write(true)
+            .overwrite(true)
+            .delete(delete)
+            .list(true)
+            .range_read(true)
+            .conditional_write(conditional_write)
+            .remote(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

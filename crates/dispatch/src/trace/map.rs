@@ -9,7 +9,7 @@ use super::job::{TracedReads, TracedWrites};
 use super::{MAPS, micros};
 use crate::OutBuf;
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Layer, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 /// A map around a map that logs one event per operation: name, key, bytes, microseconds and error.
 #[derive(Debug)]
@@ -55,10 +55,9 @@ fn none<T>(_: &T) -> u64 {
     0
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for TracedMap {
-    fn caps(&self) -> MapCaps {
-        self.inner.caps()
+impl Layer for TracedMap {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.inner
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -115,18 +114,6 @@ impl ZMap for TracedMap {
 
     fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
         self.tell("list_once", prefix, || self.inner.list_in_one_request(prefix), none)
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        self.inner.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.inner.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.inner.parallel_writes()
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {

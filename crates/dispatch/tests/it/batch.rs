@@ -156,7 +156,7 @@ fn every_form_of_ticket_gets_what_it_wants() {
         (list(&[]), 0, None, found(b"")),
     ];
     for range_read in [true, false] {
-        let map = TestMap::new(MapCaps { range_read, ..all_caps() });
+        let map = TestMap::new(all_caps().range_read(range_read));
         map.write(&Key::new("k").unwrap(), b"0123456789").unwrap();
         for threads in [1, 3] {
             let wants = |key: &'static str, versioned| -> Vec<Want> {
@@ -368,7 +368,7 @@ proptest! {
         range_read: bool,
         versioned: bool,
     ) {
-        let map = TestMap::new(MapCaps { range_read, ..all_caps() });
+        let map = TestMap::new(all_caps().range_read(range_read));
         map.write(&Key::new("k").unwrap(), &object).unwrap();
         let slice = |&(offset, len): &(u64, u64)| match len {
             0 => Some(&[][..]),

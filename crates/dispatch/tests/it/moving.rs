@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{Key, MapCaps, ZMap};
+use nczarr_storage::{Key, ZMap};
 
 use crate::world::{TestMap, all_caps};
 
@@ -52,7 +52,7 @@ fn a_move_that_cannot_be_changes_nothing() {
         assert_eq!(map.rename(&key(from), &key(to)).unwrap_err().kind(), kind, "{from} to {to}");
         assert_eq!(map.keys(), ["a/1", "b/c"]);
     }
-    let fixed = TestMap::new(MapCaps { delete: false, ..all_caps() });
+    let fixed = TestMap::new(all_caps().delete(false));
     fixed.write(&key("a"), b"").unwrap();
     assert_eq!(fixed.rename(&key("a"), &key("b")).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(fixed.keys(), ["a"]);

@@ -37,7 +37,7 @@ impl Far {
 
 impl ZMap for Far {
     fn caps(&self) -> MapCaps {
-        MapCaps { list: true, remote: true, ..MapCaps::default() }
+        MapCaps::new().list(true).remote(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

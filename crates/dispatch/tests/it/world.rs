@@ -27,16 +27,13 @@ pub struct TestMap {
 }
 
 pub fn all_caps() -> MapCaps {
-    MapCaps {
-        write: true,
-        overwrite: true,
-        delete: true,
-        list: true,
-        range_read: true,
-        conditional_write: true,
-        versioned_parts: false,
-        remote: false,
-    }
+    MapCaps::new()
+        .write(true)
+        .overwrite(true)
+        .delete(true)
+        .list(true)
+        .range_read(true)
+        .conditional_write(true)
 }
 
 impl TestMap {

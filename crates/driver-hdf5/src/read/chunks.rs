@@ -149,7 +149,7 @@ impl ChunkObjects {
 impl ZMap for ChunkObjects {
     fn caps(&self) -> MapCaps {
         let remote = matches!(*self.file.store, FileBytes::Remote(..));
-        MapCaps { range_read: true, remote, ..MapCaps::default() }
+        MapCaps::new().range_read(true).remote(remote)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

@@ -147,14 +147,7 @@ impl ChunkStore for WritableChunks {
 
 impl ZMap for WritableChunks {
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: true,
-            overwrite: true,
-            delete: true,
-            list: true,
-            range_read: true,
-            ..MapCaps::default()
-        }
+        MapCaps::new().write(true).overwrite(true).delete(true).list(true).range_read(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

@@ -157,16 +157,13 @@ impl TestMap {
 
 impl ZMap for TestMap {
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: true,
-            overwrite: true,
-            delete: true,
-            list: true,
-            range_read: true,
-            conditional_write: true,
-            versioned_parts: false,
-            remote: false,
-        }
+        MapCaps::new()
+            .write(true)
+            .overwrite(true)
+            .delete(true)
+            .list(true)
+            .range_read(true)
+            .conditional_write(true)
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

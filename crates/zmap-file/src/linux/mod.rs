@@ -231,24 +231,16 @@ impl fmt::Debug for FileMap {
 
 impl ZMap for FileMap {
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: self.writable,
-            overwrite: self.writable,
-            delete: self.writable,
-            list: true,
-            range_read: true,
-            conditional_write: self.writable && self.locks.is_supported(self.root()),
-            versioned_parts: true,
-            remote: false,
-        }
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        Some(crate::names::MAX_SEGMENT)
-    }
-
-    fn parallel_writes(&self) -> bool {
-        true
+        MapCaps::new()
+            .write(self.writable)
+            .overwrite(self.writable)
+            .delete(self.writable)
+            .list(true)
+            .range_read(true)
+            .conditional_write(self.writable && self.locks.is_supported(self.root()))
+            .versioned_parts(true)
+            .parallel_writes(true)
+            .max_segment(Some(crate::names::MAX_SEGMENT))
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

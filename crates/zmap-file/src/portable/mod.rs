@@ -384,24 +384,15 @@ impl FileMap {
 
 impl ZMap for FileMap {
     fn caps(&self) -> MapCaps {
-        MapCaps {
-            write: self.writable,
-            overwrite: self.writable,
-            delete: self.writable,
-            list: true,
-            range_read: true,
-            conditional_write: self.writable,
-            versioned_parts: false,
-            remote: false,
-        }
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        Some(names::MAX_SEGMENT)
-    }
-
-    fn parallel_writes(&self) -> bool {
-        true
+        MapCaps::new()
+            .write(self.writable)
+            .overwrite(self.writable)
+            .delete(self.writable)
+            .list(true)
+            .range_read(true)
+            .conditional_write(self.writable)
+            .parallel_writes(true)
+            .max_segment(Some(names::MAX_SEGMENT))
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

@@ -2,16 +2,15 @@
 
 use nczarr_model::Result;
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Layer, OutBuf, Precondition, UpdateFn, WriteOutcome, ZMap};
 
 use super::job::{CachedReads, TrackedWrites};
 use super::part::ObjectPart;
 use super::{CacheAnswer, Cached};
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for Cached {
-    fn caps(&self) -> MapCaps {
-        self.inner.caps()
+impl Layer for Cached {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.inner
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -51,18 +50,6 @@ impl ZMap for Cached {
         Ok(true)
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.children(prefix)
-    }
-
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.possible_children(prefix)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.invalid_names(prefix)
-    }
-
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         let _writing = self.begin(key)?;
         self.inner.write(key, value)
@@ -78,10 +65,6 @@ impl ZMap for Cached {
         self.refresh()
     }
 
-    fn close(&self) -> Result<()> {
-        self.inner.close()
-    }
-
     fn exists(&self, key: &Key) -> Result<bool> {
         match self.find(key, None).0 {
             Some(answer) => {
@@ -90,26 +73,6 @@ impl ZMap for Cached {
             }
             None => self.inner.exists(key),
         }
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.inner.list(prefix)
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.inner.list_in_one_request(prefix)
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        self.inner.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.inner.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.inner.parallel_writes()
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
@@ -140,10 +103,6 @@ impl ZMap for Cached {
         Ok(true)
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.inner.read_versioned(key, limit, out)
-    }
-
     fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         let _writing = self.begin(key)?;
         self.inner.write_if(key, value, expect)
@@ -152,10 +111,6 @@ impl ZMap for Cached {
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
         let _writing = self.begin(key)?;
         self.inner.update(key, limit, change)
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.inner.image()
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Layer, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 
 use crate::Op;
 use job::{SlowReads, SlowWrites};
@@ -172,10 +172,9 @@ fn injected(kind: ErrorKind, op: Op, key: &Key) -> Error {
     kind.context(format!("key {:?}: {op} was made to fail", key.as_str()))
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for Slow {
-    fn caps(&self) -> MapCaps {
-        self.inner.caps()
+impl Layer for Slow {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.inner
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -226,18 +225,6 @@ impl ZMap for Slow {
         self.run(Op::ListOnce, prefix, || self.inner.list_in_one_request(prefix))
     }
 
-    fn max_key(&self) -> Option<usize> {
-        self.inner.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.inner.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.inner.parallel_writes()
-    }
-
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.run(Op::Rename, from, || self.inner.rename(from, to))
     }
@@ -279,10 +266,6 @@ impl ZMap for Slow {
             Ok(())
         })?;
         self.end(Op::Update, key, fault)
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.inner.image()
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -22,16 +22,15 @@ impl Recorder {
     }
 }
 
-pub const CAPS: MapCaps = MapCaps {
-    write: true,
-    overwrite: false,
-    delete: true,
-    list: false,
-    range_read: true,
-    conditional_write: true,
-    versioned_parts: false,
-    remote: true,
-};
+pub const CAPS: MapCaps = MapCaps::new()
+    .write(true)
+    .delete(true)
+    .range_read(true)
+    .conditional_write(true)
+    .remote(true)
+    .parallel_writes(true)
+    .max_key(Some(MAX_KEY))
+    .max_segment(Some(MAX_SEGMENT));
 
 pub const MAX_KEY: usize = 333;
 pub const MAX_SEGMENT: usize = 111;
@@ -102,18 +101,6 @@ impl ZMap for Recorder {
     fn list_in_one_request(&self, _: &Key) -> Result<Option<Vec<Key>>> {
         self.note(Op::ListOnce);
         Ok(Some(vec![Key::new("once")?]))
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        Some(MAX_KEY)
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        Some(MAX_SEGMENT)
-    }
-
-    fn parallel_writes(&self) -> bool {
-        true
     }
 
     fn rename(&self, _: &Key, _: &Key) -> Result<()> {

@@ -16,7 +16,7 @@ use std::thread;
 
 use nczarr::dispatch::OutBuf;
 use nczarr::storage::batch::{ReadJob, WriteJob};
-use nczarr::storage::{ByteRange, Key, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr::storage::{ByteRange, Key, Layer, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
 use super::super::fingerprint::TextHash;
@@ -148,10 +148,9 @@ pub fn clear(map: &dyn ZMap, but: &str) -> Result<()> {
     })
 }
 
-#[deny(clippy::missing_trait_methods)]
-impl ZMap for DocumentHold {
-    fn caps(&self) -> MapCaps {
-        self.inner.caps()
+impl Layer for DocumentHold {
+    fn inner(&self) -> &dyn ZMap {
+        &*self.inner
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -185,11 +184,7 @@ impl ZMap for DocumentHold {
     }
 
     fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.children(prefix)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.invalid_names(prefix)
+        Layer::children(self, prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
@@ -209,10 +204,6 @@ impl ZMap for DocumentHold {
         }
     }
 
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()
-    }
-
     /// Documents remain to be stored: the inner map stays open until this one is dropped.
     fn close(&self) -> Result<()> {
         self.inner.sync()
@@ -222,7 +213,7 @@ impl ZMap for DocumentHold {
         if self.is_held(key) { Ok(self.held(key).is_some()) } else { self.inner.exists(key) }
     }
 
-    /// Like [`ZMap::children`].
+    /// Like [`Layer::children`].
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         let documents = self.documents();
         Ok(documents
@@ -234,19 +225,7 @@ impl ZMap for DocumentHold {
     }
 
     fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.list(prefix).map(Some)
-    }
-
-    fn max_key(&self) -> Option<usize> {
-        self.inner.max_key()
-    }
-
-    fn max_segment(&self) -> Option<usize> {
-        self.inner.max_segment()
-    }
-
-    fn parallel_writes(&self) -> bool {
-        self.inner.parallel_writes()
+        Layer::list(self, prefix).map(Some)
     }
 
     /// A copy renames nothing and lists no chunks here.
@@ -297,10 +276,6 @@ impl ZMap for DocumentHold {
         change(old.as_deref(), &mut new)?;
         documents.put(key, &new);
         Ok(())
-    }
-
-    fn image(&self) -> Result<Vec<u8>> {
-        self.inner.image()
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
