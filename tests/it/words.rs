@@ -108,6 +108,25 @@ fn comments_fit_the_window() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
+/// The crates whose `src` has only `lib.rs` and folders.
+const FOLDERS_ONLY: &[&str] = &["driver-nczarr"];
+
+#[test]
+fn every_folder_says_its_purpose() {
+    let source = |name: &str| root().join("crates").join(name).join("src");
+    let mut wrong = Vec::new();
+    for name in FOLDERS_ONLY {
+        for entry in fs::read_dir(source(name)).unwrap() {
+            let path = entry.unwrap().path();
+            let header = fs::read_to_string(path.join("mod.rs")).unwrap_or_default();
+            if !(path.ends_with("lib.rs") || header.starts_with("//! ")) {
+                wrong.push(path);
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<PathBuf>::new(), "expected lib.rs, and folders with a header in mod.rs");
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }

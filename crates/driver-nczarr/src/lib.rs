@@ -1,66 +1,68 @@
 //! NCZarr and Zarr, V2 and V3, as a netCDF driver: [`NcZarrDriver`].
 //!
-//! `nodes` and `var` build arrays from metadata documents as they arrive. `tree` joins them into a raw tree.
-//! A flavour (`flavour`) turns the tree into a netCDF model, and the engine of `chunkio` moves the data. The
-//! rules of attributes, fill values and types are in `attrs`, `fill` and `dtype`.
+//! | folder | purpose |
+//! |---|---|
+//! | `open` | reads the documents of a store and makes a dataset of them |
+//! | `create` | makes an empty dataset and its settings |
+//! | `dataset` | the open dataset: nodes, their states, and the facts about the whole |
+//! | `edit` | decides whether the format can hold an edit, and plans the layouts of new variables |
+//! | `write` | stores documents, merges them with those of other writers, and renames nodes |
+//! | `data` | the arrays of variables, between the engine of `chunkio` and the map |
+//! | `flavour` | the meaning of documents: NCZarr, or plain Zarr |
+//! | `metadata` | the documents: JSON, types, attributes, codecs, V2 and V3 |
+//! | `user` | user-defined types |
+//! | `legacy` | the styles of older netCDF-C versions |
+//! | `audit` | compares the objects of a store with its dataset |
 //!
 //! The driver does not know storages, filters or threads; it gets them from the registry, the map and the
-//! pool. Read `dataset` for an open dataset, `open` for reading metadata, and `commit` for writing it.
+//! pool. Begin with `open/mod.rs` for reading metadata, `write/commit.rs` for writing it, and
+//! `dataset/mod.rs` for an open dataset.
 #![forbid(unsafe_code)]
 
-mod admit;
-mod annotation;
-mod array_document;
-mod array_meta;
-mod attrs;
 mod audit;
-mod base64;
-mod codecs;
-mod commit;
-mod compound;
-mod consolidated;
-mod context;
 mod create;
+mod data;
 mod dataset;
-mod driver;
-mod dtype;
-mod environment;
-mod fill;
+mod edit;
 mod flavour;
-mod fragment;
-mod guarded_array;
-mod info;
-mod json;
 mod legacy;
-mod merge;
-mod merge_v3;
-mod metadata_reader;
-mod native_order;
-mod nczarr_lists;
-mod nodes;
-mod null_string;
-mod one_variable;
+mod metadata;
 mod open;
-mod parallel;
-mod parallel_layouts;
-mod plan;
-mod prefetch;
-mod preserved_json;
-mod recover;
-mod rectilinear;
-mod refused_documents;
-mod rename;
-mod rename_dims;
-mod render;
-mod shared_layout;
-mod store;
-mod torn_nodes;
-mod tree;
-mod types;
 mod user;
-mod v3;
-mod var;
-mod variable_chunks;
-mod write_consolidated;
+mod write;
 
-pub use driver::{INFO, NcZarrDriver};
+use std::sync::Arc;
+
+use nczarr_dispatch::{
+    CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory,
+};
+use nczarr_model::Result;
+
+/// The driver's name, modes and markers.
+pub static INFO: DriverInfo = DriverInfo {
+    name: "nczarr",
+    formatx: FormatX::NcZarr,
+    modes: &["nczarr", "zarr", "xarray", "noxarray"],
+    magic: &[],
+    markers: &[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr"],
+    about: "NCZarr, Zarr V2 and Zarr V3, read and write",
+};
+
+/// The driver of NCZarr, Zarr V2 and Zarr V3 datasets.
+pub struct NcZarrDriver;
+
+impl Driver for NcZarrDriver {
+    fn info(&self) -> &DriverInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        open::open(request)
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        create::create(request)
+    }
+}
+
+inventory::submit! { DriverPlugin(&NcZarrDriver) }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nczarr_dispatch::Fault;
 
-use crate::consolidated::ZMETADATA;
-use crate::json::Json;
-use crate::v3::document::ZARR_JSON;
+use crate::metadata::json::Json;
+use crate::metadata::v2::consolidated::ZMETADATA;
+use crate::metadata::v3::document::ZARR_JSON;
 
 /// Finds documents that differ from their copy in the consolidated metadata.
 pub(super) fn compare(documents: &BTreeMap<String, Json>, faults: &mut Vec<Fault>) {

@@ -13,13 +13,13 @@ use nczarr_dispatch::{Audit, Fault};
 use nczarr_model::Result;
 use nczarr_storage::{ByteRange, Key};
 
-use crate::consolidated::ZMETADATA;
 use crate::dataset::ZarrDataset;
-use crate::json::{self, Json};
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR};
-use crate::metadata_reader::cannot_list;
-use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
-use crate::v3::document::ZARR_JSON;
+use crate::metadata::json::{self, Json};
+use crate::metadata::v2::consolidated::ZMETADATA;
+use crate::metadata::v3::document::ZARR_JSON;
+use crate::open::metadata_reader::cannot_list;
+use crate::open::tree::{ZARRAY, ZATTRS, ZGROUP};
 
 use objects::Nodes;
 

@@ -6,11 +6,11 @@ use nczarr_dispatch::Fault;
 use nczarr_model::Result;
 use nczarr_storage::Key;
 
+use crate::data::variable_chunks::ChunkNaming;
 use crate::dataset::ZarrDataset;
-use crate::tree::{ZARRAY, ZGROUP};
-use crate::v3::document::ZARR_JSON;
-use crate::v3::grid::AxisEdges;
-use crate::variable_chunks::ChunkNaming;
+use crate::metadata::v3::document::ZARR_JSON;
+use crate::metadata::v3::grid::AxisEdges;
+use crate::open::tree::{ZARRAY, ZGROUP};
 
 /// The nodes of a dataset, by their keys.
 pub(super) struct Nodes {

@@ -1,8 +1,12 @@
 //! Flavours, which give the documents of a store their meaning: NCZarr's keys, xarray's dimension names, or
 //! plain Zarr.
 //!
-//! A flavour turns a [`RawTree`](crate::tree::RawTree) into a [`Model`] and the states beside it. It does no
-//! I/O. Read [`DatasetBuilder`] first.
+//! A flavour turns a [`RawTree`](crate::open::tree::RawTree) into a [`Model`] and the states beside it. It
+//! does no I/O. Read [`DatasetBuilder`] first. `nczarr_lists` has NCZarr's own keys, `annotation` the facts
+//! that plain Zarr keeps in an attribute.
+
+pub(crate) mod annotation;
+pub(crate) mod nczarr_lists;
 
 mod nczarr;
 mod plain;
@@ -13,13 +17,12 @@ use nczarr_dispatch::Fault;
 use nczarr_model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
 use nczarr_storage::Key;
 
-use crate::attrs::NC_PROPERTIES;
 use crate::dataset::VarState;
-use crate::json::{Object, ObjectMembers, Value};
-use crate::nczarr_lists;
-use crate::tree::{RawGroup, slashed};
-use crate::types;
-use crate::var::{DimRefs, StoredVariable, set_problem, shown_attributes};
+use crate::metadata::attributes::NC_PROPERTIES;
+use crate::metadata::json::{Object, ObjectMembers, Value};
+use crate::metadata::types::foreign;
+use crate::metadata::v2::var::{DimRefs, StoredVariable, set_problem, shown_attributes};
+use crate::open::tree::{RawGroup, slashed};
 
 pub(crate) use nczarr::load as nczarr;
 pub(crate) use plain::load as pure;
@@ -131,7 +134,7 @@ impl DatasetBuilder {
             Arc::make_mut(&mut stored).dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
-        let own = |id: VarId| self.model.var(id).is_ok_and(|var| var.xtype == types::UNDEFINED);
+        let own = |id: VarId| self.model.var(id).is_ok_and(|var| var.xtype == foreign::UNDEFINED);
         if own(id) && (stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user()))
         {
             self.untyped_vars.push(id);
@@ -145,7 +148,7 @@ impl DatasetBuilder {
         for id in std::mem::take(&mut self.untyped_vars) {
             let Some(stored) = self.vars.get(id.index()).map(|var| &var.stored) else { continue };
             let Some(meta) = &stored.meta else { continue };
-            if let Err(error) = types::define(&mut self.model, id, &meta.dtype, stored.list)
+            if let Err(error) = foreign::define(&mut self.model, id, &meta.dtype, stored.list)
                 && let Ok(var) = self.model.var_mut(id)
             {
                 var.xtype = NcType::Byte;

@@ -6,12 +6,12 @@ use nczarr_model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, V
 use nczarr_storage::Key;
 
 use super::DatasetBuilder;
-use crate::nczarr_lists::{self, ArrayReferences};
-use crate::recover;
-use crate::tree::{RawArray, RawTree};
+use crate::flavour::nczarr_lists::{self, ArrayReferences};
+use crate::metadata::v2::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
+use crate::metadata::v3::dim_names;
+use crate::open::interrupted_rename;
+use crate::open::tree::{RawArray, RawTree};
 use crate::user;
-use crate::v3::dim_names;
-use crate::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 
 /// Builds the model of an NCZarr store.
 ///
@@ -74,7 +74,9 @@ pub(crate) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBu
             _ => None,
         };
         if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
-            let id = recover::resolve_renamed(&name, &displaced, |name| user::find(&loaded.model, name));
+            let id = interrupted_rename::resolve_renamed(&name, &displaced, |name| {
+                user::find(&loaded.model, name)
+            });
             if let Err(error) =
                 user::present(&loaded.model, var, Arc::make_mut(&mut stored), (&name, id), implied)
             {
@@ -144,8 +146,8 @@ fn set_dims(
     }
     let mut ids = Vec::with_capacity(dims.len());
     for name in &dims {
-        let id =
-            recover::resolve_renamed(name, displaced, |name| find_dim(model, name)).ok_or_else(|| {
+        let id = interrupted_rename::resolve_renamed(name, displaced, |name| find_dim(model, name))
+            .ok_or_else(|| {
                 ErrorKind::BadDim
                     .context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
             })?;

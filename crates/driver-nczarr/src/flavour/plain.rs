@@ -12,12 +12,12 @@ use nczarr_dispatch::Fault;
 use nczarr_model::{DimId, GroupId, Model, Result};
 
 use super::{DatasetBuilder, DimNaming, dim_names};
-use crate::annotation::{self, DeclaredStructure};
-use crate::attrs::{ARRAY_DIMENSIONS, NETCDF};
-use crate::json::ObjectMembers;
-use crate::tree::{RawArray, RawTree};
-use crate::v3::dim_names;
-use crate::var::{DimRefs, ReadContext, VariableDraft};
+use crate::flavour::annotation::{self, DeclaredStructure};
+use crate::metadata::attributes::{ARRAY_DIMENSIONS, NETCDF};
+use crate::metadata::json::ObjectMembers;
+use crate::metadata::v2::var::{DimRefs, ReadContext, VariableDraft};
+use crate::metadata::v3::dim_names;
+use crate::open::tree::{RawArray, RawTree};
 
 /// The most conflicting dimension names that are reported individually.
 const MAX_REPORTED: usize = 20;

@@ -10,12 +10,14 @@ use nczarr_model::{ErrorKind, NcType, Result};
 use nczarr_storage::Key;
 
 use super::{NCZARR, NCZATTR, NCZGROUP, NczarrVersion, WriterBugs};
-use crate::attrs::{self, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
-use crate::dtype::{DType, DTypeKind};
-use crate::json::{self, Json, Object, ObjectMembers, Value};
-use crate::metadata_reader::{MetadataReader, read};
-use crate::nczarr_lists;
-use crate::tree::RawRoot;
+use crate::flavour::nczarr_lists;
+use crate::metadata::attributes::{
+    self, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK,
+};
+use crate::metadata::json::{self, Json, Object, ObjectMembers, Value};
+use crate::metadata::types::dtype::{DType, DTypeKind};
+use crate::open::metadata_reader::{MetadataReader, read};
+use crate::open::tree::RawRoot;
 
 /// The current names of members, and their names in the upper-case style.
 const UPPER: [(&str, &str); 4] = [
@@ -191,11 +193,11 @@ pub(crate) fn make_strict(mut document: Json, limits: &Limits) -> Result<Json> {
         if [NCZARR_SUPERBLOCK, NCZARR_GROUP, NCZARR_ARRAY, NCZARR_ATTR].contains(&name) {
             return Err(ErrorKind::NcZarr.context(format!("member \"{name}\": the value is not legal JSON")));
         }
-        let values = attrs::read(value, nczarr_lists::recorded_type(members, name));
+        let values = attributes::read(value, nczarr_lists::recorded_type(members, name));
         let mut text = String::new();
-        attrs::write(&values, limits, true, &mut text).map_err(|error| error.at(name))?;
+        attributes::write(&values, limits, true, &mut text).map_err(|error| error.at(name))?;
         let value = json::parse(text.as_bytes(), limits)?;
-        news.push((name.to_owned(), value, attrs::recorded_type(&values)));
+        news.push((name.to_owned(), value, attributes::recorded_type(&values)));
     }
     for (name, value, recorded) in news {
         if let Some(Json::Object(beside)) = members.get_mut(NCZARR_ATTR)
@@ -239,7 +241,7 @@ fn recorded_type<'t>(name: &str, value: &Value<'t>) -> (String, Value<'t>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{parse, text};
+    use crate::metadata::json::{parse, text};
 
     fn value(text: &str) -> Json {
         parse(text.as_bytes(), &Limits::default()).unwrap()

@@ -10,9 +10,9 @@
 pub(crate) mod convert;
 mod upgrade;
 
-use crate::attrs::NCZARR_SUPERBLOCK;
-use crate::dtype::{DType, DTypeKind};
-use crate::json::Value;
+use crate::metadata::attributes::NCZARR_SUPERBLOCK;
+use crate::metadata::json::Value;
+use crate::metadata::types::dtype::{DType, DTypeKind};
 
 /// The marker of the style with separate documents.
 pub(crate) const NCZARR: &str = ".nczarr";
@@ -109,7 +109,7 @@ impl WriterBugs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::parse;
+    use crate::metadata::json::parse;
     use nczarr_dispatch::Limits;
 
     #[test]

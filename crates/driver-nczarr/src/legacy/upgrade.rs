@@ -10,11 +10,11 @@ use nczarr_storage::Key;
 
 use super::convert::{self, NodeDocuments};
 use super::{NCZARR, NCZATTR, NCZGROUP, NCZVAR, NczarrVersion};
-use crate::commit::CommittedMetadata;
 use crate::dataset::ZarrDataset;
-use crate::json::{self, Json, write_strict};
-use crate::metadata_reader::read_here;
-use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::metadata::json::{self, Json, write_strict};
+use crate::open::metadata_reader::read_here;
+use crate::open::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::write::commit::CommittedMetadata;
 
 /// A node and its documents: the marker, the attributes, and the two legacy documents.
 struct UpgradedNode {

@@ -7,10 +7,10 @@
 
 use nczarr_model::{ErrorKind, Item, Model, NcString, NcType, Result, TypeClass, TypeId, Values};
 
-use crate::fill::float_value;
-use crate::json::{
+use crate::metadata::json::{
     Json, Value, json_float, json_single, write_list, write_number, write_strict, write_string,
 };
+use crate::metadata::v2::fill::float_value;
 
 /// The deepest nesting of types; deeper ones count as cyclic.
 const MAX_DEPTH: usize = 64;

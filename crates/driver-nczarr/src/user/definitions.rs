@@ -11,9 +11,9 @@ use nczarr_model::{
 use nczarr_storage::Key;
 
 use super::{MAX_SIZE, type_name};
-use crate::array_meta::bad_member;
-use crate::json::{Json, Object, Value, write_list, write_name, write_number, write_string};
-use crate::recover;
+use crate::metadata::json::{Json, Object, Value, write_list, write_name, write_number, write_string};
+use crate::metadata::v2::array_meta::bad_member;
+use crate::open::interrupted_rename;
 
 /// Appends the list of a group's types.
 ///
@@ -258,7 +258,7 @@ impl TypeDefiner<'_> {
         match NcType::ATOMIC.into_iter().find(|ty| ty.name() == name) {
             Some(atomic) => Ok(atomic),
             None => {
-                let found = recover::resolve_renamed(name, self.displaced, |name| {
+                let found = interrupted_rename::resolve_renamed(name, self.displaced, |name| {
                     self.found.get_key_value(name).map(|(name, _)| name)
                 });
                 let name = found.map_or(name, String::as_str).to_owned();

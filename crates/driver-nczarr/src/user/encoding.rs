@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::codec::{PackStep, PackedCodec, StringCompoundCodec};
 use super::name_of;
-use crate::compound::{self, CompoundDType};
-use crate::dtype::{DType, DTypeKind, MAX_WIDTH};
-use crate::plan::maxstrlen;
-use crate::v3::types::{self as v3_types, VariableLength};
+use crate::edit::plan::maxstrlen;
+use crate::metadata::types::compound::{self, CompoundDType};
+use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH};
+use crate::metadata::v3::types::{self as v3_types, VariableLength};
 
 /// The largest element, in bytes; more counts as damage.
 pub(crate) const MAX_SIZE: usize = MAX_WIDTH;
@@ -227,7 +227,7 @@ impl EncodingBuilder<'_> {
                     );
                 }
                 let record = CompoundDType { fields: list };
-                let text = crate::types::text(&record);
+                let text = crate::metadata::types::foreign::text(&record);
                 Ok(DType {
                     text,
                     kind: DTypeKind::Compound,

@@ -20,10 +20,10 @@ pub(crate) use present::{new_encoding, present, present_atts, stored_fill};
 
 use nczarr_model::{Model, NcType, Result, TypeId};
 
-use crate::attrs::NCZARR_ARRAY;
-use crate::json::ObjectMembers;
-use crate::json::{Json, Value};
-use crate::nczarr_lists;
+use crate::flavour::nczarr_lists;
+use crate::metadata::attributes::NCZARR_ARRAY;
+use crate::metadata::json::ObjectMembers;
+use crate::metadata::json::{Json, Value};
 
 /// The member of an array's keys that names its type.
 pub(crate) const TYPE: &str = "type";

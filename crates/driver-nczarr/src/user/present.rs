@@ -9,13 +9,13 @@ use nczarr_storage::Key;
 use super::codec::{PackedCodec, reordered};
 use super::encoding::{ElementEncoding, EncodingBuilder, choose_encoding, integer_of, widths};
 use super::{find, read_att};
-use crate::compound::CompoundDType;
-use crate::dtype::{DType, DTypeKind};
-use crate::fill::MAX_ZEROS;
-use crate::nczarr_lists;
-use crate::recover;
-use crate::types::NO_TYPE;
-use crate::var::StoredVariable;
+use crate::flavour::nczarr_lists;
+use crate::metadata::types::compound::CompoundDType;
+use crate::metadata::types::dtype::{DType, DTypeKind};
+use crate::metadata::types::foreign::NO_TYPE;
+use crate::metadata::v2::fill::MAX_ZEROS;
+use crate::metadata::v2::var::StoredVariable;
+use crate::open::interrupted_rename;
 
 use nczarr_codec::ZarrFormat;
 
@@ -119,7 +119,7 @@ pub(crate) fn present_atts(
     displaced: &[Key],
 ) {
     for (name, ty, value) in typed {
-        if let Some(values) = recover::resolve_renamed(ty, displaced, |ty| find(model, ty))
+        if let Some(values) = interrupted_rename::resolve_renamed(ty, displaced, |ty| find(model, ty))
             .and_then(|id| read_att(model, id, value))
             && let Some(shown) = atts.get_mut(name)
         {

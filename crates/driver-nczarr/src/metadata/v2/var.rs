@@ -1,0 +1,449 @@
+//! Builds the variable of one array, except for its dimensions, which flavours set.
+//!
+//! [`build`] turns an array's documents into a [`VariableDraft`]: a [`Var`], and a [`StoredVariable`] for
+//! reading its data and writing its documents. Unreadable metadata becomes the variable's `problem`: the
+//! variable is listed, and reading its data returns that error. The result depends only on the documents, so
+//! any thread can build it.
+
+use std::sync::Arc;
+
+use nczarr_codec::{ChunkInfo, ElementCodec, Filter, ItemType, ZarrFormat};
+use nczarr_dispatch::{Limits, Registry};
+use nczarr_model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Result, Values, Var, VarFill};
+use nczarr_storage::Key;
+
+use crate::flavour::annotation;
+use crate::flavour::nczarr_lists::{self, ArrayReferences};
+use crate::flavour::{self, DimNaming};
+use crate::legacy::{NczarrVersion, WriterBugs};
+use crate::metadata::attributes::{self, FILL_VALUE};
+use crate::metadata::base64;
+use crate::metadata::codecs::{self, CodecCache};
+use crate::metadata::json::{Json, Object, ObjectMembers, Value, text};
+use crate::metadata::types::dtype::{DType, DTypeKind};
+use crate::metadata::types::foreign;
+use crate::metadata::v2::array_meta::{self, ArrayMeta, codec_id};
+use crate::metadata::v2::fill::{self, TextFill};
+use crate::metadata::v3::source_type::SourceType;
+use crate::open::refused_documents::RefusedDocuments;
+use crate::user;
+
+/// The size of a string in netCDF-C: that of a pointer.
+pub(crate) const STRING_ITEM: usize = 8;
+
+/// Attributes of time variables: the units, and the count that stands for no time.
+const UNITS: &str = "units";
+const MISSING_VALUE: &str = "missing_value";
+
+/// The rules for reading documents.
+pub(crate) struct ReadContext<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) format: ZarrFormat,
+    pub(crate) limits: &'a Limits,
+    /// Fill values of text have NCZarr's spelling, not the specification's.
+    pub(crate) plain_fill: bool,
+    /// One-byte text with a mark is char, not string.
+    pub(crate) char_mark: bool,
+    /// The NCZarr style of the documents; `Current` for plain Zarr.
+    pub(crate) nczarr_version: NczarrVersion,
+    /// Known bugs of the library that wrote the dataset.
+    pub(crate) writer_bugs: WriterBugs,
+    /// Times with units are shown as counts, not as text.
+    pub(crate) counted_times: bool,
+    /// The place of dimension names.
+    pub(crate) naming: DimNaming,
+    /// Keep the parts that only writing needs.
+    pub(crate) keep: bool,
+    pub(crate) codecs: CodecCache,
+    /// Documents that the storage refused and that count as absent.
+    pub(crate) refused: RefusedDocuments,
+}
+
+/// An array's references to dimensions.
+#[derive(Debug)]
+pub(crate) enum DimRefs {
+    /// None, or not requested.
+    None,
+    /// NCZarr's references.
+    References(Result<Option<Box<ArrayReferences>>>),
+    /// A name for each dimension, if present.
+    Names(Vec<Option<String>>),
+}
+
+/// A loaded variable without name, group and dimensions.
+#[derive(Debug)]
+pub(crate) struct VariableDraft {
+    pub(crate) var: Arc<Var>,
+    /// Shared with other variables of the same layout.
+    pub(crate) stored: Arc<StoredVariable>,
+    pub(crate) dim_refs: DimRefs,
+}
+
+/// The state of a variable beside the model.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StoredVariable {
+    /// The contents of its `.zarray`; `None` if unreadable or not planned yet.
+    pub(crate) meta: Option<ArrayMeta>,
+    /// Its `.zattrs`; empty if the dataset is read-only.
+    pub(crate) attrs: Object,
+    /// Its `.zattrs` could not be read and so must not be replaced.
+    pub(crate) attrs_lost: bool,
+    /// Its unreadable `.zarray`, if it may be written back.
+    pub(crate) document: Option<Json>,
+    /// The loaded names of its dimensions; the stored names stay while these are unchanged. `None` if the
+    /// dataset is read-only.
+    pub(crate) dim_names: Option<Vec<String>>,
+    /// The filters of its chunks, in encoding order.
+    pub(crate) filters: Vec<Box<dyn Filter>>,
+    /// The shards around its chunks, outermost first.
+    pub(crate) shards: Vec<nczarr_chunkio::ShardSpec>,
+    /// Encodes elements of variable length.
+    pub(crate) element: Option<Box<dyn ElementCodec>>,
+    /// Whether the annotation says that its fill value is no attribute.
+    pub(crate) only_unwritten: bool,
+    /// The type of list items, if elements are lists.
+    pub(crate) list: Option<NcType>,
+    /// The parts of a stored element of a user-defined NCZarr type.
+    pub(crate) pieces: Option<Vec<nczarr_chunkio::ElementPiece>>,
+    /// Attributes of user-defined types, in stored form.
+    pub(crate) typed: Vec<user::TypedAttribute>,
+    /// Whether its document records a true name, which differs from the stored one.
+    pub(crate) has_true_name: bool,
+    /// The stored value of absent chunks of a no-fill array. Other readers see it there.
+    pub(crate) absent_value: Option<Values>,
+    /// A fill value that is shown as an attribute although none is stored.
+    pub(crate) implied_fill: Option<Values>,
+    /// The stored type given at its definition.
+    pub(crate) source_type: Option<SourceType>,
+}
+
+/// Builds the variable of the array at `key` from its documents.
+pub(crate) fn build(
+    key: &Key,
+    zarray: Result<&Value<'_>>,
+    attrs: Result<Option<&ObjectMembers<'_>>>,
+    reading: &ReadContext<'_>,
+) -> VariableDraft {
+    let mut var = Var { chunking: Chunking::Default, ..Var::default() };
+    let mut shared = Arc::<StoredVariable>::default();
+    let stored = Arc::make_mut(&mut shared);
+    let none = ObjectMembers::new();
+    let attrs = match attrs {
+        Ok(found) => found.unwrap_or(&none),
+        Err(error) => {
+            stored.attrs_lost = true;
+            set_problem(&mut var, error);
+            &none
+        }
+    };
+    let own = |document: &Value<'_>| document.clone().into_owned();
+    let read = zarray.and_then(|document| {
+        let read = ArrayMeta::read(document, reading.limits.rank, reading.keep);
+        read.map(|read| (document, read)).map_err(|error| {
+            stored.document = reading.keep.then(|| own(document));
+            error.at(format_args!("{key}/.zarray"))
+        })
+    });
+    stored.only_unwritten = annotation::is_only_unwritten(attrs);
+    let mut links = DimRefs::None;
+    if reading.naming == flavour::DimNaming::References {
+        stored.typed = user::typed_atts(attrs);
+    }
+    match read {
+        Ok((document, read)) => {
+            links = flavour::dim_refs(reading.naming, attrs, document, read.meta.shape.len());
+            stored.meta = Some(fill_in(&mut var, stored, read, attrs, key, reading));
+            let named = matches!(&links, DimRefs::Names(names) if names.iter().all(Option::is_some));
+            if named && !stored.only_unwritten && var.xtype.is_atomic() {
+                stored.implied_fill = imply_fill(&mut var);
+            }
+        }
+        Err(error) => {
+            set_problem(&mut var, error);
+            var.atts = shown_attributes(attrs, None, 0);
+        }
+    }
+    if reading.keep {
+        stored.attrs = attrs.clone().into_owned();
+    }
+    VariableDraft { var: Arc::new(var), stored: shared, dim_refs: links }
+}
+
+/// Records the first problem.
+pub(crate) fn set_problem(var: &mut Var, error: Error) {
+    var.problem.get_or_insert(error);
+}
+
+/// Fills in the variable from the array's document; returns the layout.
+fn fill_in(
+    var: &mut Var,
+    stored: &mut StoredVariable,
+    read: array_meta::ParsedArrayMeta<'_, '_>,
+    attrs: &ObjectMembers<'_>,
+    key: &Key,
+    reading: &ReadContext<'_>,
+) -> ArrayMeta {
+    let array_meta::ParsedArrayMeta { mut meta, fill, codecs } = read;
+    let at = |error: Error| error.at(format_args!("{key}/.zarray"));
+    // The variable shows the intended type, even if a writer bug stored another one.
+    var.endian = meta.dtype.endian();
+    let units = show_times(&mut meta.dtype, reading.counted_times);
+    if !reading.char_mark && meta.dtype.kind == DTypeKind::Char {
+        meta.dtype.kind = DTypeKind::Text(1);
+    }
+    if let Some(text) = reading.writer_bugs.true_type(&meta.dtype.text) {
+        meta.dtype = DType::from_name(&text);
+        // New documents have the true type; plain Zarr has no char.
+        if reading.keep && (reading.char_mark || meta.dtype.kind != DTypeKind::Char) {
+            var.endian = meta.dtype.endian();
+            meta.raw.insert("dtype", Value::String(text.into()));
+        }
+    }
+    let dtype = &meta.dtype;
+    // An arbitrary type for unreadable data.
+    var.xtype = dtype.xtype().unwrap_or(NcType::Byte);
+    var.stored_type = dtype.foreign_name();
+    let is_char = !reading.plain_fill && annotation::is_char(attrs, dtype.kind);
+    if is_char {
+        var.xtype = NcType::Char;
+    } else if !reading.plain_fill && matches!(dtype.kind, DTypeKind::Text(_)) {
+        // In NCZarr attributes give the length of strings.
+        var.stored_type = Some(dtype.text.clone());
+    }
+    var.chunking = Chunking::Chunked(meta.chunks.clone());
+    // By xarray's convention the fill value becomes another attribute.
+    let implied =
+        reading.naming == DimNaming::Attribute && !fill.is_null() && !attrs.contains_key(FILL_VALUE);
+    var.atts = shown_attributes(attrs, Some(dtype), usize::from(implied));
+    var.atts.extend(units);
+    let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
+    if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
+        *fill = annotation::char_fill(fill.clone());
+    }
+    var.quantize = nczarr_chunkio::rounding(&var.atts);
+    if dtype.kind == DTypeKind::Other {
+        set_problem(
+            var,
+            at(ErrorKind::BadType.context(format!("member \"dtype\": type {} is not supported", dtype.text))),
+        );
+    }
+    if let Err(error) = codecs::read(var, stored, &meta, &codecs, reading) {
+        set_problem(var, at(error));
+    }
+    if stored.list.is_some() {
+        var.xtype = foreign::UNDEFINED;
+    }
+    if dtype.kind != DTypeKind::Other {
+        let attribute = attrs.get(FILL_VALUE).and_then(Value::as_str);
+        let form = if reading.plain_fill { TextFill::Plain } else { TextFill::Standard(attribute) };
+        match fill::parse(fill, dtype, form).map(|fill| fill.map(char_fill)) {
+            _ if fill::is_large_zero(fill, dtype) => var.fill = VarFill::Default,
+            _ if fill.is_null() && user::is_typed(attrs) => var.fill = VarFill::NoFill,
+            Ok(fill) if stored.list.is_some() => {
+                match list_fill(fill, stored.list, reading.naming == DimNaming::References) {
+                    Some(bytes) => {
+                        var.fill = VarFill::Value(Values::Packed(foreign::NO_TYPE, vec![bytes.into()]))
+                    }
+                    None => set_problem(
+                        var,
+                        at(ErrorKind::NcZarr.context("member \"fill_value\": the value is not a list")),
+                    ),
+                }
+            }
+            Ok(None) => var.fill = VarFill::NoFill,
+            Ok(Some(value)) if value.nc_type() == var.xtype && nczarr_model::fill::is_default(&value) => {
+                var.fill = VarFill::Default;
+            }
+            Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
+            Err(error) => set_problem(var, at(error)),
+        }
+    }
+    meta
+}
+
+/// Shows a time type as counts, if requested and possible. Returns the attributes that describe the counts;
+/// they override stored ones.
+pub(crate) fn show_times(dtype: &mut DType, counts: bool) -> Vec<(String, Values)> {
+    let DTypeKind::Time { unit, counted } = &mut dtype.kind else { return Vec::new() };
+    let Some(units) = unit.cf_units().filter(|_| counts) else { return Vec::new() };
+    *counted = true;
+    let missing = Values::Int64(vec![i64::MIN]);
+    vec![(UNITS.to_owned(), Values::text(&units)), (MISSING_VALUE.to_owned(), missing)]
+}
+
+/// Returns the bytes of the list that unwritten elements read as: empty, or from base64 for byte lists and
+/// NCZarr.
+fn list_fill(fill: Option<Values>, base: Option<NcType>, nczarr: bool) -> Option<Vec<u8>> {
+    match fill {
+        Some(Values::String(text)) => match text.first().map(|text| text.to_str()) {
+            None | Some(Ok("")) => Some(Vec::new()),
+            Some(Ok(_)) if base != Some(NcType::UByte) && !nczarr => None,
+            Some(Ok(text)) => {
+                let size = base.and_then(NcType::size).unwrap_or(1);
+                base64::decode(text).filter(|bytes| bytes.len().is_multiple_of(size))
+            }
+            Some(_) => None,
+        },
+        _ => Some(Vec::new()),
+    }
+}
+
+/// Shows the array's fill value as `_FillValue`, by xarray's convention; the attribute is not stored.
+fn imply_fill(var: &mut Var) -> Option<Values> {
+    let VarFill::Value(value) = &var.fill else { return None };
+    if var.atts.contains_key(FILL_VALUE) || is_rounded_default(value) {
+        return None;
+    }
+    let value = value.clone();
+    add_fill_attribute(var, Some(&value));
+    Some(value)
+}
+
+/// Adds a fill value as an attribute.
+pub(crate) fn add_fill_attribute(var: &mut Var, value: Option<&Values>) {
+    if let Some(value) = value {
+        var.atts.insert(FILL_VALUE.to_owned(), value.clone());
+    }
+}
+
+/// netCDF-C writes the default fill value of a double with six digits.
+fn is_rounded_default(value: &Values) -> bool {
+    *value == Values::Double(vec![9.96921e36])
+}
+
+/// Returns the fill value of an array; for a NaN the attribute's, which has exact bits.
+fn same_nan(value: Values, attribute: Option<&Values>) -> Values {
+    let is_nan = |values: &Values| match values {
+        Values::Float(v) => matches!(v[..], [v] if v.is_nan()),
+        Values::Double(v) => matches!(v[..], [v] if v.is_nan()),
+        _ => false,
+    };
+    match attribute.filter(|same| same.nc_type() == value.nc_type() && is_nan(same)) {
+        Some(same) if is_nan(&value) => same.clone(),
+        _ => value,
+    }
+}
+
+/// Returns the attributes to show. `_FillValue` has the type `dtype` of the variable, whatever was recorded.
+/// `more`: reserve capacity for this many more.
+pub(crate) fn shown_attributes(attrs: &ObjectMembers<'_>, dtype: Option<&DType>, more: usize) -> Att {
+    let recorded = RecordedValues::of(attrs);
+    let count = attrs.iter().filter(|(name, _)| !attributes::is_reserved(name)).count();
+    let mut shown = Att::with_capacity_and_hasher(count + more, NameHasher::default());
+    for (name, value) in attrs {
+        if !attributes::is_reserved(name) {
+            shown.insert(name.to_owned(), recorded.present(name, value, dtype));
+        }
+    }
+    shown
+}
+
+/// Returns one attribute in the form of [`shown_attributes`].
+pub(crate) fn shown_attribute(
+    attrs: &ObjectMembers<'_>,
+    name: &str,
+    value: &Value<'_>,
+    dtype: Option<&DType>,
+) -> Values {
+    RecordedValues::of(attrs).present(name, value, dtype)
+}
+
+/// NCZarr's records beside the attributes.
+struct RecordedValues<'a, 't> {
+    types: Option<&'a ObjectMembers<'t>>,
+    kept: [Option<&'a ObjectMembers<'t>>; 2],
+    /// The records are an annotation, which other programs may not have updated.
+    is_annotation: bool,
+}
+
+impl<'a, 't> RecordedValues<'a, 't> {
+    fn of(attrs: &'a ObjectMembers<'t>) -> Self {
+        Self {
+            types: nczarr_lists::recorded_types(attrs),
+            kept: nczarr_lists::recorded_exact(attrs),
+            is_annotation: !attrs.contains_key(attributes::NCZARR_ATTR),
+        }
+    }
+
+    fn present(&self, name: &str, value: &Value<'_>, dtype: Option<&DType>) -> Values {
+        let fill = dtype
+            .filter(|dtype| name == FILL_VALUE && !dtype.is_user())
+            .and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
+        let ty = || {
+            let ty = self.types?.get(name)?.as_str()?;
+            (!self.is_annotation || annotation::fits(value, ty)).then_some(ty)
+        };
+        let values = fill.unwrap_or_else(|| attributes::read(value, ty()));
+        attributes::restore(values, name, self.kept)
+    }
+}
+
+/// Makes the filter of a codec description.
+pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn Filter>> {
+    let id = codec_id(codec)?;
+    let class = registry.filter(id).map_err(|error| error.at(format_args!("codec {id:?}")))?;
+    class
+        .parse_json(&codec_json(codec), ZarrFormat::V2)
+        .map_err(|error| error.at(format_args!("codec {}", text(codec))))
+}
+
+/// Binds a filter to the chunks of an array; returns the filter for the engine, and its complete description.
+/// `line`: the length of the last dimension if it is fixed. `entering`: the element type before and, on
+/// return, after the filter. `netcdf`: netCDF-C wrote the dataset or will read it.
+pub(crate) fn bind_filter(
+    filter: Box<dyn Filter>,
+    dtype: &DType,
+    chunks: &[u64],
+    line: Option<u64>,
+    entering: &mut ItemType,
+    netcdf: bool,
+    registry: &Registry,
+) -> Result<(Box<dyn Filter>, Json)> {
+    let item = dtype.item_size().unwrap_or(1);
+    let text = matches!(dtype.kind, DTypeKind::Text(_));
+    let chunk = chunk_bytes(chunks, item as u64);
+    // netCDF-C's shuffle sees a string as a pointer, whatever its stored width. Zarr's own shuffle needs
+    // whole elements.
+    let pointers = text && (netcdf || chunk.is_multiple_of(STRING_ITEM as u64));
+    // The same condition as in the engine.
+    let has_line = matches!(dtype.kind, DTypeKind::Number(_) | DTypeKind::Bool | DTypeKind::Char);
+    let mut bound = filter.clone();
+    bound.bind(&ChunkInfo {
+        item_size: if pointers { STRING_ITEM } else { item },
+        chunk_bytes: usize::try_from(chunk).unwrap_or(usize::MAX),
+        elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
+        row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
+        array_row: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
+        big_endian: dtype.big_endian,
+        item: *entering,
+    })?;
+    *entering = bound.encoded_item();
+    let codec = Json::from_serde(&bound.to_json(ZarrFormat::V2));
+    // The engine passes the stored width to filters, so the description must be authoritative.
+    let filter = if text { self::filter(&codec, registry)? } else { filter };
+    Ok((filter, codec))
+}
+
+/// Returns the bytes of a decoded chunk; saturates.
+pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
+    chunks.iter().fold(item, |bytes, &len| bytes.saturating_mul(len))
+}
+
+/// Converts a codec description for filters. Some versions wrote integer parameters as strings.
+pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_codec::Json {
+    let parameter = |value: &Value<'_>| match value {
+        Value::String(number)
+            if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) =>
+        {
+            crate::metadata::json::integer(number)
+                .map_or_else(|| value.to_serde(), |number| Value::int(number).to_serde())
+        }
+        other => other.to_serde(),
+    };
+    match codec {
+        Value::Object(members) => nczarr_codec::Json::Object(
+            members.iter().map(|(name, value)| (name.to_owned(), parameter(value))).collect(),
+        ),
+        other => other.to_serde(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The `data_type` that a copy takes over from its source: [`SourceType`].
+//!
+//! Fields of a compound may have types that netCDF lacks: times with a unit, Unicode text, truth values, half
+//! floats. The netCDF type cannot express them, so a copy passes the stored type as well.
+
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::StoredType;
+use nczarr_model::{
+    DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId,
+};
+
+use super::fill;
+use super::types::{self, DataType};
+use crate::dataset::ZarrDataset;
+use crate::flavour::Flavour;
+use crate::metadata::base64;
+use crate::metadata::json::{self, Json, ObjectMembers};
+use crate::metadata::types::dtype::DTypeKind;
+use crate::metadata::types::foreign::user_type;
+
+/// The current name of compounds. With an earlier name, readers expect the fill value in base64.
+const STRUCT: &str = "struct";
+
+/// The stored type of a variable, taken from another dataset.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceType {
+    /// The JSON to store.
+    pub(crate) data_type: Json,
+    big_endian: bool,
+    /// Whether its fill value is an object with a member for each field.
+    has_members: bool,
+}
+
+impl SourceType {
+    /// Parses the JSON of a type; `None` if it is not a compound.
+    fn new(stored: &StoredType, dataset: &ZarrDataset) -> Result<Option<Self>> {
+        let data_type = json::parse(stored.data_type.as_bytes(), &dataset.options.limits)?;
+        let big_endian = stored.endian == Endian::Big;
+        let read = DataType::read(&data_type, big_endian)?;
+        if read.dtype.kind != DTypeKind::Compound || !data_type.is_strict() {
+            return Ok(None);
+        }
+        let has_members = types::extension(&data_type, &ObjectMembers::new())?.0 == STRUCT;
+        Ok(Some(Self { data_type, big_endian, has_members }))
+    }
+
+    /// Renders a fill value in the form that readers of the type expect; zeros if there is none.
+    pub(crate) fn fill(&self, value: Option<&Values>, data: &DataType) -> Result<Json> {
+        let none =
+            || ErrorKind::BadType.context(format!("type {}: the fill value does not fit", data.dtype.text));
+        match value {
+            Some(value) if self.has_members => fill::write(value, data),
+            None if self.has_members => fill::zero(data),
+            value => {
+                let stored = match value {
+                    Some(Values::User(_, held)) => {
+                        nczarr_chunkio::pack_element(&data.dtype.pieces().ok_or_else(none)?, held)?
+                    }
+                    Some(_) => return Err(none()),
+                    None => vec![0; data.dtype.item_size().ok_or_else(none)?],
+                };
+                Ok(Json::string(base64::encode(&stored)))
+            }
+        }
+    }
+
+    /// Returns the type to store; `None` if it does not fit the variable's netCDF type.
+    pub(crate) fn of(&self, model: &Model, xtype: NcType, endian: Endian) -> Option<DataType> {
+        let big_endian = match endian {
+            Endian::Native => self.big_endian,
+            endian => endian == Endian::Big,
+        };
+        let read = DataType::read(&self.data_type, big_endian).ok()?;
+        let mut own = Model::default();
+        let presented = user_type(&mut own, GroupId::ROOT, "_t", &read.dtype).ok()?;
+        is_same(ModelType { model: &own, ty: presented }, ModelType { model, ty: xtype }).then_some(read)
+    }
+}
+
+/// A type, and the model that defines it.
+#[derive(Clone, Copy)]
+struct ModelType<'m> {
+    model: &'m Model,
+    ty: NcType,
+}
+
+/// Whether two types are the same apart from their names.
+fn is_same(a: ModelType<'_>, b: ModelType<'_>) -> bool {
+    let (NcType::User(one), NcType::User(other)) = (a.ty, b.ty) else { return a.ty == b.ty };
+    let (Ok(one), Ok(other)) = (a.model.user_type(one), b.model.user_type(other)) else { return false };
+    match (&one.class, &other.class) {
+        (
+            TypeClass::Compound { size, fields },
+            TypeClass::Compound { size: other_size, fields: other_fields },
+        ) => {
+            (size, fields.len()) == (other_size, other_fields.len())
+                && fields.iter().zip(other_fields).all(|(one, other)| {
+                    (&one.name, one.offset, &one.shape) == (&other.name, other.offset, &other.shape)
+                        && is_same(ModelType { ty: one.ty, ..a }, ModelType { ty: other.ty, ..b })
+                })
+        }
+        (TypeClass::Opaque { size }, TypeClass::Opaque { size: other }) => size == other,
+        // Fields of compounds have no other class.
+        _ => false,
+    }
+}
+
+impl ZarrDataset {
+    /// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 have one.
+    pub(crate) fn type_as_stored(&self, id: VarId) -> Result<Option<StoredType>> {
+        if self.format != ZarrFormat::V3 || self.flavour != Flavour::Zarr {
+            return Ok(None);
+        }
+        let dtype = match &self.read_state().var(id)?.stored.meta {
+            Some(meta) if meta.dtype.kind == DTypeKind::Compound => meta.dtype.clone(),
+            _ => return Ok(None),
+        };
+        let Some(document) = self.stored_document(GroupId::ROOT, Some(id))? else { return Ok(None) };
+        let Some(data_type) = document.as_object().and_then(|members| members.get("data_type")) else {
+            return Ok(None);
+        };
+        // Another writer may have replaced the document.
+        let is_known = DataType::read(data_type, dtype.big_endian).is_ok_and(|read| read.dtype == dtype);
+        let endian = if dtype.big_endian { Endian::Big } else { Endian::Little };
+        Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
+    }
+
+    /// Implements [`nczarr_dispatch::Dataset::def_var_stored`].
+    pub(crate) fn define_as_stored(
+        &self,
+        group: GroupId,
+        name: &str,
+        xtype: NcType,
+        dims: &[DimId],
+        stored: &StoredType,
+    ) -> Result<Option<VarId>> {
+        if self.format != ZarrFormat::V3 || self.flavour != Flavour::Zarr {
+            return Ok(None);
+        }
+        let given = SourceType::new(stored, self)?;
+        let fits = |given: &SourceType| given.of(&self.model.snapshot(), xtype, Endian::Native).is_some();
+        let Some(given) = given.filter(fits) else { return Ok(None) };
+        self.define_with_source_type(&Edit::DefVar { group, name, xtype, dims }, given).map(Some)
+    }
+}

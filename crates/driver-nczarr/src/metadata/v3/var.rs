@@ -1,0 +1,220 @@
+//! Builds the variable of a Zarr V3 array, except for its dimensions; the counterpart of `var` for V2.
+
+use std::sync::Arc;
+
+use nczarr_chunkio::{ShardIndexSpec, ShardSpec};
+use nczarr_model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
+use nczarr_storage::Key;
+
+use super::chain::{CodecChain, ShardIndexCodecs, ShardingCodec};
+use super::document::{self, ArrayDocument, ZARR_JSON};
+use super::{fill, filters, keys};
+use crate::flavour::DimNaming;
+use crate::flavour::annotation;
+use crate::flavour::nczarr_lists;
+use crate::metadata::attributes::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
+use crate::metadata::json::{ObjectMembers, Value};
+use crate::metadata::types::dtype::DTypeKind;
+use crate::metadata::types::foreign;
+use crate::metadata::v2::var::{
+    DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem, show_times, shown_attributes,
+};
+use crate::user;
+
+/// Builds the variable of the array at `key` from its document.
+pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &ReadContext<'_>) -> VariableDraft {
+    let mut var = Var { chunking: Chunking::Default, ..Var::default() };
+    let mut shared = Arc::<StoredVariable>::default();
+    let stored = Arc::make_mut(&mut shared);
+    let mut links = DimRefs::None;
+    let place = || key.join(ZARR_JSON).map_or_else(|_| ZARR_JSON.to_owned(), |key| key.to_string());
+    match found {
+        Err(error) => set_problem(&mut var, error),
+        Ok(found) => {
+            let attrs = document::attributes(found).map(|attrs| attrs.cloned().unwrap_or_default());
+            let (mut attrs, extra) = match attrs.and_then(|attrs| keys::array(&attrs)) {
+                Ok(read) => read,
+                Err(error) => {
+                    stored.attrs_lost = true;
+                    set_problem(&mut var, error.at(place()));
+                    (ObjectMembers::new(), keys::ArrayKeys::default())
+                }
+            };
+            let extra =
+                if reading.naming == DimNaming::References { extra } else { keys::annotation_keys(&attrs) };
+            match document::read(found, reading.limits.rank, reading.keep, reading.registry) {
+                Ok(mut document) => {
+                    extra.apply(&mut document.data);
+                    keys::plain_fill(&mut attrs, &document.data, &extra);
+                    links = self::links(&attrs, &document, reading);
+                    fill_in(&mut var, stored, document, &attrs, &extra, reading, &place);
+                }
+                Err(error) => {
+                    stored.document = reading.keep.then(|| found.clone().into_owned());
+                    // They are in the same document.
+                    stored.attrs_lost = true;
+                    set_problem(&mut var, error.at(place()));
+                    var.atts = shown_attributes(&attrs, None, 0);
+                }
+            }
+            if reading.naming == DimNaming::References {
+                stored.typed = user::typed_atts(&attrs);
+            }
+            if reading.keep {
+                stored.attrs = attrs.into_owned();
+            }
+        }
+    }
+    VariableDraft { var: Arc::new(var), stored: shared, dim_refs: links }
+}
+
+/// Returns the dimension references: NCZarr's, else V3's names, else xarray's.
+fn links(attrs: &ObjectMembers<'_>, document: &ArrayDocument<'_, '_>, reading: &ReadContext<'_>) -> DimRefs {
+    if reading.naming == DimNaming::None {
+        return DimRefs::None;
+    }
+    if reading.naming == DimNaming::References && attrs.contains_key(NCZARR_ARRAY) {
+        return DimRefs::References(nczarr_lists::references(attrs, None).map(|found| found.map(Box::new)));
+    }
+    let mut names = document.names.clone();
+    let older =
+        attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
+    if let (true, Some(older)) = (names.iter().all(Option::is_none), older) {
+        names = older.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+    }
+    DimRefs::Names(names)
+}
+
+fn fill_in(
+    var: &mut Var,
+    stored: &mut StoredVariable,
+    document: ArrayDocument<'_, '_>,
+    attrs: &ObjectMembers<'_>,
+    extra: &keys::ArrayKeys,
+    reading: &ReadContext<'_>,
+    place: &dyn Fn() -> String,
+) {
+    let ArrayDocument { mut meta, mut data, chain, fill, problem, .. } = document;
+    stored.has_true_name = extra.has_true_name;
+    let is_nczarr = reading.naming == DimNaming::References;
+    let units = show_times(&mut data.dtype, reading.counted_times);
+    let dtype = &data.dtype;
+    var.endian = dtype.endian();
+    var.xtype = if chain.innermost().list.is_some() {
+        foreign::UNDEFINED
+    } else {
+        dtype.xtype().unwrap_or(NcType::Byte)
+    };
+    var.stored_type = match dtype.kind {
+        DTypeKind::Text(_) if !is_nczarr => Some(dtype.text.clone()),
+        // Text of any length is simply a string.
+        DTypeKind::Object => None,
+        _ => dtype.foreign_name(),
+    };
+    var.atts = shown_attributes(attrs, Some(dtype), 0);
+    var.atts.extend(units);
+    let is_char = !is_nczarr && annotation::is_char(attrs, dtype.kind);
+    let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
+    if is_char {
+        var.xtype = NcType::Char;
+        var.stored_type = None;
+        if let Some(fill) = var.atts.get_mut(FILL_VALUE) {
+            *fill = annotation::char_fill(fill.clone());
+        }
+    }
+    var.quantize = nczarr_chunkio::rounding(&var.atts);
+    if dtype.kind == DTypeKind::Other {
+        set_problem(
+            var,
+            ErrorKind::BadType
+                .context(format!("member \"data_type\": type {} is not supported", dtype.text))
+                .at(place()),
+        );
+    }
+    if let Some(error) = problem.as_ref().or_else(|| chain.first_problem()) {
+        set_problem(var, error.clone().at(place()));
+    }
+    if dtype.kind != DTypeKind::Other {
+        match fill::read(fill, &data).map(|fill| fill.map(char_fill)) {
+            Ok(None) => var.fill = VarFill::NoFill,
+            // User-defined types have zeros. Other types read as the stored value that every reader sees.
+            Ok(Some(value)) if extra.no_fill && (user::is_typed(attrs) || is_zero(&value)) => {
+                stored.absent_value =
+                    Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
+                var.fill = VarFill::NoFill;
+            }
+            Ok(Some(value)) if Some(&value) == nczarr_model::fill::default(var.xtype).as_ref() => {
+                var.fill = VarFill::Default
+            }
+            Ok(Some(value)) => var.fill = VarFill::Value(value),
+            Err(error) => set_problem(var, error.at(place())),
+        }
+    }
+    // The fill value of a user-defined type is resolved with the type.
+    if is_nczarr && var.xtype.is_atomic() && !user::is_typed(attrs) && !extra.unwritten || extra.implied {
+        imply_fill(var, stored, extra.implied);
+    }
+    let item = dtype.item_size().unwrap_or(1);
+    var.filters = filters::shown_filters(&chain, extra.filters.as_deref(), item, reading.registry);
+    let outermost = meta.chunks.clone();
+    let (shards, chain) = unfold(chain, &mut meta.chunks);
+    meta.order.clone_from(&chain.order);
+    // The shard of a scalar holds one chunk and has no shape.
+    meta.shards = (!shards.is_empty() && !outermost.is_empty()).then_some(outermost);
+    var.shards.clone_from(&meta.shards);
+    stored.shards = shards;
+    var.chunking = Chunking::Chunked(meta.chunks.clone());
+    stored.list = chain.list;
+    stored.element.clone_from(&chain.element);
+    stored.filters = chain.filters;
+    meta.dtype = data.dtype;
+    stored.meta = Some(meta);
+}
+
+/// Returns the levels of shards, outermost first, and the chain of the innermost chunks. Sets `chunks` to
+/// their shape.
+pub(super) fn unfold(mut chain: CodecChain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>, CodecChain) {
+    let mut levels = Vec::new();
+    while let Some(shards) = chain.shards.take() {
+        let ShardingCodec { chunk_shape, chain: inner, index } = *shards;
+        let ShardIndexCodecs { order, big_endian, filters, extra, at_start } = index;
+        levels.push(ShardSpec {
+            // `chain` has checked that each is at least 1 and divides the shard's.
+            counts: chunks.iter().zip(&chunk_shape).map(|(of, size)| of / size.max(&1)).collect(),
+            order: chain.order,
+            index: ShardIndexSpec { order, big_endian, filters, extra, at_start },
+            filters: chain.filters,
+        });
+        *chunks = chunk_shape;
+        chain = inner;
+    }
+    (levels, chain)
+}
+
+/// Whether a fill value is zero or empty.
+fn is_zero(value: &Values) -> bool {
+    match value {
+        Values::String(list) | Values::Packed(_, list) => {
+            list.iter().all(|element| element.as_bytes().is_empty())
+        }
+        Values::User(_, bytes) => bytes.iter().all(|&byte| byte == 0),
+        number => number.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0)),
+    }
+}
+
+/// Shows the array's fill value as `_FillValue`, whatever the stored attribute is, unless it is the type's
+/// default.
+fn imply_fill(var: &mut Var, stored: &mut StoredVariable, implied: bool) {
+    let value = match &var.fill {
+        VarFill::Value(value) => value,
+        VarFill::NoFill if implied => match &stored.absent_value {
+            Some(value) => value,
+            None => return,
+        },
+        VarFill::Default | VarFill::NoFill => return,
+    };
+    if var.atts.get(FILL_VALUE) != Some(value) {
+        let told = var.atts.insert(FILL_VALUE.to_owned(), value.clone()).is_some();
+        stored.implied_fill = (!told).then(|| value.clone());
+    }
+}

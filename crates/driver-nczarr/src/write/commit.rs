@@ -1,0 +1,564 @@
+//! Writing of metadata: stores the documents that changed, children before the groups that list them.
+//!
+//! Each document is replaced whole or not at all, and the order keeps the store readable at every point.
+//! Changes of other writers are merged: lengths of unlimited dimensions by maximum, so they never shrink, and
+//! NCZarr's lists by union. `store` writes the documents. Read [`CommittedMetadata`] first, then
+//! [`ZarrDataset::write_metadata`].
+
+use std::sync::Arc;
+
+use nczarr_codec::ZarrFormat;
+use nczarr_model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
+use nczarr_storage::Key;
+
+use crate::dataset::{VarState, ZarrDataset};
+use crate::flavour::Flavour;
+use crate::legacy::NczarrVersion;
+use crate::metadata::json::Json;
+use crate::metadata::v2::consolidated::ZMETADATA;
+use crate::metadata::v3::document::{CONSOLIDATED, ZARR_JSON};
+use crate::write::merge::LengthMerge;
+use crate::write::merge_v3;
+use crate::write::rename_dims;
+use crate::write::render;
+use crate::write::store::{DocumentKind, NodeId, NodeTexts};
+
+/// The metadata that this session knows to be stored.
+#[derive(Debug, Default)]
+pub(crate) struct CommittedMetadata {
+    /// The documents of groups and variables by id, as this library last wrote them or would write the loaded
+    /// state. An absent entry was never written. Other writers may have changed them since.
+    pub(crate) groups: Vec<NodeTexts>,
+    pub(crate) vars: Vec<NodeTexts>,
+    /// The dimensions that the stored groups declare, by group.
+    pub(crate) dims: Vec<Vec<(DimId, String)>>,
+    /// Whether the dataset has, or will get, consolidated metadata.
+    pub(crate) consolidate: bool,
+    /// Whether the consolidated metadata agrees with the documents.
+    pub(crate) consolidated: bool,
+    /// Whether groups below the root may still have their own consolidated metadata.
+    pub(crate) may_have_nested: bool,
+    /// The legacy style of the dataset, until it is upgraded.
+    pub(crate) legacy: Option<NczarrVersion>,
+    /// Metadata was written or loaded at least once.
+    pub(crate) has_metadata: bool,
+    /// The lengths that metadata may declare: the data below them are stored.
+    pub(crate) stored_lens: Lengths,
+    /// The last model that was stored completely, and its lengths. A variable with the same address in the
+    /// current model is unchanged.
+    pub(crate) last_written: Option<(Arc<Model>, Lengths)>,
+}
+
+impl CommittedMetadata {
+    /// Returns the texts of a node's documents.
+    pub(crate) fn texts(&self, node: NodeId) -> &NodeTexts {
+        let found = match node {
+            NodeId::Group(id) => self.groups.get(id.index()),
+            NodeId::Var(id) => self.vars.get(id.index()),
+        };
+        found.unwrap_or(const { &[None, None] })
+    }
+
+    /// Returns the stored name of a group's dimension. A new dimension has its current name, or `None` if
+    /// that is the stored name of another.
+    pub(crate) fn stored_name<'a>(&'a self, group: GroupId, dim: DimId, name: &'a str) -> Option<&'a str> {
+        let Some(dims) = self.dims.get(group.index()) else { return Some(name) };
+        match dims.iter().find(|(id, _)| *id == dim) {
+            Some((_, stored)) => Some(stored),
+            None => dims.iter().all(|(_, stored)| stored != name).then_some(name),
+        }
+    }
+
+    /// Records the documents that were stored for a node.
+    pub(crate) fn record(&mut self, node: NodeId, texts: NodeTexts, model: &Model) {
+        if let (NodeId::Group(id), true) = (node, texts.iter().any(Option::is_some))
+            && let Ok(group) = model.group(id)
+        {
+            if self.dims.len() <= id.index() {
+                self.dims.resize_with(id.index() + 1, Vec::new);
+            }
+            self.dims[id.index()] = group.dims.iter().map(|(name, &dim)| (dim, name.clone())).collect();
+        }
+        let (nodes, index) = match node {
+            NodeId::Group(id) => (&mut self.groups, id.index()),
+            NodeId::Var(id) => (&mut self.vars, id.index()),
+        };
+        if nodes.len() <= index {
+            nodes.resize_with(index + 1, NodeTexts::default);
+        }
+        for (known, text) in nodes[index].iter_mut().zip(texts) {
+            if text.is_some() {
+                *known = text;
+            }
+        }
+    }
+
+    /// Forgets all attributes, so that the next write of a document replaces them.
+    pub(crate) fn forget_attrs(&mut self) {
+        for texts in self.groups.iter_mut().chain(&mut self.vars) {
+            match texts {
+                // The rest of the document stays.
+                [None, Some(joined)] => *joined = merge_v3::EMPTY_BASE.into(),
+                [attrs, _] => *attrs = None,
+            }
+        }
+        self.last_written = None;
+    }
+
+    /// Forgets all but the first groups and variables.
+    fn forget(&mut self, groups: usize, vars: usize) {
+        self.groups.truncate(groups);
+        self.dims.truncate(groups);
+        self.vars.truncate(vars);
+    }
+}
+
+impl ZarrDataset {
+    /// Writes all changed metadata. `finally`: define mode is over, so consolidated metadata is written too;
+    /// before that it is removed.
+    ///
+    /// # Errors
+    /// Errors of the storage. Documents written before the error stay; the next call writes the rest.
+    pub(crate) fn write_metadata(&self, finally: bool) -> Result<()> {
+        let mut committed = self.lock_committed();
+        let model = loop {
+            self.move_renamed(&self.model.snapshot(), &mut committed)?;
+            // Other threads may define and rename meanwhile. Repeats until every node has a layout and its
+            // proper key.
+            let model = self.plan_new_layouts()?;
+            if self.read_state().is_in_place(&model) {
+                break model;
+            }
+        };
+        let is_first = self.created && !committed.has_metadata;
+        if is_first {
+            self.write_root(&mut committed)?;
+        }
+        if self.flavour == Flavour::NcZarr
+            && let Some(between) = rename_dims::intermediate_model(&model, &committed)?
+        {
+            self.write_nodes(Arc::new(between), &mut committed, finally)?;
+        }
+        self.write_nodes(Arc::clone(&model), &mut committed, finally)?;
+        committed.has_metadata = true;
+        for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
+            (var.on_disk, var.planned) = (true, false);
+        }
+        if finally && committed.consolidate && !committed.consolidated {
+            self.write_consolidated(&model, &committed, is_first || self.options.exclusive)?;
+            committed.consolidated = true;
+        }
+        Ok(())
+    }
+
+    /// Writes the root's marker before anything else. A store whose writer crashed is then recognised, and
+    /// can be replaced or deleted.
+    fn write_root(&self, committed: &mut CommittedMetadata) -> Result<()> {
+        let root = NodeId::Group(GroupId::ROOT);
+        if self.root_array || committed.texts(root)[DocumentKind::Marker as usize].is_some() {
+            return Ok(());
+        }
+        let mut key = Key::root();
+        root.key(&self.read_state(), DocumentKind::Marker, &mut key)?;
+        let mut text = String::new();
+        if self.format == ZarrFormat::V3 {
+            // The full document follows after the nodes that it lists.
+            text.push_str("{\"zarr_format\": 3, \"node_type\": \"group\"}");
+            return self.map.write(&key, text.as_bytes());
+        }
+        render::group(None, &mut text);
+        self.map.write(&key, text.as_bytes())?;
+        committed.groups.resize_with(committed.groups.len().max(1), NodeTexts::default);
+        committed.groups[GroupId::ROOT.index()][DocumentKind::Marker as usize] = Some(text.into());
+        Ok(())
+    }
+
+    /// Writes the changed documents of groups and variables. They declare only lengths below which all data
+    /// are stored.
+    fn write_nodes(
+        &self,
+        current: Arc<Model>,
+        committed: &mut CommittedMetadata,
+        finally: bool,
+    ) -> Result<()> {
+        let model = counted(&current, committed);
+        let mut lens = Lengths::of(&model);
+        let mut vars = self.changed_vars(&model, &lens, committed);
+        let levels = self.levels(&model);
+        self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
+        let is_known = committed
+            .last_written
+            .as_ref()
+            .is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
+        // Another writer may add consolidated metadata, which would then not match the documents.
+        let is_unaware = !(committed.consolidate || self.is_only_writer(committed) || is_known)
+            && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?;
+        if is_unaware && committed.legacy.is_some() {
+            // Before the documents, which it needs in the current style.
+            committed.consolidate = self.is_consolidated()?;
+        }
+        // Consolidated metadata needs all documents in the current style.
+        let consolidates = finally && committed.consolidate && !committed.consolidated;
+        if committed.legacy.is_some() && (consolidates || self.is_changed(&model, committed)?) {
+            self.upgrade(committed)?;
+        }
+        if (committed.has_metadata || !self.created) && !self.options.exclusive {
+            let nodes = vars.iter().chain(levels.iter().flatten());
+            if self.grow_from_store(&model, nodes, committed)? {
+                lens = Lengths::of(&model);
+                committed.stored_lens.raise(&lens, &[]);
+                current.dims().for_each(|(id, dim)| dim.grow(lens.get(id)));
+                vars = self.changed_vars(&model, &lens, committed);
+            }
+        }
+        let lasts = finally && self.format == ZarrFormat::V2;
+        if committed.consolidate && !lasts && self.is_changed(&model, committed)? {
+            // It would be outdated until define mode ends. In V3 it is part of the root's document, which is
+            // stored last.
+            self.drop_consolidated(committed)?;
+        }
+        if committed.may_have_nested
+            && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
+        {
+            self.drop_nested(committed)?;
+        }
+        self.declare_both(&model, committed)?;
+        self.store(&model, &vars, committed)?;
+        for level in levels.iter().rev() {
+            self.store(&model, level, committed)?;
+        }
+        // After the documents: what is written from here on repeats them.
+        if is_unaware && !committed.consolidate && self.is_consolidated()? {
+            committed.consolidate = true;
+            if !finally {
+                self.drop_consolidated(committed)?;
+            }
+        }
+        committed.last_written = Some((current, lens));
+        Ok(())
+    }
+
+    /// Checks that each node has the key that its name requires; a reader would find it under another name,
+    /// or not at all.
+    fn check_places<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n NodeId>) -> Result<()> {
+        if self.root_array {
+            return Ok(());
+        }
+        let state = self.read_state();
+        for &node in nodes {
+            let key = match node {
+                NodeId::Group(id) => &state.group(id)?.key,
+                NodeId::Var(id) => &state.var(id)?.key,
+            };
+            if !state.is_proper(model, node, key)? {
+                let proper = state.proper_key(model, node)?.unwrap_or_default();
+                return Err(ErrorKind::Internal.context(format!(
+                    "{key}: the key of the node does not match its name (expected {proper})"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any document differs from the recorded one.
+    fn is_changed(&self, model: &Model, committed: &CommittedMetadata) -> Result<bool> {
+        self.differs(model, self.nodes(model).iter(), committed)
+    }
+
+    /// Whether a document of one of these nodes differs from the recorded one.
+    fn differs<'n>(
+        &self,
+        model: &Model,
+        nodes: impl Iterator<Item = &'n NodeId>,
+        committed: &CommittedMetadata,
+    ) -> Result<bool> {
+        let state = self.read_state();
+        for &node in nodes {
+            if self.texts(model, &state, node)? != *committed.texts(node) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the variables that may have changed since the last complete write.
+    fn changed_vars(&self, model: &Model, lens: &Lengths, committed: &CommittedMetadata) -> Vec<NodeId> {
+        let state = self.read_state();
+        let last = committed.last_written.as_ref().filter(|(last, _)| same_names(last, model));
+        let is_touched = |id: VarId, now: &Var, here: &VarState| {
+            let Some((last, last_lens)) = last else { return true };
+            let Ok(then) = last.var(id) else { return true };
+            let same_len = |dim: &DimId| last_lens.get(*dim) == lens.get(*dim);
+            here.planned || !std::ptr::eq(then, now) || !now.dims.iter().all(same_len)
+        };
+        let vars = model.vars().zip(&state.vars);
+        vars.filter(|((id, var), here)| is_touched(*id, var, here))
+            .map(|((id, _), _)| NodeId::Var(id))
+            .collect()
+    }
+
+    /// Returns the groups by depth; empty in a store that is a single array.
+    fn levels(&self, model: &Model) -> Vec<Vec<NodeId>> {
+        let mut levels: Vec<Vec<NodeId>> = Vec::new();
+        if self.root_array {
+            return levels;
+        }
+        let mut depths: Vec<usize> = Vec::with_capacity(model.groups().len());
+        for (id, group) in model.groups() {
+            // A group comes after its parent.
+            let depth =
+                group.parent.and_then(|parent| depths.get(parent.index())).map_or(0, |depth| depth + 1);
+            depths.push(depth);
+            if levels.len() <= depth {
+                levels.resize_with(depth + 1, Vec::new);
+            }
+            levels[depth].push(NodeId::Group(id));
+        }
+        levels
+    }
+
+    /// Records the loaded documents as stored.
+    pub(crate) fn record_loaded(&self) -> Result<()> {
+        let mut committed = self.lock_committed();
+        let state = self.read_state();
+        let model = self.model.snapshot();
+        for node in self.nodes(&model) {
+            committed.record(node, self.texts(&model, &state, node)?, &model);
+        }
+        let lens = Lengths::of(&model);
+        committed.may_have_nested = model.groups().len() > 1;
+        committed.stored_lens = lens.clone();
+        committed.last_written = Some((model, lens));
+        committed.has_metadata = true;
+        Ok(())
+    }
+
+    /// Returns all nodes with documents: each group before its variables.
+    pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
+        let groups = model.groups().flat_map(|(id, group)| {
+            let group_itself = (!self.root_array).then_some(NodeId::Group(id));
+            group_itself.into_iter().chain(group.vars.values().map(|&id| NodeId::Var(id)))
+        });
+        groups.collect()
+    }
+
+    /// Extends unlimited dimensions to their stored lengths.
+    pub(crate) fn refresh_lengths(&self) -> Result<()> {
+        let committed = self.lock_committed();
+        let model = self.model.snapshot();
+        match self.flavour {
+            Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| NodeId::Group(id)), &committed),
+            // Arrays have more recent lengths than annotations.
+            Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| NodeId::Var(id)), &committed),
+        }
+        .map(drop)
+    }
+
+    /// Extends unlimited dimensions to the lengths in the documents of `nodes`; returns whether one grew.
+    fn grow(
+        &self,
+        model: &Model,
+        nodes: impl Iterator<Item = NodeId>,
+        committed: &CommittedMetadata,
+    ) -> Result<bool> {
+        let (mut keys, mut merges): (Vec<Key>, Vec<LengthMerge>) = (Vec::new(), Vec::new());
+        let state = self.read_state();
+        for node in nodes {
+            let (part, merge) = self.merge(model, node, committed)?;
+            if merge.has_lengths() {
+                let mut key = Key::root();
+                node.key(&state, part, &mut key)?;
+                keys.push(key);
+                merges.push(merge);
+            }
+        }
+        drop(state);
+        let mut grown = false;
+        for (merge, found) in merges.iter().zip(crate::open::metadata_reader::read_here(
+            &*self.map,
+            &keys,
+            &self.options.limits,
+        )) {
+            if let Some(found) = found? {
+                grown |= merge.grow(model, &found, self.format == ZarrFormat::V3)?;
+            }
+        }
+        Ok(grown)
+    }
+
+    /// As [`ZarrDataset::grow`], but reads only documents that are about to be replaced.
+    fn grow_from_store<'n>(
+        &self,
+        model: &Model,
+        nodes: impl Iterator<Item = &'n NodeId>,
+        committed: &CommittedMetadata,
+    ) -> Result<bool> {
+        let mut stale = Vec::new();
+        let state = self.read_state();
+        for &node in nodes {
+            let (part, merge) = self.merge(model, node, committed)?;
+            if let Some(known) = committed.texts(node)[part as usize].as_ref().filter(|_| merge.has_lengths())
+                && self.texts(model, &state, node)?[part as usize].as_ref() != Some(known)
+            {
+                stale.push(node);
+            }
+        }
+        drop(state);
+        self.grow(model, stale.into_iter(), committed)
+    }
+
+    /// Whether no other process can have written to the dataset.
+    fn is_only_writer(&self, committed: &CommittedMetadata) -> bool {
+        self.options.exclusive || self.created && !committed.has_metadata
+    }
+
+    /// Whether the store has consolidated metadata, from any writer.
+    fn is_consolidated(&self) -> Result<bool> {
+        if self.format == ZarrFormat::V2 {
+            return self.map.exists(&Key::new(ZMETADATA)?);
+        }
+        if self.root_array {
+            return Ok(false);
+        }
+        let keys = [Key::new(ZARR_JSON)?];
+        let found = crate::open::metadata_reader::read_here(&*self.map, &keys, &self.options.limits).pop();
+        let root = found.transpose()?.flatten().and_then(Json::into_object);
+        Ok(root.is_some_and(|root| root.get(CONSOLIDATED).is_some_and(|found| !found.is_null())))
+    }
+
+    /// Removes consolidated metadata, including another writer's: it would no longer match the documents.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn drop_consolidated(&self, committed: &mut CommittedMetadata) -> Result<()> {
+        if !committed.consolidate || self.is_only_writer(committed) && !committed.consolidated {
+            return Ok(());
+        }
+        if self.format == ZarrFormat::V3 {
+            if !self.root_array {
+                self.drop_inline(&Key::new(ZARR_JSON)?)?;
+            }
+        } else {
+            self.map.delete(&Key::new(ZMETADATA)?)?;
+        }
+        committed.consolidated = false;
+        Ok(())
+    }
+
+    /// Removes, once, the consolidated metadata of groups below the root, which this library does not
+    /// maintain.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn drop_nested(&self, committed: &mut CommittedMetadata) -> Result<()> {
+        if committed.may_have_nested {
+            self.try_drop_nested()?;
+            committed.may_have_nested = false;
+        }
+        Ok(())
+    }
+
+    fn try_drop_nested(&self) -> Result<()> {
+        let name = if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZMETADATA };
+        let keys: Vec<Key> = {
+            let state = self.read_state();
+            let groups = state.groups.iter().skip(1).filter(|group| !group.unreadable);
+            groups.map(|group| group.key.join(name)).collect::<Result<_>>()?
+        };
+        let limits = &self.options.limits;
+        for (key, found) in
+            keys.iter().zip(crate::open::metadata_reader::read_here(&*self.map, &keys, limits))
+        {
+            if self.format == ZarrFormat::V2 {
+                // Also if it cannot be parsed.
+                if !matches!(found, Ok(None)) {
+                    self.map.delete(key)?;
+                }
+            } else if found?
+                .and_then(Json::into_object)
+                .is_some_and(|document| document.contains_key(CONSOLIDATED))
+            {
+                self.drop_inline(key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes consolidated metadata from the document of a group, if present.
+    pub(crate) fn drop_inline(&self, key: &Key) -> Result<()> {
+        let limits = &self.options.limits;
+        let found =
+            crate::open::metadata_reader::read_bytes(&*self.map, std::slice::from_ref(key), limits).pop();
+        if let Some(Some(text)) = found.transpose()?
+            && merge_v3::without_consolidated(&text, limits).is_none()
+        {
+            return Ok(());
+        }
+        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+        self.update(key, limit, &mut |old, new| {
+            let old = old.ok_or_else(|| {
+                ErrorKind::NoObject.context(format!("{key}: the document no longer exists"))
+            })?;
+            match merge_v3::without_consolidated(old, limits) {
+                Some(text) => new.extend_from_slice(text.as_bytes()),
+                None => new.extend_from_slice(old),
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether nothing of the dataset was written yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.created && !self.lock_committed().has_metadata
+    }
+
+    /// Removes all objects of a dataset that was created and never committed.
+    pub(crate) fn delete_all(&self) -> Result<()> {
+        for key in self.map.list(&Key::root())? {
+            self.map.delete(&key)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets variables and groups that an abort removed from the model, and deletes their objects.
+    pub(crate) fn forget_new(&self) -> Result<()> {
+        let gone: Vec<Key> = {
+            let mut committed = self.lock_committed();
+            let mut state = self.write_state();
+            let model = self.model.snapshot();
+            committed.forget(model.groups().len(), model.vars().len());
+            let vars = model.vars().len().min(state.vars.len());
+            let groups = model.groups().len().min(state.groups.len());
+            let mut gone: Vec<Key> = state.vars.drain(vars..).map(|var| var.key).collect();
+            gone.extend(state.groups.drain(groups..).map(|group| group.key));
+            state.count_waiting();
+            // A pending layout change is cancelled; a completed one stays because its chunks exist.
+            for here in state.vars.iter_mut().filter(|here| here.stored.meta.is_some()) {
+                here.replan = false;
+            }
+            gone
+        };
+        for key in gone {
+            for object in self.map.list(&key)? {
+                self.map.delete(&object)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the model with the lengths that metadata may declare.
+fn counted(model: &Arc<Model>, committed: &CommittedMetadata) -> Arc<Model> {
+    if model.dims().any(|(_, dim)| dim.unlimited) {
+        Arc::new(model.at(&committed.stored_lens))
+    } else {
+        Arc::clone(model)
+    }
+}
+
+/// Whether groups and dimensions have the same names in both models: documents of variables contain both.
+fn same_names(a: &Model, b: &Model) -> bool {
+    let groups = || a.groups().zip(b.groups()).all(|((_, a), (_, b))| a.name == b.name);
+    let dims = || a.dims().zip(b.dims()).all(|((_, a), (_, b))| a.name == b.name);
+    a.naming() == b.naming() || groups() && dims()
+}
