@@ -17,9 +17,9 @@ use crate::dataset::ZarrDataset;
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR};
 use crate::metadata::json::{self, Json};
 use crate::metadata::v2::consolidated::ZMETADATA;
+use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
 use crate::open::metadata_reader::cannot_list;
-use crate::open::tree::{ZARRAY, ZATTRS, ZGROUP};
 
 use objects::Nodes;
 

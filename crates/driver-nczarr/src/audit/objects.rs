@@ -8,9 +8,9 @@ use nczarr_storage::Key;
 
 use crate::data::variable_chunks::ChunkNaming;
 use crate::dataset::ZarrDataset;
+use crate::metadata::v2::{ZARRAY, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
 use crate::metadata::v3::grid::AxisEdges;
-use crate::open::tree::{ZARRAY, ZGROUP};
 
 /// The nodes of a dataset, by their keys.
 pub(super) struct Nodes {

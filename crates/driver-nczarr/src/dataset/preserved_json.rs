@@ -11,9 +11,9 @@ use crate::flavour::Flavour;
 use crate::flavour::annotation;
 use crate::metadata::attributes::{self, FILL_VALUE};
 use crate::metadata::json::{self, Json, Value};
+use crate::metadata::v2::ZATTRS;
 use crate::metadata::v3::document::{self, ZARR_JSON};
 use crate::open::metadata_reader;
-use crate::open::tree::ZATTRS;
 
 /// The JSON of some attributes of one node.
 #[derive(Debug, Default)]

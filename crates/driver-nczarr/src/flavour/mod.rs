@@ -14,18 +14,27 @@ mod plain;
 use std::sync::Arc;
 
 use nczarr_dispatch::Fault;
-use nczarr_model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
+use nczarr_model::{Error, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use nczarr_storage::Key;
 
 use crate::dataset::VarState;
 use crate::metadata::attributes::NC_PROPERTIES;
 use crate::metadata::json::{Object, ObjectMembers, Value};
 use crate::metadata::types::foreign;
-use crate::metadata::v2::var::{DimRefs, StoredVariable, set_problem, shown_attributes};
-use crate::open::tree::{RawGroup, slashed};
+use crate::metadata::v2::var::{DimRefs, ReadContext, StoredVariable, set_problem, shown_attributes};
+use crate::open::tree::{RawGroup, RawTree, slashed};
 
-pub(crate) use nczarr::load as nczarr;
-pub(crate) use plain::load as pure;
+/// Gives a tree its meaning.
+///
+/// # Errors
+/// `NC_ENCZARR` with the key and member, for invalid lists or dimensions of an NCZarr group; `NC_ENAMEINUSE` if
+/// two nodes of a plain store have one name.
+pub(crate) fn link(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBuilder> {
+    match reading.naming {
+        DimNaming::References => nczarr::load(tree, reading),
+        DimNaming::Attribute | DimNaming::None => plain::load(tree, reading),
+    }
+}
 
 /// The rules that a dataset follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +93,8 @@ pub(crate) struct DatasetBuilder {
     pub(crate) empty_folders: Vec<Key>,
     /// Whether an array had dimension names in xarray's form.
     pub(crate) xarray_dims: bool,
+    /// The store is one array without a group.
+    pub(crate) root_array: bool,
     /// Whether a node of a plain store has an annotation; only set if documents are kept.
     pub(crate) annotated: bool,
     /// A group's declared dimensions are outdated, or an array has another name for a dimension than the
@@ -97,7 +108,7 @@ pub(crate) struct DatasetBuilder {
 
 impl DatasetBuilder {
     /// Adds a group; the first one becomes the root.
-    fn add_group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> nczarr_model::Result<GroupId> {
+    fn add_group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> Result<GroupId> {
         let id = match parent {
             None => GroupId::ROOT,
             Some(parent) => self.model.add_group(parent, &raw.name).map_err(|error| error.at(&raw.key))?,
@@ -124,12 +135,7 @@ impl DatasetBuilder {
     }
 
     /// Adds a variable.
-    fn add_var(
-        &mut self,
-        var: Arc<Var>,
-        key: Key,
-        mut stored: Arc<StoredVariable>,
-    ) -> nczarr_model::Result<VarId> {
+    fn add_var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<StoredVariable>) -> Result<VarId> {
         if self.keep {
             Arc::make_mut(&mut stored).dim_names = Some(dim_names(&self.model, &var)?);
         }
@@ -168,6 +174,7 @@ pub(crate) struct LoadedDataset {
     pub(crate) notes: Vec<String>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) empty_folders: Vec<Key>,
+    pub(crate) root_array: bool,
     pub(crate) xarray_dims: bool,
     pub(crate) annotated: bool,
     pub(crate) stale_dims: bool,
@@ -182,6 +189,7 @@ impl From<DatasetBuilder> for LoadedDataset {
             notes,
             faults,
             empty_folders: hollow,
+            root_array,
             xarray_dims: named_dims,
             annotated,
             stale_dims: stale,
@@ -194,6 +202,7 @@ impl From<DatasetBuilder> for LoadedDataset {
             notes,
             faults,
             empty_folders: hollow,
+            root_array,
             xarray_dims: named_dims,
             annotated,
             stale_dims: stale,
@@ -202,7 +211,7 @@ impl From<DatasetBuilder> for LoadedDataset {
 }
 
 /// Returns the names of a variable's dimensions.
-pub(crate) fn dim_names(model: &Model, var: &Var) -> nczarr_model::Result<Vec<String>> {
+pub(crate) fn dim_names(model: &Model, var: &Var) -> Result<Vec<String>> {
     var.dims.iter().map(|&dim| Ok(model.dim(dim)?.name.clone())).collect()
 }
 

@@ -9,7 +9,7 @@ use super::DatasetBuilder;
 use crate::flavour::nczarr_lists::{self, ArrayReferences};
 use crate::metadata::v2::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 use crate::metadata::v3::dim_names;
-use crate::open::interrupted_rename;
+use crate::open::load::interrupted_rename;
 use crate::open::tree::{RawArray, RawTree};
 use crate::user;
 
@@ -18,7 +18,7 @@ use crate::user;
 /// # Errors
 /// `NC_ENCZARR` with the key and member, for invalid lists or dimensions of a group. A defect of a single
 /// array becomes its variable's `problem`.
-pub(crate) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBuilder> {
+pub(super) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBuilder> {
     let RawTree { notes, faults, empty_folders: hollow, .. } = tree;
     let mut loaded = DatasetBuilder {
         notes,

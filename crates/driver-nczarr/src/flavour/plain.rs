@@ -22,15 +22,12 @@ use crate::open::tree::{RawArray, RawTree};
 /// The most conflicting dimension names that are reported individually.
 const MAX_REPORTED: usize = 20;
 
-/// Builds the model of a plain store. `root_array`: an array without a group, with the name for its variable.
+/// Builds the model of a plain store.
 ///
 /// # Errors
 /// `NC_ENAMEINUSE` if two nodes have one name.
-pub(crate) fn load(
-    mut tree: RawTree,
-    root_array: Option<RawArray>,
-    reading: &ReadContext<'_>,
-) -> Result<DatasetBuilder> {
+pub(super) fn load(mut tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBuilder> {
+    let root_array = tree.root_array.take();
     let structure = read_declarations(&mut tree, reading.naming);
     let stale = structure.is_none();
     let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
@@ -41,6 +38,7 @@ pub(crate) fn load(
         faults,
         empty_folders: hollow,
         keep: reading.keep,
+        root_array: root_array.is_some(),
         stale_dims: stale,
         ..DatasetBuilder::default()
     };

@@ -12,8 +12,8 @@ use super::convert::{self, NodeDocuments};
 use super::{NCZARR, NCZATTR, NCZGROUP, NCZVAR, NczarrVersion};
 use crate::dataset::ZarrDataset;
 use crate::metadata::json::{self, Json, write_strict};
+use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::open::metadata_reader::read_here;
-use crate::open::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::write::commit::CommittedMetadata;
 
 /// A node and its documents: the marker, the attributes, and the two legacy documents.

@@ -112,16 +112,6 @@ pub(crate) fn read_here(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fe
     read_batch(map, keys, limits, 1, |bytes, key| parse(bytes, key, limits))
 }
 
-/// Reads documents on the calling thread and applies `of` to the bytes of each in place.
-pub(crate) fn read_as<T: Send>(
-    map: &dyn ZMap,
-    keys: &[Key],
-    limits: &Limits,
-    of: impl Fn(&[u8], &Key) -> Result<T> + Sync,
-) -> Vec<Result<Option<T>>> {
-    read_batch(map, keys, limits, 1, of)
-}
-
 fn parse(bytes: &[u8], key: &Key, limits: &Limits) -> Result<Json> {
     json::parse(bytes, limits).map_err(|error| error.at(key))
 }

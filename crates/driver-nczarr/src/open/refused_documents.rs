@@ -13,8 +13,8 @@ use nczarr_model::Result;
 use nczarr_storage::{Forbidden, Key, ZMap};
 
 use crate::metadata::v2::consolidated::ZMETADATA;
+use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
-use crate::open::tree::{ZARRAY, ZATTRS, ZGROUP};
 
 /// A key that no dataset has.
 const MISSING_KEY: &str = ".nczarr-no-such-key";

@@ -13,7 +13,7 @@ use nczarr_storage::Key;
 use super::{MAX_SIZE, type_name};
 use crate::metadata::json::{Json, Object, Value, write_list, write_name, write_number, write_string};
 use crate::metadata::v2::array_meta::bad_member;
-use crate::open::interrupted_rename;
+use crate::open::load::interrupted_rename;
 
 /// Appends the list of a group's types.
 ///

@@ -15,7 +15,7 @@ use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign::NO_TYPE;
 use crate::metadata::v2::fill::MAX_ZEROS;
 use crate::metadata::v2::var::StoredVariable;
-use crate::open::interrupted_rename;
+use crate::open::load::interrupted_rename;
 
 use nczarr_codec::ZarrFormat;
 

@@ -14,12 +14,11 @@ use nczarr_storage::Key;
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::metadata::json::{Json, text};
+use crate::metadata::v2::ZARRAY;
 use crate::metadata::v2::consolidated::{self, ZMETADATA};
 use crate::metadata::v2::var::StoredVariable;
 use crate::metadata::v3;
 use crate::metadata::v3::document::ZARR_JSON;
-use crate::open::nodes;
-use crate::open::tree::ZARRAY;
 use crate::write::commit::CommittedMetadata;
 use crate::write::merge;
 use crate::write::merge_v3;
@@ -172,7 +171,7 @@ impl ZarrDataset {
     fn stored_below(&self, group: GroupId, part: DocumentKind, document: &Json) -> Result<HashSet<String>> {
         match (self.flavour, self.format) {
             (Flavour::NcZarr, ZarrFormat::V3) => {
-                Ok(nodes::v3_attributes(document)?.as_ref().map(merge::listed).unwrap_or_default())
+                Ok(v3::keys::group_attributes(document)?.as_ref().map(merge::listed).unwrap_or_default())
             }
             (Flavour::NcZarr, _) => Ok(merge::listed(document)),
             (Flavour::Zarr, _) if part == DocumentKind::Marker && self.map.caps().list => {

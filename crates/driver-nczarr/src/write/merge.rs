@@ -11,7 +11,7 @@ use nczarr_model::{DimId, Model, Result};
 
 use crate::metadata::attributes::{self, NCZARR_GROUP};
 use crate::metadata::json::{self, Json, Object};
-use crate::open::nodes;
+use crate::metadata::v3;
 use crate::write::merge_v3;
 
 /// The place of lengths in a document that other writers may have extended.
@@ -58,7 +58,7 @@ impl LengthMerge {
     pub(crate) fn grow(&self, model: &Model, document: &Json, joined: bool) -> Result<bool> {
         let mut grown = false;
         let lengths = match (self, joined) {
-            (Self::Group(_), true) => nodes::v3_attributes(document)
+            (Self::Group(_), true) => v3::keys::group_attributes(document)
                 .map(|attrs| attrs.map_or_else(Vec::new, |attrs| self.lengths(&attrs)))
                 .unwrap_or_default(),
             _ => self.lengths(document),

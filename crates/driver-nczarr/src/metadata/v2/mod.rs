@@ -9,3 +9,10 @@ pub(crate) mod array_meta;
 pub(crate) mod consolidated;
 pub(crate) mod fill;
 pub(crate) mod var;
+
+/// The document of a group.
+pub(crate) const ZGROUP: &str = ".zgroup";
+/// The document of an array.
+pub(crate) const ZARRAY: &str = ".zarray";
+/// The attributes of a node.
+pub(crate) const ZATTRS: &str = ".zattrs";

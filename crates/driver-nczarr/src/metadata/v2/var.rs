@@ -22,6 +22,7 @@ use crate::metadata::codecs::{self, CodecCache};
 use crate::metadata::json::{Json, Object, ObjectMembers, Value, text};
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign;
+use crate::metadata::v2::ZATTRS;
 use crate::metadata::v2::array_meta::{self, ArrayMeta, codec_id};
 use crate::metadata::v2::fill::{self, TextFill};
 use crate::metadata::v3::source_type::SourceType;
@@ -117,7 +118,28 @@ pub(crate) struct StoredVariable {
     pub(crate) source_type: Option<SourceType>,
 }
 
-/// Builds the variable of the array at `key` from its documents.
+/// Builds the variable of the array at `key` from its `.zarray` and `.zattrs`.
+pub(crate) fn build_from_documents(
+    key: &Key,
+    zarray: Result<&Value<'_>>,
+    attrs: Result<Option<&Value<'_>>>,
+    reading: &ReadContext<'_>,
+) -> VariableDraft {
+    // A document `null` counts as absent.
+    let attrs = attrs.map(|attrs| attrs.filter(|document| !document.is_null()));
+    let attrs = attrs.and_then(|attrs| attrs.map(|document| members(document, key)).transpose());
+    build(key, zarray, attrs, reading)
+}
+
+/// Returns the attributes of the array at `key`.
+fn members<'d, 't>(document: &'d Value<'t>, key: &Key) -> Result<&'d ObjectMembers<'t>> {
+    document.as_object().ok_or_else(|| {
+        let at = if key.is_root() { String::new() } else { format!("{key}/") };
+        ErrorKind::NcZarr.context(format!("{at}{ZATTRS}: expected an object, found {}", document.kind()))
+    })
+}
+
+/// Builds the variable of the array at `key` from its `.zarray` and the members of its `.zattrs`.
 pub(crate) fn build(
     key: &Key,
     zarray: Result<&Value<'_>>,

@@ -45,6 +45,15 @@ const NO_FILL: &str = "no_fill";
 const TYPES: &str = "attribute_types";
 const FILTERS: &str = "filters";
 
+/// Returns the attributes of the document of a V3 group, in V2's form.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`](nczarr_model::ErrorKind::NcZarr) for attributes that are not an object.
+pub(crate) fn group_attributes(document: &Value<'_>) -> Result<Option<Json>> {
+    let attrs = super::document::attributes(document)?;
+    attrs.map(|attrs| Ok(Value::Object(group(attrs)?.into_owned()))).transpose()
+}
+
 /// Converts the attributes of a group to V2's form.
 ///
 /// # Errors

@@ -12,8 +12,8 @@ use nczarr_storage::Key;
 
 use crate::metadata::v2::var::ReadContext;
 use crate::metadata::v3::document::ZARR_JSON;
+use crate::open::load::nodes::{ExpectedNode, FoundNode, NodeLocation};
 use crate::open::metadata_reader::{MetadataReader, cannot_list};
-use crate::open::nodes::{ExpectedNode, FoundNode, NodeLocation};
 use crate::open::tree::{RawTree, display_key};
 use crate::write::rename::MOVING_PREFIX;
 

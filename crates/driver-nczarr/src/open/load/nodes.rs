@@ -21,12 +21,12 @@ use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR, NczarrVersion, WriterBugs};
 use crate::metadata::json::{self, ObjectMembers, Value};
 use crate::metadata::parallel;
 use crate::metadata::v2::consolidated::{Consolidated, LazyDocument};
-use crate::metadata::v2::var::{ReadContext, VariableDraft, build};
+use crate::metadata::v2::var::{self, ReadContext, VariableDraft};
+use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::metadata::v3;
 use crate::metadata::v3::document::{self, NodeType, ZARR_JSON};
+use crate::open::load::shared_layout::SharedLayout;
 use crate::open::metadata_reader::{Fetched, MetadataReader, read, ticket};
-use crate::open::shared_layout::SharedLayout;
-use crate::open::tree::{ZARRAY, ZATTRS, ZGROUP};
 
 /// A location where a node may be.
 #[derive(Debug)]
@@ -329,7 +329,7 @@ fn v3_node(place: &NodeLocation, found: Outcome<&Value<'_>>, reading: &ReadConte
                 match document::check_group(document) {
                     Ok(()) => FoundNode::Other {
                         zgroup: Ok(Some(Value::Object(document::without_attributes(document)))),
-                        attrs: v3_attributes(document).map_err(at),
+                        attrs: v3::keys::group_attributes(document).map_err(at),
                     },
                     Err(error) => FoundNode::MustUnderstand(at(error)),
                 }
@@ -341,12 +341,6 @@ fn v3_node(place: &NodeLocation, found: Outcome<&Value<'_>>, reading: &ReadConte
             Err(_) => array(Ok(document)),
         },
     }
-}
-
-/// Returns the attributes of a V3 group, in V2's form.
-pub(crate) fn v3_attributes(document: &Value<'_>) -> Fetched {
-    let attrs = document::attributes(document)?;
-    attrs.map(|attrs| Ok(Value::Object(v3::keys::group(attrs)?.into_owned()))).transpose()
 }
 
 /// Makes a node from V2 documents in the current style.
@@ -368,7 +362,7 @@ fn current_node(
             return FoundNode::Other { zgroup: own(zgroup), attrs: own(attrs) };
         }
     };
-    FoundNode::Array(array(&place.key, zarray, attrs, reading))
+    FoundNode::Array(var::build_from_documents(&place.key, zarray, attrs, reading))
 }
 
 /// Makes a node from V2 documents in a legacy style: the marker, the attributes, and the documents beside
@@ -400,27 +394,6 @@ fn legacy_marker<'t>(found: Outcome<&Value<'t>>) -> Outcome<Value<'t>> {
 
 fn borrowed<'d, 't>(found: &'d Outcome<Value<'t>>) -> Outcome<&'d Value<'t>> {
     found.as_ref().map(Option::as_ref).map_err(Error::clone)
-}
-
-/// Builds the variable of the array at `key` from its documents.
-pub(crate) fn array(
-    key: &Key,
-    zarray: Result<&Value<'_>>,
-    attrs: Outcome<&Value<'_>>,
-    reading: &ReadContext<'_>,
-) -> VariableDraft {
-    // A document `null` counts as absent.
-    let attrs = attrs.map(|attrs| attrs.filter(|document| !document.is_null()));
-    let attrs = attrs.and_then(|attrs| attrs.map(|document| members(document, key)).transpose());
-    build(key, zarray, attrs, reading)
-}
-
-/// Returns the attributes of the array at `key`.
-fn members<'d, 't>(document: &'d Value<'t>, key: &Key) -> Result<&'d ObjectMembers<'t>> {
-    document.as_object().ok_or_else(|| {
-        let at = if key.is_root() { String::new() } else { format!("{key}/") };
-        ErrorKind::NcZarr.context(format!("{at}{ZATTRS}: expected an object, found {}", document.kind()))
-    })
 }
 
 /// Reads the documents of all locations.

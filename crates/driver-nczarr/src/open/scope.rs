@@ -1,0 +1,115 @@
+//! Step 1 of opening, scope: the part of the store to read ([`ReadScope`]).
+//!
+//! A program may need one variable only. Then the cost of opening does not depend on the size of the store. A
+//! narrow scope that does not determine the variable fully yields nothing, and the next wider one is tried.
+
+use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::{MountedMap, OpenRequest};
+use nczarr_model::Result;
+use nczarr_storage::Key;
+use nczarr_url_infer::Target;
+
+use crate::metadata::v3::node_name;
+
+/// The deepest nesting of groups.
+const MAX_DEPTH: usize = 200;
+
+/// The part of a store that an opening reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ReadScope<'p> {
+    /// Every node.
+    Whole,
+    /// One variable.
+    ///
+    /// * When it applies: reading, if the root's attributes, the lists and attributes of the groups on the
+    ///   path, and the array's documents determine the variable. Over a network this takes one round. It
+    ///   never reads consolidated metadata.
+    /// * Fallback: missing or invalid documents, unusual names, dimensions in other groups, and lengths that
+    ///   depend on other variables.
+    ///
+    /// Only derived names may differ from a full opening: those of dimensions with several lengths, and of
+    /// user-defined types.
+    Variable(&'p VariablePath<'p>),
+    /// The data of one array.
+    ///
+    /// * When it applies: a plain Zarr store (`mode=zarr`), for reading, if the array's document alone
+    ///   determines its elements. Attributes of V2, groups and dimensions are not read.
+    /// * Fallback: text (attributes may make it char), big-endian numbers of V2 (the root may reveal a writer
+    ///   bug), user-defined types, and documents that are absent, unreadable or of both formats.
+    /// * Gain: one request per opening instead of several rounds.
+    Data(&'p VariablePath<'p>),
+}
+
+/// The path of a variable.
+#[derive(Debug)]
+pub(crate) struct VariablePath<'p> {
+    pub(crate) groups: Vec<&'p str>,
+    pub(crate) name: &'p str,
+    /// The version of Zarr that the fragment requests.
+    pub(crate) format: Option<ZarrFormat>,
+}
+
+impl<'p> VariablePath<'p> {
+    /// Returns the path of the only variable that the request needs. `None` if it needs everything, or if a
+    /// name needs escaping.
+    pub(crate) fn of(request: &OpenRequest<'p>) -> Option<Self> {
+        let path = request.scope?.path;
+        if request.writable {
+            return None;
+        }
+        let mut groups: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
+        let is_plain = |name: &&str| {
+            !name.is_empty()
+                && !name.starts_with('.')
+                && !name.contains('\\')
+                && !node_name::needs_escape(name)
+        };
+        if groups.len() > MAX_DEPTH || !groups.iter().all(is_plain) {
+            return None;
+        }
+        let name = groups.pop()?;
+        Some(Self { groups, name, format: requested_format(request.target) })
+    }
+
+    /// Returns the key of its array.
+    ///
+    /// # Errors
+    /// A name that no key can have.
+    pub(crate) fn key(&self) -> Result<Key> {
+        let mut key = Key::root();
+        for segment in self.groups.iter().chain([&self.name]) {
+            key.push(segment)?;
+        }
+        Ok(key)
+    }
+}
+
+impl<'p> ReadScope<'p> {
+    /// Returns the scopes to try, the narrowest first.
+    pub(crate) fn candidates(
+        request: &OpenRequest<'_>,
+        mounted: &MountedMap,
+        path: Option<&'p VariablePath<'p>>,
+    ) -> impl Iterator<Item = Self> {
+        let target = request.target;
+        let data_only = target.has_mode("zarr") && request.scope.is_some_and(|scope| scope.data_only);
+        // Over a network one consolidated document is cheaper than the documents on the path.
+        let by_documents = mounted.prefetched.is_none() || !target.has_mode("consolidated");
+        [
+            path.filter(|_| data_only).map(Self::Data),
+            path.filter(|_| by_documents).map(Self::Variable),
+            Some(Self::Whole),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// Returns the version of Zarr that the fragment requests.
+fn requested_format(target: &Target) -> Option<ZarrFormat> {
+    match (target.has_mode("v2"), target.has_mode("v3")) {
+        (true, false) => Some(ZarrFormat::V2),
+        (false, true) => Some(ZarrFormat::V3),
+        _ => None,
+    }
+}
