@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `open` | reads the documents of a store and makes a dataset of them |
 //! | `create` | makes an empty dataset and its settings |
-//! | `dataset` | the open dataset: nodes, their states, and the facts about the whole |
+//! | `dataset` | the open dataset: its catalog of nodes, their states, and the facts about the whole |
 //! | `edit` | decides whether the format can hold an edit, and plans the layouts of new variables |
 //! | `write` | stores documents, merges them with those of other writers, and renames nodes |
 //! | `data` | the arrays of variables, between the engine of `chunkio` and the map |

@@ -13,7 +13,7 @@ use nczarr_dispatch::{Audit, Fault};
 use nczarr_model::Result;
 use nczarr_storage::{ByteRange, Key};
 
-use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR};
 use crate::metadata::json::{self, Json};
 use crate::metadata::v2::consolidated::ZMETADATA;
@@ -35,16 +35,22 @@ fn is_document(name: &str) -> bool {
     name == ZARR_JSON || V2.contains(&name)
 }
 
-impl ZarrDataset {
+/// Compares the objects of a store with its dataset.
+#[derive(Clone, Copy)]
+pub(crate) struct Auditor<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl Auditor<'_> {
     /// Compares all objects of the store with the dataset.
     ///
     /// # Errors
     /// Errors of the storage.
-    pub(crate) fn audit_objects(&self) -> Result<Audit> {
-        if !self.map.caps().list {
+    pub(crate) fn audit(&self) -> Result<Audit> {
+        if !self.catalog.map.caps().list {
             return Ok(Audit::default());
         }
-        let keys = match self.map.list(&Key::root()) {
+        let keys = match self.catalog.map.list(&Key::root()) {
             Ok(keys) => keys,
             Err(error) if cannot_list(&error) => return Ok(Audit::default()),
             Err(error) => return Err(error),
@@ -57,7 +63,7 @@ impl ZarrDataset {
             }
             audit.faults.extend(self.of_another_format(key));
         }
-        let nodes = Nodes::of(self, &keys)?;
+        let nodes = Nodes::of(self.catalog, &keys)?;
         nodes.unlisted(&mut audit.faults);
         for key in
             keys.iter().filter(|key| !is_document(key.name()) && !key.name().starts_with(INTERNAL_PREFIX))
@@ -70,9 +76,9 @@ impl ZarrDataset {
 
     /// Reads and parses a document with the rules of opening; reports a fault if it is damaged.
     fn document(&self, key: &Key, faults: &mut Vec<Fault>) -> Result<Option<Json>> {
-        let limits = &self.options.limits;
+        let limits = &self.catalog.options.limits;
         let mut bytes = Vec::new();
-        self.map.read(key, ByteRange::first(limits.document.saturating_add(1)), &mut bytes)?;
+        self.catalog.map.read(key, ByteRange::first(limits.document.saturating_add(1)), &mut bytes)?;
         match json::parse(&bytes, limits) {
             Ok(document) => {
                 if !document.is_strict() {
@@ -90,7 +96,7 @@ impl ZarrDataset {
 
     /// Reports a document of another version of Zarr, which this dataset does not use.
     fn of_another_format(&self, key: &Key) -> Option<Fault> {
-        let (is_v3, found) = (self.format == ZarrFormat::V3, key.name() == ZARR_JSON);
+        let (is_v3, found) = (self.catalog.format == ZarrFormat::V3, key.name() == ZARR_JSON);
         let (ours, other) = if is_v3 { ("V3", "V2") } else { ("V2", "V3") };
         let text = || {
             format!("is a document of Zarr {other} in a dataset of Zarr {ours}; other readers may prefer it")

@@ -7,7 +7,7 @@ use nczarr_model::Result;
 use nczarr_storage::Key;
 
 use crate::data::variable_chunks::ChunkNaming;
-use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
 use crate::metadata::v2::{ZARRAY, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
 use crate::metadata::v3::grid::AxisEdges;
@@ -28,9 +28,9 @@ struct AuditedChunks {
 
 impl Nodes {
     /// Collects the nodes that the dataset shows, and those that only have documents among `keys`.
-    pub(super) fn of(dataset: &ZarrDataset, keys: &[Key]) -> Result<Self> {
-        let model = dataset.model.snapshot();
-        let state = dataset.read_state();
+    pub(super) fn of(catalog: &Catalog, keys: &[Key]) -> Result<Self> {
+        let model = catalog.model.snapshot();
+        let state = catalog.read_state();
         let mut arrays = BTreeMap::new();
         for ((id, shown), var) in model.vars().zip(&state.vars) {
             let chunks = match &var.stored.meta {

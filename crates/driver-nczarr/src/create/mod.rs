@@ -4,7 +4,7 @@
 
 pub(crate) mod environment;
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Format, MountedMap, OpenRequest};
@@ -13,8 +13,10 @@ use nczarr_storage::{Key, ZMap};
 
 use crate::INFO;
 use crate::create::environment::CreateDefaults;
+use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
 use crate::dataset::description::{DatasetDescription, Origin};
-use crate::dataset::{GroupState, NodeStates, ZarrDataset};
+use crate::dataset::node_states::{GroupState, NodeStates};
 use crate::flavour::Flavour;
 use crate::metadata::v3;
 use crate::open::fragment;
@@ -66,7 +68,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let undo = request.map.is_none().then(|| undo(mounted, request));
     let model = ModelCell::new(Model::new());
     model.begin();
-    Ok(Arc::new(ZarrDataset {
+    let catalog = Catalog {
         model,
         map,
         registry: Arc::clone(request.registry),
@@ -88,10 +90,10 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
             placed_naming: Some(0),
             ..NodeStates::default()
         }),
-        committed: Mutex::new(CommittedMetadata { consolidate, ..CommittedMetadata::default() }),
         closing: Arc::default(),
-        undo,
-    }))
+    };
+    let committed = CommittedMetadata { consolidate, ..CommittedMetadata::default() };
+    Ok(Arc::new(ZarrDataset::new(catalog, committed, undo)))
 }
 
 /// Empties a map from outside, if `clobber` allows it.

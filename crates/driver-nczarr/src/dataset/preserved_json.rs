@@ -6,7 +6,7 @@
 use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, GroupId, Result, Values, VarId};
 
-use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
 use crate::flavour::Flavour;
 use crate::flavour::annotation;
 use crate::metadata::attributes::{self, FILL_VALUE};
@@ -21,9 +21,9 @@ pub(crate) struct PreservedJson(Vec<(String, Values, Json)>);
 
 impl PreservedJson {
     /// Returns the JSON to store for an attribute, if it still reads as these values.
-    pub(crate) fn of(&self, name: &str, values: &Values, dataset: &ZarrDataset) -> Option<&Json> {
+    pub(crate) fn of(&self, name: &str, values: &Values, catalog: &Catalog) -> Option<&Json> {
         let (.., json) = self.0.iter().find(|(known, told, _)| known == name && told == values)?;
-        reads_as(json, values, dataset).then_some(json)
+        reads_as(json, values, catalog).then_some(json)
     }
 
     fn put(&mut self, name: &str, values: Values, json: Json) {
@@ -33,8 +33,8 @@ impl PreservedJson {
 }
 
 /// Whether a dataset reads this JSON as these values.
-fn reads_as(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
-    if dataset.flavour == Flavour::NcZarr {
+fn reads_as(json: &Json, values: &Values, catalog: &Catalog) -> bool {
+    if catalog.flavour == Flavour::NcZarr {
         // netCDF-C reads text, numbers and lists of them.
         let plain = |item: &Value<'_>| {
             item.as_bool().is_none() && (item.as_str().is_some() || item.token().is_some())
@@ -49,71 +49,69 @@ fn reads_as(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
         return true;
     }
     // The annotation then records a type.
-    let recorded = annotation::type_to_record(values, &json::text(json), None, &dataset.options.limits);
+    let recorded = annotation::type_to_record(values, &json::text(json), None, &catalog.options.limits);
     let fits = |ty: &String| annotation::fits(json, ty) && attributes::read(json, Some(ty)) == *values;
-    dataset.annotate && recorded.as_ref().is_some_and(fits)
+    catalog.annotate && recorded.as_ref().is_some_and(fits)
 }
 
-impl ZarrDataset {
-    /// Implements [`nczarr_dispatch::Dataset::attributes_json`].
-    pub(crate) fn stored_json(
-        &self,
-        group: GroupId,
-        var: Option<VarId>,
-    ) -> Result<Option<Vec<(String, String)>>> {
-        let Some(found) = self.stored_document(group, var)? else { return Ok(None) };
-        let attributes = match self.format {
-            ZarrFormat::V3 => document::attributes(&found).ok().flatten(),
-            ZarrFormat::V2 => found.as_object(),
-        };
-        let text = |(name, value): (&str, &Value<'_>)| (name.to_owned(), json::text(value));
-        Ok(attributes.map(|attributes| attributes.iter().map(text).collect()))
-    }
+/// Implements [`nczarr_dispatch::Dataset::attributes_json`].
+pub(crate) fn stored_json(
+    catalog: &Catalog,
+    group: GroupId,
+    var: Option<VarId>,
+) -> Result<Option<Vec<(String, String)>>> {
+    let Some(found) = stored_document(catalog, group, var)? else { return Ok(None) };
+    let attributes = match catalog.format {
+        ZarrFormat::V3 => document::attributes(&found).ok().flatten(),
+        ZarrFormat::V2 => found.as_object(),
+    };
+    let text = |(name, value): (&str, &Value<'_>)| (name.to_owned(), json::text(value));
+    Ok(attributes.map(|attributes| attributes.iter().map(text).collect()))
+}
 
-    /// Reads the document with the attributes of a node; `None` if it cannot be read.
-    pub(crate) fn stored_document(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Json>> {
-        let key = {
-            let state = self.read_state();
-            match var {
-                Some(id) => state.var(id)?.key.clone(),
-                None => state.group(group)?.key.clone(),
-            }
-        };
-        let document = key.join(if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZATTRS })?;
-        let limits = &self.options.limits;
-        // Opening has reported damaged documents.
-        let found = metadata_reader::read_here(&*self.map, std::slice::from_ref(&document), limits).pop();
-        Ok(found.and_then(Result::ok).flatten())
-    }
+/// Reads the document with the attributes of a node; `None` if it cannot be read.
+pub(crate) fn stored_document(catalog: &Catalog, group: GroupId, var: Option<VarId>) -> Result<Option<Json>> {
+    let key = {
+        let state = catalog.read_state();
+        match var {
+            Some(id) => state.var(id)?.key.clone(),
+            None => state.group(group)?.key.clone(),
+        }
+    };
+    let document = key.join(if catalog.format == ZarrFormat::V3 { ZARR_JSON } else { ZATTRS })?;
+    let limits = &catalog.options.limits;
+    // Opening has reported damaged documents.
+    let found = metadata_reader::read_here(&*catalog.map, std::slice::from_ref(&document), limits).pop();
+    Ok(found.and_then(Result::ok).flatten())
+}
 
-    /// Implements [`nczarr_dispatch::Dataset::keep_json`].
-    pub(crate) fn preserve_json(
-        &self,
-        group: GroupId,
-        var: Option<VarId>,
-        name: &str,
-        text: &str,
-    ) -> Result<()> {
-        let model = self.model.snapshot();
-        let atts = match var {
-            Some(id) => &model.var(id)?.atts,
-            None => &model.group(group)?.atts,
-        };
-        let values = atts.get(name).ok_or_else(|| ErrorKind::NotAtt.context(name.to_owned()))?;
-        let json = json::parse(text.as_bytes(), &self.options.limits)?;
-        // Fill values follow the type of their variable, and only legal JSON is written.
-        if name == FILL_VALUE || !json.is_strict() || !values.nc_type().is_atomic() {
-            return Ok(());
-        }
-        let mut state = self.write_state();
-        state.extend(&model)?;
-        let told = match var {
-            Some(id) => state.vars.get_mut(id.index()).map(|var| &mut var.preserved_json),
-            None => state.groups.get_mut(group.index()).map(|group| &mut group.preserved_json),
-        };
-        if let Some(told) = told {
-            told.put(name, values.clone(), json);
-        }
-        Ok(())
+/// Implements [`nczarr_dispatch::Dataset::keep_json`].
+pub(crate) fn preserve_json(
+    catalog: &Catalog,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+    text: &str,
+) -> Result<()> {
+    let model = catalog.model.snapshot();
+    let atts = match var {
+        Some(id) => &model.var(id)?.atts,
+        None => &model.group(group)?.atts,
+    };
+    let values = atts.get(name).ok_or_else(|| ErrorKind::NotAtt.context(name.to_owned()))?;
+    let json = json::parse(text.as_bytes(), &catalog.options.limits)?;
+    // Fill values follow the type of their variable, and only legal JSON is written.
+    if name == FILL_VALUE || !json.is_strict() || !values.nc_type().is_atomic() {
+        return Ok(());
     }
+    let mut state = catalog.write_state();
+    state.extend(&model)?;
+    let told = match var {
+        Some(id) => state.vars.get_mut(id.index()).map(|var| &mut var.preserved_json),
+        None => state.groups.get_mut(group.index()).map(|group| &mut group.preserved_json),
+    };
+    if let Some(told) = told {
+        told.put(name, values.clone(), json);
+    }
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! Edits of a dataset before they are stored.
 //!
-//! * `admit` decides whether the format can hold an edit.
+//! * `admission` lets an edit pass or rejects it; `edit_check` has the rules.
 //! * `plan` chooses the layout of a new variable; `parallel_layouts` does so for many variables at once.
 
-pub(crate) mod admit;
+pub(crate) mod admission;
+pub(crate) mod edit_check;
 pub(crate) mod parallel_layouts;
 pub(crate) mod plan;

@@ -17,7 +17,7 @@ use nczarr_dispatch::Fault;
 use nczarr_model::{Error, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use nczarr_storage::Key;
 
-use crate::dataset::VarState;
+use crate::dataset::node_states::VarState;
 use crate::metadata::attributes::NC_PROPERTIES;
 use crate::metadata::json::{Object, ObjectMembers, Value};
 use crate::metadata::types::foreign;

@@ -10,6 +10,8 @@
 pub(crate) mod convert;
 mod upgrade;
 
+pub(crate) use upgrade::LegacyUpgrade;
+
 use crate::metadata::attributes::NCZARR_SUPERBLOCK;
 use crate::metadata::json::Value;
 use crate::metadata::types::dtype::{DType, DTypeKind};

@@ -10,7 +10,7 @@ use nczarr_storage::Key;
 
 use super::convert::{self, NodeDocuments};
 use super::{NCZARR, NCZATTR, NCZGROUP, NCZVAR, NczarrVersion};
-use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
 use crate::metadata::json::{self, Json, write_strict};
 use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::open::metadata_reader::read_here;
@@ -31,7 +31,13 @@ impl UpgradedNode {
     }
 }
 
-impl ZarrDataset {
+/// Rewrites the stored metadata in the current style.
+#[derive(Clone, Copy)]
+pub(crate) struct LegacyUpgrade<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl LegacyUpgrade<'_> {
     /// Upgrades the stored metadata if it has a legacy style.
     ///
     /// # Errors
@@ -40,7 +46,7 @@ impl ZarrDataset {
         let Some(generation) = committed.legacy else { return Ok(()) };
         let mut nodes = Vec::new();
         {
-            let state = self.read_state();
+            let state = self.catalog.read_state();
             for var in state.vars.iter().take(committed.vars.len()) {
                 nodes.push(UpgradedNode::new(&var.key, true)?);
             }
@@ -50,7 +56,7 @@ impl ZarrDataset {
             }
         }
         let keys: Vec<Key> = nodes.iter().flat_map(|node| node.keys.iter().cloned()).collect();
-        let found = read_here(&*self.map, &keys, &self.options.limits);
+        let found = read_here(&*self.catalog.map, &keys, &self.catalog.options.limits);
         let found = found.into_iter().collect::<Result<Vec<_>>>()?;
         for (node, found) in nodes.iter().zip(found.as_chunks::<4>().0) {
             self.upgrade_node(node, found, generation)?;
@@ -58,11 +64,11 @@ impl ZarrDataset {
         // The current documents exist, so the legacy ones are obsolete.
         for (node, found) in nodes.iter().zip(found.as_chunks::<4>().0) {
             for (key, _) in node.keys.iter().zip(found).skip(2).filter(|(_, found)| found.is_some()) {
-                self.map.delete(key)?;
+                self.catalog.map.delete(key)?;
             }
         }
         if generation == NczarrVersion::SeparateKeys {
-            self.map.delete(&Key::new(NCZARR)?)?;
+            self.catalog.map.delete(&Key::new(NCZARR)?)?;
         }
         (committed.legacy, committed.consolidated) = (None, false);
         Ok(())
@@ -84,12 +90,12 @@ impl ZarrDataset {
                 } else {
                     convert::group(documents, generation, node.is_root)
                 };
-                attrs.map(|attrs| convert::make_strict(attrs, &self.options.limits)).transpose()
+                attrs.map(|attrs| convert::make_strict(attrs, &self.catalog.options.limits)).transpose()
             })?;
         }
         let plain = || Json::Object([("zarr_format", Json::int(2))].into_iter().collect());
         let turned = |marker: Option<&Json>| match marker {
-            Some(marker) => Some(convert::marker(marker, self.description.writer_bugs)),
+            Some(marker) => Some(convert::marker(marker, self.catalog.description.writer_bugs)),
             None => (!node.is_array).then(plain),
         };
         if turned(marker).as_ref() != marker {
@@ -100,9 +106,9 @@ impl ZarrDataset {
 
     /// Replaces the document at `key` by the result of `make`.
     fn replace(&self, key: &Key, make: impl Fn(Option<&Json>) -> Result<Option<Json>>) -> Result<()> {
-        let limits = &self.options.limits;
+        let limits = &self.catalog.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-        self.map.update(key, limit, &mut |old, new| {
+        self.catalog.map.update(key, limit, &mut |old, new| {
             let old = old.map(|old| json::parse(old, limits)).transpose().map_err(|error| error.at(key))?;
             let mut text = String::new();
             let made = make(old.as_ref()).map_err(|error| error.at(key))?;

@@ -1,6 +1,6 @@
 //! Step 4 of opening, link: a tree becomes a model, and with it a dataset.
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{Dataset, FaultKind};
@@ -11,7 +11,9 @@ use super::context::OpenContext;
 use super::fragment;
 use super::scope::ReadScope;
 use super::tree::{self, RawTree};
-use crate::dataset::{GroupState, NodeStates, ZarrDataset};
+use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::{GroupState, NodeStates};
 use crate::flavour::{self, DatasetBuilder, DimNaming, Flavour, LoadedDataset};
 use crate::legacy::NczarrVersion;
 use crate::metadata::v2::var::ReadContext;
@@ -118,7 +120,7 @@ fn assemble(loaded: LoadedDataset, opening: OpenContext<'_>) -> Result<Arc<dyn D
         ..NodeStates::default()
     };
     state.record_stored_names(&loaded.model);
-    let dataset = ZarrDataset {
+    let catalog = Catalog {
         model: ModelCell::new(loaded.model),
         map: Arc::clone(&mounted.map),
         registry: Arc::clone(request.registry),
@@ -134,19 +136,19 @@ fn assemble(loaded: LoadedDataset, opening: OpenContext<'_>) -> Result<Arc<dyn D
         separator: fragment::separator(request.target, format, None)?,
         description: about,
         state: RwLock::new(state),
-        committed: Mutex::new(CommittedMetadata {
-            consolidate: opening.has_consolidated || request.target.has_mode("consolidated"),
-            consolidated: opening.has_consolidated,
-            legacy: older,
-            ..CommittedMetadata::default()
-        }),
         closing: Arc::default(),
-        undo: None,
     };
+    let committed = CommittedMetadata {
+        consolidate: opening.has_consolidated || request.target.has_mode("consolidated"),
+        consolidated: opening.has_consolidated,
+        legacy: older,
+        ..CommittedMetadata::default()
+    };
+    let dataset = ZarrDataset::new(catalog, committed, None);
     if request.writable {
-        dataset.record_loaded()?;
+        dataset.committer().record_loaded()?;
         if stale && annotate {
-            dataset.lock_committed().forget_attrs();
+            dataset.committer().lock().forget_attrs();
         }
     }
     Ok(Arc::new(dataset))

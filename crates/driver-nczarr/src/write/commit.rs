@@ -3,25 +3,29 @@
 //! Each document is replaced whole or not at all, and the order keeps the store readable at every point.
 //! Changes of other writers are merged: lengths of unlimited dimensions by maximum, so they never shrink, and
 //! NCZarr's lists by union. `store` writes the documents. Read [`CommittedMetadata`] first, then
-//! [`ZarrDataset::write_metadata`].
+//! [`Committer::write_metadata`].
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nczarr_codec::ZarrFormat;
 use nczarr_model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
 use nczarr_storage::Key;
 
-use crate::dataset::{VarState, ZarrDataset};
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::VarState;
+use crate::edit::parallel_layouts::plan_new_layouts;
 use crate::flavour::Flavour;
+use crate::legacy::LegacyUpgrade;
 use crate::legacy::NczarrVersion;
-use crate::metadata::json::Json;
-use crate::metadata::v2::consolidated::ZMETADATA;
-use crate::metadata::v3::document::{CONSOLIDATED, ZARR_JSON};
+use crate::write::consolidated::ConsolidatedWriter;
 use crate::write::merge::LengthMerge;
 use crate::write::merge_v3;
+use crate::write::remove_consolidated::{self, is_consolidated, is_only_writer};
+use crate::write::rename::NodeMover;
 use crate::write::rename_dims;
 use crate::write::render;
-use crate::write::store::{DocumentKind, NodeId, NodeTexts};
+use crate::write::store::{DocumentKind, DocumentStore, NodeId, NodeTexts};
 
 /// The metadata that this session knows to be stored.
 #[derive(Debug, Default)]
@@ -113,39 +117,99 @@ impl CommittedMetadata {
     }
 }
 
-impl ZarrDataset {
+/// Deletes a created dataset, for an abort before the first commit.
+pub(crate) type UndoCreate = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
+/// Stores the metadata of a dataset.
+pub(crate) struct Committer {
+    catalog: Arc<Catalog>,
+    /// Held while metadata is written, and taken before the states of nodes. These writes run on the calling
+    /// thread and on threads of their own. So no other task runs meanwhile, and none is waited for.
+    committed: Mutex<CommittedMetadata>,
+    undo: Option<UndoCreate>,
+}
+
+impl fmt::Debug for Committer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committer").finish_non_exhaustive()
+    }
+}
+
+impl Committer {
+    pub(crate) fn new(catalog: Arc<Catalog>, committed: CommittedMetadata, undo: Option<UndoCreate>) -> Self {
+        Self { catalog, committed: Mutex::new(committed), undo }
+    }
+
+    /// Locks the record of the stored metadata.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, CommittedMetadata> {
+        self.committed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end of a move.
+    pub(crate) fn wait_for_move(&self) {
+        drop(self.lock());
+    }
+
+    /// Moves all nodes that were renamed since the last commit.
+    ///
+    /// # Errors
+    /// Errors of the map.
+    pub(crate) fn move_renamed(&self, model: &Model) -> Result<()> {
+        NodeMover { catalog: &self.catalog }.move_renamed(model, &mut self.lock())
+    }
+
+    fn documents(&self) -> DocumentStore<'_> {
+        DocumentStore { catalog: &self.catalog }
+    }
+
+    /// Deletes the location of a dataset that was created and never committed.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn undo_create(&self) -> Result<()> {
+        match &self.undo {
+            Some(undo) if self.is_new() => undo(),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes all changed metadata. `finally`: define mode is over, so consolidated metadata is written too;
     /// before that it is removed.
     ///
     /// # Errors
     /// Errors of the storage. Documents written before the error stay; the next call writes the rest.
     pub(crate) fn write_metadata(&self, finally: bool) -> Result<()> {
-        let mut committed = self.lock_committed();
+        let mut committed = self.lock();
         let model = loop {
-            self.move_renamed(&self.model.snapshot(), &mut committed)?;
+            NodeMover { catalog: &self.catalog }
+                .move_renamed(&self.catalog.model.snapshot(), &mut committed)?;
             // Other threads may define and rename meanwhile. Repeats until every node has a layout and its
             // proper key.
-            let model = self.plan_new_layouts()?;
-            if self.read_state().is_in_place(&model) {
+            let model = plan_new_layouts(&self.catalog)?;
+            if self.catalog.read_state().is_in_place(&model) {
                 break model;
             }
         };
-        let is_first = self.created && !committed.has_metadata;
+        let is_first = self.catalog.created && !committed.has_metadata;
         if is_first {
             self.write_root(&mut committed)?;
         }
-        if self.flavour == Flavour::NcZarr
+        if self.catalog.flavour == Flavour::NcZarr
             && let Some(between) = rename_dims::intermediate_model(&model, &committed)?
         {
             self.write_nodes(Arc::new(between), &mut committed, finally)?;
         }
         self.write_nodes(Arc::clone(&model), &mut committed, finally)?;
         committed.has_metadata = true;
-        for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
+        for var in self.catalog.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
         if finally && committed.consolidate && !committed.consolidated {
-            self.write_consolidated(&model, &committed, is_first || self.options.exclusive)?;
+            ConsolidatedWriter { catalog: &self.catalog }.write(
+                &model,
+                &committed,
+                is_first || self.catalog.options.exclusive,
+            )?;
             committed.consolidated = true;
         }
         Ok(())
@@ -155,19 +219,19 @@ impl ZarrDataset {
     /// can be replaced or deleted.
     fn write_root(&self, committed: &mut CommittedMetadata) -> Result<()> {
         let root = NodeId::Group(GroupId::ROOT);
-        if self.root_array || committed.texts(root)[DocumentKind::Marker as usize].is_some() {
+        if self.catalog.root_array || committed.texts(root)[DocumentKind::Marker as usize].is_some() {
             return Ok(());
         }
         let mut key = Key::root();
-        root.key(&self.read_state(), DocumentKind::Marker, &mut key)?;
+        root.key(&self.catalog.read_state(), DocumentKind::Marker, &mut key)?;
         let mut text = String::new();
-        if self.format == ZarrFormat::V3 {
+        if self.catalog.format == ZarrFormat::V3 {
             // The full document follows after the nodes that it lists.
             text.push_str("{\"zarr_format\": 3, \"node_type\": \"group\"}");
-            return self.map.write(&key, text.as_bytes());
+            return self.catalog.map.write(&key, text.as_bytes());
         }
         render::group(None, &mut text);
-        self.map.write(&key, text.as_bytes())?;
+        self.catalog.map.write(&key, text.as_bytes())?;
         committed.groups.resize_with(committed.groups.len().max(1), NodeTexts::default);
         committed.groups[GroupId::ROOT.index()][DocumentKind::Marker as usize] = Some(text.into());
         Ok(())
@@ -191,18 +255,18 @@ impl ZarrDataset {
             .as_ref()
             .is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
         // Another writer may add consolidated metadata, which would then not match the documents.
-        let is_unaware = !(committed.consolidate || self.is_only_writer(committed) || is_known)
+        let is_unaware = !(committed.consolidate || is_only_writer(&self.catalog, committed) || is_known)
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?;
         if is_unaware && committed.legacy.is_some() {
             // Before the documents, which it needs in the current style.
-            committed.consolidate = self.is_consolidated()?;
+            committed.consolidate = is_consolidated(&self.catalog)?;
         }
         // Consolidated metadata needs all documents in the current style.
         let consolidates = finally && committed.consolidate && !committed.consolidated;
         if committed.legacy.is_some() && (consolidates || self.is_changed(&model, committed)?) {
-            self.upgrade(committed)?;
+            LegacyUpgrade { catalog: &self.catalog }.upgrade(committed)?;
         }
-        if (committed.has_metadata || !self.created) && !self.options.exclusive {
+        if (committed.has_metadata || !self.catalog.created) && !self.catalog.options.exclusive {
             let nodes = vars.iter().chain(levels.iter().flatten());
             if self.grow_from_store(&model, nodes, committed)? {
                 lens = Lengths::of(&model);
@@ -211,27 +275,27 @@ impl ZarrDataset {
                 vars = self.changed_vars(&model, &lens, committed);
             }
         }
-        let lasts = finally && self.format == ZarrFormat::V2;
+        let lasts = finally && self.catalog.format == ZarrFormat::V2;
         if committed.consolidate && !lasts && self.is_changed(&model, committed)? {
             // It would be outdated until define mode ends. In V3 it is part of the root's document, which is
             // stored last.
-            self.drop_consolidated(committed)?;
+            remove_consolidated::remove(&self.catalog, committed)?;
         }
         if committed.may_have_nested
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
         {
-            self.drop_nested(committed)?;
+            remove_consolidated::remove_nested(&self.catalog, committed)?;
         }
-        self.declare_both(&model, committed)?;
-        self.store(&model, &vars, committed)?;
+        rename_dims::declare_both(&self.catalog, &model, committed)?;
+        self.documents().store(&model, &vars, committed)?;
         for level in levels.iter().rev() {
-            self.store(&model, level, committed)?;
+            self.documents().store(&model, level, committed)?;
         }
         // After the documents: what is written from here on repeats them.
-        if is_unaware && !committed.consolidate && self.is_consolidated()? {
+        if is_unaware && !committed.consolidate && is_consolidated(&self.catalog)? {
             committed.consolidate = true;
             if !finally {
-                self.drop_consolidated(committed)?;
+                remove_consolidated::remove(&self.catalog, committed)?;
             }
         }
         committed.last_written = Some((current, lens));
@@ -241,10 +305,10 @@ impl ZarrDataset {
     /// Checks that each node has the key that its name requires; a reader would find it under another name,
     /// or not at all.
     fn check_places<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n NodeId>) -> Result<()> {
-        if self.root_array {
+        if self.catalog.root_array {
             return Ok(());
         }
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         for &node in nodes {
             let key = match node {
                 NodeId::Group(id) => &state.group(id)?.key,
@@ -262,7 +326,7 @@ impl ZarrDataset {
 
     /// Whether any document differs from the recorded one.
     fn is_changed(&self, model: &Model, committed: &CommittedMetadata) -> Result<bool> {
-        self.differs(model, self.nodes(model).iter(), committed)
+        self.differs(model, self.catalog.nodes(model).iter(), committed)
     }
 
     /// Whether a document of one of these nodes differs from the recorded one.
@@ -272,9 +336,9 @@ impl ZarrDataset {
         nodes: impl Iterator<Item = &'n NodeId>,
         committed: &CommittedMetadata,
     ) -> Result<bool> {
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         for &node in nodes {
-            if self.texts(model, &state, node)? != *committed.texts(node) {
+            if self.documents().texts(model, &state, node)? != *committed.texts(node) {
                 return Ok(true);
             }
         }
@@ -283,7 +347,7 @@ impl ZarrDataset {
 
     /// Returns the variables that may have changed since the last complete write.
     fn changed_vars(&self, model: &Model, lens: &Lengths, committed: &CommittedMetadata) -> Vec<NodeId> {
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         let last = committed.last_written.as_ref().filter(|(last, _)| same_names(last, model));
         let is_touched = |id: VarId, now: &Var, here: &VarState| {
             let Some((last, last_lens)) = last else { return true };
@@ -300,7 +364,7 @@ impl ZarrDataset {
     /// Returns the groups by depth; empty in a store that is a single array.
     fn levels(&self, model: &Model) -> Vec<Vec<NodeId>> {
         let mut levels: Vec<Vec<NodeId>> = Vec::new();
-        if self.root_array {
+        if self.catalog.root_array {
             return levels;
         }
         let mut depths: Vec<usize> = Vec::with_capacity(model.groups().len());
@@ -319,11 +383,11 @@ impl ZarrDataset {
 
     /// Records the loaded documents as stored.
     pub(crate) fn record_loaded(&self) -> Result<()> {
-        let mut committed = self.lock_committed();
-        let state = self.read_state();
-        let model = self.model.snapshot();
-        for node in self.nodes(&model) {
-            committed.record(node, self.texts(&model, &state, node)?, &model);
+        let mut committed = self.lock();
+        let state = self.catalog.read_state();
+        let model = self.catalog.model.snapshot();
+        for node in self.catalog.nodes(&model) {
+            committed.record(node, self.documents().texts(&model, &state, node)?, &model);
         }
         let lens = Lengths::of(&model);
         committed.may_have_nested = model.groups().len() > 1;
@@ -333,20 +397,11 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Returns all nodes with documents: each group before its variables.
-    pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
-        let groups = model.groups().flat_map(|(id, group)| {
-            let group_itself = (!self.root_array).then_some(NodeId::Group(id));
-            group_itself.into_iter().chain(group.vars.values().map(|&id| NodeId::Var(id)))
-        });
-        groups.collect()
-    }
-
     /// Extends unlimited dimensions to their stored lengths.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
-        let committed = self.lock_committed();
-        let model = self.model.snapshot();
-        match self.flavour {
+        let committed = self.lock();
+        let model = self.catalog.model.snapshot();
+        match self.catalog.flavour {
             Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| NodeId::Group(id)), &committed),
             // Arrays have more recent lengths than annotations.
             Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| NodeId::Var(id)), &committed),
@@ -362,9 +417,9 @@ impl ZarrDataset {
         committed: &CommittedMetadata,
     ) -> Result<bool> {
         let (mut keys, mut merges): (Vec<Key>, Vec<LengthMerge>) = (Vec::new(), Vec::new());
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         for node in nodes {
-            let (part, merge) = self.merge(model, node, committed)?;
+            let (part, merge) = self.documents().merge(model, node, committed)?;
             if merge.has_lengths() {
                 let mut key = Key::root();
                 node.key(&state, part, &mut key)?;
@@ -375,18 +430,18 @@ impl ZarrDataset {
         drop(state);
         let mut grown = false;
         for (merge, found) in merges.iter().zip(crate::open::metadata_reader::read_here(
-            &*self.map,
+            &*self.catalog.map,
             &keys,
-            &self.options.limits,
+            &self.catalog.options.limits,
         )) {
             if let Some(found) = found? {
-                grown |= merge.grow(model, &found, self.format == ZarrFormat::V3)?;
+                grown |= merge.grow(model, &found, self.catalog.format == ZarrFormat::V3)?;
             }
         }
         Ok(grown)
     }
 
-    /// As [`ZarrDataset::grow`], but reads only documents that are about to be replaced.
+    /// As [`Committer::grow`], but reads only documents that are about to be replaced.
     fn grow_from_store<'n>(
         &self,
         model: &Model,
@@ -394,11 +449,11 @@ impl ZarrDataset {
         committed: &CommittedMetadata,
     ) -> Result<bool> {
         let mut stale = Vec::new();
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         for &node in nodes {
-            let (part, merge) = self.merge(model, node, committed)?;
+            let (part, merge) = self.documents().merge(model, node, committed)?;
             if let Some(known) = committed.texts(node)[part as usize].as_ref().filter(|_| merge.has_lengths())
-                && self.texts(model, &state, node)?[part as usize].as_ref() != Some(known)
+                && self.documents().texts(model, &state, node)?[part as usize].as_ref() != Some(known)
             {
                 stale.push(node);
             }
@@ -407,115 +462,15 @@ impl ZarrDataset {
         self.grow(model, stale.into_iter(), committed)
     }
 
-    /// Whether no other process can have written to the dataset.
-    fn is_only_writer(&self, committed: &CommittedMetadata) -> bool {
-        self.options.exclusive || self.created && !committed.has_metadata
-    }
-
-    /// Whether the store has consolidated metadata, from any writer.
-    fn is_consolidated(&self) -> Result<bool> {
-        if self.format == ZarrFormat::V2 {
-            return self.map.exists(&Key::new(ZMETADATA)?);
-        }
-        if self.root_array {
-            return Ok(false);
-        }
-        let keys = [Key::new(ZARR_JSON)?];
-        let found = crate::open::metadata_reader::read_here(&*self.map, &keys, &self.options.limits).pop();
-        let root = found.transpose()?.flatten().and_then(Json::into_object);
-        Ok(root.is_some_and(|root| root.get(CONSOLIDATED).is_some_and(|found| !found.is_null())))
-    }
-
-    /// Removes consolidated metadata, including another writer's: it would no longer match the documents.
-    ///
-    /// # Errors
-    /// Errors of the storage.
-    pub(crate) fn drop_consolidated(&self, committed: &mut CommittedMetadata) -> Result<()> {
-        if !committed.consolidate || self.is_only_writer(committed) && !committed.consolidated {
-            return Ok(());
-        }
-        if self.format == ZarrFormat::V3 {
-            if !self.root_array {
-                self.drop_inline(&Key::new(ZARR_JSON)?)?;
-            }
-        } else {
-            self.map.delete(&Key::new(ZMETADATA)?)?;
-        }
-        committed.consolidated = false;
-        Ok(())
-    }
-
-    /// Removes, once, the consolidated metadata of groups below the root, which this library does not
-    /// maintain.
-    ///
-    /// # Errors
-    /// Errors of the storage.
-    pub(crate) fn drop_nested(&self, committed: &mut CommittedMetadata) -> Result<()> {
-        if committed.may_have_nested {
-            self.try_drop_nested()?;
-            committed.may_have_nested = false;
-        }
-        Ok(())
-    }
-
-    fn try_drop_nested(&self) -> Result<()> {
-        let name = if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZMETADATA };
-        let keys: Vec<Key> = {
-            let state = self.read_state();
-            let groups = state.groups.iter().skip(1).filter(|group| !group.unreadable);
-            groups.map(|group| group.key.join(name)).collect::<Result<_>>()?
-        };
-        let limits = &self.options.limits;
-        for (key, found) in
-            keys.iter().zip(crate::open::metadata_reader::read_here(&*self.map, &keys, limits))
-        {
-            if self.format == ZarrFormat::V2 {
-                // Also if it cannot be parsed.
-                if !matches!(found, Ok(None)) {
-                    self.map.delete(key)?;
-                }
-            } else if found?
-                .and_then(Json::into_object)
-                .is_some_and(|document| document.contains_key(CONSOLIDATED))
-            {
-                self.drop_inline(key)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes consolidated metadata from the document of a group, if present.
-    pub(crate) fn drop_inline(&self, key: &Key) -> Result<()> {
-        let limits = &self.options.limits;
-        let found =
-            crate::open::metadata_reader::read_bytes(&*self.map, std::slice::from_ref(key), limits).pop();
-        if let Some(Some(text)) = found.transpose()?
-            && merge_v3::without_consolidated(&text, limits).is_none()
-        {
-            return Ok(());
-        }
-        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-        self.update(key, limit, &mut |old, new| {
-            let old = old.ok_or_else(|| {
-                ErrorKind::NoObject.context(format!("{key}: the document no longer exists"))
-            })?;
-            match merge_v3::without_consolidated(old, limits) {
-                Some(text) => new.extend_from_slice(text.as_bytes()),
-                None => new.extend_from_slice(old),
-            }
-            Ok(())
-        })
-    }
-
     /// Whether nothing of the dataset was written yet.
     pub(crate) fn is_new(&self) -> bool {
-        self.created && !self.lock_committed().has_metadata
+        self.catalog.created && !self.lock().has_metadata
     }
 
     /// Removes all objects of a dataset that was created and never committed.
     pub(crate) fn delete_all(&self) -> Result<()> {
-        for key in self.map.list(&Key::root())? {
-            self.map.delete(&key)?;
+        for key in self.catalog.map.list(&Key::root())? {
+            self.catalog.map.delete(&key)?;
         }
         Ok(())
     }
@@ -523,9 +478,9 @@ impl ZarrDataset {
     /// Forgets variables and groups that an abort removed from the model, and deletes their objects.
     pub(crate) fn forget_new(&self) -> Result<()> {
         let gone: Vec<Key> = {
-            let mut committed = self.lock_committed();
-            let mut state = self.write_state();
-            let model = self.model.snapshot();
+            let mut committed = self.lock();
+            let mut state = self.catalog.write_state();
+            let model = self.catalog.model.snapshot();
             committed.forget(model.groups().len(), model.vars().len());
             let vars = model.vars().len().min(state.vars.len());
             let groups = model.groups().len().min(state.groups.len());
@@ -539,8 +494,8 @@ impl ZarrDataset {
             gone
         };
         for key in gone {
-            for object in self.map.list(&key)? {
-                self.map.delete(&object)?;
+            for object in self.catalog.map.list(&key)? {
+                self.catalog.map.delete(&object)?;
             }
         }
         Ok(())

@@ -11,7 +11,8 @@ use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, GroupId, Model, Result};
 use nczarr_storage::Key;
 
-use crate::dataset::{VarState, ZarrDataset};
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::VarState;
 use crate::flavour::Flavour;
 use crate::metadata::json::{Json, text};
 use crate::metadata::v2::ZARRAY;
@@ -22,7 +23,8 @@ use crate::metadata::v3::document::ZARR_JSON;
 use crate::write::commit::CommittedMetadata;
 use crate::write::merge;
 use crate::write::merge_v3;
-use crate::write::store::{DocumentKind, NodeId};
+use crate::write::remove_consolidated::remove_inline;
+use crate::write::store::{DocumentKind, DocumentStore, NodeId};
 
 /// One document in the consolidated metadata.
 struct ConsolidatedDocument<'t> {
@@ -49,20 +51,21 @@ fn same_documents(one: &[ConsolidatedDocument<'_>], other: &[ConsolidatedDocumen
         })
 }
 
-impl ZarrDataset {
+/// Writes consolidated metadata.
+#[derive(Clone, Copy)]
+pub(crate) struct ConsolidatedWriter<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl ConsolidatedWriter<'_> {
     /// Writes consolidated metadata, or removes it if it would lack nodes of other writers. `is_ours`: no
     /// other process can have written.
     ///
     /// # Errors
     /// Errors of the storage, and documents that cannot be parsed.
-    pub(crate) fn write_consolidated(
-        &self,
-        model: &Model,
-        committed: &CommittedMetadata,
-        is_ours: bool,
-    ) -> Result<()> {
-        let is_v3 = self.format == ZarrFormat::V3;
-        if is_v3 && self.root_array {
+    pub(crate) fn write(&self, model: &Model, committed: &CommittedMetadata, is_ours: bool) -> Result<()> {
+        let is_v3 = self.catalog.format == ZarrFormat::V3;
+        if is_v3 && self.catalog.root_array {
             return Ok(());
         }
         let known = self.known(model, committed)?;
@@ -92,35 +95,35 @@ impl ZarrDataset {
     }
 
     fn write_repeated(&self, repeated: &[ConsolidatedDocument<'_>]) -> Result<()> {
-        match self.format {
+        match self.catalog.format {
             ZarrFormat::V3 => self.write_inline(repeated),
             ZarrFormat::V2 => self.write_zmetadata(repeated),
         }
     }
 
     fn remove_consolidated(&self) -> Result<()> {
-        match self.format {
-            ZarrFormat::V3 => self.drop_inline(&Key::new(ZARR_JSON)?),
-            ZarrFormat::V2 => self.map.delete(&Key::new(ZMETADATA)?).map(drop),
+        match self.catalog.format {
+            ZarrFormat::V3 => remove_inline(self.catalog, &Key::new(ZARR_JSON)?),
+            ZarrFormat::V2 => self.catalog.map.delete(&Key::new(ZMETADATA)?).map(drop),
         }
     }
 
     /// Whether a document could not be read, so that it cannot be repeated.
     fn has_unreadable(&self) -> bool {
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         let is_torn = |var: &VarState| {
             let StoredVariable { meta, document, attrs_lost, .. } = &*var.stored;
             let lacks_all = meta.is_none() && document.is_none();
-            var.on_disk && (lacks_all || *attrs_lost && self.format == ZarrFormat::V2)
+            var.on_disk && (lacks_all || *attrs_lost && self.catalog.format == ZarrFormat::V2)
         };
         state.groups.iter().any(|group| group.unreadable) || state.vars.iter().any(is_torn)
     }
 
     /// Returns the documents that were written or loaded. A V3 document without text is another writer's.
     fn known<'c>(&self, model: &Model, committed: &'c CommittedMetadata) -> Result<Vec<KnownDocument<'c>>> {
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         let mut known = Vec::new();
-        for node in self.nodes(model) {
+        for node in self.catalog.nodes(model) {
             for part in [DocumentKind::Marker, DocumentKind::Attrs] {
                 let text = committed.texts(node)[part as usize].as_deref();
                 if text.is_some() || state.single_document && part == DocumentKind::Marker {
@@ -140,7 +143,8 @@ impl ZarrDataset {
         known: &[KnownDocument<'_>],
     ) -> Result<Option<Vec<ConsolidatedDocument<'static>>>> {
         let keys: Vec<Key> = known.iter().map(|(_, _, key, _)| key.clone()).collect();
-        let found = crate::open::metadata_reader::read_here(&*self.map, &keys, &self.options.limits);
+        let found =
+            crate::open::metadata_reader::read_here(&*self.catalog.map, &keys, &self.catalog.options.limits);
         let (mut repeated, mut gone) = (Vec::with_capacity(keys.len()), None);
         for (&(node, part, ref key, _), found) in known.iter().zip(found) {
             // Skips nodes that another writer moved away.
@@ -169,14 +173,15 @@ impl ZarrDataset {
     /// Returns the names of a group's children that this document lists. For plain Zarr the storage lists
     /// them, if it can.
     fn stored_below(&self, group: GroupId, part: DocumentKind, document: &Json) -> Result<HashSet<String>> {
-        match (self.flavour, self.format) {
+        match (self.catalog.flavour, self.catalog.format) {
             (Flavour::NcZarr, ZarrFormat::V3) => {
                 Ok(v3::keys::group_attributes(document)?.as_ref().map(merge::listed).unwrap_or_default())
             }
             (Flavour::NcZarr, _) => Ok(merge::listed(document)),
-            (Flavour::Zarr, _) if part == DocumentKind::Marker && self.map.caps().list => {
-                let key = self.read_state().group(group)?.key.clone();
+            (Flavour::Zarr, _) if part == DocumentKind::Marker && self.catalog.map.caps().list => {
+                let key = self.catalog.read_state().group(group)?.key.clone();
                 Ok(self
+                    .catalog
                     .map
                     .possible_children(&key)?
                     .into_iter()
@@ -191,7 +196,7 @@ impl ZarrDataset {
     fn has_unknown_nodes(&self, model: &Model, id: GroupId, mut names: HashSet<String>) -> Result<bool> {
         let group = model.group(id)?;
         let here = {
-            let state = self.read_state();
+            let state = self.catalog.read_state();
             let vars = group.vars.values().map(|&var| state.var(var).map(|var| &var.key));
             let groups = group.groups.values().map(|&group| state.group(group).map(|group| &group.key));
             for key in vars.chain(groups) {
@@ -199,9 +204,10 @@ impl ZarrDataset {
             }
             state.group(id)?.key.clone()
         };
+        let documents = DocumentStore { catalog: self.catalog };
         for name in names {
             // A name that is not a legal key names no stored node.
-            if here.join(&name).is_ok() && self.is_node(&here, &name)? {
+            if here.join(&name).is_ok() && documents.is_node(&here, &name)? {
                 return Ok(true);
             }
         }
@@ -211,14 +217,14 @@ impl ZarrDataset {
     fn write_zmetadata(&self, repeated: &[ConsolidatedDocument<'_>]) -> Result<()> {
         // Damaged arrays stay listed with their document.
         let mut damaged = Vec::new();
-        for var in &self.read_state().vars {
+        for var in &self.catalog.read_state().vars {
             if let Some(document) = &var.stored.document {
                 damaged.push((var.key.join(ZARRAY)?, text(&document.to_strict())));
             }
         }
         let all = repeated.iter().map(|document| (&document.key, &*document.text));
         let text = consolidated::print(all.chain(damaged.iter().map(|(key, text)| (key, text.as_str()))));
-        self.map.write(&Key::new(ZMETADATA)?, text.as_bytes())
+        self.catalog.map.write(&Key::new(ZMETADATA)?, text.as_bytes())
     }
 
     /// Stores all other documents inside that of the root.
@@ -229,9 +235,9 @@ impl ZarrDataset {
                 inline.add(&key.parent().unwrap_or_default(), text, matches!(node, NodeId::Group(_)));
             }
         }
-        let limits = &self.options.limits;
+        let limits = &self.catalog.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-        self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
+        DocumentStore { catalog: self.catalog }.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
             let old = old.ok_or_else(|| {
                 ErrorKind::NoObject.context(format!("{ZARR_JSON}: the document no longer exists"))
             })?;

@@ -11,8 +11,11 @@ use nczarr_model::{GroupId, Model, Result, VarId};
 use nczarr_storage::Key;
 
 use crate::data::variable_chunks::VariableChunks;
-use crate::dataset::{NodeStates, ZarrDataset};
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::NodeStates;
+use crate::legacy::LegacyUpgrade;
 use crate::write::commit::CommittedMetadata;
+use crate::write::remove_consolidated;
 use crate::write::store::NodeId;
 
 /// The prefix of hidden names for children that swap names.
@@ -37,27 +40,33 @@ struct KeyMove {
     to: Key,
 }
 
-impl ZarrDataset {
+/// Moves renamed nodes to the keys of their names.
+#[derive(Clone, Copy)]
+pub(crate) struct NodeMover<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl NodeMover<'_> {
     /// Moves all nodes that were renamed since the last commit.
     ///
     /// # Errors
     /// Errors of the map. Completed moves stay; the next call does the rest.
     pub(crate) fn move_renamed(&self, model: &Model, committed: &mut CommittedMetadata) -> Result<()> {
-        if self.read_state().is_in_place(model) {
+        if self.catalog.read_state().is_in_place(model) {
             return Ok(());
         }
-        self.upgrade(committed)?;
+        LegacyUpgrade { catalog: self.catalog }.upgrade(committed)?;
         for (parent, _) in model.groups() {
             let moves = self.pending_moves(model, parent)?;
             if moves.is_empty() {
                 continue;
             }
             // Consolidated metadata names keys that will be gone.
-            self.drop_consolidated(committed)?;
-            self.drop_nested(committed)?;
+            remove_consolidated::remove(self.catalog, committed)?;
+            remove_consolidated::remove_nested(self.catalog, committed)?;
             self.move_all(model, moves)?;
         }
-        self.write_state().placed_naming = Some(model.naming());
+        self.catalog.write_state().placed_naming = Some(model.naming());
         Ok(())
     }
 
@@ -105,7 +114,7 @@ impl ZarrDataset {
 
     /// Returns the moves among the children of one group.
     fn pending_moves(&self, model: &Model, parent: GroupId) -> Result<Vec<KeyMove>> {
-        let state = self.read_state();
+        let state = self.catalog.read_state();
         let group = model.group(parent)?;
         let Some(place) = state.groups.get(parent.index()) else { return Ok(Vec::new()) };
         let mut moves = Vec::new();
@@ -120,7 +129,7 @@ impl ZarrDataset {
         for (name, &id) in &group.groups {
             check(NodeId::Group(id), name, state.groups.get(id.index()).map(|group| &group.key))?;
         }
-        if !self.root_array {
+        if !self.catalog.root_array {
             for (name, &id) in &group.vars {
                 check(NodeId::Var(id), name, state.vars.get(id.index()).map(|var| &var.key))?;
             }
@@ -130,18 +139,20 @@ impl ZarrDataset {
 
     fn move_one(&self, model: &Model, child: NodeId, from: &Key, to: &Key) -> Result<()> {
         // Until the move ends, no thread uses existing arrays, and none makes new ones.
-        let mut under_way = MoveGuard(Some(self));
+        let mut under_way = MoveGuard(Some(self.catalog));
         let (waits, chunks) = {
-            let mut state = self.write_state();
+            let mut state = self.catalog.write_state();
             (state.is_moving, state.placed_naming) = (true, None);
             (state.is_node_waiting(child)?, state.chunks(model, child))
         };
-        let last = self.closing.is_closed();
+        let last = self.catalog.closing.is_closed();
         let alone = chunks.iter().map(|chunks| chunks.lock_for_move(last)).collect::<Result<Vec<_>>>();
         // A waiting node has nothing stored.
         let renamed =
-            alone.and_then(|alone| if waits { Ok(alone) } else { self.map.rename(from, to).map(|()| alone) });
-        let mut state = self.write_state();
+            alone.and_then(
+                |alone| if waits { Ok(alone) } else { self.catalog.map.rename(from, to).map(|()| alone) },
+            );
+        let mut state = self.catalog.write_state();
         under_way.0 = None;
         state.end_move();
         let _alone = renamed?;
@@ -165,12 +176,12 @@ impl ZarrDataset {
 }
 
 /// Ends a move when dropped, also after an error or a panic.
-struct MoveGuard<'d>(Option<&'d ZarrDataset>);
+struct MoveGuard<'d>(Option<&'d Catalog>);
 
 impl Drop for MoveGuard<'_> {
     fn drop(&mut self) {
-        if let Some(dataset) = self.0 {
-            dataset.write_state().end_move();
+        if let Some(catalog) = self.0 {
+            catalog.write_state().end_move();
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Arrays name their dimensions, and a group declares them, in separate objects that are written one after
 //! the other. So the group declares both names before the first array has the new one, and only the new name
-//! after the last array ([`ZarrDataset::declare_both`]).
+//! after the last array ([`declare_both`]).
 //!
 //! A group cannot declare a new name that another dimension still has. Such a dimension gets a temporary name
 //! first, and everything is written twice ([`intermediate_model`]). After a crash the dataset opens; a
@@ -12,13 +12,13 @@ use nczarr_codec::ZarrFormat;
 use nczarr_model::{DimId, Edit, ErrorKind, GroupId, Model, Result};
 use nczarr_storage::Key;
 
-use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
 use crate::flavour::Flavour;
 use crate::metadata::attributes::NCZARR_GROUP;
 use crate::metadata::json::{self, Json, Object};
 use crate::metadata::v3::keys;
 use crate::write::commit::CommittedMetadata;
-use crate::write::store::{DocumentKind, NodeId};
+use crate::write::store::{DocumentKind, DocumentStore, NodeId};
 
 /// The prefix of temporary dimension names.
 const RENAMING: &str = "_renaming_";
@@ -65,42 +65,40 @@ pub(crate) fn intermediate_model(model: &Model, committed: &CommittedMetadata) -
     Ok(between)
 }
 
-impl ZarrDataset {
-    /// Rewrites the documents of groups so that they declare renamed dimensions under both names.
-    ///
-    /// # Errors
-    /// Errors of the storage.
-    pub(crate) fn declare_both(&self, model: &Model, committed: &CommittedMetadata) -> Result<()> {
-        if self.flavour != Flavour::NcZarr {
-            return Ok(());
-        }
-        for (id, _) in model.groups() {
-            let renamed = renamed_dims(model, committed, id);
-            if renamed.is_empty() {
-                continue;
-            }
-            let part = if self.format == ZarrFormat::V3 { DocumentKind::Marker } else { DocumentKind::Attrs };
-            let mut key = Key::root();
-            NodeId::Group(id).key(&self.read_state(), part, &mut key)?;
-            let limits = &self.options.limits;
-            let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-            let outcome = self.update(&key, limit, &mut |old, new| {
-                // Another writer deleted the document, so no reader can see it.
-                let old = old.ok_or(ErrorKind::NoObject)?;
-                let document = json::parse(old, limits).ok();
-                match document.and_then(|document| declaring_both(document, &renamed, self.format)) {
-                    Some(document) => new.extend_from_slice(json::text(&document).as_bytes()),
-                    None => new.extend_from_slice(old),
-                }
-                Ok(())
-            });
-            match outcome {
-                Err(error) if error.kind() == ErrorKind::NoObject => {}
-                outcome => outcome?,
-            }
-        }
-        Ok(())
+/// Rewrites the documents of groups so that they declare renamed dimensions under both names.
+///
+/// # Errors
+/// Errors of the storage.
+pub(crate) fn declare_both(catalog: &Catalog, model: &Model, committed: &CommittedMetadata) -> Result<()> {
+    if catalog.flavour != Flavour::NcZarr {
+        return Ok(());
     }
+    for (id, _) in model.groups() {
+        let renamed = renamed_dims(model, committed, id);
+        if renamed.is_empty() {
+            continue;
+        }
+        let part = if catalog.format == ZarrFormat::V3 { DocumentKind::Marker } else { DocumentKind::Attrs };
+        let mut key = Key::root();
+        NodeId::Group(id).key(&catalog.read_state(), part, &mut key)?;
+        let limits = &catalog.options.limits;
+        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+        let outcome = DocumentStore { catalog }.update(&key, limit, &mut |old, new| {
+            // Another writer deleted the document, so no reader can see it.
+            let old = old.ok_or(ErrorKind::NoObject)?;
+            let document = json::parse(old, limits).ok();
+            match document.and_then(|document| declaring_both(document, &renamed, catalog.format)) {
+                Some(document) => new.extend_from_slice(json::text(&document).as_bytes()),
+                None => new.extend_from_slice(old),
+            }
+            Ok(())
+        });
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::NoObject => {}
+            outcome => outcome?,
+        }
+    }
+    Ok(())
 }
 
 /// Returns a group's document with both names of each renamed dimension; `None` if it declares no dimensions.

@@ -9,8 +9,9 @@ use nczarr_chunkio::DimOrder;
 use nczarr_model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
 use crate::create::new_properties;
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::{GroupState, VarState};
 use crate::dataset::preserved_json::PreservedJson;
-use crate::dataset::{GroupState, VarState, ZarrDataset};
 use crate::flavour::annotation;
 use crate::flavour::nczarr_lists;
 use crate::flavour::{Flavour, dim_names};
@@ -115,7 +116,13 @@ impl<'o> AttributesWriter<'o> {
     }
 }
 
-impl ZarrDataset {
+/// Renders the documents of V2.
+#[derive(Clone, Copy)]
+pub(crate) struct Renderer<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl Renderer<'_> {
     /// Appends the `.zattrs` of a variable.
     ///
     /// # Errors
@@ -131,7 +138,7 @@ impl ZarrDataset {
         let stored = &state.stored;
         let dtype = stored.meta.as_ref().map(|meta| &meta.dtype);
         let implied = stored.implied_fill.as_ref();
-        let mut out = AttributesWriter::new(self.flavour, self.annotate, out);
+        let mut out = AttributesWriter::new(self.catalog.flavour, self.catalog.annotate, out);
         for (name, values) in &var.atts {
             // A fill value with fields is only in the other document.
             let elsewhere = implied == Some(values) || !var.xtype.is_atomic();
@@ -153,17 +160,17 @@ impl ZarrDataset {
         // Unreadable members are not replaced.
         let keep = var.problem.is_some() && stored.dim_names.is_some();
         // In an annotated store the names identify the dimensions.
-        let unchanged = keep || stored.dim_names.as_ref() == Some(&names) && !self.annotate;
-        if unchanged || !self.xarray_dims {
+        let unchanged = keep || stored.dim_names.as_ref() == Some(&names) && !self.catalog.annotate;
+        if unchanged || !self.catalog.xarray_dims {
             if let Some(raw) = stored.attrs.get(ARRAY_DIMENSIONS) {
                 out.keep(ARRAY_DIMENSIONS, raw, None);
             }
         } else {
-            let scalar = names.is_empty() && self.flavour == Flavour::NcZarr;
+            let scalar = names.is_empty() && self.catalog.flavour == Flavour::NcZarr;
             let names = if scalar { vec![SCALAR_DIM.to_owned()] } else { names };
             write_list(&names, out.next(ARRAY_DIMENSIONS), |name, out| write_string(name, out));
         }
-        if self.flavour == Flavour::NcZarr {
+        if self.catalog.flavour == Flavour::NcZarr {
             match stored.attrs.get(NCZARR_ARRAY) {
                 Some(raw) if keep => out.keep(NCZARR_ARRAY, raw, Some(JSON_TYPE)),
                 None if keep => {}
@@ -184,7 +191,7 @@ impl ZarrDataset {
     /// Appends the `.zattrs` of a group.
     ///
     /// # Errors
-    /// As [`ZarrDataset::var_attrs`].
+    /// As [`Renderer::var_attrs`].
     pub(crate) fn group_attrs(
         &self,
         model: &Model,
@@ -193,7 +200,7 @@ impl ZarrDataset {
         out: &mut String,
     ) -> Result<()> {
         let group = model.group(id)?;
-        let mut out = AttributesWriter::new(self.flavour, self.annotate, out);
+        let mut out = AttributesWriter::new(self.catalog.flavour, self.catalog.annotate, out);
         for (name, values) in &group.atts {
             self.write_attribute(
                 model,
@@ -206,11 +213,11 @@ impl ZarrDataset {
             )?;
         }
         self.write_hidden(&mut out, &state.attrs, &group.atts);
-        if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
+        if id == GroupId::ROOT && self.catalog.created && !state.attrs.contains_key(NC_PROPERTIES) {
             write_string(&new_properties(), out.next(NC_PROPERTIES));
             out.record(NC_PROPERTIES, ">S1");
         }
-        if self.flavour == Flavour::NcZarr {
+        if self.catalog.flavour == Flavour::NcZarr {
             group_object(model, id, out.next(NCZARR_GROUP))?;
             out.record(NCZARR_GROUP, JSON_TYPE);
             if id == GroupId::ROOT {
@@ -255,7 +262,7 @@ impl ZarrDataset {
         {
             let start = out.next(name).len();
             write_strict(value, out.out);
-            if self.annotate {
+            if self.catalog.annotate {
                 self.annotate_type(out, name, values, start, fill);
             } else if let Some(recorded) = nczarr_lists::recorded_type(raw, name) {
                 out.record(name, recorded);
@@ -263,15 +270,15 @@ impl ZarrDataset {
             return Ok(());
         }
         let start = out.next(name).len();
-        let typed = self.annotate || out.records.is_some();
-        match told.of(name, values, self) {
+        let typed = self.catalog.annotate || out.records.is_some();
+        match told.of(name, values, self.catalog) {
             Some(json) => write_strict(json, out.out),
             None => {
-                attributes::write(values, &self.options.limits, typed, out.out)
+                attributes::write(values, &self.catalog.options.limits, typed, out.out)
                     .map_err(|error| error.at(name))?;
             }
         }
-        if self.annotate {
+        if self.catalog.annotate {
             self.annotate_type(out, name, values, start, fill);
         } else if out.records.is_some() {
             out.record(name, &attributes::recorded_type(values));
@@ -289,7 +296,7 @@ impl ZarrDataset {
         fill: Option<NcType>,
     ) {
         let text = out.out.get(start..).unwrap_or_default();
-        if let Some(recorded) = annotation::type_to_record(values, text, fill, &self.options.limits) {
+        if let Some(recorded) = annotation::type_to_record(values, text, fill, &self.catalog.options.limits) {
             out.note(name, &recorded);
         }
     }
@@ -299,12 +306,12 @@ impl ZarrDataset {
         let ours = [ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK];
         for (name, value) in raw.iter() {
             let is_ours = ours.contains(&name)
-                || name == NETCDF && self.flavour == Flavour::Zarr && value.as_object().is_some();
+                || name == NETCDF && self.catalog.flavour == Flavour::Zarr && value.as_object().is_some();
             if attributes::is_reserved(name) && !is_ours && !shown.contains_key(name) {
                 out.keep(name, value, nczarr_lists::recorded_type(raw, name));
             }
         }
-        if self.flavour == Flavour::Zarr {
+        if self.catalog.flavour == Flavour::Zarr {
             // In a plain store these are foreign too.
             for name in [NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP] {
                 if let Some(value) = raw.get(name) {

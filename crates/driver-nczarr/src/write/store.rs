@@ -11,19 +11,23 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nczarr_codec::ZarrFormat;
+use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 use nczarr_runtime::run_on_new_threads;
 use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
 use nczarr_storage::{Key, UpdateFn, WriteOutcome};
 
-use crate::dataset::{NodeStates, ZarrDataset};
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::NodeStates;
+use crate::edit::parallel_layouts::planner;
 use crate::flavour::Flavour;
 use crate::metadata::v2::var::StoredVariable;
 use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
+use crate::metadata::v3::render::V3Renderer;
 use crate::write::commit::CommittedMetadata;
 use crate::write::merge::{self, LengthMerge, MergeKind, UnlimitedDim};
-use crate::write::render;
+use crate::write::render::{self, Renderer};
 
 /// The number of nodes that justifies another thread.
 pub(crate) const NODES_PER_THREAD: usize = 32;
@@ -73,13 +77,19 @@ impl NodeId {
     }
 }
 
-impl ZarrDataset {
+/// Renders and stores the documents of nodes.
+#[derive(Clone, Copy)]
+pub(crate) struct DocumentStore<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl DocumentStore<'_> {
     /// Returns the documents of a node in the form to store.
     pub(crate) fn texts(&self, model: &Model, state: &NodeStates, node: NodeId) -> Result<NodeTexts> {
         self.texts_after(&Mutex::default(), model, state, node)
     }
 
-    /// As [`ZarrDataset::texts`]; `last` caches the previous array document, which often equals the next one.
+    /// As [`DocumentStore::texts`]; `last` caches the previous array document, which often equals the next one.
     fn texts_after(
         &self,
         last: &Mutex<Option<RenderedArray>>,
@@ -99,18 +109,22 @@ impl ZarrDataset {
         match node {
             NodeId::Group(id) if state.group(id)?.unreadable => Ok(NodeTexts::default()),
             NodeId::Group(id) if state.single_document => {
-                Ok([None, written(&|out| self.v3_group(model, id, state, out))?])
+                Ok([None, written(&|out| V3Renderer { catalog: self.catalog }.group(model, id, state, out))?])
             }
             NodeId::Var(id) if state.single_document => {
                 let here = state.var(id)?;
                 let Some(meta) = here.stored.meta.as_ref().filter(|_| !here.stored.attrs_lost) else {
                     return Ok(NodeTexts::default());
                 };
-                Ok([None, written(&|out| self.v3_array(model, id, here, meta, out))?])
+                Ok([
+                    None,
+                    written(&|out| V3Renderer { catalog: self.catalog }.array(model, id, here, meta, out))?,
+                ])
             }
             NodeId::Group(id) => {
                 let here = state.group(id)?;
-                let attrs = written(&|out| self.group_attrs(model, id, here, out))?;
+                let attrs =
+                    written(&|out| Renderer { catalog: self.catalog }.group_attrs(model, id, here, out))?;
                 let marker = written(&|out| {
                     render::group(here.zgroup.as_ref(), out);
                     Ok(())
@@ -122,11 +136,11 @@ impl ZarrDataset {
                 let mut texts = NodeTexts::default();
                 if !here.stored.attrs_lost {
                     texts[DocumentKind::Attrs as usize] =
-                        written(&|out| self.var_attrs(model, id, here, out))?;
+                        written(&|out| Renderer { catalog: self.catalog }.var_attrs(model, id, here, out))?;
                 }
                 if let Some(meta) = &here.stored.meta {
                     let shape = match model.var(id)?.problem {
-                        None => self.planner().shape(model, id)?,
+                        None => planner(self.catalog).shape(model, id)?,
                         // Unreadable metadata is not replaced.
                         Some(_) => meta.shape.clone(),
                     };
@@ -158,9 +172,10 @@ impl ZarrDataset {
         node: NodeId,
         committed: &CommittedMetadata,
     ) -> Result<(DocumentKind, LengthMerge)> {
-        let lists = if self.format == ZarrFormat::V3 { DocumentKind::Marker } else { DocumentKind::Attrs };
+        let lists =
+            if self.catalog.format == ZarrFormat::V3 { DocumentKind::Marker } else { DocumentKind::Attrs };
         match node {
-            NodeId::Group(id) if self.flavour == Flavour::NcZarr => {
+            NodeId::Group(id) if self.catalog.flavour == Flavour::NcZarr => {
                 let dims = model.group(id)?.dims.iter();
                 let unlimited = dims.filter(|(_, dim)| model.dim(**dim).is_ok_and(|dim| dim.unlimited));
                 let named = unlimited.map(|(name, &dim)| UnlimitedDim {
@@ -182,12 +197,6 @@ impl ZarrDataset {
         }
     }
 
-    /// Returns the number of threads for this many nodes.
-    pub(crate) fn threads(&self, nodes: usize) -> usize {
-        let most = if self.options.threads == 0 { usize::MAX } else { self.options.threads };
-        most.min(nodes.div_ceil(NODES_PER_THREAD))
-    }
-
     /// Stores the documents of `nodes` that differ from the recorded ones. The nodes must not list each
     /// other.
     ///
@@ -200,12 +209,12 @@ impl ZarrDataset {
         committed: &mut CommittedMetadata,
     ) -> Result<()> {
         let batch = StoreJob {
-            dataset: self,
+            documents: *self,
             model,
             nodes,
             committed,
-            single_document: self.format == ZarrFormat::V3,
-            merges: self.map.caps().conditional_write && !self.options.exclusive,
+            single_document: self.catalog.format == ZarrFormat::V3,
+            merges: self.catalog.map.caps().conditional_write && !self.catalog.options.exclusive,
             next: AtomicUsize::new(0),
             ready: Mutex::default(),
             waiting: Mutex::default(),
@@ -215,7 +224,9 @@ impl ZarrDataset {
         };
         loop {
             let before = batch.handed.load(Ordering::Relaxed);
-            run_on_new_threads(self.threads(nodes.len()), &|| self.map.write_batch(&batch));
+            run_on_new_threads(threads(&self.catalog.options, nodes.len()), &|| {
+                self.catalog.map.write_batch(&batch)
+            });
             // Documents that became ready after the map saw `None` go into another batch.
             if batch.is_over() || batch.handed.load(Ordering::Relaxed) == before {
                 break;
@@ -223,7 +234,7 @@ impl ZarrDataset {
         }
         let waiting = std::mem::take(&mut *lock(&batch.waiting));
         let turn = AtomicUsize::new(0);
-        run_on_new_threads(self.threads(waiting.len()), &|| {
+        run_on_new_threads(threads(&self.catalog.options, waiting.len()), &|| {
             while let Some(&index) = waiting.get(turn.fetch_add(1, Ordering::Relaxed)) {
                 batch.merge_one(index);
             }
@@ -240,31 +251,39 @@ impl ZarrDataset {
     }
 }
 
-impl ZarrDataset {
+impl DocumentStore<'_> {
     /// Replaces a document by a function of the stored one. If the map has no conditional write, another
     /// writer may interfere.
     ///
     /// # Errors
     /// As [`nczarr_storage::ZMap::update`].
     pub(crate) fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {
-        if self.map.caps().conditional_write {
-            return self.map.update(key, limit, change);
+        if self.catalog.map.caps().conditional_write {
+            return self.catalog.map.update(key, limit, change);
         }
         let keys = std::slice::from_ref(key);
-        let found = crate::open::metadata_reader::read_bytes(&*self.map, keys, &self.options.limits).pop();
+        let found =
+            crate::open::metadata_reader::read_bytes(&*self.catalog.map, keys, &self.catalog.options.limits)
+                .pop();
         let mut new = Vec::new();
         change(found.transpose()?.flatten().as_deref(), &mut new)?;
-        self.map.write(key, &new)
+        self.catalog.map.write(key, &new)
     }
 
     /// Whether a group stores a group or array of this name.
     pub(crate) fn is_node(&self, group: &Key, name: &str) -> Result<bool> {
         let place = group.join(name)?;
-        if self.format == ZarrFormat::V3 {
-            return self.map.exists(&place.join(ZARR_JSON)?);
+        if self.catalog.format == ZarrFormat::V3 {
+            return self.catalog.map.exists(&place.join(ZARR_JSON)?);
         }
-        Ok(self.map.exists(&place.join(ZARRAY)?)? || self.map.exists(&place.join(ZGROUP)?)?)
+        Ok(self.catalog.map.exists(&place.join(ZARRAY)?)? || self.catalog.map.exists(&place.join(ZGROUP)?)?)
     }
+}
+
+/// Returns the number of threads for this many nodes.
+pub(crate) fn threads(options: &Options, nodes: usize) -> usize {
+    let most = if options.threads == 0 { usize::MAX } else { options.threads };
+    most.min(nodes.div_ceil(NODES_PER_THREAD))
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -329,7 +348,7 @@ impl NodeProgress {
 
 /// The write of some nodes.
 struct StoreJob<'b> {
-    dataset: &'b ZarrDataset,
+    documents: DocumentStore<'b>,
     model: &'b Model,
     nodes: &'b [NodeId],
     committed: &'b CommittedMetadata,
@@ -359,14 +378,14 @@ impl StoreJob<'_> {
         let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else {
             return Ok(None);
         };
-        let state = self.dataset.read_state();
-        let mut texts = self.dataset.texts_after(&self.last, self.model, &state, node)?;
+        let state = self.documents.catalog.read_state();
+        let mut texts = self.documents.texts_after(&self.last, self.model, &state, node)?;
         let known = self.committed.texts(node);
         for (text, known) in texts.iter_mut().zip(known) {
             text.take_if(|text| known.as_ref() == Some(text));
         }
         let changed = |part: DocumentKind| texts[part as usize].is_some();
-        let (part, merge) = self.dataset.merge(self.model, node, self.committed)?;
+        let (part, merge) = self.documents.merge(self.model, node, self.committed)?;
         let is_shared = |of: DocumentKind| match of {
             DocumentKind::Attrs => !self.single_document && self.merges,
             DocumentKind::Marker => {
@@ -411,11 +430,11 @@ impl StoreJob<'_> {
 
     fn try_merge(&self, index: usize) -> Result<()> {
         let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else { return Ok(()) };
-        let (merged_part, merge) = self.dataset.merge(self.model, node, self.committed)?;
+        let (merged_part, merge) = self.documents.merge(self.model, node, self.committed)?;
         let mut key = Key::root();
         for part in [DocumentKind::Attrs, DocumentKind::Marker] {
             let Some(text) = slot.text(part) else { continue };
-            node.key(&self.dataset.read_state(), part, &mut key)?;
+            node.key(&self.documents.catalog.read_state(), part, &mut key)?;
             slot.handed[part as usize].store(true, Ordering::Relaxed);
             let base = self.committed.texts(node)[part as usize].as_deref();
             let (merge, kind) = match part {
@@ -427,7 +446,7 @@ impl StoreJob<'_> {
             let is_shared = kind != MergeKind::Marker || part == merged_part;
             let done = match base.filter(|_| is_shared) {
                 Some(base) => self.merge_text(&key, (merge, kind), [text, base]),
-                None => self.dataset.map.write(&key, text.as_bytes()),
+                None => self.documents.catalog.map.write(&key, text.as_bytes()),
             };
             let stop = done.is_err();
             let _ = slot.outcomes[part as usize].set(done);
@@ -444,12 +463,12 @@ impl StoreJob<'_> {
         (merge, kind): (&LengthMerge, MergeKind),
         [text, base]: [&str; 2],
     ) -> Result<()> {
-        let limits = &self.dataset.options.limits;
+        let limits = &self.documents.catalog.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         let mut gone: Vec<String> = Vec::new();
         loop {
             let mut missing = Vec::new();
-            self.dataset.update(key, limit, &mut |old, new| {
+            self.documents.update(key, limit, &mut |old, new| {
                 missing.clear();
                 let Some(old) = old else {
                     new.extend_from_slice(text.as_bytes());
@@ -465,7 +484,7 @@ impl StoreJob<'_> {
             // know is.
             let before = gone.len();
             for name in missing {
-                if !self.dataset.is_node(&key.parent().unwrap_or_default(), &name)? {
+                if !self.documents.is_node(&key.parent().unwrap_or_default(), &name)? {
                     gone.push(name);
                 }
             }
@@ -486,7 +505,11 @@ impl WriteJob for StoreJob<'_> {
             // Finishes a started node first, while its directory is still cached.
             let ready = lock(&self.ready).pop();
             if let Some(index) = ready {
-                let named = self.nodes.get(index)?.key(&self.dataset.read_state(), DocumentKind::Marker, key);
+                let named = self.nodes.get(index)?.key(
+                    &self.documents.catalog.read_state(),
+                    DocumentKind::Marker,
+                    key,
+                );
                 match named {
                     Ok(()) => return Some(self.ticket(index, DocumentKind::Marker)),
                     Err(error) => self.fail(index, error),

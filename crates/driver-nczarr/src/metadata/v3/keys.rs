@@ -11,7 +11,7 @@ use nczarr_storage::Key;
 
 use super::node_name;
 use super::types::DataType;
-use crate::dataset::NodeStates;
+use crate::dataset::node_states::NodeStates;
 use crate::flavour::annotation;
 use crate::metadata::attributes::{EXACT_MEMBERS, FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::metadata::base64;

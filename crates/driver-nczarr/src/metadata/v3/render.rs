@@ -6,8 +6,9 @@
 use nczarr_model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
 use super::{dim_names, filters, keys, node_name};
+use crate::dataset::catalog::Catalog;
+use crate::dataset::node_states::{NodeStates, VarState};
 use crate::dataset::preserved_json::PreservedJson;
-use crate::dataset::{NodeStates, VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::flavour::annotation;
 use crate::metadata::attributes::{
@@ -34,11 +35,11 @@ struct V3AttributesWriter<'o> {
 }
 
 impl<'o> V3AttributesWriter<'o> {
-    fn new(dataset: &ZarrDataset, out: &'o mut String) -> Self {
+    fn new(catalog: &Catalog, out: &'o mut String) -> Self {
         write_name("attributes", out);
         out.push('{');
-        let types = (dataset.flavour == Flavour::NcZarr).then(|| "[".to_owned());
-        Self { out, types, annotated: dataset.annotate.then(|| "{".to_owned()), kept: ExactValues::default() }
+        let types = (catalog.flavour == Flavour::NcZarr).then(|| "[".to_owned());
+        Self { out, types, annotated: catalog.annotate.then(|| "{".to_owned()), kept: ExactValues::default() }
     }
 
     /// Starts the next attribute and records its type; the caller appends the value.
@@ -52,7 +53,7 @@ impl<'o> V3AttributesWriter<'o> {
 
     fn put(
         &mut self,
-        (dataset, told): (&ZarrDataset, &PreservedJson),
+        (catalog, told): (&Catalog, &PreservedJson),
         model: &Model,
         name: &str,
         values: &Values,
@@ -62,11 +63,11 @@ impl<'o> V3AttributesWriter<'o> {
             return user::write_att(model, values, self.next(name, &ty)).map_err(|error| error.at(name));
         }
         self.kept.put(name, values);
-        let limits = &dataset.options.limits;
+        let limits = &catalog.options.limits;
         let typed = self.types.is_some() || self.annotated.is_some();
         let out = self.next(name, keys::type_name(values.nc_type()));
         let start = out.len();
-        match told.of(name, values, dataset) {
+        match told.of(name, values, catalog) {
             Some(json) => write_strict(json, out),
             None => attributes::write(values, limits, typed, out).map_err(|error| error.at(name))?,
         }
@@ -113,31 +114,31 @@ impl<'o> V3AttributesWriter<'o> {
     }
 }
 
-impl ZarrDataset {
+/// Renders the documents of V3.
+#[derive(Clone, Copy)]
+pub(crate) struct V3Renderer<'c> {
+    pub(crate) catalog: &'c Catalog,
+}
+
+impl V3Renderer<'_> {
     /// Appends the document of a group.
     ///
     /// # Errors
     /// Attributes or dimensions that cannot be written.
-    pub(crate) fn v3_group(
-        &self,
-        model: &Model,
-        id: GroupId,
-        all: &NodeStates,
-        out: &mut String,
-    ) -> Result<()> {
+    pub(crate) fn group(&self, model: &Model, id: GroupId, all: &NodeStates, out: &mut String) -> Result<()> {
         let (group, state) = (model.group(id)?, all.group(id)?);
         match &state.zgroup {
             Some(raw) => render::overlay(Some(raw), &[], out),
             None => out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\""),
         }
-        let mut attributes = V3AttributesWriter::new(self, out);
+        let mut attributes = V3AttributesWriter::new(self.catalog, out);
         for (name, values) in &group.atts {
-            attributes.put((self, &state.preserved_json), model, name, values)?;
+            attributes.put((self.catalog, &state.preserved_json), model, name, values)?;
         }
-        if id == GroupId::ROOT && self.created {
+        if id == GroupId::ROOT && self.catalog.created {
             write_string(&properties(), attributes.next(NC_PROPERTIES, "char"));
         }
-        if self.flavour == Flavour::NcZarr {
+        if self.catalog.flavour == Flavour::NcZarr {
             if id == GroupId::ROOT {
                 keys::write_superblock(attributes.next(NCZARR_SUPERBLOCK, "json"));
             }
@@ -157,8 +158,8 @@ impl ZarrDataset {
     /// Appends the document of an array.
     ///
     /// # Errors
-    /// As [`ZarrDataset::v3_group`].
-    pub(crate) fn v3_array(
+    /// As [`V3Renderer::group`].
+    pub(crate) fn array(
         &self,
         model: &Model,
         id: VarId,
@@ -173,7 +174,8 @@ impl ZarrDataset {
             // Unreadable metadata is not replaced.
             _ => meta.shape.clone(),
         };
-        let is_named = (self.flavour == Flavour::NcZarr || self.xarray_dims) && var.problem.is_none();
+        let is_named =
+            (self.catalog.flavour == Flavour::NcZarr || self.catalog.xarray_dims) && var.problem.is_none();
         let names = if is_named {
             let mut text = String::new();
             write_list(dim_names::of(model, var)?, &mut text, |name, out| write_string(&name, out));
@@ -194,22 +196,27 @@ impl ZarrDataset {
             ours.extend(names.map(|names| ("dimension_names", names.into())));
             render::overlay(Some(&meta.raw), &ours, out);
         }
-        let mut attributes = V3AttributesWriter::new(self, out);
+        let mut attributes = V3AttributesWriter::new(self.catalog, out);
         for (name, values) in &var.atts {
             match name.as_str() {
                 // The array's fill value records it.
-                FILL_VALUE if self.flavour == Flavour::NcZarr && !var.xtype.is_atomic() => {}
-                FILL_VALUE => fill_attribute(self, model, values, meta, &mut attributes)?,
-                _ => attributes.put((self, &state.preserved_json), model, name, values)?,
+                FILL_VALUE if self.catalog.flavour == Flavour::NcZarr && !var.xtype.is_atomic() => {}
+                FILL_VALUE => fill_attribute(self.catalog, model, values, meta, &mut attributes)?,
+                _ => attributes.put((self.catalog, &state.preserved_json), model, name, values)?,
             }
         }
         let item = meta.dtype.item_size().unwrap_or(1);
         let mut extra = keys::ArrayKeys {
             no_fill: var.fill == VarFill::NoFill,
-            filters: filters::recorded_filters(&var.filters, &state.stored.filters, item, &self.registry),
+            filters: filters::recorded_filters(
+                &var.filters,
+                &state.stored.filters,
+                item,
+                &self.catalog.registry,
+            ),
             ..keys::ArrayKeys::default()
         };
-        if self.flavour == Flavour::NcZarr {
+        if self.catalog.flavour == Flavour::NcZarr {
             let mut references = Vec::with_capacity(var.dims.len());
             for &dim in &var.dims {
                 let dim = model.dim(dim)?;
@@ -279,7 +286,7 @@ pub(super) fn uses_array_fill(kind: DTypeKind) -> bool {
 
 /// Appends the `_FillValue` of a variable in xarray's form.
 fn fill_attribute(
-    dataset: &ZarrDataset,
+    catalog: &Catalog,
     model: &Model,
     values: &Values,
     meta: &ArrayMeta,
@@ -299,6 +306,6 @@ fn fill_attribute(
             );
             Ok(())
         }
-        _ => attributes.put((dataset, &PreservedJson::default()), model, FILL_VALUE, values),
+        _ => attributes.put((catalog, &PreservedJson::default()), model, FILL_VALUE, values),
     }
 }

@@ -11,7 +11,9 @@ use nczarr_model::{
 
 use super::fill;
 use super::types::{self, DataType};
-use crate::dataset::ZarrDataset;
+use crate::dataset::catalog::Catalog;
+use crate::dataset::preserved_json::stored_document;
+use crate::edit::admission::Admission;
 use crate::flavour::Flavour;
 use crate::metadata::base64;
 use crate::metadata::json::{self, Json, ObjectMembers};
@@ -33,8 +35,8 @@ pub(crate) struct SourceType {
 
 impl SourceType {
     /// Parses the JSON of a type; `None` if it is not a compound.
-    fn new(stored: &StoredType, dataset: &ZarrDataset) -> Result<Option<Self>> {
-        let data_type = json::parse(stored.data_type.as_bytes(), &dataset.options.limits)?;
+    fn new(stored: &StoredType, catalog: &Catalog) -> Result<Option<Self>> {
+        let data_type = json::parse(stored.data_type.as_bytes(), &catalog.options.limits)?;
         let big_endian = stored.endian == Endian::Big;
         let read = DataType::read(&data_type, big_endian)?;
         if read.dtype.kind != DTypeKind::Compound || !data_type.is_strict() {
@@ -105,41 +107,40 @@ fn is_same(a: ModelType<'_>, b: ModelType<'_>) -> bool {
     }
 }
 
-impl ZarrDataset {
-    /// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 have one.
-    pub(crate) fn type_as_stored(&self, id: VarId) -> Result<Option<StoredType>> {
-        if self.format != ZarrFormat::V3 || self.flavour != Flavour::Zarr {
-            return Ok(None);
-        }
-        let dtype = match &self.read_state().var(id)?.stored.meta {
-            Some(meta) if meta.dtype.kind == DTypeKind::Compound => meta.dtype.clone(),
-            _ => return Ok(None),
-        };
-        let Some(document) = self.stored_document(GroupId::ROOT, Some(id))? else { return Ok(None) };
-        let Some(data_type) = document.as_object().and_then(|members| members.get("data_type")) else {
-            return Ok(None);
-        };
-        // Another writer may have replaced the document.
-        let is_known = DataType::read(data_type, dtype.big_endian).is_ok_and(|read| read.dtype == dtype);
-        let endian = if dtype.big_endian { Endian::Big } else { Endian::Little };
-        Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
+/// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 have one.
+pub(crate) fn type_as_stored(catalog: &Catalog, id: VarId) -> Result<Option<StoredType>> {
+    if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
+        return Ok(None);
     }
+    let dtype = match &catalog.read_state().var(id)?.stored.meta {
+        Some(meta) if meta.dtype.kind == DTypeKind::Compound => meta.dtype.clone(),
+        _ => return Ok(None),
+    };
+    let Some(document) = stored_document(catalog, GroupId::ROOT, Some(id))? else { return Ok(None) };
+    let Some(data_type) = document.as_object().and_then(|members| members.get("data_type")) else {
+        return Ok(None);
+    };
+    // Another writer may have replaced the document.
+    let is_known = DataType::read(data_type, dtype.big_endian).is_ok_and(|read| read.dtype == dtype);
+    let endian = if dtype.big_endian { Endian::Big } else { Endian::Little };
+    Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
+}
 
-    /// Implements [`nczarr_dispatch::Dataset::def_var_stored`].
-    pub(crate) fn define_as_stored(
-        &self,
-        group: GroupId,
-        name: &str,
-        xtype: NcType,
-        dims: &[DimId],
-        stored: &StoredType,
-    ) -> Result<Option<VarId>> {
-        if self.format != ZarrFormat::V3 || self.flavour != Flavour::Zarr {
-            return Ok(None);
-        }
-        let given = SourceType::new(stored, self)?;
-        let fits = |given: &SourceType| given.of(&self.model.snapshot(), xtype, Endian::Native).is_some();
-        let Some(given) = given.filter(fits) else { return Ok(None) };
-        self.define_with_source_type(&Edit::DefVar { group, name, xtype, dims }, given).map(Some)
+/// Implements [`nczarr_dispatch::Dataset::def_var_stored`].
+pub(crate) fn define_as_stored(
+    admission: Admission<'_>,
+    group: GroupId,
+    name: &str,
+    xtype: NcType,
+    dims: &[DimId],
+    stored: &StoredType,
+) -> Result<Option<VarId>> {
+    let catalog = admission.catalog;
+    if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
+        return Ok(None);
     }
+    let given = SourceType::new(stored, catalog)?;
+    let fits = |given: &SourceType| given.of(&catalog.model.snapshot(), xtype, Endian::Native).is_some();
+    let Some(given) = given.filter(fits) else { return Ok(None) };
+    admission.define_with_source_type(&Edit::DefVar { group, name, xtype, dims }, given).map(Some)
 }
