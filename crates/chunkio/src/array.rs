@@ -10,6 +10,8 @@ use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::elements::PackedElements;
 use crate::engine::{ArrayEngine, ShardedStore};
+use crate::fast::cached_chunk;
+use crate::fast::stored_element::get_stored_element;
 use crate::fixed_size::FixedSize;
 use crate::grid::ChunkGrid;
 use crate::kernel::Convert;
@@ -238,7 +240,7 @@ impl VarData for ChunkedArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let out = match (&self.kind, out) {
             (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
-                if read::copy_cached(engine, slab, ty, out) {
+                if cached_chunk::copy_cached(engine, slab, ty, out) {
                     return Ok(());
                 }
                 MemMut::Fixed { ty, out }
@@ -262,7 +264,7 @@ impl VarData for ChunkedArray {
 
     fn try_get_cached_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
-            ArrayKind::Numbers(engine) => read::get_cached_element(engine, at, ty, out),
+            ArrayKind::Numbers(engine) => cached_chunk::get_cached_element(engine, at, ty, out),
             ArrayKind::Strings(_) => false,
         }
     }
@@ -270,7 +272,7 @@ impl VarData for ChunkedArray {
     /// The array must be read-only, and its chunks must not move.
     fn try_get_stored_element(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
-            ArrayKind::Numbers(engine) => read::get_stored_element(engine, at, ty, out),
+            ArrayKind::Numbers(engine) => get_stored_element(engine, at, ty, out),
             ArrayKind::Strings(_) => false,
         }
     }

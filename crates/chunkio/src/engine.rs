@@ -19,10 +19,10 @@ use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap};
 
 use crate::cache::{CachedChunk, ChunkCache, InsertOutcome};
 use crate::claims::{ChunkClaim, ChunkClaims};
+use crate::fast::pending_batch::PendingBatch;
 use crate::grid::{ChunkGrid, ChunkIndex};
 use crate::mask::ElementMask;
 use crate::memory::HasByteView;
-use crate::pending_batch::PendingBatch;
 use crate::project::{ChunkPart, Projection, StridedRun};
 use crate::shard::Shards;
 use crate::{ChunkStore, ShardSpec};

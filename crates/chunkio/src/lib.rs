@@ -14,6 +14,7 @@ mod claims;
 mod default_shape;
 mod elements;
 mod engine;
+mod fast;
 mod fixed_size;
 mod flat;
 mod grid;
@@ -26,7 +27,6 @@ mod odometer;
 mod outcome;
 #[allow(unsafe_code)]
 mod output;
-mod pending_batch;
 mod plan;
 mod project;
 mod quantize;

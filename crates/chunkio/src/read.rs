@@ -4,117 +4,34 @@
 //! the shortest path: read or decoded into the result, or decoded into a scratch buffer and scattered by one
 //! kernel. A chunk is cached only if it is used in part and probably read again.
 
-mod decode_units;
-mod piece_iter;
-mod prefault;
-mod single_range;
-mod streaming;
+pub(crate) mod chunk_read;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nczarr_dispatch::MissingChunks;
-use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
+use nczarr_model::{Error, NcType, Result, Slab};
 use nczarr_runtime::{OutBuf, run_with_caller};
 use nczarr_storage::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{Key, MapCaps, Version};
+use nczarr_storage::{Key, Version};
 
 use crate::cache::ChunkCache;
 use crate::engine::{ArrayEngine, ElementKind};
+use crate::fast::prefault::Prefault;
+use crate::fast::single_range::{self, SingleRangeRead};
+use crate::fast::streaming::{self, StreamingRead};
 use crate::fixed_size::FixedSize;
-use crate::grid::ChunkIndex;
-use crate::kernel::{self, Convert};
+use crate::kernel::Convert;
 use crate::memory::{ChunkBuffer, with_scratch};
 use crate::outcome::TransferOutcome;
 use crate::output::{DisjointOutput, OutputPart, scatter};
-use crate::project::{ChunkPart, Coverage, Projection};
-use crate::ranges::{self, PartRanges};
+use crate::project::{ChunkPart, Coverage};
+use crate::ranges;
 use crate::threads;
-use prefault::Prefault;
-use single_range::SingleRangeRead;
-use streaming::StreamingRead;
 
-pub(crate) use single_range::get_stored_element;
+use self::chunk_read::ChunkRead;
 
 /// Smaller results are stored through the caches: the caller reads them next.
 const STREAM: usize = 16 << 20;
-
-/// The maximum rank for the fast path of single elements.
-const PEEKED: usize = 8;
-
-/// A read of one slab.
-struct ChunkRead<'a> {
-    engine: &'a ArrayEngine<FixedSize>,
-    projection: &'a Projection,
-    output: &'a DisjointOutput<'a>,
-    convert: Option<Convert>,
-    /// An unwritten element of the memory type, if that is another, and whether it is out of its range.
-    fill: [u8; 8],
-    fill_out_of_range: bool,
-    mem_item: usize,
-    /// The size of the result in bytes.
-    total: usize,
-    caps: MapCaps,
-    /// Whether partially used chunks are cached.
-    keep: bool,
-    /// Whether the single chunk was found to be worth caching.
-    wanted: bool,
-    /// The time of the start of the read.
-    since: u64,
-    /// Whether a chunk arrived.
-    came: &'a AtomicBool,
-    /// Populates the result's pages, if several threads would fault on the same ones.
-    front: Option<&'a Prefault>,
-    outcome: TransferOutcome<'a>,
-}
-
-/// Copies a slab inside one cached chunk, without conversion: a fast path for the most frequent access.
-/// `false`: not applicable, nothing happened.
-pub(crate) fn copy_cached(
-    engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
-    ty: NcType,
-    out: &mut OutBuf<'_>,
-) -> bool {
-    let form = &engine.form;
-    if engine.cache.is_empty()
-        || ty != form.ty
-        || slab.rank() != engine.grid.rank()
-        || engine.options.progress.is_some()
-    {
-        return false;
-    }
-    let mut part = ChunkPart::default();
-    if !part.single(&engine.grid, slab) || part.elems * form.item() != out.capacity() {
-        return false;
-    }
-    let copied = engine.cache.with_chunk(&part.index, |entry| {
-        let known = entry.has_part(&part);
-        if known {
-            kernel::load_part(&entry.data, &form.memory_layout(), &part, out);
-        }
-        known
-    });
-    copied == Some(true)
-}
-
-/// Copies one element of a cached chunk, without conversion. `false`: not applicable, nothing happened.
-pub(crate) fn get_cached_element(
-    engine: &ArrayEngine<FixedSize>,
-    at: &[u64],
-    ty: NcType,
-    out: &mut [u8],
-) -> bool {
-    let item = engine.form.item();
-    let cache = &engine.cache;
-    if cache.is_empty() || ty != engine.form.ty || out.len() != item || engine.options.progress.is_some() {
-        return false;
-    }
-    let mut index = [0; PEEKED];
-    let Some(place) = engine.grid.element(at, &mut index) else { return false };
-    // Inside a chunk, so the product fits.
-    cache.copy(&index[..at.len()], place * item, out)
-}
 
 /// Reads a checked, non-empty slab.
 pub(crate) fn get(
@@ -282,24 +199,9 @@ impl ChunkRead<'_> {
         }
     }
 
-    fn load(&self, slot: OutputPart<'_>, data: &ChunkBuffer, part: &ChunkPart) -> bool {
-        slot.load(data, &self.engine.form.memory_layout(), part, self.convert.as_ref())
-    }
-
-    fn moved(&self, part: &ChunkPart, out_of_range: bool) {
-        self.outcome.range(out_of_range);
-        self.outcome.advance(part.elems * self.mem_item);
-    }
-
     /// Whether the part's stored bytes equal its adjacent bytes in memory.
     fn is_direct(&self, part: &ChunkPart) -> bool {
         self.convert.is_none() && part.is_contiguous() && self.engine.form.plan.is_plain()
-    }
-
-    /// Returns the ranges of a part, if they are less than the chunk.
-    fn pieces(&self, part: &ChunkPart, gap: usize) -> Option<PartRanges> {
-        let form = &self.engine.form;
-        ranges::part_ranges(part, form.item(), form.elems, gap)
     }
 
     /// Returns the gap between two ranges that is read rather than split.
@@ -413,43 +315,6 @@ impl ChunkRead<'_> {
         Ok(())
     }
 
-    /// Decodes only the needed ranges, if the filter supports that; otherwise returns the slot.
-    fn place_decoded<'s>(
-        &self,
-        slot: OutputPart<'s>,
-        stored: &[u8],
-        part: &ChunkPart,
-    ) -> Result<Option<OutputPart<'s>>> {
-        let form = &self.engine.form;
-        let Some(filter) = form.plan.range_filter().filter(|_| part.cover == Coverage::Some) else {
-            return Ok(Some(slot));
-        };
-        let Some(pieces) = self.pieces(part, ranges::worth_decoding()) else { return Ok(Some(slot)) };
-        let wanted = pieces.wanted();
-        with_scratch(|pair| {
-            let mut able = true;
-            let decode = |out: &mut OutBuf<'_>| {
-                filter.decode_ranges(stored, form.bytes(), &wanted, out).unwrap_or_else(|| {
-                    able = false;
-                    Ok(())
-                })
-            };
-            let bytes = pair.one.fill(pieces.bytes, decode)?;
-            if !able {
-                return Ok(Some(slot));
-            }
-            if bytes.len() != pieces.bytes {
-                let (expected, found) = (pieces.bytes, bytes.len());
-                return Err(ErrorKind::Filter.context(format!(
-                    "wrong size of the decoded ranges (expected {expected} bytes, found {found})"
-                )));
-            }
-            let range = slot.load(bytes, &form.plan.layout, &pieces.part, self.convert.as_ref());
-            self.moved(part, range);
-            Ok(None)
-        })
-    }
-
     fn place(&self, slot: OutputPart<'_>, stored: &[u8], part: &ChunkPart) -> Result<()> {
         let (form, convert) = (&self.engine.form, self.convert.as_ref());
         let plan = &form.plan;
@@ -461,7 +326,7 @@ impl ChunkRead<'_> {
             self.moved(part, range);
             return Ok(());
         }
-        let slot = match self.place_decoded(slot, stored, part)? {
+        let slot = match self.place_ranges(slot, stored, part)? {
             Some(slot) => slot,
             None => return Ok(()),
         };
@@ -482,35 +347,6 @@ impl ChunkRead<'_> {
             })?
         };
         self.moved(part, range);
-        Ok(())
-    }
-}
-
-impl ArrayEngine<FixedSize> {
-    /// Whether this number of partially used chunks may be cached.
-    fn may_keep(&self, chunks: usize) -> bool {
-        chunks.saturating_mul(self.form.bytes()) <= self.cache.budget() / 2
-    }
-
-    /// Whether the part's chunk should be read whole and cached.
-    fn wants(&self, part: &ChunkPart) -> bool {
-        self.cache.should_keep(&part.index, self.grid.all_elems().saturating_mul(self.form.item()))
-    }
-}
-
-impl<F: ElementKind> ArrayEngine<F> {
-    /// Handles an absent chunk: fill values, unless absence is an error.
-    pub(crate) fn missing(&self, index: &ChunkIndex) -> Result<()> {
-        match self.options.missing_chunks {
-            MissingChunks::Fill => {}
-            MissingChunks::Warn => {
-                let key = self.key(index);
-                tracing::warn!(variable = %self.name, %key, "chunk is missing, fill values are used");
-            }
-            MissingChunks::Error => {
-                return Err(ErrorKind::NoObject.context("the chunk is absent"));
-            }
-        }
         Ok(())
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Partial chunks go to the cache on the calling thread. Whole chunks bypass it in one batch: the map's
 //! threads gather and encode them, without a copy if nothing changes. [`single_chunk`] is the fast path for
-//! one chunk. Whole chunks of a few appended records wait in the cache for more ([`crate::pending_batch`]).
+//! one chunk. Whole chunks of a few appended records wait in the cache for more
+//! ([`crate::fast::pending_batch`]).
 
-mod parts;
+pub(crate) mod chunk_write;
 mod shards;
-mod single_chunk;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,28 +18,17 @@ use nczarr_storage::{Key, WriteOutcome};
 
 use crate::claims::ChunkClaim;
 use crate::engine::ArrayEngine;
+use crate::fast::store_together::gathers;
+use crate::fast::{gather_parts, single_chunk};
 use crate::fixed_size::FixedSize;
 use crate::kernel::{self, Convert};
 use crate::memory::with_scratch;
 use crate::outcome::TransferOutcome;
 use crate::plan::EncodeInput;
-use crate::project::{ChunkPart, Coverage, Projection};
+use crate::project::{ChunkPart, Coverage};
 use crate::threads;
 
-/// A write of one slab.
-pub(crate) struct ChunkWrite<'a> {
-    pub(crate) engine: &'a ArrayEngine<FixedSize>,
-    slab: &'a Slab<'a>,
-    pub(crate) projection: &'a Projection,
-    bytes: &'a [u8],
-    convert: Option<Convert>,
-    pub(crate) mem_item: usize,
-    /// The number of complete cached chunks that are stored together.
-    lot: usize,
-    /// Whether whole chunks go to the cache: they are fewer than `lot`, beyond the end of the array.
-    few: bool,
-    pub(crate) outcome: TransferOutcome<'a>,
-}
+use self::chunk_write::ChunkWrite;
 
 /// Returns the shape for a write. Along an unlimited dimension nothing is outside, since another process may
 /// have written there, except in exclusive mode.
@@ -53,20 +42,6 @@ pub(crate) fn writable_shape<F: crate::engine::ElementKind>(
             if engine.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
     }
     shape
-}
-
-/// Whether whole chunks of a slab may wait in the cache: several threads help, and no other process reads
-/// them before the new length is stored.
-fn gathers(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
-    // Unencoded chunks gain nothing, unless the storage itself profits from several threads.
-    (engine.form.plan.has_filters() || engine.map().caps().parallel_writes) && grows(engine, slab)
-}
-
-/// Whether a slab extends an unlimited dimension.
-fn grows(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
-    let dims = engine.grid.dims.iter().enumerate();
-    dims.filter(|(_, limits)| limits.unlimited)
-        .any(|(dim, _)| slab.end(dim).is_some_and(|end| end > engine.grid.len(dim)))
 }
 
 /// Writes a checked, non-empty slab.
@@ -183,18 +158,6 @@ impl ChunkWrite<'_> {
         }
     }
 
-    /// Returns the caller's bytes of a chunk, if they are in the form that its filters take.
-    fn as_stored(&self, part: &ChunkPart) -> Option<&[u8]> {
-        let form = &self.engine.form;
-        let layout = &form.plan.layout;
-        let direct = self.convert.is_none()
-            && layout.is_native()
-            && part.cover == Coverage::All
-            && part.is_contiguous();
-        let start = part.mem_start * self.mem_item;
-        direct.then(|| &self.bytes[start..start + form.bytes()])
-    }
-
     /// Encodes a chunk.
     pub(crate) fn encode<'s>(&'s self, part: &ChunkPart, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
         let form = &self.engine.form;
@@ -272,14 +235,14 @@ impl WriteJob for ChunkWriteJob<'_> {
     }
 
     fn has_parts(&self) -> bool {
-        parts::has_parts(self.put)
+        gather_parts::has_parts(self.put)
     }
 
     fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
         if index >= self.put.projection.total {
             return Err(ErrorKind::Internal.context("the map used a ticket that was not issued"));
         }
-        parts::put_parts(self.put, &self.put.projection.get(index), put)
+        gather_parts::put_parts(self.put, &self.put.projection.get(index), put)
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<WriteOutcome>) {

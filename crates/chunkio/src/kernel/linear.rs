@@ -7,9 +7,9 @@
 use nczarr_model::convert::Linear;
 use nczarr_model::{NcType, Result};
 
-use super::convert::{PIECE, RowSide, run_through_stack};
 #[cfg(target_arch = "x86_64")]
 use super::linear_avx2;
+use super::row_side::{PIECE, RowSide, run_through_stack};
 use super::{ChunkLayout, KernelRows, each_row, stream};
 use linear_avx2::{LoadFour, StoreEight};
 

@@ -12,6 +12,7 @@ mod linear;
 #[cfg(target_arch = "x86_64")]
 mod linear_avx2;
 mod moves;
+mod row_side;
 mod shuffle;
 #[cfg(target_arch = "x86_64")]
 mod simd;

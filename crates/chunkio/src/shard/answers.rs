@@ -10,7 +10,7 @@ use nczarr_storage::{ByteRange, Key, Version};
 
 use super::index::beyond;
 use super::index_cache::CachedIndex;
-use super::read_round::{IndexState, ReadRound, RequestKind, RequestedShard, ShardRequest, lock};
+use super::round_state::{IndexState, ReadRound, RequestKind, RequestedShard, ShardRequest, lock};
 
 /// The assumed size of a whole shard.
 const HINT: usize = 1 << 20;

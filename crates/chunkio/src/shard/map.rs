@@ -1,23 +1,15 @@
-//! [`ShardMap`]: presents chunks in shards as objects of a map, for reading.
+//! [`ShardMap`]: the chunks of one level of shards. [`super::read_map`] presents them as objects of a map.
 //!
-//! The key of a chunk is that of its shard, followed by the chunk's number. A batch is read in rounds: first
-//! unknown indexes, then data, with near ranges joined (see [`crate::shard::read_round`]). Nested shards are
-//! a map over a map. Writes handle whole shards elsewhere.
+//! Nested shards are a map over a map. Writes handle whole shards elsewhere.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use nczarr_model::{ErrorKind, Result};
-use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, MapCaps, Version, ZMap};
+use nczarr_storage::ZMap;
 
 use super::index_cache::IndexCache;
 use super::level::ShardLevel;
 use super::prefetch::IndexPrefetch;
-use super::read_round::ReadRound;
 use crate::ChunkStore;
-
-/// The number of tickets per round.
-const WINDOW: usize = 4096;
 
 /// The map that holds the shards.
 #[derive(Debug)]
@@ -47,106 +39,5 @@ impl ShardMap {
             ShardSource::Store(store) => store.map(),
             ShardSource::Shards(map) => &**map,
         }
-    }
-
-    fn one(&self, key: &Key, ranges: Ranges, limit: usize, out: &mut Vec<u8>) -> Result<bool> {
-        let job =
-            SingleChunkRead { key, ranges: Mutex::new(Some(ranges)), limit, found: Mutex::new((None, out)) };
-        self.read_batch(&job);
-        let (found, _) = job.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.unwrap_or_else(|| {
-            Err(ErrorKind::Internal.context(format!("{key}: the map did not return its ticket")))
-        })
-    }
-}
-
-/// Splits a chunk's key into shard and number.
-fn split(key: &Key) -> Option<(&str, usize)> {
-    let (shard, number) = key.as_str().rsplit_once('/')?;
-    Some((shard, number.parse().ok()?))
-}
-
-impl ZMap for ShardMap {
-    fn caps(&self) -> MapCaps {
-        self.shards().caps()
-    }
-
-    fn len(&self, key: &Key) -> Result<Option<u64>> {
-        let mut bytes = Vec::new();
-        let found = self.one(key, Ranges::All, usize::MAX, &mut bytes)?;
-        Ok(found.then_some(bytes.len() as u64))
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        self.one(key, Ranges::One(ByteRange::first(0)), 0, &mut Vec::new())
-    }
-
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        self.one(key, Ranges::One(range), usize::MAX, out)
-    }
-
-    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
-        Err(ErrorKind::Internal.context("chunks in shards are not listed"))
-    }
-
-    fn read_batch(&self, job: &dyn ReadJob) {
-        let mut key = Key::root();
-        loop {
-            let mut round = ReadRound::new(self, job);
-            while round.len() < WINDOW
-                && let Some(ticket) = job.next(&mut key)
-            {
-                match split(&key) {
-                    Some((shard, number)) => round.add(shard, number, ticket),
-                    None => {
-                        job.done(
-                            ticket,
-                            Err(ErrorKind::Internal.context(format!("{key}: not a chunk of a shard"))),
-                        );
-                    }
-                }
-            }
-            let last = round.len() < WINDOW;
-            round.run();
-            if last {
-                return;
-            }
-        }
-    }
-}
-
-/// The read of a single chunk.
-struct SingleChunkRead<'a> {
-    key: &'a Key,
-    ranges: Mutex<Option<Ranges>>,
-    limit: usize,
-    found: Mutex<(Option<Result<bool>>, &'a mut Vec<u8>)>,
-}
-
-impl ReadJob for SingleChunkRead<'_> {
-    fn threads(&self) -> usize {
-        1
-    }
-
-    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
-        let ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        key.set(self.key);
-        Some(ReadTicket { index: 0, ranges, hint: 0, limit: self.limit, versioned: false, into: None })
-    }
-
-    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(ReadOutcome<'_>, Option<Version>)>>) {
-        let mut place = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        place.1.clear();
-        let found = found.and_then(|found| match found {
-            None => Ok(false),
-            Some((ReadOutcome::Bytes(bytes), _)) => {
-                place.1.extend_from_slice(bytes);
-                Ok(true)
-            }
-            Some((ReadOutcome::InPlace, _)) => {
-                Err(ErrorKind::Internal.context("the map filled memory it was not lent"))
-            }
-        });
-        place.0 = Some(found);
     }
 }

@@ -13,8 +13,10 @@ mod index_cache;
 mod level;
 mod map;
 mod prefetch;
+mod read_map;
 mod read_round;
 mod rewrite;
+mod round_state;
 
 use std::sync::Arc;
 

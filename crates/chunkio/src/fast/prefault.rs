@@ -24,7 +24,7 @@ const HEAD_START: Duration = Duration::from_millis(6);
 const ZEROING: usize = 4;
 
 /// The pages of one result.
-pub(super) struct Prefault {
+pub(crate) struct Prefault {
     pages: PageRange,
     /// The bytes that are populated or about to be.
     taken: AtomicUsize,
@@ -34,12 +34,12 @@ pub(super) struct Prefault {
 
 impl Prefault {
     /// Creates it for a new, large result; `None` otherwise.
-    pub(super) fn of(out: &OutBuf<'_>) -> Option<Self> {
+    pub(crate) fn of(out: &OutBuf<'_>) -> Option<Self> {
         (out.is_fresh() && out.capacity() >= LEAST).then(|| Self::of_any(out))
     }
 
     /// Creates it for any result, whose pages may exist.
-    pub(super) fn of_any(out: &OutBuf<'_>) -> Self {
+    pub(crate) fn of_any(out: &OutBuf<'_>) -> Self {
         Self {
             pages: PageRange::huge_pages_of(out),
             taken: AtomicUsize::new(0),
@@ -48,7 +48,7 @@ impl Prefault {
     }
 
     /// Runs `work`, while up to `threads` other threads populate pages until `came` is set.
-    pub(super) fn ahead<R>(&self, threads: usize, came: &AtomicBool, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn ahead<R>(&self, threads: usize, came: &AtomicBool, work: impl FnOnce() -> R) -> R {
         thread::scope(|scope| {
             let prepare = || {
                 thread::park_timeout(HEAD_START);
@@ -66,7 +66,7 @@ impl Prefault {
     }
 
     /// Populates all pages before byte `end` of the result, and those of the next `threads` steps.
-    pub(super) fn reach(&self, end: usize, threads: usize) {
+    pub(crate) fn reach(&self, end: usize, threads: usize) {
         let end = end.saturating_add(threads.saturating_mul(STEP)).min(self.pages.bytes());
         while self.step(end) {}
     }

@@ -6,16 +6,16 @@
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::ObjectSink;
 
-use super::ChunkRead;
 use super::piece_iter::{NextPiece, PieceIter};
 use crate::output::OutputPart;
 use crate::project::{ChunkPart, RunSlice};
+use crate::read::chunk_read::ChunkRead;
 
 /// The smallest chunk that is streamed, in bytes.
-pub(super) const LARGE: usize = 2 << 20;
+pub(crate) const LARGE: usize = 2 << 20;
 
 /// A chunk that is being scattered.
-pub(super) struct StreamingRead<'g> {
+pub(crate) struct StreamingRead<'g> {
     get: &'g ChunkRead<'g>,
     number: usize,
     course: PieceIter,
@@ -26,7 +26,7 @@ pub(super) struct StreamingRead<'g> {
 
 impl<'g> StreamingRead<'g> {
     /// Creates it for a part; `None` if reading the whole chunk is better.
-    pub(super) fn new(get: &'g ChunkRead<'g>, number: usize, part: &ChunkPart) -> Option<Self> {
+    pub(crate) fn new(get: &'g ChunkRead<'g>, number: usize, part: &ChunkPart) -> Option<Self> {
         let form = &get.engine.form;
         let course = PieceIter::new(part.clone(), form.item(), form.elems)?;
         Some(Self { get, number, course, slot: None, out_of_range: false })

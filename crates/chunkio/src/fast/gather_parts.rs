@@ -9,23 +9,23 @@ use std::ops::Range;
 use nczarr_model::Result;
 use nczarr_storage::batch::PutPart;
 
-use super::ChunkWrite;
 use crate::kernel;
 use crate::memory::with_scratch;
 use crate::project::{ChunkPart, Coverage};
+use crate::write::chunk_write::ChunkWrite;
 
 /// The size of a part: a quarter of an AMD Zen 3's second-level cache, which gathered rows and written pages
 /// also use.
 const PART: usize = 128 << 10;
 
 /// Whether the chunks of a write have parts.
-pub(super) fn has_parts(put: &ChunkWrite<'_>) -> bool {
+pub(crate) fn has_parts(put: &ChunkWrite<'_>) -> bool {
     let form = &put.engine.form;
     !form.plan.has_filters() && !form.plan.layout.planes && form.bytes() > PART
 }
 
 /// Passes the parts of a chunk to `take`.
-pub(super) fn put_parts(put: &ChunkWrite<'_>, part: &ChunkPart, take: &mut PutPart<'_>) -> Result<()> {
+pub(crate) fn put_parts(put: &ChunkWrite<'_>, part: &ChunkPart, take: &mut PutPart<'_>) -> Result<()> {
     if let Some(bytes) = put.as_stored(part) {
         return take(bytes);
     }

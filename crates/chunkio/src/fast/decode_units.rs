@@ -5,15 +5,15 @@
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::ChunkRead;
 use super::piece_iter::PieceIter;
 use crate::memory::with_scratch;
 use crate::output::OutputPart;
 use crate::project::{ChunkPart, Coverage, RunSlice};
+use crate::read::chunk_read::ChunkRead;
 
 impl ChunkRead<'_> {
     /// Places a chunk unit by unit. Returns the slot unused if decoding the whole chunk is better.
-    pub(super) fn place_units<'s>(
+    pub(crate) fn place_units<'s>(
         &self,
         slot: OutputPart<'s>,
         stored: &[u8],

@@ -1,7 +1,7 @@
 //! A fast path for a write of one whole chunk in stored form, such as an appended record.
 //!
 //! Applies to one unfiltered, native chunk of local storage without shards or observer: the caller's bytes go
-//! directly to the map, with a reused key. Falls back to [`super::put`]. Claims and cache are used as in
+//! directly to the map, with a reused key. Falls back to [`crate::write`]. Claims and cache are used as in
 //! every write.
 
 use std::cell::Cell;
@@ -10,6 +10,7 @@ use nczarr_model::{NcType, Result, Slab};
 use nczarr_storage::Key;
 
 use crate::engine::ArrayEngine;
+use crate::fast::store_together::gathers;
 use crate::fixed_size::FixedSize;
 use crate::grid::{ChunkGrid, ChunkIndex};
 
@@ -19,7 +20,7 @@ thread_local! {
 }
 
 /// Writes a checked slab from checked memory; `None` if this path does not apply.
-pub(super) fn put(
+pub(crate) fn put(
     engine: &ArrayEngine<FixedSize>,
     slab: &Slab<'_>,
     ty: NcType,
@@ -40,7 +41,7 @@ pub(super) fn put(
     if engine.map().caps().remote {
         return None;
     }
-    if engine.batch_size(bytes.len()) > 1 && super::gathers(engine, slab) {
+    if engine.batch_size(bytes.len()) > 1 && gathers(engine, slab) {
         return None;
     }
     engine.set_written();

@@ -1,12 +1,11 @@
 //! A fast path for a few adjacent elements of one chunk in native form.
 //!
 //! Applies to slabs of up to [`MOST`] bytes in one unfiltered chunk of local storage: one check, then one
-//! range read. All other slabs fall back to [`super::get`], which also reports errors.
+//! range read. All other slabs fall back to [`crate::read`], which also reports errors.
 
 use std::cell::Cell;
 
-use nczarr_dispatch::MissingChunks;
-use nczarr_model::{NcType, Result, Slab};
+use nczarr_model::{Result, Slab};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::Key;
 
@@ -15,8 +14,6 @@ use crate::fixed_size::FixedSize;
 use crate::grid::ChunkGrid;
 use crate::project::ChunkPart;
 use crate::ranges;
-
-use super::PEEKED;
 
 /// The largest slab for this path, in bytes.
 const MOST: usize = 4 << 10;
@@ -27,7 +24,7 @@ thread_local! {
 }
 
 /// The result of the fast path.
-pub(super) enum SingleRangeRead {
+pub(crate) enum SingleRangeRead {
     /// The elements were read, or reading failed.
     Done(Result<()>),
     /// Not applicable. `keep`: the chunk should be read whole and cached.
@@ -35,7 +32,7 @@ pub(super) enum SingleRangeRead {
 }
 
 /// Reads a checked, non-empty slab into memory of the array's type.
-pub(super) fn read(
+pub(crate) fn read(
     engine: &ArrayEngine<FixedSize>,
     slab: &Slab<'_>,
     out: &mut OutBuf<'_>,
@@ -83,46 +80,18 @@ fn fetch(
     }
 }
 
-/// Reads one element of the array's type from storage, if its chunk is neither cached nor worth caching.
-/// `false`: not applicable or failed; `out` is undefined.
-pub(crate) fn get_stored_element(
-    engine: &ArrayEngine<FixedSize>,
-    at: &[u64],
-    ty: NcType,
-    out: &mut [u8],
-) -> bool {
-    let (form, grid) = (&engine.form, &engine.grid);
-    let item = form.item();
-    // Cached chunks, and chunks worth caching, take the other path.
-    if !engine.cache.is_empty()
-        || ty != form.ty
-        || out.len() != item
-        || engine.may_keep(1)
-        || !engine.gives_ranges()
-    {
-        return false;
-    }
-    let mut index = [0; PEEKED];
-    let Some(place) = grid.element(at, &mut index) else { return false };
-    let index = &index[..at.len()];
-    if is_all(grid, index, |_| 1) {
-        return false;
-    }
-    let mut into = OutBuf::from_slice(out);
-    match ask(engine, index, (place * item) as u64, &mut into) {
-        Ok(true) => into.filled().len() == item,
-        Ok(false) if engine.options.missing_chunks == MissingChunks::Fill => into.put(&form.fill).is_ok(),
-        _ => false,
-    }
-}
-
 /// Whether the slab covers all elements of a chunk inside the array. Such reads must check the object's size.
-fn is_all(grid: &ChunkGrid, index: &[u64], count: impl Fn(usize) -> u64) -> bool {
+pub(super) fn is_all(grid: &ChunkGrid, index: &[u64], count: impl Fn(usize) -> u64) -> bool {
     index.iter().enumerate().all(|(dim, &at)| count(dim) == grid.inside(dim, at, grid.len(dim)))
 }
 
 /// Reads a range of a chunk's object. Returns whether the object exists.
-fn ask(engine: &ArrayEngine<FixedSize>, index: &[u64], offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+pub(super) fn ask(
+    engine: &ArrayEngine<FixedSize>,
+    index: &[u64],
+    offset: u64,
+    out: &mut OutBuf<'_>,
+) -> Result<bool> {
     let mut key = KEY.take();
     engine.locate(index, &mut key);
     out.clear();
@@ -133,7 +102,7 @@ fn ask(engine: &ArrayEngine<FixedSize>, index: &[u64], offset: u64, out: &mut Ou
 
 impl ArrayEngine<FixedSize> {
     /// Whether storage supports cheap range reads of chunks in native form, and no observer is set.
-    fn gives_ranges(&self) -> bool {
+    pub(super) fn gives_ranges(&self) -> bool {
         let ranged = || {
             let caps = self.map().caps();
             let plain = self.shards.is_none() && self.form.plan.is_plain();
