@@ -33,7 +33,9 @@ mod write;
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
+use nczarr_dispatch::{
+    CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory,
+};
 use nczarr_model::Result;
 
 /// The driver's name, modes and markers.

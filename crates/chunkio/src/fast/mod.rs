@@ -1,5 +1,5 @@
-//! Special paths for frequent transfers. Each has a condition and a fallback. The gain is the time or memory that
-//! it saves against the fallback, in the row of `benches/RESULTS.md` that the last column names.
+//! Special paths for frequent transfers. Each has a condition and a fallback. The gain is the time or memory
+//! that it saves against the fallback, in the row of `benches/RESULTS.md` that the last column names.
 //!
 //! | file | condition | fallback | gain | row |
 //! |---|---|---|---|---|

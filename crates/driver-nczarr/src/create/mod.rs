@@ -17,15 +17,11 @@ use crate::dataset::ZarrDataset;
 use crate::dataset::catalog::Catalog;
 use crate::dataset::description::{DatasetDescription, Origin};
 use crate::dataset::node_states::{GroupState, NodeStates};
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
 use crate::metadata::v3;
 use crate::open::fragment;
-use crate::write::commit::CommittedMetadata;
-
-/// The text of `_NCProperties` of datasets made here.
-pub(crate) fn new_properties() -> String {
-    format!("version=2,nczarr-rs={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))
-}
+use crate::write::committed::CommittedMetadata;
+use crate::write::render::new_properties;
 
 /// Creates a dataset.
 ///

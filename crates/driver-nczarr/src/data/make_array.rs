@@ -11,7 +11,7 @@ use crate::data::rectilinear::RectilinearArray;
 use crate::data::variable_chunks::VariableChunks;
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_states::{ArrayHandle, VarState};
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
 use crate::metadata::codecs::null_string::NullStringCodec;
 
 /// Makes the array of a variable that has a layout.

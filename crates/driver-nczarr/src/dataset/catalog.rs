@@ -11,8 +11,8 @@ use nczarr_storage::ZMap;
 
 use super::description::DatasetDescription;
 use super::node_states::NodeStates;
-use crate::flavour::Flavour;
-use crate::write::store::NodeId;
+use crate::dataset::node_id::NodeId;
+use crate::flavour::kind::Flavour;
 
 /// The contents of a dataset: the model, which answers inquiries, and the states of nodes beside it.
 pub(crate) struct Catalog {

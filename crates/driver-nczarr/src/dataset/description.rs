@@ -11,7 +11,7 @@ use nczarr_dispatch::{DatasetInfo, Fault, Format, MountedMap};
 use nczarr_storage::{Key, MapFactory};
 
 use crate::INFO;
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
 use crate::legacy::{NczarrVersion, WriterBugs};
 
 /// How the flavour of a dataset was decided.

@@ -2,9 +2,15 @@
 //!
 //! It has three parts. The [`Catalog`] says what is there, the [`Committer`] stores metadata, and an
 //! [`Admission`] checks an edit. This file connects them as a [`Dataset`].
+//!
+//! `node_states` has the states beside the model, by `node_id`. `attributes_json` copies the JSON of
+//! attributes.
 
+pub(crate) mod attributes_json;
 pub(crate) mod catalog;
 pub(crate) mod description;
+pub(crate) mod hidden_names;
+pub(crate) mod node_id;
 pub(crate) mod node_states;
 pub(crate) mod preserved_json;
 
@@ -20,9 +26,10 @@ use crate::data::guarded_array::GuardedArray;
 use crate::data::make_array::make_array;
 use crate::edit::admission::Admission;
 use crate::edit::parallel_layouts::planner;
-use crate::metadata::v3::source_type::{define_as_stored, type_as_stored};
-use crate::open::tree::slashed;
-use crate::write::commit::{CommittedMetadata, Committer, UndoCreate};
+use crate::edit::stored_type::{define_as_stored, type_as_stored};
+use crate::metadata::paths::slashed;
+use crate::write::commit::{Committer, UndoCreate};
+use crate::write::committed::CommittedMetadata;
 
 use self::catalog::Catalog;
 use self::node_states::{ArrayHandle, VarState};
@@ -169,12 +176,12 @@ impl Dataset for ZarrDataset {
 
     fn attributes_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
         self.catalog.check_open()?;
-        preserved_json::stored_json(&self.catalog, group, var)
+        attributes_json::stored_json(&self.catalog, group, var)
     }
 
     fn set_attribute_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
         self.catalog.check_open()?;
-        preserved_json::preserve_json(&self.catalog, group, var, name, json)
+        attributes_json::preserve_json(&self.catalog, group, var, name, json)
     }
 
     fn stored_type(&self, var: VarId) -> Result<Option<StoredType>> {

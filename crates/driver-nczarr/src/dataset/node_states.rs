@@ -11,12 +11,12 @@ use nczarr_storage::Key;
 use crate::data::guarded_array::GuardedArray;
 use crate::data::rectilinear::RectilinearArray;
 use crate::data::variable_chunks::VariableChunks;
+use crate::dataset::hidden_names;
+use crate::dataset::node_id::NodeId;
 use crate::dataset::preserved_json::PreservedJson;
 use crate::metadata::json::Object;
-use crate::metadata::v2::var::StoredVariable;
 use crate::metadata::v3::node_name;
-use crate::write::rename;
-use crate::write::store::NodeId;
+use crate::metadata::variable::StoredVariable;
 
 /// Everything known beside the model, by id.
 #[derive(Debug, Default)]
@@ -172,7 +172,7 @@ impl NodeStates {
 
     /// Whether a variable or a group around it waits for its key.
     pub(crate) fn is_waiting(&self, id: VarId) -> Result<bool> {
-        Ok(self.waiting > 0 && self.var(id)?.key.segments().any(rename::is_waiting))
+        Ok(self.waiting > 0 && self.var(id)?.key.segments().any(hidden_names::is_waiting))
     }
 
     /// Counts the waiting nodes again, after some were forgotten.
@@ -196,7 +196,7 @@ impl NodeStates {
         if self.is_in_place(model) || !is_taken(&key) {
             return Ok((key, false));
         }
-        Ok((group.join(&rename::waiting(self.vars.len() + self.groups.len()))?, true))
+        Ok((group.join(&hidden_names::waiting(self.vars.len() + self.groups.len()))?, true))
     }
 
     /// Returns the key that a node's name requires, below its parent's current key; `None` for the root.

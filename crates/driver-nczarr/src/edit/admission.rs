@@ -11,13 +11,13 @@ use nczarr_codec::ZarrFormat;
 use nczarr_model::{Defined, Edit, ErrorKind, GroupId, Model, Result, VarId, name};
 
 use crate::dataset::catalog::Catalog;
+use crate::dataset::node_id::NodeId;
 use crate::dataset::node_states::NodeStates;
 use crate::edit::edit_check::{EditCheck, StorageFacts, has_written, node_key};
 use crate::metadata::attributes::{FILL_VALUE, MAXSTRLEN};
 use crate::metadata::v3::document::ZARR_JSON;
 use crate::metadata::v3::source_type::SourceType;
 use crate::write::commit::Committer;
-use crate::write::store::NodeId;
 
 /// The rule that decides whether the format and the stored objects allow an edit.
 #[derive(Clone, Copy)]

@@ -8,19 +8,20 @@ use nczarr_model::{
 use nczarr_storage::Key;
 
 use crate::dataset::catalog::Catalog;
+use crate::dataset::node_id::NodeId;
 use crate::dataset::node_states::{NodeStates, VarState};
 use crate::edit::parallel_layouts::planner;
-use crate::edit::plan::{make_filter, maxstrlen};
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
+use crate::metadata::attributes::maxstrlen;
 use crate::metadata::attributes::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
+use crate::metadata::codecs::filters::make_filter;
 use crate::metadata::types::dtype::DTypeKind;
 use crate::metadata::types::foreign;
-use crate::metadata::v2::var::StoredVariable;
 use crate::metadata::v3;
 use crate::metadata::v3::node_name;
 use crate::metadata::v3::source_type::SourceType;
+use crate::metadata::variable::StoredVariable;
 use crate::user;
-use crate::write::store::NodeId;
 
 /// Bytes reserved for the names of documents and chunks below the key of a variable or group.
 const MAX_CHUNK_NAME: usize = 64;
@@ -487,15 +488,18 @@ pub(super) fn node_key(
     let key = state
         .key_of(&state.group(parent)?.key, &name, child)
         .map_err(|error| ErrorKind::BadName.context(error.what()))?;
-    let most =
-        catalog.map.max_key().map_or(catalog.options.limits.key, |most| most.min(catalog.options.limits.key));
+    let most = catalog
+        .map
+        .caps()
+        .max_key
+        .map_or(catalog.options.limits.key, |most| most.min(catalog.options.limits.key));
     let (len, below) = (key.as_str().len(), max_chunk_name(model, dims));
     if len.saturating_add(below) > most {
         return Err(ErrorKind::MaxName.context(format!(
             "{name:?}: key {key} has {len} bytes and its chunks up to {below} more (expected at most {most} together)"
         )));
     }
-    if let Some(most) = catalog.map.max_segment().filter(|most| node_name::stored(&key).len() > *most) {
+    if let Some(most) = catalog.map.caps().max_segment.filter(|most| node_name::stored(&key).len() > *most) {
         let stored = node_name::stored(&key);
         return Err(ErrorKind::MaxName.context(format!(
             "{name:?}: the stored name {stored:?} is too long for this storage (expected at most {most} bytes, found {})",

@@ -13,8 +13,8 @@ use crate::dataset::node_states::VarState;
 use crate::edit::plan::LayoutPlanner;
 use crate::metadata::json::text;
 use crate::metadata::v2::array_meta::ArrayMeta;
-use crate::metadata::v2::var::StoredVariable;
-use crate::write::store::{NODES_PER_THREAD, lock, threads};
+use crate::metadata::variable::StoredVariable;
+use crate::write::threads::{NODES_PER_THREAD, lock, threads};
 
 /// Returns the planner of a dataset.
 pub(crate) fn planner(catalog: &Catalog) -> LayoutPlanner<'_> {

@@ -7,18 +7,20 @@ use nczarr_chunkio::{DimOrder, default_shape};
 use nczarr_codec::{Filter, ItemKind, ItemType, ZarrFormat};
 use nczarr_dispatch::{Options, Registry};
 use nczarr_model::{
-    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values,
-    Var, VarFill, VarId,
+    Chunking, Endian, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, Var, VarFill, VarId,
 };
 
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
+use crate::metadata::attributes::maxstrlen;
 use crate::metadata::attributes::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::metadata::json::{self, Json, Object};
+use crate::metadata::codecs::filters::make_filter;
+use crate::metadata::codecs::filters::{STRING_ITEM, bind_filter, chunk_bytes};
+use crate::metadata::json::{Json, Object};
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign;
 use crate::metadata::v2::array_meta::ArrayMeta;
 use crate::metadata::v2::fill::{self, TextFill};
-use crate::metadata::v2::var::{self, STRING_ITEM, StoredVariable, bind_filter, chunk_bytes};
+use crate::metadata::variable::StoredVariable;
 use crate::user::{self, ElementEncoding};
 
 /// Bytes of a string without a declared length.
@@ -216,39 +218,6 @@ fn unsigned_params(mut codec: Json) -> Json {
     codec
 }
 
-/// Makes the filter of a specification: from its codec description if it has one, else from its parameters.
-pub(crate) fn make_filter(
-    spec: &FilterSpec,
-    format: ZarrFormat,
-    registry: &Registry,
-) -> Result<Box<dyn Filter>> {
-    let described = spec
-        .codec
-        .as_ref()
-        .and_then(|codec| json::parse(codec.as_bytes(), &nczarr_dispatch::Limits::default()).ok());
-    if let Some(codec) =
-        described.as_ref().filter(|codec| crate::metadata::v2::array_meta::codec_id(codec).is_ok())
-    {
-        return var::filter(codec, registry);
-    }
-    // A V3 description of a codec that V2 lacks.
-    let named = described.as_ref().and_then(|codec| codec.as_object()?.get("name")?.as_str());
-    if let (Some(name), Some(codec), ZarrFormat::V3) = (named, &described, format) {
-        return registry.filter(name)?.parse_json(&codec.to_serde(), ZarrFormat::V3);
-    }
-    let class = match spec.hdf5_id {
-        Some(id) => registry.filter_by_id(id)?,
-        None => registry.filter(&spec.name)?,
-    };
-    let name = class.info().name;
-    let filter = class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {name}")))?;
-    if filter.to_json(format).is_null() {
-        Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no such codec")))
-    } else {
-        Ok(filter)
-    }
-}
-
 /// Checks that a filter may encode elements of this type. Zarr readers accept packbits for truth values only.
 ///
 /// # Errors
@@ -268,12 +237,4 @@ fn string_width(model: &Model, var: &Var) -> usize {
     let of = |values: Option<&Values>| values.and_then(maxstrlen);
     let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
     of(var.atts.get(MAXSTRLEN)).or_else(|| of(root)).unwrap_or(DEFAULT_WIDTH)
-}
-
-/// Returns the length in an attribute, if it is valid.
-pub(crate) fn maxstrlen(values: &Values) -> Option<usize> {
-    match values.scalar(0)? {
-        Scalar::Int(width) if values.len() == 1 => usize::try_from(width).ok().filter(|&width| width > 0),
-        _ => None,
-    }
 }

@@ -19,8 +19,8 @@ use crate::flavour::nczarr_lists::{self, DeclaredDim, GroupLists};
 use crate::metadata::attributes::{self, FILL_VALUE, NETCDF};
 use crate::metadata::json::{Object, ObjectMembers, Value, write_list, write_name, write_string};
 use crate::metadata::types::dtype::DTypeKind;
-use crate::metadata::v2::var::DimRefs;
 use crate::metadata::v3::node_name;
+use crate::metadata::variable::DimRefs;
 use crate::open::tree::RawTree;
 
 /// The value of `fill` for a fill value that is no attribute.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use nczarr_model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use nczarr_storage::Key;
 
-use super::DatasetBuilder;
+use super::builder::DatasetBuilder;
 use crate::flavour::nczarr_lists::{self, ArrayReferences};
-use crate::metadata::v2::var::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
+use crate::metadata::renamed_groups::resolve_renamed;
 use crate::metadata::v3::dim_names;
-use crate::open::load::interrupted_rename;
+use crate::metadata::variable::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 use crate::open::tree::{RawArray, RawTree};
 use crate::user;
 
@@ -74,9 +74,7 @@ pub(super) fn load(tree: RawTree, reading: &ReadContext<'_>) -> Result<DatasetBu
             _ => None,
         };
         if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
-            let id = interrupted_rename::resolve_renamed(&name, &displaced, |name| {
-                user::find(&loaded.model, name)
-            });
+            let id = resolve_renamed(&name, &displaced, |name| user::find(&loaded.model, name));
             if let Err(error) =
                 user::present(&loaded.model, var, Arc::make_mut(&mut stored), (&name, id), implied)
             {
@@ -146,11 +144,10 @@ fn set_dims(
     }
     let mut ids = Vec::with_capacity(dims.len());
     for name in &dims {
-        let id = interrupted_rename::resolve_renamed(name, displaced, |name| find_dim(model, name))
-            .ok_or_else(|| {
-                ErrorKind::BadDim
-                    .context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
-            })?;
+        let id = resolve_renamed(name, displaced, |name| find_dim(model, name)).ok_or_else(|| {
+            ErrorKind::BadDim
+                .context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
+        })?;
         ids.push(id);
     }
     if ids.len() != meta.shape.len() {

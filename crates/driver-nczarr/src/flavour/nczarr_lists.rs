@@ -13,8 +13,10 @@ use crate::metadata::attributes::{
     EXACT_MEMBERS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF,
 };
 use crate::metadata::json::{Json, ObjectMembers, Value, write_name, write_number};
-use crate::metadata::v2::array_meta::bad_member;
-use crate::user;
+use crate::metadata::members::bad_member;
+
+/// The member of an array's keys that names its type.
+pub(crate) const TYPE: &str = "type";
 
 /// The member with the position of `_FillValue` among the attributes if that attribute is not stored.
 pub(crate) const FILL: &str = "fill";
@@ -169,11 +171,11 @@ pub(crate) fn references(
         .get("scalar")
         .is_some_and(|flag| flag.as_integer() == Some(1) || flag.as_bool() == Some(true));
     let stored = members.get("storage").and_then(Value::as_str) == Some("scalar");
-    let ty = match members.get(user::TYPE) {
+    let ty = match members.get(TYPE) {
         None => None,
         Some(name) => {
             let full = name.as_str().filter(|name| name.starts_with('/'));
-            Some(full.ok_or_else(|| bad_member(user::TYPE, "a name from the root", Some(name)))?.to_owned())
+            Some(full.ok_or_else(|| bad_member(TYPE, "a name from the root", Some(name)))?.to_owned())
         }
     };
     let implied =

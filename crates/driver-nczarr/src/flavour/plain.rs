@@ -11,12 +11,13 @@ use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::Fault;
 use nczarr_model::{DimId, GroupId, Model, Result};
 
-use super::{DatasetBuilder, DimNaming, dim_names};
+use super::builder::{DatasetBuilder, dim_names};
+use super::dim_refs::is_legal;
+use super::kind::DimNaming;
 use crate::flavour::annotation::{self, DeclaredStructure};
-use crate::metadata::attributes::{ARRAY_DIMENSIONS, NETCDF};
-use crate::metadata::json::ObjectMembers;
-use crate::metadata::v2::var::{DimRefs, ReadContext, VariableDraft};
+use crate::metadata::attributes::NETCDF;
 use crate::metadata::v3::dim_names;
+use crate::metadata::variable::{DimRefs, ReadContext, VariableDraft};
 use crate::open::tree::{RawArray, RawTree};
 
 /// The most conflicting dimension names that are reported individually.
@@ -120,16 +121,6 @@ fn read_declarations(tree: &mut RawTree, naming: DimNaming) -> Option<DeclaredSt
             None
         }
     }
-}
-
-/// Returns the dimension names of an array, if it has one legal name for each dimension.
-pub(super) fn names(attrs: &ObjectMembers<'_>, rank: usize) -> Option<Vec<Option<String>>> {
-    let items = attrs.get(ARRAY_DIMENSIONS)?.as_array().filter(|items| items.len() == rank)?;
-    items.iter().map(|item| item.as_str().filter(is_legal).map(|name| Some(name.to_owned()))).collect()
-}
-
-fn is_legal(name: &&str) -> bool {
-    !name.is_empty() && !name.contains('/')
 }
 
 /// Returns the dimensions of an array of this shape, and adds missing ones to the model.

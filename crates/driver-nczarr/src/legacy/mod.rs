@@ -8,9 +8,7 @@
 //! Source: the format notes; datasets written by netCDF-C 4.8.0, 4.9.0 and 4.9.2.
 
 pub(crate) mod convert;
-mod upgrade;
-
-pub(crate) use upgrade::LegacyUpgrade;
+pub(crate) mod upgrade;
 
 use crate::metadata::attributes::NCZARR_SUPERBLOCK;
 use crate::metadata::json::Value;

@@ -14,7 +14,7 @@ use crate::dataset::catalog::Catalog;
 use crate::metadata::json::{self, Json, write_strict};
 use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::open::metadata_reader::read_here;
-use crate::write::commit::CommittedMetadata;
+use crate::write::committed::CommittedMetadata;
 
 /// A node and its documents: the marker, the attributes, and the two legacy documents.
 struct UpgradedNode {

@@ -1,4 +1,5 @@
-//! The decisions of one opening that hold for all nodes: [`OpenContext`], and the rules for reading documents.
+//! The decisions of one opening that hold for all nodes: [`OpenContext`], and the rules for reading
+//! documents.
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{MountedMap, OpenRequest};
@@ -6,12 +7,13 @@ use nczarr_model::{ErrorKind, Result};
 
 use super::discover::DiscoveredRoot;
 use crate::dataset::description::{DatasetDescription, Origin};
+use crate::flavour::kind::{DimNaming, Flavour};
 use crate::flavour::nczarr_lists;
-use crate::flavour::{DimNaming, Flavour, properties};
+use crate::flavour::properties;
 use crate::legacy::{NczarrVersion, WriterBugs};
-use crate::metadata::codecs::CodecCache;
+use crate::metadata::codecs::cache::CodecCache;
 use crate::metadata::json::Json;
-use crate::metadata::v2::var::ReadContext;
+use crate::metadata::variable::ReadContext;
 
 /// The decisions of one opening that hold for all nodes.
 pub(crate) struct OpenContext<'a> {

@@ -14,10 +14,12 @@ use super::tree::{self, RawTree};
 use crate::dataset::ZarrDataset;
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_states::{GroupState, NodeStates};
-use crate::flavour::{self, DatasetBuilder, DimNaming, Flavour, LoadedDataset};
+use crate::flavour::builder::{DatasetBuilder, LoadedDataset};
+use crate::flavour::kind::{DimNaming, Flavour};
+use crate::flavour::{self};
 use crate::legacy::NczarrVersion;
-use crate::metadata::v2::var::ReadContext;
-use crate::write::commit::CommittedMetadata;
+use crate::metadata::variable::ReadContext;
+use crate::write::committed::CommittedMetadata;
 
 /// Makes the dataset; `None` if a wider scope could give another variable.
 ///

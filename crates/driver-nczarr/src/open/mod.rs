@@ -5,8 +5,8 @@
 //! 3. `load` builds groups and arrays from their documents, as a tree.
 //! 4. `link` gives the tree its meaning and makes the dataset.
 //!
-//! `metadata_reader` reads documents in batches; `prefetch` fetches them ahead over a network. `context` holds
-//! the rules of one opening.
+//! `metadata_reader` reads documents in batches; `prefetch` fetches them ahead over a network. `context`
+//! holds the rules of one opening.
 
 pub(crate) mod context;
 mod discover;

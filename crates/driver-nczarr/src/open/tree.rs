@@ -1,7 +1,7 @@
 //! The documents of a store as a tree of groups and arrays: [`RawTree`], before a flavour interprets it.
 //!
-//! Arrays are already built as variables. A broken document stays with its node ([`RawGroup::damage`]); only the
-//! root's are errors of the whole. `load` fills the tree.
+//! Arrays are already built as variables. A broken document stays with its node ([`RawGroup::damage`]); only
+//! the root's are errors of the whole. `load` fills the tree.
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::Fault;
@@ -9,8 +9,8 @@ use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::Key;
 
 use crate::metadata::json::{Json, Object};
-use crate::metadata::v2::var::VariableDraft;
 use crate::metadata::v2::{ZATTRS, ZGROUP};
+use crate::metadata::variable::VariableDraft;
 
 /// A group and its arrays.
 #[derive(Debug)]
@@ -113,16 +113,6 @@ pub(crate) fn object(document: Json, key: impl std::fmt::Display) -> Result<Obje
     let kind = document.kind();
     let object = document.into_object();
     object.ok_or_else(|| ErrorKind::NcZarr.context(format!("{key}: expected an object, found {kind}")))
-}
-
-/// Returns the path of a key, without a trailing `/`.
-pub(crate) fn slashed(key: &Key) -> String {
-    if key.is_root() { String::new() } else { format!("/{key}") }
-}
-
-/// Returns a key for error messages; `/` for the root.
-pub(crate) fn display_key(key: &Key) -> String {
-    if key.is_root() { "/".to_owned() } else { key.to_string() }
 }
 
 impl RawTree {

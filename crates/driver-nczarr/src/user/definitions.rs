@@ -10,10 +10,11 @@ use nczarr_model::{
 };
 use nczarr_storage::Key;
 
-use super::{MAX_SIZE, type_name};
+use super::encoding::MAX_SIZE;
+use super::names::type_name;
 use crate::metadata::json::{Json, Object, Value, write_list, write_name, write_number, write_string};
-use crate::metadata::v2::array_meta::bad_member;
-use crate::open::load::interrupted_rename;
+use crate::metadata::members::bad_member;
+use crate::metadata::renamed_groups::resolve_renamed;
 
 /// Appends the list of a group's types.
 ///
@@ -258,7 +259,7 @@ impl TypeDefiner<'_> {
         match NcType::ATOMIC.into_iter().find(|ty| ty.name() == name) {
             Some(atomic) => Ok(atomic),
             None => {
-                let found = interrupted_rename::resolve_renamed(name, self.displaced, |name| {
+                let found = resolve_renamed(name, self.displaced, |name| {
                     self.found.get_key_value(name).map(|(name, _)| name)
                 });
                 let name = found.map_or(name, String::as_str).to_owned();

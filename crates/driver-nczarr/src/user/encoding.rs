@@ -10,9 +10,10 @@ use nczarr_model::{ErrorKind, Field, Model, NcType, Result, TypeClass, TypeId};
 use serde_json::json;
 
 use super::codec::{PackStep, PackedCodec, StringCompoundCodec};
-use super::name_of;
-use crate::edit::plan::maxstrlen;
-use crate::metadata::types::compound::{self, CompoundDType};
+use super::names::name_of;
+use crate::metadata::attributes::maxstrlen;
+use crate::metadata::types::dtype::CompoundDType;
+use crate::metadata::types::dtype::CompoundField;
 use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH};
 use crate::metadata::v3::types::{self as v3_types, VariableLength};
 
@@ -239,12 +240,7 @@ impl EncodingBuilder<'_> {
         }
     }
 
-    fn field(
-        &self,
-        owner: TypeId,
-        field: &Field,
-        steps: &mut Vec<PackStep>,
-    ) -> Result<compound::CompoundField> {
+    fn field(&self, owner: TypeId, field: &Field, steps: &mut Vec<PackStep>) -> Result<CompoundField> {
         let mut shape = field.shape.clone();
         let count = field.count()?;
         let dtype = match field.ty {
@@ -265,7 +261,7 @@ impl EncodingBuilder<'_> {
                 dtype
             }
         };
-        Ok(compound::CompoundField { name: field.name.clone(), dtype, shape })
+        Ok(CompoundField { name: field.name.clone(), dtype, shape })
     }
 
     /// Appends the steps of elements of a fixed-size type, whose memory form is stored.
@@ -281,11 +277,11 @@ impl EncodingBuilder<'_> {
     }
 }
 
-fn padding(bytes: usize, list: &mut Vec<compound::CompoundField>, steps: &mut Vec<PackStep>) {
+fn padding(bytes: usize, list: &mut Vec<CompoundField>, steps: &mut Vec<PackStep>) {
     if bytes > 0 {
         steps.push(PackStep::Bytes(bytes));
         let dtype = DType::from_name(&format!("|V{bytes}"));
-        list.push(compound::CompoundField { name: String::new(), dtype, shape: Vec::new() });
+        list.push(CompoundField { name: String::new(), dtype, shape: Vec::new() });
     }
 }
 
@@ -306,10 +302,9 @@ fn repeat(one: &[PackStep], count: usize, steps: &mut Vec<PackStep>) {
 
 /// Whether all fields of a record are neither records nor arrays; in V3 also without padding.
 fn is_flat(dtype: &DType, format: ZarrFormat) -> bool {
-    let flat =
-        |field: &compound::CompoundField| field.shape.is_empty() && field.dtype.kind != DTypeKind::Compound;
-    let named = |field: &compound::CompoundField| !field.name.is_empty();
-    let record = |plain: &dyn Fn(&compound::CompoundField) -> bool| {
+    let flat = |field: &CompoundField| field.shape.is_empty() && field.dtype.kind != DTypeKind::Compound;
+    let named = |field: &CompoundField| !field.name.is_empty();
+    let record = |plain: &dyn Fn(&CompoundField) -> bool| {
         dtype.compound.as_ref().is_some_and(|record| record.fields.iter().all(plain))
     };
     record(&flat) && (format == ZarrFormat::V2 || record(&named) && v3_types::write(dtype, None).is_ok())

@@ -6,16 +6,17 @@ use nczarr_dispatch::Registry;
 use nczarr_model::{ErrorKind, FILL_VALUE, Model, NcType, Result, TypeId, Values, Var, VarFill};
 use nczarr_storage::Key;
 
+use super::attributes::read as read_att;
 use super::codec::{PackedCodec, reordered};
 use super::encoding::{ElementEncoding, EncodingBuilder, choose_encoding, integer_of, widths};
-use super::{find, read_att};
+use super::names::find;
 use crate::flavour::nczarr_lists;
-use crate::metadata::types::compound::CompoundDType;
+use crate::metadata::renamed_groups::resolve_renamed;
+use crate::metadata::types::dtype::CompoundDType;
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign::NO_TYPE;
 use crate::metadata::v2::fill::MAX_ZEROS;
-use crate::metadata::v2::var::StoredVariable;
-use crate::open::load::interrupted_rename;
+use crate::metadata::variable::StoredVariable;
 
 use nczarr_codec::ZarrFormat;
 
@@ -115,12 +116,12 @@ fn is_small(value: &Values) -> bool {
 pub(crate) fn present_atts(
     model: &Model,
     atts: &mut nczarr_model::Att,
-    typed: &[super::TypedAttribute],
+    typed: &[super::names::TypedAttribute],
     displaced: &[Key],
 ) {
     for (name, ty, value) in typed {
-        if let Some(values) = interrupted_rename::resolve_renamed(ty, displaced, |ty| find(model, ty))
-            .and_then(|id| read_att(model, id, value))
+        if let Some(values) =
+            resolve_renamed(ty, displaced, |ty| find(model, ty)).and_then(|id| read_att(model, id, value))
             && let Some(shown) = atts.get_mut(name)
         {
             *shown = values;

@@ -12,19 +12,21 @@ use nczarr_model::{ErrorKind, GroupId, Model, Result};
 use nczarr_storage::Key;
 
 use crate::dataset::catalog::Catalog;
+use crate::dataset::node_id::NodeId;
 use crate::dataset::node_states::VarState;
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
 use crate::metadata::json::{Json, text};
 use crate::metadata::v2::ZARRAY;
 use crate::metadata::v2::consolidated::{self, ZMETADATA};
-use crate::metadata::v2::var::StoredVariable;
 use crate::metadata::v3;
 use crate::metadata::v3::document::ZARR_JSON;
-use crate::write::commit::CommittedMetadata;
-use crate::write::merge;
+use crate::metadata::variable::StoredVariable;
+use crate::write::committed::CommittedMetadata;
+use crate::write::documents::DocumentKind;
+use crate::write::merge_lists;
 use crate::write::merge_v3;
 use crate::write::remove_consolidated::remove_inline;
-use crate::write::store::{DocumentKind, DocumentStore, NodeId};
+use crate::write::store::DocumentStore;
 
 /// One document in the consolidated metadata.
 struct ConsolidatedDocument<'t> {
@@ -174,10 +176,11 @@ impl ConsolidatedWriter<'_> {
     /// them, if it can.
     fn stored_below(&self, group: GroupId, part: DocumentKind, document: &Json) -> Result<HashSet<String>> {
         match (self.catalog.flavour, self.catalog.format) {
-            (Flavour::NcZarr, ZarrFormat::V3) => {
-                Ok(v3::keys::group_attributes(document)?.as_ref().map(merge::listed).unwrap_or_default())
-            }
-            (Flavour::NcZarr, _) => Ok(merge::listed(document)),
+            (Flavour::NcZarr, ZarrFormat::V3) => Ok(v3::keys::group_attributes(document)?
+                .as_ref()
+                .map(merge_lists::listed)
+                .unwrap_or_default()),
+            (Flavour::NcZarr, _) => Ok(merge_lists::listed(document)),
             (Flavour::Zarr, _) if part == DocumentKind::Marker && self.catalog.map.caps().list => {
                 let key = self.catalog.read_state().group(group)?.key.clone();
                 Ok(self

@@ -8,17 +8,18 @@ use std::collections::HashSet;
 use nczarr_codec::ZarrFormat;
 use nczarr_model::Result;
 
-use super::{EXACT_MEMBERS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};
+use crate::metadata::attributes::{EXACT_MEMBERS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};
 use crate::metadata::json::{Json, Object};
 use crate::metadata::v3::keys::{self, NCZARR_ATTRS};
-use crate::write::merge::{self, LengthMerge};
+use crate::write::length_merge::LengthMerge;
+use crate::write::merge_lists::merge_lists;
 
 const DIMENSIONS: &str = "dimensions";
 const TYPES: &str = "types";
 
 /// Returns the attributes to store in place of `other`, from `[ours, base, other]`. Our attributes come
 /// first, in our order. Names in `gone` are not listed; `missing` gets the names that
-/// [`merge::MergedDocument`] reports.
+/// `MergedDocument` reports.
 ///
 /// # Errors
 /// `NC_ENCZARR` if our own lists cannot be read back.
@@ -84,7 +85,7 @@ fn lists(
     let mut ours = document(ours)?;
     let base = if base.is_null() { Json::Object(Object::new()) } else { document(base)? };
     merge.raise(&mut ours, &other);
-    merge::merge_lists(&mut ours, &base, &other, gone, missing);
+    merge_lists(&mut ours, &base, &other, gone, missing);
     let merged = ours.as_object().and_then(|attrs| attrs.get(NCZARR_GROUP)).and_then(Json::as_object);
     Ok(match merged {
         Some(merged) if format == ZarrFormat::V3 => keys::stored_group(merged, found),
@@ -126,7 +127,7 @@ impl<'a> AttributeChanges<'a> {
             ours != base
         });
         // The value of a reserved key does not have the recorded type.
-        let is_key = super::is_reserved(name) || keys::is_reserved(name);
+        let is_key = crate::metadata::attributes::is_reserved(name) || keys::is_reserved(name);
         !is_key && ours.get(name) != base.get(name) || our_types != base_types || is_kept_otherwise
     }
 

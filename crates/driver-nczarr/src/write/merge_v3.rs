@@ -1,16 +1,17 @@
 //! Three-way merge of the V3 document of a node: this session's changes are applied to the stored document.
 //!
 //! Members that this session did not change keep their stored value. `merge` merges lengths,
-//! `attributes::merge` attributes.
+//! `merge_attributes` attributes.
 
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::metadata::attributes::{self, ARRAY_DIMENSIONS};
+use crate::metadata::attributes::ARRAY_DIMENSIONS;
 use crate::metadata::json::{self, Json, Object};
 use crate::metadata::v3::document::CONSOLIDATED;
-use crate::write::merge::LengthMerge;
+use crate::write::length_merge::LengthMerge;
+use crate::write::merge_attributes::merge_attributes;
 
 /// The base text that makes all of our document count as changed.
 pub(crate) const EMPTY_BASE: &str = "{}";
@@ -22,7 +23,7 @@ const SHAPE: &str = "shape";
 
 /// Returns the document to store in place of `other`: the changes from `base` (last stored) to `ours` applied
 /// to `other` (stored now). Names in `gone` are not listed; `doubtful` gets the names that
-/// [`merge::MergedDocument`] reports.
+/// `MergedDocument` reports.
 ///
 /// # Errors
 /// `NC_ENCZARR` if the stored node is of another type, or an array of another rank.
@@ -49,7 +50,7 @@ pub(crate) fn merge_document(
     let none = Object::new();
     let attrs = [ours, base, other]
         .map(|document| document.get(ATTRIBUTES).and_then(Json::as_object).unwrap_or(&none));
-    let mut attrs = attributes::merge_attributes(merge, ZarrFormat::V3, attrs, gone, missing)?;
+    let mut attrs = merge_attributes(merge, ZarrFormat::V3, attrs, gone, missing)?;
     if all.get(DIMENSION_NAMES) != other.get(DIMENSION_NAMES) {
         // Older names of the same dimensions.
         attrs.remove(ARRAY_DIMENSIONS);

@@ -9,7 +9,7 @@ use crate::metadata::json::Json;
 use crate::metadata::v2::consolidated::ZMETADATA;
 use crate::metadata::v3::document::{CONSOLIDATED, ZARR_JSON};
 use crate::open::metadata_reader::{read_bytes, read_here};
-use crate::write::commit::CommittedMetadata;
+use crate::write::committed::CommittedMetadata;
 use crate::write::merge_v3;
 use crate::write::store::DocumentStore;
 

@@ -12,27 +12,12 @@ use nczarr_storage::Key;
 
 use crate::data::variable_chunks::VariableChunks;
 use crate::dataset::catalog::Catalog;
+use crate::dataset::hidden_names::MOVING_PREFIX;
+use crate::dataset::node_id::NodeId;
 use crate::dataset::node_states::NodeStates;
-use crate::legacy::LegacyUpgrade;
-use crate::write::commit::CommittedMetadata;
+use crate::legacy::upgrade::LegacyUpgrade;
+use crate::write::committed::CommittedMetadata;
 use crate::write::remove_consolidated;
-use crate::write::store::NodeId;
-
-/// The prefix of hidden names for children that swap names.
-pub(crate) const MOVING_PREFIX: &str = ".moving-";
-
-/// The prefix of keys for new children that wait for their key. Nothing is ever stored there.
-const WAITING_PREFIX: &str = ".waiting-";
-
-/// Whether a name has that prefix.
-pub(crate) fn is_waiting(name: &str) -> bool {
-    name.starts_with(WAITING_PREFIX)
-}
-
-/// Returns such a name.
-pub(crate) fn waiting(number: usize) -> String {
-    format!("{WAITING_PREFIX}{number}")
-}
 
 struct KeyMove {
     child: NodeId,

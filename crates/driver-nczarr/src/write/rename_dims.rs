@@ -13,12 +13,14 @@ use nczarr_model::{DimId, Edit, ErrorKind, GroupId, Model, Result};
 use nczarr_storage::Key;
 
 use crate::dataset::catalog::Catalog;
-use crate::flavour::Flavour;
+use crate::dataset::node_id::NodeId;
+use crate::flavour::kind::Flavour;
 use crate::metadata::attributes::NCZARR_GROUP;
 use crate::metadata::json::{self, Json, Object};
 use crate::metadata::v3::keys;
-use crate::write::commit::CommittedMetadata;
-use crate::write::store::{DocumentKind, DocumentStore, NodeId};
+use crate::write::committed::CommittedMetadata;
+use crate::write::documents::DocumentKind;
+use crate::write::store::DocumentStore;
 
 /// The prefix of temporary dimension names.
 const RENAMING: &str = "_renaming_";

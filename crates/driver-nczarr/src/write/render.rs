@@ -8,13 +8,14 @@ use std::borrow::Cow;
 use nczarr_chunkio::DimOrder;
 use nczarr_model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
-use crate::create::new_properties;
+use crate::dataset::attributes_json::preserved;
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_states::{GroupState, VarState};
 use crate::dataset::preserved_json::PreservedJson;
 use crate::flavour::annotation;
+use crate::flavour::builder::dim_names;
+use crate::flavour::kind::Flavour;
 use crate::flavour::nczarr_lists;
-use crate::flavour::{Flavour, dim_names};
 use crate::metadata::attributes::{
     self, ARRAY_DIMENSIONS, ExactValues, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP,
     NCZARR_SUPERBLOCK, NETCDF,
@@ -271,7 +272,7 @@ impl Renderer<'_> {
         }
         let start = out.next(name).len();
         let typed = self.catalog.annotate || out.records.is_some();
-        match told.of(name, values, self.catalog) {
+        match preserved(told, name, values, self.catalog) {
             Some(json) => write_strict(json, out.out),
             None => {
                 attributes::write(values, &self.catalog.options.limits, typed, out.out)
@@ -398,7 +399,7 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String
     }
     let mut raw = raw.map(Cow::Borrowed);
     if let NcType::User(ty) = var.xtype {
-        ours.push((user::TYPE, json::quote(&user::name_of(model, ty)?).into()));
+        ours.push((nczarr_lists::TYPE, json::quote(&user::name_of(model, ty)?).into()));
         if let Some(place) = var.atts.get_index_of(FILL_VALUE) {
             ours.push((nczarr_lists::FILL, place.to_string().into()));
         } else if let Some(raw) = raw.as_mut().filter(|raw| raw.contains_key(nczarr_lists::FILL)) {
@@ -427,6 +428,11 @@ fn group_object(model: &Model, id: GroupId, out: &mut String) -> Result<()> {
     }
     out.push('}');
     Ok(())
+}
+
+/// The text of `_NCProperties` of datasets made here.
+pub(crate) fn new_properties() -> String {
+    format!("version=2,nczarr-rs={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]

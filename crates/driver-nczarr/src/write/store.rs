@@ -8,29 +8,29 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use nczarr_codec::ZarrFormat;
-use nczarr_dispatch::Options;
-use nczarr_model::{Error, ErrorKind, GroupId, Model, Result, VarId};
+use nczarr_model::{Error, ErrorKind, Model, Result};
 use nczarr_runtime::run_on_new_threads;
 use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
 use nczarr_storage::{Key, UpdateFn, WriteOutcome};
 
 use crate::dataset::catalog::Catalog;
+use crate::dataset::node_id::NodeId;
 use crate::dataset::node_states::NodeStates;
 use crate::edit::parallel_layouts::planner;
-use crate::flavour::Flavour;
-use crate::metadata::v2::var::StoredVariable;
-use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
+use crate::flavour::kind::Flavour;
+use crate::metadata::v2::{ZARRAY, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
 use crate::metadata::v3::render::V3Renderer;
-use crate::write::commit::CommittedMetadata;
-use crate::write::merge::{self, LengthMerge, MergeKind, UnlimitedDim};
+use crate::metadata::variable::StoredVariable;
+use crate::write::committed::CommittedMetadata;
+use crate::write::documents::{DocumentKind, NodeTexts};
+use crate::write::length_merge::{LengthMerge, UnlimitedDim};
+use crate::write::merge::{self, MergeKind};
 use crate::write::render::{self, Renderer};
-
-/// The number of nodes that justifies another thread.
-pub(crate) const NODES_PER_THREAD: usize = 32;
+use crate::write::threads::{lock, threads};
 
 /// The largest text buffer that a thread keeps.
 const MAX_KEPT_TEXT: usize = 64 << 10;
@@ -38,43 +38,6 @@ const MAX_KEPT_TEXT: usize = 64 << 10;
 thread_local! {
     /// The buffer of a thread for rendering; documents are copied out of it at their exact size.
     static TEXT: Cell<String> = const { Cell::new(String::new()) };
-}
-
-/// A group or a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NodeId {
-    Group(GroupId),
-    Var(VarId),
-}
-
-/// A document of a node, in the order of writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DocumentKind {
-    Attrs = 0,
-    Marker = 1,
-}
-
-/// The texts of a node's documents, by [`DocumentKind`]; `None` for one that this library does not write.
-/// Arrays with equal documents share the text.
-pub(crate) type NodeTexts = [Option<Arc<str>>; 2];
-
-impl NodeId {
-    /// Sets `key` to the key of a document.
-    pub(crate) fn key(self, state: &NodeStates, part: DocumentKind, key: &mut Key) -> Result<()> {
-        if state.single_document {
-            key.set(match self {
-                Self::Group(id) => &state.group(id)?.key,
-                Self::Var(id) => &state.var(id)?.key,
-            });
-            return key.push(ZARR_JSON);
-        }
-        let (base, marker) = match self {
-            Self::Group(id) => (&state.group(id)?.key, ZGROUP),
-            Self::Var(id) => (&state.var(id)?.key, ZARRAY),
-        };
-        key.set(base);
-        key.push(if part == DocumentKind::Attrs { ZATTRS } else { marker })
-    }
 }
 
 /// Renders and stores the documents of nodes.
@@ -89,7 +52,8 @@ impl DocumentStore<'_> {
         self.texts_after(&Mutex::default(), model, state, node)
     }
 
-    /// As [`DocumentStore::texts`]; `last` caches the previous array document, which often equals the next one.
+    /// As [`DocumentStore::texts`]; `last` caches the previous array document, which often equals the next
+    /// one.
     fn texts_after(
         &self,
         last: &Mutex<Option<RenderedArray>>,
@@ -278,16 +242,6 @@ impl DocumentStore<'_> {
         }
         Ok(self.catalog.map.exists(&place.join(ZARRAY)?)? || self.catalog.map.exists(&place.join(ZGROUP)?)?)
     }
-}
-
-/// Returns the number of threads for this many nodes.
-pub(crate) fn threads(options: &Options, nodes: usize) -> usize {
-    let most = if options.threads == 0 { usize::MAX } else { options.threads };
-    most.min(nodes.div_ceil(NODES_PER_THREAD))
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A rendered array document.

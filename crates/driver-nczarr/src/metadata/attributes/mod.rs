@@ -7,14 +7,14 @@
 //! Source: the NCZarr manual, appendix C; the table of readings in the format notes.
 
 mod exact;
-mod merge;
 mod nan_bits;
 mod raw_text;
 mod read;
 mod write;
 
+use nczarr_model::{Scalar, Values};
+
 pub(crate) use exact::{EXACT_MEMBERS, ExactValues, restore};
-pub(crate) use merge::merge_attributes;
 pub(crate) use read::read;
 pub(crate) use write::{check, recorded_type, write};
 
@@ -56,6 +56,14 @@ pub(crate) const DEFAULT_MAXSTRLEN: &str = "_nczarr_default_maxstrlen";
 pub(crate) fn is_reserved(name: &str) -> bool {
     // A cheap test that rejects most names.
     matches!(name.as_bytes().first(), Some(b'_' | b'C' | b'N' | b'D' | b'R')) && RESERVED.contains(&name)
+}
+
+/// Returns the length in an attribute, if it is valid.
+pub(crate) fn maxstrlen(values: &Values) -> Option<usize> {
+    match values.scalar(0)? {
+        Scalar::Int(width) if values.len() == 1 => usize::try_from(width).ok().filter(|&width| width > 0),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,59 +1,23 @@
-//! Parsing of codec descriptions: [`CodecCache`].
+//! Codecs of an array, from their descriptions.
 //!
-//! Most arrays of a dataset share a few codecs, so each description is parsed once per opening.
-//! `native_order` and `null_string` are element codecs of this format.
+//! `filters` makes and binds filters; `cache` parses each description once per opening. `native_order` and
+//! `null_string` are element codecs of this format.
 
+pub(crate) mod cache;
+pub(crate) mod filters;
 pub(crate) mod native_order;
 pub(crate) mod null_string;
 
-use std::sync::{PoisonError, RwLock};
-
-use nczarr_codec::{ElementCodec, Filter};
+use nczarr_codec::ElementCodec;
 use nczarr_dispatch::Registry;
-use nczarr_model::{ErrorKind, FilterSpec, NcType, Result, Var};
+use nczarr_model::{ErrorKind, NcType, Result, Var};
 
-use crate::metadata::json::{Value, text};
+use crate::metadata::codecs::filters::{bind_filter, codec_json};
+use crate::metadata::json::Value;
 use crate::metadata::types::dtype::DTypeKind;
 use crate::metadata::types::foreign;
 use crate::metadata::v2::array_meta::{ArrayMeta, codec_id};
-use crate::metadata::v2::var::{ReadContext, StoredVariable, bind_filter, codec_json, filter};
-
-/// The most descriptions that the cache holds.
-const MAX_ENTRIES: usize = 32;
-
-/// A codec as the model describes it, and its filter.
-type ParsedCodec = (FilterSpec, Result<Box<dyn Filter>>);
-
-/// Codec descriptions and the result of parsing each.
-#[derive(Default)]
-pub(crate) struct CodecCache {
-    entries: RwLock<Vec<ParsedCodec>>,
-}
-
-impl CodecCache {
-    /// Parses a description or returns the earlier result.
-    fn read(&self, codec: &Value<'_>, registry: &Registry) -> Result<ParsedCodec> {
-        let described = text(codec);
-        let seen = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = seen.iter().find(|(spec, _)| spec.codec.as_deref() == Some(&*described)) {
-            return Ok(known.clone());
-        }
-        drop(seen);
-        let mut spec =
-            FilterSpec { name: codec_id(codec)?.to_owned(), codec: Some(described), ..FilterSpec::default() };
-        let filter = filter(codec, registry);
-        if let Ok(filter) = &filter {
-            spec.hdf5_id = filter.info().hdf5_id;
-            spec.name = filter.info().name.to_owned();
-            spec.params = filter.params().into_owned();
-        }
-        let mut seen = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() < MAX_ENTRIES {
-            seen.push((spec.clone(), filter.clone()));
-        }
-        Ok((spec, filter))
-    }
-}
+use crate::metadata::variable::{ReadContext, StoredVariable};
 
 /// Returns the element codec, and the type of a list's items if the elements are lists.
 fn element(

@@ -8,27 +8,14 @@ use std::borrow::Cow;
 use std::slice;
 
 use indexmap::IndexMap;
-use nczarr_model::NameHasher;
 
-use super::Value;
+use super::value::{Member, MemberStore, ObjectMembers, Value};
 
 /// The most members that are kept without an index.
 const MAX_UNINDEXED: usize = 16;
 
 /// The initial capacity: the usual number of members of an array document.
 const INITIAL_CAPACITY: usize = 10;
-
-/// The members of an object, in order. If a name repeats, the later value replaces the earlier one in place.
-#[derive(Clone)]
-pub(crate) struct ObjectMembers<'t>(MemberStore<'t>);
-
-type Member<'t> = (Cow<'t, str>, Value<'t>);
-
-#[derive(Clone)]
-enum MemberStore<'t> {
-    Few(Vec<Member<'t>>),
-    Many(Box<IndexMap<Cow<'t, str>, Value<'t>, NameHasher>>),
-}
 
 impl<'t> ObjectMembers<'t> {
     pub(crate) const fn new() -> Self {
@@ -203,7 +190,7 @@ impl std::fmt::Debug for ObjectMembers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::json::Json;
+    use crate::metadata::json::value::Json;
     use proptest::prelude::*;
 
     proptest! {

@@ -10,35 +10,16 @@ mod members;
 mod number;
 mod parse;
 mod split;
+mod value;
 mod write;
 
 use std::borrow::Cow;
 
-pub(crate) use members::ObjectMembers;
 pub(crate) use number::{float, integer, single};
 pub(crate) use parse::{ParseBudget, parse, read, read_text, text_of};
 pub(crate) use split::{read_around, read_members};
+pub(crate) use value::{Json, Object, ObjectMembers, Value};
 pub(crate) use write::{quote, text, write_list, write_name, write_number, write_strict, write_string};
-
-/// A value that owns its text.
-pub(crate) type Json = Value<'static>;
-
-/// The members of an object, with owned text.
-pub(crate) type Object = ObjectMembers<'static>;
-
-/// A JSON value.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value<'t> {
-    Null,
-    Bool(bool),
-    /// The text of a number; always legal JSON.
-    Number(Cow<'t, str>),
-    /// A bare token that is not JSON but has a clear meaning: `NaN`, `-Infinity`, `01`, `tRUE` …
-    Word(Cow<'t, str>),
-    String(Cow<'t, str>),
-    Array(Vec<Value<'t>>),
-    Object(ObjectMembers<'t>),
-}
 
 impl<'t> Value<'t> {
     /// Makes a string value.

@@ -1,6 +1,6 @@
 //! Numbers as text: legal JSON, lenient forms, and the shortest text of a float.
 
-use super::Value;
+use super::value::Value;
 
 /// Whether `text` is a number by JSON's grammar.
 pub(super) fn is_strict(text: &str) -> bool {
@@ -152,7 +152,7 @@ pub(super) fn to_serde(text: &str) -> nczarr_codec::Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::json::Json;
+    use crate::metadata::json::value::Json;
 
     #[test]
     fn the_grammar_of_json_numbers() {

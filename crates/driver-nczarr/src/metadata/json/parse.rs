@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::{Json, ObjectMembers, Value, number};
+use super::number;
+use super::value::{Json, ObjectMembers, Value};
 
 /// The deepest nesting, whatever the limits allow: values are dropped and written recursively.
 const MAX_DEPTH: usize = 1000;
@@ -414,7 +415,7 @@ fn plain_len(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::json::text;
+    use crate::metadata::json::write::text;
     use proptest::prelude::*;
 
     fn any_json() -> impl Strategy<Value = Json> {

@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use super::ObjectMembers;
 use super::parse::{JsonParser, ParseBudget};
+use super::value::ObjectMembers;
 
 /// Some consecutive members of an object.
 pub(crate) struct MembersPart<'t> {

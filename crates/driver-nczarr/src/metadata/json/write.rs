@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::Value;
+use super::value::Value;
 
 /// Renders `value`. Bare words keep their text, so the result is strict only if [`Value::is_strict`].
 pub(crate) fn text(value: &Value<'_>) -> String {
@@ -107,19 +107,21 @@ mod tests {
     fn the_layout_of_nczarr() {
         let limits = nczarr_dispatch::Limits::default();
         let source = b"{ \"a\" :[1, 2.50,{\"b\":null}] ,\"c\":\"x\\\"\\\\\\n\\u0001\\u00e9\" }";
-        let value = super::super::parse(source, &limits).unwrap();
+        let value = crate::metadata::json::parse::parse(source, &limits).unwrap();
         let line = text(&value);
         assert_eq!(line, "{\"a\": [1,2.50,{\"b\": null}], \"c\": \"x\\\"\\\\\\n\\u0001é\"}");
-        assert_eq!(super::super::parse(line.as_bytes(), &limits).unwrap(), value);
+        assert_eq!(crate::metadata::json::parse::parse(line.as_bytes(), &limits).unwrap(), value);
         assert!(serde_json::from_str::<serde_json::Value>(&line).is_ok());
     }
 
     #[test]
     fn words_become_legal() {
         let limits = nczarr_dispatch::Limits::default();
-        let value =
-            super::super::parse(b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}", &limits)
-                .unwrap();
+        let value = crate::metadata::json::parse::parse(
+            b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}",
+            &limits,
+        )
+        .unwrap();
         let mut line = String::new();
         write_strict(&value, &mut line);
         assert_eq!(line, "{\"a\": [\"NaN\",1,{\"b\": true}], \"c\": null, \"d\": 1.50}");

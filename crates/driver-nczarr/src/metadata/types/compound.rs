@@ -11,24 +11,10 @@ use nczarr_chunkio::ElementPiece;
 use nczarr_model::NcType;
 
 use crate::metadata::json::Value;
-use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH};
+use crate::metadata::types::dtype::{CompoundDType, CompoundField, DType, DTypeKind, MAX_WIDTH};
 
 /// The most fields or parts of a compound; larger ones would be slow, and are unknown in practice.
 const MAX_PIECES: usize = 1 << 12;
-
-/// A compound element type.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CompoundDType {
-    pub(crate) fields: Vec<CompoundField>,
-}
-
-/// A field: its name, type and shape. One without a name is padding.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CompoundField {
-    pub(crate) name: String,
-    pub(crate) dtype: DType,
-    pub(crate) shape: Vec<u32>,
-}
 
 impl CompoundDType {
     /// Parses a `dtype` list; `None` if a field is not supported.

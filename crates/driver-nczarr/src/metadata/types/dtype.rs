@@ -10,11 +10,13 @@ use std::sync::Arc;
 use nczarr_chunkio::ElementLayout;
 use nczarr_codec::{ItemKind, ItemType};
 use nczarr_model::convert::Half;
-use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
+use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit, TypeId};
 
 use crate::metadata::json::{Value, text};
-use crate::metadata::types::compound::CompoundDType;
-use crate::metadata::types::foreign;
+
+/// The type of a variable until its own is defined.
+pub(crate) const UNDEFINED: NcType = NcType::User(NO_TYPE);
+pub(crate) const NO_TYPE: TypeId = TypeId(u32::MAX);
 
 /// An element type as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +61,20 @@ pub(crate) enum DTypeKind {
 
 /// The largest element; a type string with a longer one is damage, since no chunk could hold it.
 pub(crate) const MAX_WIDTH: usize = 1 << 30;
+
+/// A compound element type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CompoundDType {
+    pub(crate) fields: Vec<CompoundField>,
+}
+
+/// A field: its name, type and shape. One without a name is padding.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CompoundField {
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<u32>,
+}
 
 impl DType {
     /// Parses a `dtype` member.
@@ -171,7 +187,7 @@ impl DType {
             DTypeKind::Text(_) | DTypeKind::Utf32(_) | DTypeKind::Time { .. } | DTypeKind::Object => {
                 NcType::String
             }
-            DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => foreign::UNDEFINED,
+            DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => UNDEFINED,
             DTypeKind::Other => return None,
         })
     }

@@ -16,12 +16,9 @@ use nczarr_model::{
     VarId, name,
 };
 
-use crate::metadata::types::compound::{self, CompoundDType};
-use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH};
+use crate::metadata::types::dtype::{CompoundDType, CompoundField, DType, DTypeKind, MAX_WIDTH};
 
-/// The type of a variable until its own is defined.
-pub(crate) const UNDEFINED: NcType = NcType::User(NO_TYPE);
-pub(crate) const NO_TYPE: TypeId = TypeId(u32::MAX);
+pub(crate) use crate::metadata::types::dtype::{NO_TYPE, UNDEFINED};
 
 /// Bytes of a name reserved for making it unique.
 const SUFFIX_BYTES: usize = 32;
@@ -108,7 +105,7 @@ pub(crate) fn list_base(item: ItemType) -> Option<NcType> {
 }
 
 /// Returns the bytes in memory of a field whose elements take `one` byte each, or of padding.
-fn field_bytes(one: usize, field: &compound::CompoundField) -> usize {
+fn field_bytes(one: usize, field: &CompoundField) -> usize {
     let one = if field.name.is_empty() { field.dtype.item_size().unwrap_or(0) } else { one };
     // Compounds have a size limit, so this does not overflow.
     field.shape.iter().fold(one, |size, &len| size.saturating_mul(len as usize))
@@ -203,7 +200,7 @@ pub(crate) fn stored_dtype(model: &Model, id: TypeId, endian: Endian) -> Result<
                 let len = |size: usize, &len: &u32| size.checked_mul(len as usize);
                 let bytes = field.shape.iter().try_fold(one, len);
                 end = bytes.and_then(|bytes| field.offset.checked_add(bytes)).ok_or(ErrorKind::BadType)?;
-                list.push(compound::CompoundField { name: field.name.clone(), dtype, shape });
+                list.push(CompoundField { name: field.name.clone(), dtype, shape });
             }
             list.extend(padding(size.saturating_sub(end)));
             let record = CompoundDType { fields: list };
@@ -221,9 +218,9 @@ pub(crate) fn stored_dtype(model: &Model, id: TypeId, endian: Endian) -> Result<
 }
 
 /// Returns padding of this many bytes.
-fn padding(bytes: usize) -> Option<compound::CompoundField> {
+fn padding(bytes: usize) -> Option<CompoundField> {
     let dtype = DType::from_name(&format!("|V{bytes}"));
-    (bytes > 0).then(|| compound::CompoundField { name: String::new(), dtype, shape: Vec::new() })
+    (bytes > 0).then(|| CompoundField { name: String::new(), dtype, shape: Vec::new() })
 }
 
 /// Returns the type of both parts, if it is a complex number by our names.

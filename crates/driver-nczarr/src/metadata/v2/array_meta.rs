@@ -8,9 +8,10 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::DimOrder;
-use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
-use crate::metadata::json::{Json, Object, ObjectMembers, Value};
+use crate::metadata::json::{Json, Object, Value};
+use crate::metadata::members::{bad_member, sizes};
 use crate::metadata::types::dtype::DType;
 use crate::metadata::v3::grid::AxisEdges;
 
@@ -165,36 +166,6 @@ pub(crate) fn split_codecs(codecs: &[Json]) -> (Vec<Json>, Option<Json>) {
         }
         _ => (codecs.to_vec(), None),
     }
-}
-
-pub(crate) fn sizes(raw: &ObjectMembers<'_>, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
-    let expected = "a list of sizes from 0 to 2^64-1";
-    let value = raw.get(name).ok_or_else(|| bad_member(name, expected, None))?;
-    let items = value.as_array().ok_or_else(|| bad_member(name, expected, Some(value)))?;
-    if items.len() > rank_limit {
-        return Err(ErrorKind::MaxDims.context(format!(
-            "member \"{name}\": too many entries (expected at most {rank_limit}, found {})",
-            items.len()
-        )));
-    }
-    items.iter().map(|item| item.as_u64().ok_or_else(|| bad_member(name, expected, Some(item)))).collect()
-}
-
-/// Returns the error for an invalid member of a document.
-pub(crate) fn bad_member(name: &str, expected: &str, found: Option<&Value<'_>>) -> Error {
-    let found = match found {
-        None => "nothing".to_owned(),
-        Some(value @ (Value::Array(_) | Value::Object(_))) => value.kind().to_owned(),
-        Some(value) => {
-            let mut found = crate::metadata::json::text(value);
-            if let Some((cut, _)) = found.char_indices().nth(60) {
-                found.truncate(cut);
-                found.push('…');
-            }
-            found
-        }
-    };
-    ErrorKind::NcZarr.context(format!("member \"{name}\": expected {expected}, found {found}"))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use nczarr_model::{ErrorKind, NcString, NcType, Result, TimeUnit, Values};
 
 use crate::metadata::base64;
 use crate::metadata::json::{self, Json, Value};
+use crate::metadata::members::bad_member;
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign;
-use crate::metadata::v2::array_meta::bad_member;
 
 /// The largest element that a fill value of `0` expands to. For larger types zeros are the default anyway.
 pub(crate) const MAX_ZEROS: usize = 4096;

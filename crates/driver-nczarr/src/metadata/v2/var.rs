@@ -7,116 +7,28 @@
 
 use std::sync::Arc;
 
-use nczarr_codec::{ChunkInfo, ElementCodec, Filter, ItemType, ZarrFormat};
-use nczarr_dispatch::{Limits, Registry};
 use nczarr_model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Result, Values, Var, VarFill};
 use nczarr_storage::Key;
 
 use crate::flavour::annotation;
-use crate::flavour::nczarr_lists::{self, ArrayReferences};
-use crate::flavour::{self, DimNaming};
-use crate::legacy::{NczarrVersion, WriterBugs};
+use crate::flavour::dim_refs::dim_refs;
+use crate::flavour::kind::DimNaming;
+use crate::flavour::nczarr_lists::{self};
 use crate::metadata::attributes::{self, FILL_VALUE};
 use crate::metadata::base64;
-use crate::metadata::codecs::{self, CodecCache};
-use crate::metadata::json::{Json, Object, ObjectMembers, Value, text};
+use crate::metadata::codecs::{self};
+use crate::metadata::json::{ObjectMembers, Value};
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign;
 use crate::metadata::v2::ZATTRS;
-use crate::metadata::v2::array_meta::{self, ArrayMeta, codec_id};
+use crate::metadata::v2::array_meta::{self, ArrayMeta};
 use crate::metadata::v2::fill::{self, TextFill};
-use crate::metadata::v3::source_type::SourceType;
-use crate::open::refused_documents::RefusedDocuments;
+use crate::metadata::variable::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 use crate::user;
-
-/// The size of a string in netCDF-C: that of a pointer.
-pub(crate) const STRING_ITEM: usize = 8;
 
 /// Attributes of time variables: the units, and the count that stands for no time.
 const UNITS: &str = "units";
 const MISSING_VALUE: &str = "missing_value";
-
-/// The rules for reading documents.
-pub(crate) struct ReadContext<'a> {
-    pub(crate) registry: &'a Registry,
-    pub(crate) format: ZarrFormat,
-    pub(crate) limits: &'a Limits,
-    /// Fill values of text have NCZarr's spelling, not the specification's.
-    pub(crate) plain_fill: bool,
-    /// One-byte text with a mark is char, not string.
-    pub(crate) char_mark: bool,
-    /// The NCZarr style of the documents; `Current` for plain Zarr.
-    pub(crate) nczarr_version: NczarrVersion,
-    /// Known bugs of the library that wrote the dataset.
-    pub(crate) writer_bugs: WriterBugs,
-    /// Times with units are shown as counts, not as text.
-    pub(crate) counted_times: bool,
-    /// The place of dimension names.
-    pub(crate) naming: DimNaming,
-    /// Keep the parts that only writing needs.
-    pub(crate) keep: bool,
-    pub(crate) codecs: CodecCache,
-    /// Documents that the storage refused and that count as absent.
-    pub(crate) refused: RefusedDocuments,
-}
-
-/// An array's references to dimensions.
-#[derive(Debug)]
-pub(crate) enum DimRefs {
-    /// None, or not requested.
-    None,
-    /// NCZarr's references.
-    References(Result<Option<Box<ArrayReferences>>>),
-    /// A name for each dimension, if present.
-    Names(Vec<Option<String>>),
-}
-
-/// A loaded variable without name, group and dimensions.
-#[derive(Debug)]
-pub(crate) struct VariableDraft {
-    pub(crate) var: Arc<Var>,
-    /// Shared with other variables of the same layout.
-    pub(crate) stored: Arc<StoredVariable>,
-    pub(crate) dim_refs: DimRefs,
-}
-
-/// The state of a variable beside the model.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct StoredVariable {
-    /// The contents of its `.zarray`; `None` if unreadable or not planned yet.
-    pub(crate) meta: Option<ArrayMeta>,
-    /// Its `.zattrs`; empty if the dataset is read-only.
-    pub(crate) attrs: Object,
-    /// Its `.zattrs` could not be read and so must not be replaced.
-    pub(crate) attrs_lost: bool,
-    /// Its unreadable `.zarray`, if it may be written back.
-    pub(crate) document: Option<Json>,
-    /// The loaded names of its dimensions; the stored names stay while these are unchanged. `None` if the
-    /// dataset is read-only.
-    pub(crate) dim_names: Option<Vec<String>>,
-    /// The filters of its chunks, in encoding order.
-    pub(crate) filters: Vec<Box<dyn Filter>>,
-    /// The shards around its chunks, outermost first.
-    pub(crate) shards: Vec<nczarr_chunkio::ShardSpec>,
-    /// Encodes elements of variable length.
-    pub(crate) element: Option<Box<dyn ElementCodec>>,
-    /// Whether the annotation says that its fill value is no attribute.
-    pub(crate) only_unwritten: bool,
-    /// The type of list items, if elements are lists.
-    pub(crate) list: Option<NcType>,
-    /// The parts of a stored element of a user-defined NCZarr type.
-    pub(crate) pieces: Option<Vec<nczarr_chunkio::ElementPiece>>,
-    /// Attributes of user-defined types, in stored form.
-    pub(crate) typed: Vec<user::TypedAttribute>,
-    /// Whether its document records a true name, which differs from the stored one.
-    pub(crate) has_true_name: bool,
-    /// The stored value of absent chunks of a no-fill array. Other readers see it there.
-    pub(crate) absent_value: Option<Values>,
-    /// A fill value that is shown as an attribute although none is stored.
-    pub(crate) implied_fill: Option<Values>,
-    /// The stored type given at its definition.
-    pub(crate) source_type: Option<SourceType>,
-}
 
 /// Builds the variable of the array at `key` from its `.zarray` and `.zattrs`.
 pub(crate) fn build_from_documents(
@@ -168,12 +80,12 @@ pub(crate) fn build(
     });
     stored.only_unwritten = annotation::is_only_unwritten(attrs);
     let mut links = DimRefs::None;
-    if reading.naming == flavour::DimNaming::References {
+    if reading.naming == DimNaming::References {
         stored.typed = user::typed_atts(attrs);
     }
     match read {
         Ok((document, read)) => {
-            links = flavour::dim_refs(reading.naming, attrs, document, read.meta.shape.len());
+            links = dim_refs(reading.naming, attrs, document, read.meta.shape.len());
             stored.meta = Some(fill_in(&mut var, stored, read, attrs, key, reading));
             let named = matches!(&links, DimRefs::Names(names) if names.iter().all(Option::is_some));
             if named && !stored.only_unwritten && var.xtype.is_atomic() {
@@ -189,11 +101,6 @@ pub(crate) fn build(
         stored.attrs = attrs.clone().into_owned();
     }
     VariableDraft { var: Arc::new(var), stored: shared, dim_refs: links }
-}
-
-/// Records the first problem.
-pub(crate) fn set_problem(var: &mut Var, error: Error) {
-    var.problem.get_or_insert(error);
 }
 
 /// Fills in the variable from the array's document; returns the layout.
@@ -397,75 +304,5 @@ impl<'a, 't> RecordedValues<'a, 't> {
         };
         let values = fill.unwrap_or_else(|| attributes::read(value, ty()));
         attributes::restore(values, name, self.kept)
-    }
-}
-
-/// Makes the filter of a codec description.
-pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn Filter>> {
-    let id = codec_id(codec)?;
-    let class = registry.filter(id).map_err(|error| error.at(format_args!("codec {id:?}")))?;
-    class
-        .parse_json(&codec_json(codec), ZarrFormat::V2)
-        .map_err(|error| error.at(format_args!("codec {}", text(codec))))
-}
-
-/// Binds a filter to the chunks of an array; returns the filter for the engine, and its complete description.
-/// `line`: the length of the last dimension if it is fixed. `entering`: the element type before and, on
-/// return, after the filter. `netcdf`: netCDF-C wrote the dataset or will read it.
-pub(crate) fn bind_filter(
-    filter: Box<dyn Filter>,
-    dtype: &DType,
-    chunks: &[u64],
-    line: Option<u64>,
-    entering: &mut ItemType,
-    netcdf: bool,
-    registry: &Registry,
-) -> Result<(Box<dyn Filter>, Json)> {
-    let item = dtype.item_size().unwrap_or(1);
-    let text = matches!(dtype.kind, DTypeKind::Text(_));
-    let chunk = chunk_bytes(chunks, item as u64);
-    // netCDF-C's shuffle sees a string as a pointer, whatever its stored width. Zarr's own shuffle needs
-    // whole elements.
-    let pointers = text && (netcdf || chunk.is_multiple_of(STRING_ITEM as u64));
-    // The same condition as in the engine.
-    let has_line = matches!(dtype.kind, DTypeKind::Number(_) | DTypeKind::Bool | DTypeKind::Char);
-    let mut bound = filter.clone();
-    bound.bind(&ChunkInfo {
-        item_size: if pointers { STRING_ITEM } else { item },
-        chunk_bytes: usize::try_from(chunk).unwrap_or(usize::MAX),
-        elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
-        row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
-        array_row: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
-        big_endian: dtype.big_endian,
-        item: *entering,
-    })?;
-    *entering = bound.encoded_item();
-    let codec = Json::from_serde(&bound.to_json(ZarrFormat::V2));
-    // The engine passes the stored width to filters, so the description must be authoritative.
-    let filter = if text { self::filter(&codec, registry)? } else { filter };
-    Ok((filter, codec))
-}
-
-/// Returns the bytes of a decoded chunk; saturates.
-pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
-    chunks.iter().fold(item, |bytes, &len| bytes.saturating_mul(len))
-}
-
-/// Converts a codec description for filters. Some versions wrote integer parameters as strings.
-pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_codec::Json {
-    let parameter = |value: &Value<'_>| match value {
-        Value::String(number)
-            if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) =>
-        {
-            crate::metadata::json::integer(number)
-                .map_or_else(|| value.to_serde(), |number| Value::int(number).to_serde())
-        }
-        other => other.to_serde(),
-    };
-    match codec {
-        Value::Object(members) => nczarr_codec::Json::Object(
-            members.iter().map(|(name, value)| (name.to_owned(), parameter(value))).collect(),
-        ),
-        other => other.to_serde(),
     }
 }

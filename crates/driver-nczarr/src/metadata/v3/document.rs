@@ -12,7 +12,8 @@ use super::chain::{self, CodecChain};
 use super::grid::{self, ParsedGrid};
 use super::types::{DataType, extension, short};
 use crate::metadata::json::{Object, ObjectMembers, Value};
-use crate::metadata::v2::array_meta::{ArrayMeta, V3Description, bad_member, sizes};
+use crate::metadata::members::{bad_member, note_problem, sizes};
+use crate::metadata::v2::array_meta::{ArrayMeta, V3Description};
 
 /// The document of a node.
 pub(crate) const ZARR_JSON: &str = "zarr.json";
@@ -203,10 +204,6 @@ pub(crate) fn read<'d, 't>(
         meta.raw = without_attributes(document);
     }
     Ok(ArrayDocument { meta, data, chain, fill, names, problem })
-}
-
-pub(super) fn note_problem(problem: &mut Option<Error>, error: Error) {
-    problem.get_or_insert(error);
 }
 
 /// Returns the chunk key encoding: whether keys begin with `c`, and the separator of indices.

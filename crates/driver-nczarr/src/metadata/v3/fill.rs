@@ -10,9 +10,9 @@ use nczarr_model::{ErrorKind, NcString, NcType, Result, Values};
 use super::types::{DataType, VariableLength};
 use crate::metadata::base64;
 use crate::metadata::json::{Json, ObjectMembers, Value, json_float, json_single, text};
+use crate::metadata::members::bad_member;
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::types::foreign;
-use crate::metadata::v2::array_meta::bad_member;
 use crate::metadata::v2::fill::{float_token, float_value, integer, integer_value};
 
 /// Parses a fill value. `None` for `null`, which NCZarr writers use for no fill value. Byte lists become the
@@ -309,7 +309,7 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
 /// Parses the fields of a compound by name.
 fn record(
     members: &ObjectMembers<'_>,
-    fields: &[crate::metadata::types::compound::CompoundField],
+    fields: &[crate::metadata::types::dtype::CompoundField],
 ) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for field in fields {

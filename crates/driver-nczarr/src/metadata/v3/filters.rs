@@ -12,7 +12,7 @@ use nczarr_model::{ErrorKind, FilterSpec, Result};
 use serde_json::json;
 
 use super::chain::CodecChain;
-use crate::edit::plan;
+use crate::metadata::codecs::filters::make_filter;
 
 /// The largest element size that blosc supports.
 const MAX_TYPESIZE: usize = 255;
@@ -98,7 +98,7 @@ pub(crate) fn shown_filters(
     let made = || -> Result<Vec<Serde>> {
         let filters = kept
             .iter()
-            .map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry))
+            .map(|spec| make_filter(spec, ZarrFormat::V3, registry))
             .collect::<Result<Vec<_>>>()?;
         Ok(interoperable(&filters, item, registry)?.iter().map(|codec| describe(&**codec)).collect())
     };
@@ -120,7 +120,7 @@ pub(crate) fn recorded_filters(
 ) -> Option<Vec<FilterSpec>> {
     let told = |spec: &FilterSpec, codec: &dyn Filter| {
         spec.params == *codec.params()
-            && plan::make_filter(spec, ZarrFormat::V3, registry)
+            && make_filter(spec, ZarrFormat::V3, registry)
                 .is_ok_and(|filter| filter.info().name == codec.info().name)
     };
     let same =
@@ -128,7 +128,7 @@ pub(crate) fn recorded_filters(
     let made = || {
         let filters = asked
             .iter()
-            .map(|spec| plan::make_filter(spec, ZarrFormat::V3, registry))
+            .map(|spec| make_filter(spec, ZarrFormat::V3, registry))
             .collect::<Result<Vec<_>>>()?;
         interoperable(&filters, item, registry)
     };

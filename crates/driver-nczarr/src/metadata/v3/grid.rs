@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::document::note_problem;
 use super::types::{extension, short};
 use crate::metadata::json::{ObjectMembers, Value};
-use crate::metadata::v2::array_meta::{bad_member, sizes};
+use crate::metadata::members::{bad_member, note_problem, sizes};
 
 /// A parsed chunk grid.
 #[derive(Debug)]

@@ -13,14 +13,15 @@ use super::node_name;
 use super::types::DataType;
 use crate::dataset::node_states::NodeStates;
 use crate::flavour::annotation;
+use crate::flavour::nczarr_lists;
 use crate::metadata::attributes::{EXACT_MEMBERS, FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::metadata::base64;
 use crate::metadata::json::{
     Json, Object, ObjectMembers, Value, json_float, json_single, write_list, write_name, write_number,
     write_string,
 };
+use crate::metadata::members::bad_member;
 use crate::metadata::types::dtype::{DType, DTypeKind};
-use crate::metadata::v2::array_meta::bad_member;
 use crate::user;
 
 /// V3's counterpart of [`NCZARR_ATTR`].
@@ -386,7 +387,7 @@ pub(crate) fn write_array(
         write_string(alias, out);
     }
     if let Some(ty) = &extra.ty {
-        write_name(user::TYPE, out);
+        write_name(nczarr_lists::TYPE, out);
         write_string(ty, out);
     }
     if extra.unwritten {

@@ -13,12 +13,15 @@ use super::source_type::SourceType;
 use super::types::{self, DataType, VariableLength};
 use super::{fill, filters, var};
 use crate::edit::plan::{self, LayoutPlanner};
-use crate::flavour::Flavour;
+use crate::flavour::kind::Flavour;
+use crate::metadata::attributes::maxstrlen;
 use crate::metadata::attributes::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
+use crate::metadata::codecs::filters::chunk_bytes;
+use crate::metadata::codecs::filters::make_filter;
 use crate::metadata::json::{Json, Object};
 use crate::metadata::types::dtype::{DType, DTypeKind};
 use crate::metadata::v2::array_meta::{ArrayMeta, V3Description};
-use crate::metadata::v2::var::{StoredVariable, chunk_bytes};
+use crate::metadata::variable::StoredVariable;
 use crate::user;
 
 /// Bytes per chunk in the index of a shard.
@@ -51,7 +54,7 @@ impl LayoutPlanner<'_> {
         let asked = var
             .filters
             .iter()
-            .map(|spec| plan::make_filter(spec, self.format, self.registry))
+            .map(|spec| make_filter(spec, self.format, self.registry))
             .collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
@@ -127,7 +130,7 @@ impl LayoutPlanner<'_> {
         let chunks = self.chunks(model, id, &data.dtype)?;
         let asked = specs
             .iter()
-            .map(|spec| plan::make_filter(spec, self.format, self.registry))
+            .map(|spec| make_filter(spec, self.format, self.registry))
             .collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
         let chain = CodecChain { filters: bound(&filters, &data.dtype, &chunks)?, ..CodecChain::default() };
@@ -154,8 +157,7 @@ impl LayoutPlanner<'_> {
             return Ok(data);
         }
         let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
-        let width =
-            var.atts.get(MAXSTRLEN).and_then(plan::maxstrlen).or_else(|| root.and_then(plan::maxstrlen));
+        let width = var.atts.get(MAXSTRLEN).and_then(maxstrlen).or_else(|| root.and_then(maxstrlen));
         let (dtype, variable) = match (var.xtype, width) {
             (NcType::String, Some(width)) if self.flavour == Flavour::NcZarr => {
                 (DType::from_name(&format!("|S{width}")), None)

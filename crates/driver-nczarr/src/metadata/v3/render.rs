@@ -6,11 +6,12 @@
 use nczarr_model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
 use super::{dim_names, filters, keys, node_name};
+use crate::dataset::attributes_json::preserved;
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_states::{NodeStates, VarState};
 use crate::dataset::preserved_json::PreservedJson;
-use crate::flavour::Flavour;
 use crate::flavour::annotation;
+use crate::flavour::kind::Flavour;
 use crate::metadata::attributes::{
     self, ExactValues, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF,
 };
@@ -67,7 +68,7 @@ impl<'o> V3AttributesWriter<'o> {
         let typed = self.types.is_some() || self.annotated.is_some();
         let out = self.next(name, keys::type_name(values.nc_type()));
         let start = out.len();
-        match told.of(name, values, catalog) {
+        match preserved(told, name, values, catalog) {
             Some(json) => write_strict(json, out),
             None => attributes::write(values, limits, typed, out).map_err(|error| error.at(name))?,
         }

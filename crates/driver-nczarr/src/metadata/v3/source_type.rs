@@ -3,18 +3,11 @@
 //! Fields of a compound may have types that netCDF lacks: times with a unit, Unicode text, truth values, half
 //! floats. The netCDF type cannot express them, so a copy passes the stored type as well.
 
-use nczarr_codec::ZarrFormat;
-use nczarr_dispatch::StoredType;
-use nczarr_model::{
-    DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId,
-};
+use nczarr_dispatch::{Limits, StoredType};
+use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values};
 
 use super::fill;
 use super::types::{self, DataType};
-use crate::dataset::catalog::Catalog;
-use crate::dataset::preserved_json::stored_document;
-use crate::edit::admission::Admission;
-use crate::flavour::Flavour;
 use crate::metadata::base64;
 use crate::metadata::json::{self, Json, ObjectMembers};
 use crate::metadata::types::dtype::DTypeKind;
@@ -35,8 +28,8 @@ pub(crate) struct SourceType {
 
 impl SourceType {
     /// Parses the JSON of a type; `None` if it is not a compound.
-    fn new(stored: &StoredType, catalog: &Catalog) -> Result<Option<Self>> {
-        let data_type = json::parse(stored.data_type.as_bytes(), &catalog.options.limits)?;
+    pub(crate) fn new(stored: &StoredType, limits: &Limits) -> Result<Option<Self>> {
+        let data_type = json::parse(stored.data_type.as_bytes(), limits)?;
         let big_endian = stored.endian == Endian::Big;
         let read = DataType::read(&data_type, big_endian)?;
         if read.dtype.kind != DTypeKind::Compound || !data_type.is_strict() {
@@ -105,42 +98,4 @@ fn is_same(a: ModelType<'_>, b: ModelType<'_>) -> bool {
         // Fields of compounds have no other class.
         _ => false,
     }
-}
-
-/// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 have one.
-pub(crate) fn type_as_stored(catalog: &Catalog, id: VarId) -> Result<Option<StoredType>> {
-    if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
-        return Ok(None);
-    }
-    let dtype = match &catalog.read_state().var(id)?.stored.meta {
-        Some(meta) if meta.dtype.kind == DTypeKind::Compound => meta.dtype.clone(),
-        _ => return Ok(None),
-    };
-    let Some(document) = stored_document(catalog, GroupId::ROOT, Some(id))? else { return Ok(None) };
-    let Some(data_type) = document.as_object().and_then(|members| members.get("data_type")) else {
-        return Ok(None);
-    };
-    // Another writer may have replaced the document.
-    let is_known = DataType::read(data_type, dtype.big_endian).is_ok_and(|read| read.dtype == dtype);
-    let endian = if dtype.big_endian { Endian::Big } else { Endian::Little };
-    Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
-}
-
-/// Implements [`nczarr_dispatch::Dataset::def_var_stored`].
-pub(crate) fn define_as_stored(
-    admission: Admission<'_>,
-    group: GroupId,
-    name: &str,
-    xtype: NcType,
-    dims: &[DimId],
-    stored: &StoredType,
-) -> Result<Option<VarId>> {
-    let catalog = admission.catalog;
-    if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
-        return Ok(None);
-    }
-    let given = SourceType::new(stored, catalog)?;
-    let fits = |given: &SourceType| given.of(&catalog.model.snapshot(), xtype, Endian::Native).is_some();
-    let Some(given) = given.filter(fits) else { return Ok(None) };
-    admission.define_with_source_type(&Edit::DefVar { group, name, xtype, dims }, given).map(Some)
 }

@@ -9,16 +9,15 @@ use nczarr_storage::Key;
 use super::chain::{CodecChain, ShardIndexCodecs, ShardingCodec};
 use super::document::{self, ArrayDocument, ZARR_JSON};
 use super::{fill, filters, keys};
-use crate::flavour::DimNaming;
 use crate::flavour::annotation;
+use crate::flavour::kind::DimNaming;
 use crate::flavour::nczarr_lists;
 use crate::metadata::attributes::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
 use crate::metadata::json::{ObjectMembers, Value};
 use crate::metadata::types::dtype::DTypeKind;
 use crate::metadata::types::foreign;
-use crate::metadata::v2::var::{
-    DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem, show_times, shown_attributes,
-};
+use crate::metadata::v2::var::{show_times, shown_attributes};
+use crate::metadata::variable::{DimRefs, ReadContext, StoredVariable, VariableDraft, set_problem};
 use crate::user;
 
 /// Builds the variable of the array at `key` from its document.

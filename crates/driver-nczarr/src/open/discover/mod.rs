@@ -75,7 +75,8 @@ pub(super) fn root<'a>(
 }
 
 impl<'a> DiscoveredRoot<'a> {
-    /// Interprets the root above a variable, from its attributes only. `is_plain`: the fragment says `mode=zarr`.
+    /// Interprets the root above a variable, from its attributes only. `is_plain`: the fragment says
+    /// `mode=zarr`.
     fn on_path(
         mut self,
         documents: &'a RootDocuments,
@@ -105,8 +106,8 @@ impl<'a> DiscoveredRoot<'a> {
                 let Ok(found) = documents.get(ZATTRS) else { return Ok(None) };
                 let attrs = found.map(|found| json::parse(found, self.reader.limits)).transpose();
                 let Ok(attrs) = attrs else { return Ok(None) };
-                // If the attributes do not show NCZarr, the dataset may have a legacy style: its writer or the
-                // root's `.zgroup` shows that. For plain Zarr this matters only to text.
+                // If the attributes do not show NCZarr, the dataset may have a legacy style: its writer or
+                // the root's `.zgroup` shows that. For plain Zarr this matters only to text.
                 let is_nczarr = nczarr_lists::superblock(attrs.as_ref()).is_some();
                 let properties = attrs.as_ref().and_then(|attrs| flavour::properties(attrs.as_object()?));
                 if !is_nczarr && WriterBugs::of(properties, None).swapped {

@@ -20,8 +20,8 @@ impl<'a> DiscoveredRoot<'a> {
     /// Interprets the root's documents.
     ///
     /// # Errors
-    /// `NC_EZARRMETA` for consolidated metadata of another format, `NC_ENCZARR` with key and member for invalid
-    /// documents; errors of the map.
+    /// `NC_EZARRMETA` for consolidated metadata of another format, `NC_ENCZARR` with key and member for
+    /// invalid documents; errors of the map.
     pub(super) fn whole(self, documents: &'a RootDocuments, request: &OpenRequest<'_>) -> Result<Self> {
         if let Some(found) = documents.get(ZARR_JSON)? {
             let document = json::read(found, self.reader.limits).map_err(|error| error.at(ZARR_JSON))?;

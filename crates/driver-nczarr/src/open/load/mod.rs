@@ -16,7 +16,7 @@ use nczarr_model::Result;
 use super::discover::DiscoveredRoot;
 use super::scope::ReadScope;
 use super::tree::RawTree;
-use crate::metadata::v2::var::ReadContext;
+use crate::metadata::variable::ReadContext;
 
 /// Loads the part of a store that a scope names; `None` if a wider scope is needed.
 ///

@@ -15,16 +15,17 @@ use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::{ReadJob, ReadOutcome, ReadTicket};
 use nczarr_storage::{Key, Version};
 
-use crate::flavour::DimNaming;
+use crate::flavour::kind::DimNaming;
 use crate::legacy::convert::{self, NodeDocuments};
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR, NczarrVersion, WriterBugs};
 use crate::metadata::json::{self, ObjectMembers, Value};
 use crate::metadata::parallel;
 use crate::metadata::v2::consolidated::{Consolidated, LazyDocument};
-use crate::metadata::v2::var::{self, ReadContext, VariableDraft};
+use crate::metadata::v2::var::{self};
 use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::metadata::v3;
 use crate::metadata::v3::document::{self, NodeType, ZARR_JSON};
+use crate::metadata::variable::{ReadContext, VariableDraft};
 use crate::open::load::shared_layout::SharedLayout;
 use crate::open::metadata_reader::{Fetched, MetadataReader, read, ticket};
 

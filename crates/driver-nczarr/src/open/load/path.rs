@@ -5,13 +5,15 @@ use nczarr_model::Endian;
 use nczarr_storage::Key;
 
 use super::nodes::{ExpectedNode, FoundNode, NodeLocation};
-use crate::flavour::{DimNaming, annotation, nczarr_lists};
+use crate::flavour::kind::DimNaming;
+use crate::flavour::{annotation, nczarr_lists};
 use crate::metadata::json::{self, Json, Object};
 use crate::metadata::types::dtype::DTypeKind;
 use crate::metadata::v2::ZATTRS;
-use crate::metadata::v2::var::{self, DimRefs, ReadContext, VariableDraft};
+use crate::metadata::v2::var::{self};
 use crate::metadata::v3;
 use crate::metadata::v3::document::{NodeType, ZARR_JSON, node_type};
+use crate::metadata::variable::{DimRefs, ReadContext, VariableDraft};
 use crate::open::discover::{DiscoveredRoot, is_plain_root, v3_group};
 use crate::open::metadata_reader::{MetadataReader, read_here};
 use crate::open::scope::VariablePath;

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use nczarr_model::Var;
 
-use crate::flavour::{self, DimNaming};
+use crate::flavour::dim_refs::dim_refs;
+use crate::flavour::kind::DimNaming;
 use crate::legacy::NczarrVersion;
 use crate::metadata::attributes::ARRAY_DIMENSIONS;
 use crate::metadata::json::{ObjectMembers, Value};
 use crate::metadata::types::dtype::DTypeKind;
-use crate::metadata::v2::var::{
-    DimRefs, ReadContext, StoredVariable, VariableDraft, add_fill_attribute, shown_attributes,
-};
+use crate::metadata::v2::var::{add_fill_attribute, shown_attributes};
+use crate::metadata::variable::{DimRefs, ReadContext, StoredVariable, VariableDraft};
 
 /// The part of a [`VariableDraft`] that depends only on the array's document.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl SharedLayout {
         if !is_plain(attrs) {
             return None;
         }
-        let links = flavour::dim_refs(reading.naming, attrs, zarray, rank);
+        let links = dim_refs(reading.naming, attrs, zarray, rank);
         if is_named(&links) != self.named {
             return None;
         }

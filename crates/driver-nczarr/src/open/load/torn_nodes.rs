@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use crate::metadata::v2::var::ReadContext;
 use crate::metadata::v3;
+use crate::metadata::variable::ReadContext;
 use crate::open::tree::{RawArray, RawTree};
 
 /// Turns torn nodes without nodes below them into variables.

@@ -12,17 +12,20 @@ use super::interrupted_rename::{self, ListedChild};
 use super::nodes::{ExpectedNode, FoundNode, NodeLocation};
 use super::torn_nodes;
 use crate::dataset::UNNAMEABLE;
-use crate::flavour::{DimNaming, nczarr_lists};
+use crate::flavour::kind::DimNaming;
+use crate::flavour::nczarr_lists;
 use crate::legacy::NczarrVersion;
 use crate::metadata::json::{Json, Object};
-use crate::metadata::v2::var::{self, ReadContext};
+use crate::metadata::paths::{display_key, slashed};
+use crate::metadata::v2::var::{self};
 use crate::metadata::v2::{ZATTRS, ZGROUP};
 use crate::metadata::v3;
 use crate::metadata::v3::document::ZARR_JSON;
 use crate::metadata::v3::node_name;
+use crate::metadata::variable::ReadContext;
 use crate::open::discover::DiscoveredRoot;
 use crate::open::metadata_reader::{Fetched, MetadataReader, cannot_list};
-use crate::open::tree::{GroupDamage, RawArray, RawGroup, RawRoot, RawTree, display_key, object, slashed};
+use crate::open::tree::{GroupDamage, RawArray, RawGroup, RawRoot, RawTree, object};
 
 /// The deepest nesting of groups.
 const MAX_DEPTH: usize = 200;

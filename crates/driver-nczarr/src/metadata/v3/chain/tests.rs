@@ -75,7 +75,8 @@ fn filters_are_those_of_the_registry() {
         let [spec] = &chain.specs[..] else { panic!("{codec}: {chain:?}") };
         assert_eq!((spec.name.as_str(), spec.hdf5_id, &spec.params[..]), (name, id, params), "{codec}");
         // The model has V2's description, which has the same meaning.
-        let v2 = crate::metadata::v2::var::filter(&json(spec.codec.as_ref().unwrap()), &registry()).unwrap();
+        let v2 = crate::metadata::codecs::filters::filter(&json(spec.codec.as_ref().unwrap()), &registry())
+            .unwrap();
         assert_eq!(v2.params(), chain.filters[0].params());
     }
 }
