@@ -30,7 +30,7 @@ pub(crate) fn explicit_chunk_cache() -> Option<CacheConfig> {
 /// Sets the result of [`chunk_cache`] (`nc_set_chunk_cache`). Existing options keep their value.
 ///
 /// # Errors
-/// [`ErrorKind::Inval`] if the preemption is not in 0 to 1.
+/// [`ErrorKind::Inval`](nczarr_model::ErrorKind::Inval) if the preemption is not in 0 to 1.
 pub fn set_chunk_cache(cache: CacheConfig) -> Result<()> {
     cache.check()?;
     *CHUNK_CACHE.write().unwrap_or_else(PoisonError::into_inner) = Some(cache);

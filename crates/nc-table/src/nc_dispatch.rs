@@ -2,8 +2,8 @@
 //!
 //! The table has 77 entries (version 5). `create` and `open` are
 //! [`create`](nczarr_dispatch::Registry::create) and [`open`](nczarr_dispatch::Registry::open) of the
-//! registry. `sync`, `abort` and `close` are methods of [`Dataset`]. All others are here. The model answers inquiries.
-//! Each `def_*` function becomes one [`Edit`]. Data calls check their hyperslab once and call
+//! registry. `sync`, `abort` and `close` are methods of [`Dataset`]. All others are here. The model answers
+//! inquiries. Each `def_*` function becomes one [`Edit`]. Data calls check their hyperslab once and call
 //! [`VarData`](nczarr_dispatch::VarData). Pointer results of C are return values, `NULL` arguments are
 //! `Option`s, and ids are typed: ids of dimensions, variables and types are unique in the dataset.
 //!

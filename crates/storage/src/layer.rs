@@ -12,9 +12,9 @@ macro_rules! layer {
     ($(fn $name:ident(&self $(, $arg:ident: $ty:ty)*) $(-> $ret:ty)?;)*) => {
         /// A map around another map. Each method forwards to the inner map, unless the layer has its own.
         ///
-        /// Every layer is a [`ZMap`]. A new method of the map forwards itself. A layer that changes bytes, keys or
-        /// versions must have all methods that touch them, also the batches. It is simpler to implement [`ZMap`]
-        /// then: its provided methods are composed of the map's own.
+        /// Every layer is a [`ZMap`]. A new method of the map forwards itself. A layer that changes bytes,
+        /// keys or versions must have all methods that touch them, also the batches. It is simpler to
+        /// implement [`ZMap`] then: its provided methods are composed of the map's own.
         ///
         /// ```
         /// use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! [`PrefetchedMap`]: a map overlay that prefetches objects and listings, so that opening a remote dataset
 //! takes few round trips.
 //!
-//! For a remote map ([`MapCaps::remote`]) it is faster to request all likely objects at once than one after
-//! another. The overlay reads objects in one batch, in parallel with the listing if that takes one request.
-//! Then it answers from memory, and forwards all other operations. So the code that opens a dataset is the
-//! same for local and remote maps.
+//! For a remote map ([`MapCaps::remote`](crate::MapCaps::remote)) it is faster to request all likely
+//! objects at once than one after another. The overlay reads objects in one batch, in parallel with the
+//! listing if that takes one request. Then it answers from memory, and forwards all other operations. So the
+//! code that opens a dataset is the same for local and remote maps.
 //!
 //! It is meant for opening only: cached results are not refreshed. Errors are cached too; a listing that
 //! failed or is too long counts as unknown. It knows no format: its callers name the keys.

@@ -181,7 +181,7 @@ impl Registry {
         self
     }
 
-    /// Adds a driver: a unit struct, a [`StaticPlugin`] or an `Arc`.
+    /// Adds a driver: a unit struct, a [`StaticPlugin`](crate::StaticPlugin) or an `Arc`.
     #[must_use]
     pub fn with_driver(mut self, driver: impl Driver) -> Self {
         self.drivers.push(RegistryEntry::<dyn Driver>::added(driver, |driver| Arc::new(driver)));
