@@ -112,7 +112,7 @@ impl Convert {
     /// Loads from chunk to memory. Returns whether a value was out of range.
     ///
     /// # Safety
-    /// See [`Kernel`].
+    /// See [`Kernel`](super::Kernel).
     pub(super) unsafe fn load(
         &self,
         layout: &ChunkLayout,
@@ -150,7 +150,7 @@ impl Convert {
     /// Stores from memory to chunk. Returns whether a value was out of range.
     ///
     /// # Safety
-    /// See [`Kernel`].
+    /// See [`Kernel`](super::Kernel).
     pub(super) unsafe fn save(
         &self,
         layout: &ChunkLayout,
