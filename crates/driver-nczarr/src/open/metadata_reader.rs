@@ -82,11 +82,17 @@ pub(crate) fn cannot_list(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Auth | ErrorKind::Perm)
 }
 
-/// Reads the bytes of documents from the map.
+/// Reads the bytes of documents from the map. A single one may be large, so it is not copied.
 pub(crate) fn read_bytes(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Result<Option<Vec<u8>>>> {
     if let [key] = keys {
         return vec![read_alone(map, key, limits)];
     }
+    read_small(map, keys, limits)
+}
+
+/// Reads the bytes of small documents from the map. It copies them, which costs less than asking for their
+/// lengths.
+pub(crate) fn read_small(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Result<Option<Vec<u8>>>> {
     read_batch(map, keys, limits, threads(keys), |bytes, _| Ok(bytes.to_vec()))
 }
 

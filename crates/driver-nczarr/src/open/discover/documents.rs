@@ -10,7 +10,7 @@ use crate::legacy::NCZARR;
 use crate::metadata::v2::consolidated::ZMETADATA;
 use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
-use crate::open::metadata_reader::read_bytes;
+use crate::open::metadata_reader::{read_bytes, read_small};
 use crate::open::refused_documents::{RefusedDocuments, is_refused};
 use crate::open::scope::{ReadScope, VariablePath};
 
@@ -116,7 +116,7 @@ impl RootDocuments {
                 continue;
             }
             found.extend(
-                read_bytes(mounted.for_opening(), &[Key::new(name)?], limits)
+                read_small(mounted.for_opening(), &[Key::new(name)?], limits)
                     .pop()
                     .map(|found| (name, found)),
             );
@@ -137,7 +137,7 @@ impl RootDocuments {
         };
         let Ok(array) = path.key() else { return Ok(Self::default()) };
         let keys: Vec<Key> = names.iter().map(|name| array.join(name)).collect::<Result<_>>()?;
-        let found = read_bytes(mounted.for_opening(), &keys, &request.options.limits);
+        let found = read_small(mounted.for_opening(), &keys, &request.options.limits);
         Ok(Self { found: names.iter().copied().zip(found).collect(), refused: RefusedDocuments::default() })
     }
 }
