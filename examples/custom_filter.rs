@@ -9,7 +9,7 @@ use nczarr::{CreateOptions, ErrorKind, OpenOptions, Registry, Result};
 
 // HDF5 ids from 32768 on are free for private use.
 static INFO: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_002), name: "invert", aliases: &[], about: "inverts every bit" };
+    FilterInfo { hdf5_id: Some(40_002), ..FilterInfo::new("invert", "inverts every bit") };
 
 /// Makes the filter from HDF5 parameters and from Zarr codec descriptions. It has no parameters.
 struct InvertClass;

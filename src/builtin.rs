@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use nczarr_codec::{ChunkGridClass, DataTypeClass};
 use nczarr_dispatch::{Driver, KnownPlugin, Magic, PluginKind, PluginTable, Registry};
 use nczarr_model::Result;
 use nczarr_storage::MapFactory;
@@ -31,6 +32,16 @@ static MAPS: &[&dyn MapFactory] = &[
     &nczarr_zmap_http::MAPS,
     #[cfg(feature = "s3")]
     &nczarr_zmap_s3::S3Maps,
+];
+
+static DATA_TYPES: &[&dyn DataTypeClass] = &[
+    #[cfg(feature = "nczarr")]
+    &nczarr_driver_nczarr::Bfloat16,
+];
+
+static CHUNK_GRIDS: &[&dyn ChunkGridClass] = &[
+    #[cfg(feature = "nczarr")]
+    &nczarr_driver_nczarr::RectilinearGrid,
 ];
 
 /// First bytes of formats that this build may lack.
@@ -127,6 +138,8 @@ static TABLE: PluginTable = PluginTable {
     maps: MAPS,
     filters: nczarr_filters::BUILTIN,
     elements: nczarr_filters::BUILTIN_ELEMENTS,
+    data_types: DATA_TYPES,
+    chunk_grids: CHUNK_GRIDS,
     known: KNOWN,
 };
 
@@ -183,6 +196,8 @@ mod tests {
                 PluginKind::Map => registry.map(known.name).map(drop),
                 PluginKind::Filter => registry.filter(known.name).map(drop),
                 PluginKind::Element => registry.element(known.name).map(drop),
+                PluginKind::DataType => registry.data_type(known.name).map(drop),
+                PluginKind::ChunkGrid => registry.chunk_grid(known.name).map(drop),
             };
             match found {
                 Ok(()) => assert!(built, "{} is there without its feature", known.name),
@@ -200,6 +215,8 @@ mod tests {
                 + MAPS.len()
                 + nczarr_filters::BUILTIN.len()
                 + nczarr_filters::BUILTIN_ELEMENTS.len()
+                + DATA_TYPES.len()
+                + CHUNK_GRIDS.len()
         );
     }
 

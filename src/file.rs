@@ -394,7 +394,8 @@ impl OpenDataset {
         self.change(|dataset| dataset.edit_att(group, var, name, &mut values))
     }
 
-    fn change<T>(&self, mut change: impl FnMut(&dyn Dataset) -> Result<T>) -> Result<T> {
+    /// Runs a change in define mode.
+    pub(crate) fn change<T>(&self, mut change: impl FnMut(&dyn Dataset) -> Result<T>) -> Result<T> {
         let dataset = &**self.dataset()?;
         match change(dataset) {
             Err(error) if error.kind() == ErrorKind::NotInDefine => {}

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use nczarr_dispatch::StoredType;
 use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, NcType, Result, VarId, name};
 
 use crate::file::OpenDataset;
@@ -480,14 +481,55 @@ impl Group {
     /// # Errors
     /// As [`Group::add_variable`].
     pub fn add_variable_with_type(&self, name: &str, xtype: NcType, dims: &[&str]) -> Result<Variable> {
-        let dims = dims
-            .iter()
-            .map(|dim| self.find_dimension(dim).map_err(|error| error.at(name)))
-            .collect::<Result<Vec<_>>>()?;
+        let dims = self.dimension_ids(name, dims)?;
         match self.open.edit(&Edit::DefVar { group: self.id, name, xtype, dims: &dims })? {
             Defined::Var(id) => Ok(self.variable_of(id)),
             other => Err(unexpected(other)),
         }
+    }
+
+    /// Adds a variable whose elements are stored as another type than the netCDF type, such as a data type of a
+    /// plugin. Plain Zarr V3 has such types. `stored` has the JSON of its member `data_type`.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
+    /// use nczarr::NcType;
+    /// use nczarr::dispatch::StoredType;
+    ///
+    /// let file = nczarr::create("memory://doc-group-add-variable-as-stored#mode=zarr,v3")?;
+    /// file.add_dimension("x", 3)?;
+    /// let stored = StoredType { data_type: "\"bfloat16\"".to_owned(), endian: nczarr::model::Endian::Little };
+    /// let v = file.add_variable_as_stored("v", NcType::Float, &["x"], &stored)?;
+    /// v.put(&[1.0f32, 2.5, -3.0], ..)?;         // two bytes each
+    /// assert_eq!(v.get_value::<f32>(1)?, 2.5);
+    /// # }
+    /// # Ok::<(), nczarr::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Group::add_variable`]; `NC_EBADTYPE` if the format has no such type, or if users see the type as
+    /// another one than `xtype`.
+    pub fn add_variable_as_stored(
+        &self,
+        name: &str,
+        xtype: NcType,
+        dims: &[&str],
+        stored: &StoredType,
+    ) -> Result<Variable> {
+        let dims = self.dimension_ids(name, dims)?;
+        let made =
+            self.open.change(|dataset| dataset.def_var_as_stored(self.id, name, xtype, &dims, stored))?;
+        let refused = || {
+            let (ty, stored) = (xtype.name(), &stored.data_type);
+            ErrorKind::BadType
+                .context(format!("{name}: type {ty} cannot be stored as {stored} in this format"))
+        };
+        made.map(|id| self.variable_of(id)).ok_or_else(refused)
+    }
+
+    /// Returns the ids of the dimensions of a new variable.
+    fn dimension_ids(&self, name: &str, dims: &[&str]) -> Result<Vec<DimId>> {
+        dims.iter().map(|dim| self.find_dimension(dim).map_err(|error| error.at(name))).collect()
     }
 
     /// Copies a variable of this or another dataset to this group: definition, layout, attributes and data.

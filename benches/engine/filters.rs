@@ -27,6 +27,7 @@ pub fn bench(criterion: &mut Criterion) {
             let info = ChunkInfo {
                 item_size,
                 chunk_bytes: plain.len(),
+                shape: &[],
                 elements: plain.len() / item_size,
                 row: plain.len() / item_size,
                 array_row: Some(plain.len() / item_size),

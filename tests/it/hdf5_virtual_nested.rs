@@ -139,7 +139,8 @@ struct Counting(Box<dyn Filter>, Arc<AtomicUsize>);
 
 impl FilterClass for Counted {
     fn info(&self) -> &FilterInfo {
-        &FilterInfo { hdf5_id: Some(1), name: "deflate", aliases: &[], about: "counts" }
+        static INFO: FilterInfo = FilterInfo { hdf5_id: Some(1), ..FilterInfo::new("deflate", "counts") };
+        &INFO
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {

@@ -311,7 +311,7 @@ impl Fuse {
 }
 
 static INFO: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_917), name: "touchy", aliases: &[], about: "nothing, until it panics" };
+    FilterInfo { hdf5_id: Some(40_917), ..FilterInfo::new("touchy", "nothing, until it panics") };
 
 struct TouchyClass(Fuse);
 

@@ -1,13 +1,15 @@
 //! [`ChunkedArray`]: one chunked array, ready for reads and writes.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_codec::{ChunkInfo, ElementChunk, ItemKind, ItemType};
+use nczarr_codec::{ChunkInfo, ElementChunk, Filter, ItemKind, ItemType};
 use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
-use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values};
 
+use crate::converted::ConvertedElements;
 use crate::elements::PackedElements;
 use crate::engine::{ArrayEngine, ShardedStore};
 use crate::fast::cached_chunk;
@@ -134,7 +136,7 @@ impl ArrayKind {
             options,
             writable,
         } = spec;
-        let mut stage = None;
+        let (mut stage, mut half, mut converted) = (None::<Box<dyn Filter>>, None, None);
         // The size of an element as stored, and in memory.
         let (item, held, big_endian) = match &element {
             ElementLayout::Number { ty, big_endian } => {
@@ -151,13 +153,21 @@ impl ArrayKind {
             ElementLayout::Time { big_endian, .. } => (Some(8), 8, *big_endian),
             ElementLayout::Packed { pieces, .. } => {
                 let (own, stored, held) = PackedElements::new(pieces)?;
-                stage = own;
+                half = own.as_ref().and_then(PackedElements::half);
+                stage = own.map(|own| Box::new(own) as _);
                 (Some(stored), held, cfg!(target_endian = "big"))
+            }
+            ElementLayout::Converted { data_type, big_endian, .. } => {
+                let own = ConvertedElements::new(Arc::clone(data_type), *big_endian)?;
+                let (stored, held) = own.sizes();
+                stage = Some(Box::new(own.clone()));
+                converted = Some(own);
+                (Some(stored), held, *big_endian)
             }
             ElementLayout::Variable(_) => (None, size_of::<NcString>(), false),
         };
         let number = matches!(element, ElementLayout::Number { .. });
-        let packed = matches!(element, ElementLayout::Packed { .. });
+        let packed = matches!(element, ElementLayout::Packed { .. } | ElementLayout::Converted { .. });
         let line = dims.last().filter(|dim| number && !dim.unlimited);
         let line = line.and_then(|dim| usize::try_from(dim.len.load(Ordering::Acquire)).ok());
         let grid = ChunkGrid::new(dims, chunk_shape, &order, held, &options.limits)?;
@@ -165,6 +175,9 @@ impl ArrayKind {
         let elements = match &element {
             ElementLayout::Number { ty, big_endian } => ItemType::of(*ty, *big_endian),
             ElementLayout::Time { big_endian, .. } => ItemType::of(NcType::Int64, *big_endian),
+            ElementLayout::Converted { data_type, big_endian, .. } => {
+                ItemType { big_endian: *big_endian, ..data_type.item() }
+            }
             ElementLayout::Packed { pieces, .. } => match pieces[..] {
                 [ElementPiece::Halves { half: Half::Binary16, count: 1, big_endian }] => {
                     ItemType { kind: ItemKind::Float, size: 2, big_endian }
@@ -180,7 +193,11 @@ impl ArrayKind {
             big_endian,
             elements,
             stage,
+            half,
             bytes: item.map(|item| if packed { held * elems } else { item * elems }),
+            shape: (0..grid.chunk.len())
+                .map(|place| grid.chunk[order.axis(place, grid.chunk.len())])
+                .collect(),
             count: elems,
             row: grid.row,
             line,
@@ -193,6 +210,7 @@ impl ArrayKind {
             let around = ChunkInfo {
                 item_size: source.item,
                 chunk_bytes: source.item,
+                shape: &[],
                 elements: 1,
                 row: 1,
                 array_row: None,
@@ -203,8 +221,10 @@ impl ArrayKind {
         }
         let stored = ShardedStore { store, shards };
         let text = match element {
-            ElementLayout::Number { ty, .. } | ElementLayout::Packed { ty, .. } => {
-                let form = FixedSize::new(ty, held, plan, fill.as_ref(), elems)?;
+            ElementLayout::Number { ty, .. }
+            | ElementLayout::Packed { ty, .. }
+            | ElementLayout::Converted { ty, .. } => {
+                let form = FixedSize::new(ty, held, plan, converted, fill.as_ref(), elems)?;
                 let cost = elems * held;
                 let engine = ArrayEngine::new(name, grid, form, stored, options, writable, cost)?;
                 return Ok(Self::Numbers(engine));
@@ -230,6 +250,29 @@ impl ArrayKind {
         let form = TextElements { text, plan, fill, elems, most: source.most };
         Ok(Self::Strings(ArrayEngine::new(name, grid, form, stored, options, writable, elems * held)?))
     }
+}
+
+/// Writes elements of a plugin's data type, as they will read later.
+fn put_converted(
+    engine: &ArrayEngine<FixedSize>,
+    converted: &ConvertedElements,
+    slab: &Slab<'_>,
+    ty: NcType,
+    bytes: &[u8],
+) -> Result<()> {
+    let own = engine.form.ty;
+    let (mut given, mut range) = (Cow::Borrowed(bytes), Ok(()));
+    if ty != own {
+        let wrong = || ErrorKind::BadType.context(format!("{}: values of type {}", engine.name, ty.name()));
+        let values = Values::from_native_bytes(ty, bytes).ok_or_else(wrong)?;
+        let (values, out_of_range) = nczarr_model::convert::convert_values(&values, own)?;
+        given = Cow::Owned(values.to_native_bytes().ok_or_else(wrong)?);
+        if out_of_range {
+            range = Err(ErrorKind::Range.into());
+        }
+    }
+    let (stored, unfit) = converted.as_stored(&given).map_err(|error| error.at(&engine.name))?;
+    write::put(engine, slab, own, &stored).and(range).and(unfit)
 }
 
 fn text_and_numbers(name: &str) -> nczarr_model::Error {
@@ -298,7 +341,11 @@ impl VarData for ChunkedArray {
             (ArrayKind::Numbers(engine), MemRef::Fixed { ty, bytes }) => {
                 self.check_bytes(&engine.form, slab, ty, bytes.len())?;
                 nczarr_model::convert::check(ty, engine.form.ty).map_err(|error| error.at(&engine.name))?;
-                if any { write::put(engine, slab, ty, bytes) } else { Ok(()) }
+                match &engine.form.converted {
+                    _ if !any => Ok(()),
+                    None => write::put(engine, slab, ty, bytes),
+                    Some(converted) => put_converted(engine, converted, slab, ty, bytes),
+                }
             }
             (ArrayKind::Strings(engine), MemRef::Strings(values)) => {
                 self.check_strings(slab, values)?;

@@ -18,7 +18,7 @@ use crate::ElementPiece;
 /// The number of half floats that are converted at once, on the stack.
 const BLOCK: usize = 256;
 
-static INFO: FilterInfo = FilterInfo { hdf5_id: None, name: "elements", aliases: &[], about: "" };
+static INFO: FilterInfo = FilterInfo::new("elements", "");
 
 /// A stage between stored elements and elements in memory.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@
 use nczarr_model::convert::{self, Half};
 use nczarr_model::{ErrorKind, NcType, Result, Values};
 
+use crate::converted::ConvertedElements;
 use crate::engine::ElementKind;
 use crate::kernel::{self, ChunkLayout};
 use crate::mask::ElementMask;
@@ -18,6 +19,8 @@ use crate::project::ChunkPart;
 pub(crate) struct FixedSize {
     pub(crate) ty: NcType,
     pub(crate) plan: FilterPlan,
+    /// Converts the elements, if a plugin does.
+    pub(crate) converted: Option<ConvertedElements>,
     /// One native element.
     pub(crate) fill: Vec<u8>,
     pub(crate) elems: usize,
@@ -30,6 +33,7 @@ impl FixedSize {
         ty: NcType,
         item: usize,
         plan: FilterPlan,
+        converted: Option<ConvertedElements>,
         fill: Option<&Values>,
         elems: usize,
     ) -> Result<Self> {
@@ -41,7 +45,15 @@ impl FixedSize {
             Some(half) => halved(&fill, half)?,
             None => fill,
         };
-        Ok(Self { ty, plan, fill, elems, whole: ChunkPart::whole(elems) })
+        let fill = match &converted {
+            Some(converted) => {
+                let (stored, unfit) = converted.as_stored(&fill)?;
+                unfit.map_err(|error| error.at("the fill value"))?;
+                stored
+            }
+            None => fill,
+        };
+        Ok(Self { ty, plan, converted, fill, elems, whole: ChunkPart::whole(elems) })
     }
 
     /// Returns the size of an element.

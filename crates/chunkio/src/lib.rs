@@ -11,6 +11,7 @@ mod array;
 #[allow(unsafe_code)]
 mod cache;
 mod claims;
+mod converted;
 mod default_shape;
 mod elements;
 mod engine;
@@ -41,6 +42,7 @@ mod write;
 mod write_back;
 
 pub use array::ChunkedArray;
+pub use converted::{load_item, save_item};
 pub use default_shape::default_shape;
 pub use elements::{pack_element, unpack_element};
 pub use flat::{BeyondEnd, ByteStore, FlatArray, FlatSpec};

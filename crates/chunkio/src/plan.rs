@@ -9,9 +9,8 @@ use std::ops::Range;
 use nczarr_codec::{ChunkInfo, Filter, ItemType, Stage};
 use nczarr_model::convert::Half;
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_runtime::OutBuf;
+use nczarr_runtime::{DimVec, OutBuf};
 
-use crate::elements::PackedElements;
 use crate::kernel::ChunkLayout;
 use crate::memory::{ScratchBuffer, ScratchPair, fill_vec};
 
@@ -44,7 +43,9 @@ pub(crate) struct PlanSource {
     /// The size of an element as stored; 1 if it is not fixed.
     pub(crate) item: usize,
     /// The conversion between stored elements and memory, if more than the byte order differs.
-    pub(crate) stage: Option<PackedElements>,
+    pub(crate) stage: Option<Box<dyn Filter>>,
+    /// The kind of half float, if elements are stored as such.
+    pub(crate) half: Option<Half>,
     /// Whether kernels support the elements, so that stages can be merged.
     pub(crate) number: bool,
     pub(crate) big_endian: bool,
@@ -52,6 +53,8 @@ pub(crate) struct PlanSource {
     pub(crate) elements: ItemType,
     /// The size of a chunk in memory; `None` if it is not fixed.
     pub(crate) bytes: Option<usize>,
+    /// The shape of a chunk in the order of its elements, slowest dimension first.
+    pub(crate) shape: DimVec<u64>,
     /// The number of elements in a chunk.
     pub(crate) count: usize,
     /// The elements along the fastest dimension.
@@ -85,16 +88,18 @@ impl FilterPlan {
         let mut bound = source.bytes;
         if let Some(stage) = &source.stage {
             layout.swap = false;
-            called.push((Box::new(stage.clone()), bound.unwrap_or(0)));
+            called.push((stage.clone(), bound.unwrap_or(0)));
             bound = bound.and_then(|bytes| stage.encode_bound(bytes));
         }
         let mut entering = source.elements;
+        let (mut shape, mut count, mut row) = (source.shape.clone(), source.count, source.row);
         for mut filter in filters {
             let info = ChunkInfo {
                 item_size: source.item,
                 chunk_bytes: bound.unwrap_or(0),
-                elements: source.count,
-                row: source.row,
+                shape: &shape,
+                elements: count,
+                row,
                 array_row: source.line,
                 big_endian: source.big_endian,
                 item: entering,
@@ -102,6 +107,11 @@ impl FilterPlan {
             let name = filter.info().name;
             filter.bind(&info).map_err(|error| error.at(format_args!("filter {name}")))?;
             entering = filter.encoded_item();
+            if let Some(reshaped) = filter.encoded_shape() {
+                count = elements_of(&reshaped);
+                row = reshaped.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX));
+                shape = reshaped.into_iter().collect();
+            }
             if source.number && called.is_empty() && fold(&mut layout, filter.stage()) {
                 continue;
             }
@@ -115,8 +125,7 @@ impl FilterPlan {
             called.push((filter, room));
         }
         let limit = bound.map_or(source.most, |bytes| bytes.saturating_mul(2)).saturating_add(SLACK);
-        let half = source.stage.as_ref().and_then(PackedElements::half);
-        Ok(Self { layout, bytes: source.bytes, half, limit, filters: called })
+        Ok(Self { layout, bytes: source.bytes, half: source.half, limit, filters: called })
     }
 
     /// Whether the stored bytes equal the bytes in memory.
@@ -281,6 +290,12 @@ fn between<'p>(
         BufferSlot::One => (pair.one.written(), &mut pair.two, BufferSlot::Two),
         BufferSlot::Two => (pair.two.written(), &mut pair.one, BufferSlot::One),
     }
+}
+
+/// Returns the number of elements of an array; saturates.
+fn elements_of(shape: &[u64]) -> usize {
+    let elements = shape.iter().fold(1_u64, |count, &len| count.saturating_mul(len));
+    usize::try_from(elements).unwrap_or(usize::MAX)
 }
 
 fn fold(layout: &mut ChunkLayout, stage: Stage) -> bool {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nczarr_codec::{ElementCodec, Filter};
+use nczarr_codec::{ElementCodec, ExtensionType, Filter};
 use nczarr_dispatch::Options;
 use nczarr_model::convert::Half;
 use nczarr_model::{NcType, TimeUnit, Values};
@@ -49,6 +49,15 @@ pub enum ElementLayout {
         ty: NcType,
         /// The pieces, which together form an element.
         pieces: Vec<ElementPiece>,
+    },
+    /// Elements of a plugin's data type, which converts them.
+    Converted {
+        /// The type presented: a number, or an opaque type.
+        ty: NcType,
+        /// The stored type.
+        data_type: Arc<dyn ExtensionType>,
+        /// Whether each word's most significant byte comes first.
+        big_endian: bool,
     },
     /// Elements of variable length, encoded by a codec; presented as strings.
     Variable(Box<dyn ElementCodec>),

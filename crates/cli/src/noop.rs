@@ -16,9 +16,7 @@ const PARAMETERS: &str = "parameters";
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(40_000),
-    name: "noop",
-    aliases: &[],
-    about: "changes nothing, for netCDF-C's tests; ignores its parameters",
+    ..FilterInfo::new("noop", "changes nothing, for netCDF-C's tests; ignores its parameters")
 };
 
 struct NoopClass;

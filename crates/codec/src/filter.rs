@@ -11,7 +11,7 @@ use std::ops::Range;
 use dyn_clone::DynClone;
 use nczarr_model::{NcType, Result};
 
-use crate::OutBuf;
+use crate::{CodecKind, OutBuf};
 
 /// A JSON value of a codec description.
 pub type Json = serde_json::Value;
@@ -25,7 +25,10 @@ pub enum ZarrFormat {
     V3,
 }
 
-/// The names of a filter.
+/// The names of a filter, and its kind.
+///
+/// [`FilterInfo::new`] sets everything but name and description to the usual value. Set the rest with struct
+/// update syntax, since more fields may follow.
 #[derive(Debug)]
 pub struct FilterInfo {
     /// The registered HDF5 id, if there is one.
@@ -36,6 +39,26 @@ pub struct FilterInfo {
     pub aliases: &'static [&'static str],
     /// One line: its function and its parameters.
     pub about: &'static str,
+    /// Its input and output.
+    pub kind: CodecKind,
+    /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. numcodecs and V3 have different codecs
+    /// of one name.
+    pub v3_names: Option<&'static [&'static str]>,
+}
+
+impl FilterInfo {
+    /// Describes a filter of bytes that has one name and no HDF5 id.
+    pub const fn new(name: &'static str, about: &'static str) -> Self {
+        Self { hdf5_id: None, name, aliases: &[], about, kind: CodecKind::BytesToBytes, v3_names: None }
+    }
+
+    /// Whether a codec of this name is this filter in Zarr V3.
+    pub fn is_v3_name(&self, name: &str) -> bool {
+        match self.v3_names {
+            Some(names) => names.contains(&name),
+            None => self.name == name || self.aliases.contains(&name),
+        }
+    }
 }
 
 /// The meaning of an element in computations.
@@ -88,11 +111,14 @@ impl ItemType {
 
 /// The properties of chunks that a filter may use.
 #[derive(Debug, Clone, Copy)]
-pub struct ChunkInfo {
+pub struct ChunkInfo<'a> {
     /// Size of one element in bytes, as it enters the first filter.
     pub item_size: usize,
     /// Bytes of one whole chunk as it enters this filter when encoding.
     pub chunk_bytes: usize,
+    /// The shape of one whole chunk as it enters this filter, slowest dimension first. Filters of bytes see
+    /// the shape that entered the codec before them. Empty: a scalar, or bytes outside an array.
+    pub shape: &'a [u64],
     /// Elements of one whole chunk.
     pub elements: usize,
     /// Elements along the fastest dimension of the chunk.
@@ -133,8 +159,7 @@ pub enum Stage {
 /// use nczarr_codec::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
 /// use nczarr_model::{ErrorKind, Result};
 ///
-/// static INFO: FilterInfo =
-///     FilterInfo { hdf5_id: None, name: "never", aliases: &[], about: "no parameters fit" };
+/// static INFO: FilterInfo = FilterInfo::new("never", "no parameters fit");
 ///
 /// struct Never;
 ///
@@ -198,8 +223,7 @@ pub trait FilterClass: Send + Sync + 'static {
 /// use nczarr_codec::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 /// use nczarr_model::Result;
 ///
-/// static INFO: FilterInfo =
-///     FilterInfo { hdf5_id: None, name: "invert", aliases: &[], about: "inverts every bit" };
+/// static INFO: FilterInfo = FilterInfo::new("invert", "inverts every bit");
 ///
 /// #[derive(Debug, Clone)]
 /// struct Invert;
@@ -249,7 +273,7 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// `NC_EFILTER` if it cannot work on such chunks.
-    fn bind(&mut self, _chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, _chunk: &ChunkInfo<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -257,6 +281,12 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// meaning.
     fn encoded_item(&self) -> ItemType {
         ItemType::BYTES
+    }
+
+    /// Returns the shape of its encoded array if that is another one; called after `bind`. Only codecs of kind
+    /// [`CodecKind::ArrayToArray`] have one.
+    fn encoded_shape(&self) -> Option<Vec<u64>> {
+        None
     }
 
     /// Returns the operation that the engine may do instead of calling the filter; called once per variable,

@@ -9,15 +9,24 @@ use std::sync::Arc;
 use nczarr_model::Result;
 use nczarr_runtime::StaticPlugin;
 
-use crate::{ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+use crate::{
+    AxisEdges, ChunkGridClass, DataTypeClass, ElementClass, ElementCodec, ExtensionType, Filter, FilterClass,
+    FilterInfo, Json, ZarrFormat,
+};
 
 /// A filter class linked through `inventory`.
 pub struct FilterPlugin(pub &'static dyn FilterClass);
 /// An element codec class linked through `inventory`.
 pub struct ElementPlugin(pub &'static dyn ElementClass);
+/// A class of data types linked through `inventory`.
+pub struct DataTypePlugin(pub &'static dyn DataTypeClass);
+/// A class of chunk grids linked through `inventory`.
+pub struct ChunkGridPlugin(pub &'static dyn ChunkGridClass);
 
 inventory::collect!(FilterPlugin);
 inventory::collect!(ElementPlugin);
+inventory::collect!(DataTypePlugin);
+inventory::collect!(ChunkGridPlugin);
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
@@ -60,6 +69,36 @@ macro_rules! forward {
 
             fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
                 self.deref().parse(codec)
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: DataTypeClass + ?Sized> DataTypeClass for $pointer {
+            fn names(&self) -> &'static [&'static str] {
+                self.deref().names()
+            }
+
+            fn about(&self) -> &'static str {
+                self.deref().about()
+            }
+
+            fn parse(&self, name: &str, configuration: &Json) -> Result<Arc<dyn ExtensionType>> {
+                self.deref().parse(name, configuration)
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: ChunkGridClass + ?Sized> ChunkGridClass for $pointer {
+            fn names(&self) -> &'static [&'static str] {
+                self.deref().names()
+            }
+
+            fn about(&self) -> &'static str {
+                self.deref().about()
+            }
+
+            fn edges(&self, configuration: &Json, shape: &[u64]) -> Result<Vec<AxisEdges>> {
+                self.deref().edges(configuration, shape)
             }
         }
     )*};

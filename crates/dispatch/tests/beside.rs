@@ -21,8 +21,7 @@ impl ElementClass for Class {
 static OWN_NAMES: [&str; 2] = ["own", "example.own"];
 static OWN: Class = Class(&OWN_NAMES);
 static OTHER: Class = Class(&["other"]);
-static TABLE: PluginTable =
-    PluginTable { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
+static TABLE: PluginTable = PluginTable { elements: &[&OWN], ..PluginTable::EMPTY };
 
 nczarr_dispatch::inventory::submit! { ElementPlugin(&OWN) }
 nczarr_dispatch::inventory::submit! { ElementPlugin(&OTHER) }

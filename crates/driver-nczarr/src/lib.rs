@@ -31,6 +31,9 @@ mod open;
 mod user;
 mod write;
 
+pub use metadata::v3::bfloat16::Bfloat16;
+pub use metadata::v3::rectilinear_grid::RectilinearGrid;
+
 use std::sync::Arc;
 
 use nczarr_dispatch::{

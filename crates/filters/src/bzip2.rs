@@ -22,9 +22,8 @@ use crate::stream_pump::{PumpStep, pump};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(307),
-    name: "bzip2",
     aliases: &["bz2", "numcodecs.bz2"],
-    about: "bzip2 compression; one parameter: level 1 to 9",
+    ..FilterInfo::new("bzip2", "bzip2 compression; one parameter: level 1 to 9")
 };
 
 /// The class of the bzip2 filter.

@@ -15,9 +15,8 @@ use serde_json::json;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(3),
-    name: "fletcher32",
     aliases: &["numcodecs.fletcher32"],
-    about: "appends a checksum and verifies it; no parameters",
+    ..FilterInfo::new("fletcher32", "appends a checksum and verifies it; no parameters")
 };
 
 /// The class of the checksum filter.

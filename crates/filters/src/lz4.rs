@@ -19,9 +19,11 @@ use crate::{lz4_blocks, lz4_ffi};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32004),
-    name: "lz4",
     aliases: &["numcodecs.lz4"],
-    about: "LZ4 compression; parameters, all optional: bytes of a block in HDF5 files (0: 1 GiB), acceleration from 1 to 65537",
+    ..FilterInfo::new(
+        "lz4",
+        "LZ4 compression; parameters, all optional: bytes of a block in HDF5 files (0: 1 GiB), acceleration from 1 to 65537",
+    )
 };
 
 /// The class of the LZ4 filter.

@@ -20,9 +20,11 @@ use crate::transpose;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(2),
-    name: "shuffle",
     aliases: &["numcodecs.shuffle"],
-    about: "groups the first bytes of all elements, the second bytes and so on; no parameters",
+    ..FilterInfo::new(
+        "shuffle",
+        "groups the first bytes of all elements, the second bytes and so on; no parameters",
+    )
 };
 
 /// The class of the shuffle filter.
@@ -89,7 +91,7 @@ impl Filter for Shuffle {
         describe(format, "shuffle", "numcodecs.shuffle", json!({"elementsize": self.item}))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         if self.item == 0 {
             self.item = u32::try_from(chunk.item_size.max(1)).map_err(|_| {
                 ErrorKind::Filter

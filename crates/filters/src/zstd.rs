@@ -23,9 +23,11 @@ use crate::{thread_cache, zstd_ffi};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32015),
-    name: "zstd",
     aliases: &["numcodecs.zstd"],
-    about: "Zstandard compression; one parameter: level, up to 22, negative ones are faster",
+    ..FilterInfo::new(
+        "zstd",
+        "Zstandard compression; one parameter: level, up to 22, negative ones are faster",
+    )
 };
 
 /// Valid levels.

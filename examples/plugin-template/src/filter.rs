@@ -7,12 +7,8 @@ use nczarr_codec::{
 };
 
 // HDF5 ids from 32768 on are for private use. A filter for Zarr only has no id.
-static INFO: FilterInfo = FilterInfo {
-    hdf5_id: Some(40_010),
-    name: "mirror",
-    aliases: &[],
-    about: "bytes of a chunk, last one first",
-};
+static INFO: FilterInfo =
+    FilterInfo { hdf5_id: Some(40_010), ..FilterInfo::new("mirror", "bytes of a chunk, last one first") };
 
 /// Makes mirror filters.
 pub struct MirrorClass;

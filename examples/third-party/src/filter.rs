@@ -6,7 +6,7 @@ use nczarr::codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf,
 use nczarr::{ErrorKind, Result};
 
 static INFO: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_001), name: "xor", aliases: &[], about: "every byte xor a key of 0 to 255" };
+    FilterInfo { hdf5_id: Some(40_001), ..FilterInfo::new("xor", "every byte xor a key of 0 to 255") };
 
 /// Makes filters with one parameter, the key.
 pub struct XorClass;

@@ -100,7 +100,7 @@ fn descriptions(name: &str) -> Vec<Json> {
     all
 }
 
-fn chunks() -> Vec<ChunkInfo> {
+fn chunks() -> Vec<ChunkInfo<'static>> {
     let kinds = [
         (ItemKind::Bool, 1, false),
         (ItemKind::Int, 1, false),
@@ -119,6 +119,7 @@ fn chunks() -> Vec<ChunkInfo> {
             all.push(ChunkInfo {
                 item_size: size,
                 chunk_bytes,
+                shape: &[],
                 elements,
                 row,
                 array_row: Some(row),
@@ -131,7 +132,7 @@ fn chunks() -> Vec<ChunkInfo> {
 }
 
 /// Realistic data for elements of a kind.
-fn data(rng: &mut Rng, chunk: &ChunkInfo) -> Vec<u8> {
+fn data(rng: &mut Rng, chunk: &ChunkInfo<'_>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(chunk.chunk_bytes);
     let (few, step) = (rng.one_in(2), rng.below(3));
     for at in 0..chunk.elements {

@@ -104,6 +104,7 @@ fn folded_stages_store_what_the_filters_would() {
                 let info = ChunkInfo {
                     item_size: item,
                     chunk_bytes: bytes.len(),
+                    shape: &[],
                     elements: bytes.len() / item,
                     row: 7,
                     array_row: Some(7),

@@ -12,8 +12,7 @@ use nczarr_runtime::OutBuf;
 macro_rules! common {
     ($name:literal) => {
         fn info(&self) -> &FilterInfo {
-            static INFO: FilterInfo =
-                FilterInfo { hdf5_id: None, name: $name, aliases: &[], about: "a test" };
+            static INFO: FilterInfo = FilterInfo::new($name, "a test");
             &INFO
         }
 
@@ -57,7 +56,7 @@ pub struct Shuffle {
 impl Filter for Shuffle {
     common!("shuffle");
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         if self.item == 0 {
             self.item = chunk.item_size;
         }

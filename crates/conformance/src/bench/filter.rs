@@ -104,6 +104,7 @@ fn taken(mut filter: Box<dyn Filter>, item: ItemType, bytes: &[u8]) -> Result<(B
     filter.bind(&ChunkInfo {
         item_size: item.size,
         chunk_bytes: bytes.len(),
+        shape: &[],
         elements,
         row: elements,
         array_row: Some(elements),

@@ -11,7 +11,7 @@ use crate::failure::{Outcome, broken, fails};
 
 /// Decodes damaged streams. The filter may return data or `NC_EFILTER`-like errors, but must not panic or
 /// overrun.
-pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
+pub(crate) fn check(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
     let decode = |how: &str, stream: &[u8]| -> Outcome {
         let what = format!("{what}: decode of a stream {how}");
         let decoded = into_output(&what, data.len(), |out| filter.decode(stream, out))?;
@@ -50,7 +50,7 @@ fn only_filter<T>(what: &str, outcome: nczarr_model::Result<T>) -> Outcome {
 }
 
 /// Checks unusual parameters and descriptions.
-pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
+pub(crate) fn check_class(class: &dyn FilterClass) -> Outcome {
     for count in [0, 1, 2, 3, 5, 6, 7, 8, 9, 40] {
         for value in [0, 1, 9, 10, 0x8000_0000, u32::MAX] {
             if let Ok(filter) = parse(class, &vec![value; count])? {

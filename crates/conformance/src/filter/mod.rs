@@ -1,9 +1,9 @@
 //! [`check_filter`] and [`check_element_filter`]: the guarantees of [`Filter`] and its class.
 
-mod damage;
-mod names;
+pub(crate) mod damage;
+pub(crate) mod names;
 mod sample;
-mod trips;
+pub(crate) mod trips;
 
 pub(crate) use sample::noise;
 
@@ -72,7 +72,7 @@ pub struct ElementFilter<'a> {
     /// HDF5 parameters that it must accept.
     pub params: &'a [u32],
     /// Chunks it must bind to.
-    pub chunks: &'a [ChunkInfo],
+    pub chunks: &'a [ChunkInfo<'a>],
     /// Makes acceptable data from random bytes, a chunk at most.
     pub takes: &'a dyn Fn(&[u8]) -> Vec<u8>,
     /// Returns the expected data after a round trip: the same number of bytes, and the same bytes for a
@@ -113,7 +113,7 @@ pub fn check_element_filter(class: &dyn FilterClass, sample: &ElementFilter<'_>)
 }
 
 /// Returns chunks to bind to: element sizes, and counts around the block sizes of kernels.
-const CHUNKS: &[ChunkInfo] = &[
+const CHUNKS: &[ChunkInfo<'_>] = &[
     chunk(1, 1),
     chunk(1, 100),
     chunk(2, 1),
@@ -127,12 +127,13 @@ const CHUNKS: &[ChunkInfo] = &[
     chunk(16, 65),
 ];
 
-const fn chunk(item_size: usize, items: usize) -> ChunkInfo {
+const fn chunk(item_size: usize, items: usize) -> ChunkInfo<'static> {
     let item = ItemType::bytes(item_size);
     let chunk_bytes = item_size * items;
     ChunkInfo {
         item_size,
         chunk_bytes,
+        shape: &[],
         elements: items,
         row: items,
         array_row: Some(items),
@@ -146,7 +147,7 @@ fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filt
 }
 
 /// Runs code that must not panic.
-fn guarded<T>(what: &str, run: impl FnOnce() -> T) -> Outcome<T> {
+pub(crate) fn guarded<T>(what: &str, run: impl FnOnce() -> T) -> Outcome<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text =
             panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
@@ -159,7 +160,7 @@ const GUARD: usize = 64;
 const UNTOUCHED: u8 = 0xa5;
 
 /// Runs a filter with an output of exactly `capacity` bytes; returns the filled part.
-fn into_output(
+pub(crate) fn into_output(
     what: &str,
     capacity: usize,
     run: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,

@@ -7,7 +7,7 @@ use nczarr_codec::{Filter, FilterClass, Json, ZarrFormat};
 use super::{guarded, parse};
 use crate::failure::{Outcome, broken, holds, ok, same};
 
-pub(super) fn check_class(class: &dyn FilterClass) -> Outcome {
+pub(crate) fn check_class(class: &dyn FilterClass) -> Outcome {
     let info = class.info();
     holds("a filter has a name", !info.name.is_empty())?;
     holds(format!("{} has an id that is not 0, or none", info.name), info.hdf5_id != Some(0))?;
@@ -32,7 +32,12 @@ pub(super) fn check(class: &dyn FilterClass, params: &[u32], filter: &dyn Filter
             ZarrFormat::V3 => "name",
         };
         let name = codec.get(member).and_then(Json::as_str).unwrap_or_default();
-        if name != class.info().name && !class.info().aliases.contains(&name) {
+        let info = class.info();
+        let is_name = match format {
+            ZarrFormat::V2 => name == info.name || info.aliases.contains(&name),
+            ZarrFormat::V3 => info.is_v3_name(name),
+        };
+        if !is_name {
             return Err(broken(format!("the {member} of {codec} finds {what}"), class.info(), name));
         }
         let read = guarded(&format!("parse_json of {codec}"), || class.parse_json(&codec, format))?;

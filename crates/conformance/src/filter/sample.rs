@@ -15,7 +15,7 @@ pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
 }
 
 /// Returns kinds of data for a chunk of this form; the first ones fill it.
-pub(super) fn data(chunk: &ChunkInfo) -> Vec<(&'static str, Vec<u8>)> {
+pub(super) fn data(chunk: &ChunkInfo<'_>) -> Vec<(&'static str, Vec<u8>)> {
     let (len, item) = (chunk.chunk_bytes, chunk.item_size.max(1));
     let ramp = (0..len).map(|i| ((i / item) >> (8 * (i % item).min(7))) as u8).collect();
     let mut kinds = vec![("zeros", vec![0; len]), ("a ramp", ramp), ("noise", noise(len, 7))];

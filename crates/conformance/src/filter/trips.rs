@@ -12,7 +12,7 @@ use super::into_output;
 use crate::failure::{Outcome, broken, fails, ok, same_bytes};
 
 /// Checks the round trip of one run of data, with the result `expected`; returns the encoded form.
-pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8]) -> Outcome<Vec<u8>> {
+pub(crate) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8]) -> Outcome<Vec<u8>> {
     let encoded = encode(what, filter, data)?;
     for capacity in [data.len(), data.len() + 1, data.len() * 2 + 100] {
         let decoded = into_output(what, capacity, |out| filter.decode(&encoded, out))?;
@@ -44,7 +44,7 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8
 }
 
 /// Encodes bytes that do not fit the filter: it may fail or produce a decodable stream, but must not panic.
-pub(super) fn check_odd(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome {
+pub(crate) fn check_odd(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome {
     let what = format!("{what}: encode of {} bytes that may not be elements", data.len());
     let room = filter.encode_bound(data.len()).unwrap_or(data.len() * 2 + 64);
     match into_output(&what, room, |out| filter.encode(data, out))? {
@@ -150,7 +150,7 @@ fn units(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcom
 }
 
 /// Checks one instance, and copies of it, on several threads at once.
-pub(super) fn check_threads(what: &str, filter: Box<dyn Filter>, data: &[u8], expected: &[u8]) -> Outcome {
+pub(crate) fn check_threads(what: &str, filter: Box<dyn Filter>, data: &[u8], expected: &[u8]) -> Outcome {
     let encoded_len = encode(what, &*filter, data)?.len();
     let round = |filter: &dyn Filter| -> Result<Vec<u8>> {
         let (mut encoded, mut decoded) = (vec![0; encoded_len + 1024], vec![0; data.len()]);

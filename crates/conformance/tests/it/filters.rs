@@ -58,11 +58,12 @@ mod element_filters {
         "scale_offset",
     ];
 
-    fn chunks(kind: ItemKind, size: usize, big_endian: bool) -> Vec<ChunkInfo> {
+    fn chunks(kind: ItemKind, size: usize, big_endian: bool) -> Vec<ChunkInfo<'static>> {
         let item = ItemType { kind, size, big_endian };
         let chunk = |count| ChunkInfo {
             item_size: size,
             chunk_bytes: size * count,
+            shape: &[],
             elements: count,
             row: count,
             array_row: None,
@@ -215,7 +216,7 @@ struct Turn {
 }
 
 static INFO: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_002), name: "turn", aliases: &["turned"], about: "turns bytes" };
+    FilterInfo { hdf5_id: Some(40_002), aliases: &["turned"], ..FilterInfo::new("turn", "turns bytes") };
 
 struct TurnClass(Fault);
 
@@ -266,7 +267,7 @@ impl Filter for Turn {
         }
     }
 
-    fn bind(&mut self, _: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, _: &ChunkInfo<'_>) -> Result<()> {
         if self.fault == Fault::NeverBinds { Err(ErrorKind::Filter.into()) } else { Ok(()) }
     }
 

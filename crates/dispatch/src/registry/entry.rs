@@ -7,10 +7,10 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 use super::{Origin, PluginKind};
 use crate::{Driver, StaticPlugin};
-use nczarr_codec::{ElementClass, FilterClass};
+use nczarr_codec::{ChunkGridClass, DataTypeClass, ElementClass, FilterClass};
 use nczarr_storage::MapFactory;
 
-/// The common interface of the four plugin traits.
+/// The common interface of the plugin traits.
 pub(super) trait NamedPlugin: Send + Sync + 'static {
     const KIND: PluginKind;
 
@@ -83,6 +83,38 @@ impl NamedPlugin for dyn ElementClass {
 
     fn described_at(&self) -> usize {
         address(ElementClass::names(self))
+    }
+}
+
+impl NamedPlugin for dyn DataTypeClass {
+    const KIND: PluginKind = PluginKind::DataType;
+
+    fn names(&self) -> &[&'static str] {
+        DataTypeClass::names(self)
+    }
+
+    fn about(&self) -> &'static str {
+        DataTypeClass::about(self)
+    }
+
+    fn described_at(&self) -> usize {
+        address(DataTypeClass::names(self))
+    }
+}
+
+impl NamedPlugin for dyn ChunkGridClass {
+    const KIND: PluginKind = PluginKind::ChunkGrid;
+
+    fn names(&self) -> &[&'static str] {
+        ChunkGridClass::names(self)
+    }
+
+    fn about(&self) -> &'static str {
+        ChunkGridClass::about(self)
+    }
+
+    fn described_at(&self) -> usize {
+        address(ChunkGridClass::names(self))
     }
 }
 
@@ -174,7 +206,7 @@ macro_rules! into_shared {
     )*};
 }
 
-into_shared!(Driver, MapFactory, FilterClass, ElementClass);
+into_shared!(Driver, MapFactory, FilterClass, ElementClass, DataTypeClass, ChunkGridClass);
 
 /// All plugins of one kind, sorted by name; for equal names the highest level comes first.
 pub(super) struct RegistryEntries<T: ?Sized>(Vec<RegistryEntry<T>>);
@@ -315,14 +347,16 @@ impl<T: ?Sized + NamedPlugin> RegistryEntries<T> {
     }
 
     /// As [`RegistryEntries::by_name`] for a name or alias: within a level a name comes before an alias.
+    /// `accepts` may refuse an entry of this name.
     pub fn by_name_or_alias(
         &self,
         what: &dyn Fn() -> String,
         name: &str,
+        accepts: impl Fn(&T) -> bool,
         alias: impl Fn(&T) -> bool,
     ) -> Result<Option<&Arc<T>>> {
         for origin in NAME_ORDER {
-            if let Some(entry) = self.at(origin, what, |entry| entry.name == name)? {
+            if let Some(entry) = self.at(origin, what, |entry| entry.name == name && accepts(&entry.item))? {
                 return Ok(Some(&entry.item));
             }
             if let Some(entry) = self.at(origin, what, |entry| alias(&entry.item))? {

@@ -19,7 +19,7 @@ pub struct PluginDescription {
     /// A description in one line.
     pub about: &'static str,
     /// Other words that select it: modes of a driver, schemes of a map, aliases of a filter, other names of
-    /// an element codec.
+    /// an element codec, a data type or a chunk grid.
     pub aliases: Vec<&'static str>,
     /// The HDF5 id of a filter.
     pub hdf5_id: Option<u32>,
@@ -32,9 +32,10 @@ impl Registry {
         describe(&mut list, &self.drivers, |driver| (driver.info().modes.to_vec(), None));
         describe(&mut list, &self.maps, |map| (map.info().schemes.to_vec(), None));
         describe(&mut list, &self.filters, |filter| (filter.info().aliases.to_vec(), filter.info().hdf5_id));
-        describe(&mut list, &self.elements, |element| {
-            (element.names().iter().skip(1).copied().collect(), None)
-        });
+        let others = |names: &[&'static str]| (names.iter().skip(1).copied().collect(), None);
+        describe(&mut list, &self.elements, |element| others(element.names()));
+        describe(&mut list, &self.data_types, |data_type| others(data_type.names()));
+        describe(&mut list, &self.chunk_grids, |grid| others(grid.names()));
         list
     }
 }

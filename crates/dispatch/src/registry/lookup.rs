@@ -7,7 +7,9 @@ use nczarr_model::{Error, ErrorKind, FilterSpec, Result};
 use super::entry::{NamedPlugin, RegistryEntries, conflict};
 use super::{KnownPlugin, Origin, PluginKind, Registry};
 use crate::{Driver, DriverInfo};
-use nczarr_codec::{ElementClass, FilterClass, FilterInfo, FilterName, FilterText};
+use nczarr_codec::{
+    ChunkGridClass, DataTypeClass, ElementClass, FilterClass, FilterInfo, FilterName, FilterText,
+};
 use nczarr_storage::{MapFactory, MapInfo};
 
 impl Registry {
@@ -41,9 +43,25 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two plugins have the name.
     pub fn filter(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
         let what = || format!("filter {name:?}");
-        let found =
-            self.filters.by_name_or_alias(&what, name, |filter| filter.info().aliases.contains(&name))?;
+        let is_alias = |filter: &dyn FilterClass| filter.info().aliases.contains(&name);
+        let found = self.filters.by_name_or_alias(&what, name, |_| true, is_alias)?;
         found.ok_or_else(|| self.missing_plugin(PluginKind::Filter, ErrorKind::NoFilter, name))
+    }
+
+    /// Returns the filter class of the Zarr V3 codec of this name.
+    ///
+    /// # Errors
+    /// As [`Registry::filter`].
+    pub fn v3_codec(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
+        let what = || format!("codec {name:?} of Zarr V3");
+        let has_name = |filter: &dyn FilterClass| filter.info().is_v3_name(name);
+        match self.filters.by_name_or_alias(&what, name, has_name, has_name)? {
+            Some(found) => Ok(found),
+            None if self.filter(name).is_ok() => {
+                Err(ErrorKind::NoFilter.context(format!("{name:?} is not a known codec of Zarr V3")))
+            }
+            None => Err(self.missing_plugin(PluginKind::Filter, ErrorKind::NoFilter, name)),
+        }
     }
 
     /// Returns the filter class of this HDF5 id.
@@ -90,6 +108,28 @@ impl Registry {
         self.elements
             .by_name(&what, |element| element.names().contains(&name))?
             .ok_or_else(|| self.missing_plugin(PluginKind::Element, ErrorKind::NoFilter, name))
+    }
+
+    /// Returns the class of the data type of this name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadType`] with the available names; [`ErrorKind::Plugin`] if two plugins have the name.
+    pub fn data_type(&self, name: &str) -> Result<&Arc<dyn DataTypeClass>> {
+        let what = || format!("data type {name:?}");
+        self.data_types
+            .by_name(&what, |class| class.names().contains(&name))?
+            .ok_or_else(|| self.missing_plugin(PluginKind::DataType, ErrorKind::BadType, name))
+    }
+
+    /// Returns the class of the chunk grid of this name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NcZarr`] with the available names; [`ErrorKind::Plugin`] if two plugins have the name.
+    pub fn chunk_grid(&self, name: &str) -> Result<&Arc<dyn ChunkGridClass>> {
+        let what = || format!("chunk grid {name:?}");
+        self.chunk_grids
+            .by_name(&what, |class| class.names().contains(&name))?
+            .ok_or_else(|| self.missing_plugin(PluginKind::ChunkGrid, ErrorKind::NcZarr, name))
     }
 
     /// Returns the driver that this value of `mode=` selects, if there is one.
@@ -182,6 +222,16 @@ impl Registry {
         self.elements.visible().map(|entry| &entry.item)
     }
 
+    /// Returns the visible classes of data types, sorted by name.
+    pub fn data_types(&self) -> impl Iterator<Item = &Arc<dyn DataTypeClass>> {
+        self.data_types.visible().map(|entry| &entry.item)
+    }
+
+    /// Returns the visible classes of chunk grids, sorted by name.
+    pub fn chunk_grids(&self) -> impl Iterator<Item = &Arc<dyn ChunkGridClass>> {
+        self.chunk_grids.visible().map(|entry| &entry.item)
+    }
+
     /// Returns all plugins that the project knows, built or not.
     pub fn known(&self) -> &[KnownPlugin] {
         &self.known
@@ -203,6 +253,8 @@ impl Registry {
         unique(&self.maps)?;
         unique(&self.filters)?;
         unique(&self.elements)?;
+        unique(&self.data_types)?;
+        unique(&self.chunk_grids)?;
         let modes = self.drivers().map(|driver| driver.info());
         for mode in duplicates(modes.flat_map(|info| info.modes.iter().copied().chain([info.name]))) {
             self.driver_by_mode(mode)?;
@@ -215,11 +267,21 @@ impl Registry {
         for name in duplicates(filters.flat_map(|info| info.aliases.iter().copied().chain([info.name]))) {
             self.filter(name)?;
         }
+        let filters = self.filters().map(|filter| filter.info());
+        for name in duplicates(filters.flat_map(|info| info.v3_names.unwrap_or(info.aliases)).copied()) {
+            self.v3_codec(name)?;
+        }
         for id in duplicates(self.filters().filter_map(|filter| filter.info().hdf5_id)) {
             self.filter_by_id(id)?;
         }
         for name in duplicates(self.elements().flat_map(|element| element.names().iter().copied())) {
             self.element(name)?;
+        }
+        for name in duplicates(self.data_types().flat_map(|class| class.names().iter().copied())) {
+            self.data_type(name)?;
+        }
+        for name in duplicates(self.chunk_grids().flat_map(|class| class.names().iter().copied())) {
+            self.chunk_grid(name)?;
         }
         Ok(())
     }
@@ -228,7 +290,9 @@ impl Registry {
     pub(super) fn shares_names_with(&self, others: &Self) -> bool {
         let of_driver = |info: &DriverInfo, word| info.name == word || info.modes.contains(&word);
         let of_map = |info: &MapInfo, word| info.name == word || info.schemes.contains(&word);
-        let of_filter = |info: &FilterInfo, word| info.name == word || info.aliases.contains(&word);
+        let of_filter = |info: &FilterInfo, word| {
+            info.name == word || info.aliases.contains(&word) || info.is_v3_name(word)
+        };
         let drivers = self.drivers().map(|driver| driver.info());
         let maps = self.maps().map(|map| map.info());
         let filters = self.filters().map(|filter| filter.info());
@@ -240,12 +304,17 @@ impl Registry {
                 .flat_map(|info| info.schemes.iter().copied().chain([info.name]))
                 .any(|word| others.maps().any(|other| of_map(other.info(), word)))
             || filters.into_iter().any(|info| {
-                let mut words = info.aliases.iter().copied().chain([info.name]);
+                let v3_names = info.v3_names.unwrap_or_default();
+                let mut words = info.aliases.iter().chain(v3_names).copied().chain([info.name]);
                 words.any(|word| others.filters().any(|other| of_filter(other.info(), word)))
                     || id(info).is_some() && others.filters().any(|other| id(other.info()) == id(info))
             })
             || (self.elements().flat_map(|element| element.names()))
                 .any(|word| others.elements().any(|other| other.names().contains(word)))
+            || (self.data_types().flat_map(|class| class.names()))
+                .any(|word| others.data_types().any(|other| other.names().contains(word)))
+            || (self.chunk_grids().flat_map(|class| class.names()))
+                .any(|word| others.chunk_grids().any(|other| other.names().contains(word)))
     }
 
     fn missing_plugin(&self, kind: PluginKind, unknown: ErrorKind, name: &str) -> Error {
@@ -258,6 +327,8 @@ impl Registry {
             PluginKind::Map => self.maps.known_names(),
             PluginKind::Filter => self.filters.known_names(),
             PluginKind::Element => self.elements.known_names(),
+            PluginKind::DataType => self.data_types.known_names(),
+            PluginKind::ChunkGrid => self.chunk_grids.known_names(),
         };
         unknown.context(format!("no {what} in this build; there are: {known}"))
     }

@@ -1,4 +1,4 @@
-//! [`Registry`]: the available drivers, maps, filters and element codecs, by name.
+//! [`Registry`]: the available drivers, maps, filters, element codecs, data types and chunk grids, by name.
 //!
 //! Entries have three levels: those that a program adds with `with_*`, the facade's [`PluginTable`], and
 //! those linked through `inventory`. For a *name* (or HDF5 id) a higher level hides a lower one. For the
@@ -20,7 +20,10 @@ use nczarr_model::Result;
 
 use crate::{Driver, Magic};
 use entry::{RegistryEntries, RegistryEntry};
-use nczarr_codec::{ElementClass, ElementPlugin, FilterClass, FilterPlugin};
+use nczarr_codec::{
+    ChunkGridClass, ChunkGridPlugin, DataTypeClass, DataTypePlugin, ElementClass, ElementPlugin, FilterClass,
+    FilterPlugin,
+};
 use nczarr_storage::{MapFactory, MapPlugin};
 
 pub use list::PluginDescription;
@@ -42,7 +45,7 @@ pub enum Origin {
     Added,
 }
 
-/// The four kinds of plugins.
+/// The kinds of plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PluginKind {
     /// A [`Driver`].
@@ -53,6 +56,10 @@ pub enum PluginKind {
     Filter,
     /// An [`ElementClass`].
     Element,
+    /// A [`DataTypeClass`].
+    DataType,
+    /// A [`ChunkGridClass`].
+    ChunkGrid,
 }
 
 impl PluginKind {
@@ -63,6 +70,8 @@ impl PluginKind {
             Self::Map => "map",
             Self::Filter => "filter",
             Self::Element => "element codec",
+            Self::DataType => "data type",
+            Self::ChunkGrid => "chunk grid",
         }
     }
 }
@@ -106,6 +115,9 @@ impl KnownPlugin {
 }
 
 /// The plugins of a facade, referenced by name so that no linker drops them, and the plugins that it knows.
+///
+/// [`PluginTable::EMPTY`] has no plugins. Set the others with struct update syntax, since more kinds may
+/// follow.
 #[derive(Clone, Copy, Default)]
 pub struct PluginTable {
     /// Drivers.
@@ -116,8 +128,25 @@ pub struct PluginTable {
     pub filters: &'static [&'static dyn FilterClass],
     /// Element codec classes.
     pub elements: &'static [&'static dyn ElementClass],
+    /// Classes of data types.
+    pub data_types: &'static [&'static dyn DataTypeClass],
+    /// Classes of chunk grids.
+    pub chunk_grids: &'static [&'static dyn ChunkGridClass],
     /// All plugins that the project knows, built or not.
     pub known: &'static [KnownPlugin],
+}
+
+impl PluginTable {
+    /// No plugins.
+    pub const EMPTY: Self = Self {
+        drivers: &[],
+        maps: &[],
+        filters: &[],
+        elements: &[],
+        data_types: &[],
+        chunk_grids: &[],
+        known: &[],
+    };
 }
 
 /// The available plugins. A value; an open dataset keeps its own.
@@ -127,6 +156,8 @@ pub struct Registry {
     maps: RegistryEntries<dyn MapFactory>,
     filters: RegistryEntries<dyn FilterClass>,
     elements: RegistryEntries<dyn ElementClass>,
+    data_types: RegistryEntries<dyn DataTypeClass>,
+    chunk_grids: RegistryEntries<dyn ChunkGridClass>,
     known: Vec<KnownPlugin>,
 }
 
@@ -162,11 +193,20 @@ impl Registry {
     fn linked_except(table: &Self) -> Self {
         let (drivers, maps) = (inventory::iter::<DriverPlugin>, inventory::iter::<MapPlugin>);
         let (filters, elements) = (inventory::iter::<FilterPlugin>, inventory::iter::<ElementPlugin>);
+        let (data_types, grids) = (inventory::iter::<DataTypePlugin>, inventory::iter::<ChunkGridPlugin>);
         Self {
             drivers: RegistryEntries::linked(drivers.into_iter().map(|plugin| plugin.0), &table.drivers),
             maps: RegistryEntries::linked(maps.into_iter().map(|plugin| plugin.0), &table.maps),
             filters: RegistryEntries::linked(filters.into_iter().map(|plugin| plugin.0), &table.filters),
             elements: RegistryEntries::linked(elements.into_iter().map(|plugin| plugin.0), &table.elements),
+            data_types: RegistryEntries::linked(
+                data_types.into_iter().map(|plugin| plugin.0),
+                &table.data_types,
+            ),
+            chunk_grids: RegistryEntries::linked(
+                grids.into_iter().map(|plugin| plugin.0),
+                &table.chunk_grids,
+            ),
             known: Vec::new(),
         }
     }
@@ -177,6 +217,8 @@ impl Registry {
         self.maps.join(other.maps);
         self.filters.join(other.filters);
         self.elements.join(other.elements);
+        self.data_types.join(other.data_types);
+        self.chunk_grids.join(other.chunk_grids);
         self.known.extend(other.known);
         self
     }
@@ -209,6 +251,20 @@ impl Registry {
         self
     }
 
+    /// Adds a class of data types.
+    #[must_use]
+    pub fn with_data_type(mut self, class: impl DataTypeClass) -> Self {
+        self.data_types.push(RegistryEntry::<dyn DataTypeClass>::added(class, |class| Arc::new(class)));
+        self
+    }
+
+    /// Adds a class of chunk grids.
+    #[must_use]
+    pub fn with_chunk_grid(mut self, class: impl ChunkGridClass) -> Self {
+        self.chunk_grids.push(RegistryEntry::<dyn ChunkGridClass>::added(class, |class| Arc::new(class)));
+        self
+    }
+
     /// Adds the plugins of a facade.
     #[must_use]
     pub fn with_table(mut self, table: &PluginTable) -> Self {
@@ -217,6 +273,10 @@ impl Registry {
         self.filters.extend(table.filters.iter().map(|filter| RegistryEntry::fixed(Origin::Table, *filter)));
         self.elements
             .extend(table.elements.iter().map(|element| RegistryEntry::fixed(Origin::Table, *element)));
+        self.data_types
+            .extend(table.data_types.iter().map(|class| RegistryEntry::fixed(Origin::Table, *class)));
+        self.chunk_grids
+            .extend(table.chunk_grids.iter().map(|class| RegistryEntry::fixed(Origin::Table, *class)));
         self.known.extend_from_slice(table.known);
         self
     }

@@ -28,12 +28,11 @@ static REMOTE: Elsewhere =
 static TABLE: PluginTable = PluginTable {
     drivers: &[&SINGLE, &GRID],
     maps: &[&Directories, &PACKED, &REMOTE],
-    filters: &[],
-    elements: &[],
     known: &[
         KnownPlugin { magic: OMEGA, ..KnownPlugin::new(PluginKind::Driver, "omega", "omega") },
         KnownPlugin::new(PluginKind::Map, "cloud", "cloud"),
     ],
+    ..PluginTable::EMPTY
 };
 
 struct Here {

@@ -22,14 +22,12 @@ static SHUFFLE: FilterInfo = filter_info("shuffle", Some(2), &[], "");
 static DEFLATE: FilterInfo = filter_info("deflate", Some(1), &[], "");
 static CLASSES: [Class; 2] = [Class(&SHUFFLE), Class(&DEFLATE)];
 static TABLE: PluginTable = PluginTable {
-    drivers: &[],
-    maps: &[],
     filters: &[&CLASSES[0], &CLASSES[1]],
-    elements: &[],
     known: &[KnownPlugin {
         hdf5_id: Some(3),
         ..KnownPlugin::new(PluginKind::Filter, "fletcher32", "fletcher32")
     }],
+    ..PluginTable::EMPTY
 };
 
 fn dataset() -> TestDataset {
@@ -437,8 +435,7 @@ fn layout_is_defined_and_answered() {
 
 #[test]
 fn one_missing_filter_leaves_the_other_out() {
-    static ONLY: PluginTable =
-        PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[0]], elements: &[], known: &[] };
+    static ONLY: PluginTable = PluginTable { filters: &[&CLASSES[0]], ..PluginTable::EMPTY };
     let ds = TestDataset::new(Registry::new().with_table(&ONLY));
     let x = ds.def_dim(ROOT, "x", Some(3)).unwrap();
     let v = ds.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();

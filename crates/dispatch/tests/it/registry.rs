@@ -78,7 +78,7 @@ pub const fn filter_info(
     aliases: &'static [&'static str],
     about: &'static str,
 ) -> FilterInfo {
-    FilterInfo { hdf5_id, name, aliases, about }
+    FilterInfo { hdf5_id, aliases, ..FilterInfo::new(name, about) }
 }
 
 static RED: FilterInfo = filter_info("red", Some(301), &["rot"], "the table's red");
@@ -88,10 +88,7 @@ static ROT: FilterInfo = filter_info("rot", None, &[], "whose name is red's alia
 static CLASSES: [Class; 4] = [Class(&RED), Class(&RED_TOO), Class(&RED_AGAIN), Class(&ROT)];
 
 static RED_TABLE: PluginTable = PluginTable {
-    drivers: &[],
-    maps: &[],
     filters: &[&CLASSES[0]],
-    elements: &[],
     known: &[
         KnownPlugin {
             hdf5_id: Some(307),
@@ -102,10 +99,10 @@ static RED_TABLE: PluginTable = PluginTable {
         KnownPlugin::new(PluginKind::Driver, "hdf5", "hdf5"),
         KnownPlugin::new(PluginKind::Filter, "red", "red"),
     ],
+    ..PluginTable::EMPTY
 };
 
-static ROT_TABLE: PluginTable =
-    PluginTable { drivers: &[], maps: &[], filters: &[&CLASSES[3]], elements: &[], known: &[] };
+static ROT_TABLE: PluginTable = PluginTable { filters: &[&CLASSES[3]], ..PluginTable::EMPTY };
 
 fn about(registry: &Registry) -> &'static str {
     registry.filter("red").unwrap().info().about
@@ -141,13 +138,7 @@ fn what_is_added_hides_the_table() {
 /// A table that adds several plugins hides each one that a higher level names, in any order.
 #[test]
 fn of_many_that_join_at_once_those_are_hidden_that_somebody_above_has_the_name_of() {
-    static BOTH: PluginTable = PluginTable {
-        drivers: &[],
-        maps: &[],
-        filters: &[&CLASSES[3], &CLASSES[0]],
-        elements: &[],
-        known: &[],
-    };
+    static BOTH: PluginTable = PluginTable { filters: &[&CLASSES[3], &CLASSES[0]], ..PluginTable::EMPTY };
     for registry in [
         Registry::new().with_table(&BOTH).with_filter(Class(&RED_TOO)),
         Registry::new().with_filter(Class(&RED_TOO)).with_table(&BOTH),
@@ -190,13 +181,7 @@ fn two_of_one_name_at_one_level_are_an_error_that_names_both() {
         assert!(error.contains("another red") && error.contains("a third red"), "{error}");
     }
     // One table hides both for the name. The registry still has a conflict.
-    static BOTH: PluginTable = PluginTable {
-        drivers: &[],
-        maps: &[],
-        filters: &[&CLASSES[1], &CLASSES[2]],
-        elements: &[],
-        known: &[],
-    };
+    static BOTH: PluginTable = PluginTable { filters: &[&CLASSES[1], &CLASSES[2]], ..PluginTable::EMPTY };
     let registry = Registry::new().with_table(&BOTH);
     let registry = registry.with_filter(Class(&RED));
     assert_eq!(about(&registry), "the table's red");

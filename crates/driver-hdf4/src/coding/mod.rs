@@ -85,7 +85,7 @@ impl Coding {
 }
 
 const fn info(name: &'static str, about: &'static str) -> FilterInfo {
-    FilterInfo { hdf5_id: None, name, aliases: &[], about }
+    FilterInfo::new(name, about)
 }
 
 static RLE: FilterInfo = info("hdf4-rle", "HDF4 run-length coding");

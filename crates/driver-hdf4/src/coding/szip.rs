@@ -41,6 +41,7 @@ impl Szip {
         inner.bind(&ChunkInfo {
             item_size: size,
             chunk_bytes: line.saturating_mul(size),
+            shape: &[],
             elements: line,
             row: line,
             array_row: Some(line),

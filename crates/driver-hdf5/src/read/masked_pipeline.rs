@@ -9,12 +9,8 @@ use nczarr_codec::{ChunkInfo, Filter, FilterInfo, Json, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 
-static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "filters of HDF5",
-    aliases: &[],
-    about: "all filters of a dataset, applied by each chunk's mask",
-};
+static INFO: FilterInfo =
+    FilterInfo::new("filters of HDF5", "all filters of a dataset, applied by each chunk's mask");
 
 /// Filters in encoding order, and the most bytes that each decodes to.
 #[derive(Debug, Clone)]
@@ -44,7 +40,7 @@ impl Filter for MaskedPipeline {
         Json::Null
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         let mut entering = *chunk;
         for (number, (filter, room)) in self.filters.iter_mut().enumerate() {
             filter.bind(&entering)?;

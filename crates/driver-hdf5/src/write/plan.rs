@@ -132,6 +132,7 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
         bound.bind(&ChunkInfo {
             item_size: size(item),
             chunk_bytes: size(elements.saturating_mul(item)),
+            shape,
             elements: size(elements),
             row: shape.last().map_or(1, |&row| size(row)),
             array_row: line.map(|dim| size(dim.len())),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nczarr_codec::AxisEdges;
 use nczarr_dispatch::Fault;
 use nczarr_model::Result;
 use nczarr_storage::Key;
@@ -10,7 +11,6 @@ use crate::data::variable_chunks::ChunkNaming;
 use crate::dataset::catalog::Catalog;
 use crate::metadata::v2::{ZARRAY, ZGROUP};
 use crate::metadata::v3::document::ZARR_JSON;
-use crate::metadata::v3::grid::AxisEdges;
 
 /// The nodes of a dataset, by their keys.
 pub(super) struct Nodes {

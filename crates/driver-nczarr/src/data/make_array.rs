@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, DimOrder, ElementLayout, ShardSpec};
 use nczarr_dispatch::VarData as _;
-use nczarr_model::{ErrorKind, Model, NcType, Result, VarId};
+use nczarr_model::{ErrorKind, Model, NcType, Result, Values, Var, VarFill, VarId};
 
 use crate::data::guarded_array::GuardedArray;
 use crate::data::rectilinear::RectilinearArray;
@@ -13,6 +13,7 @@ use crate::dataset::catalog::Catalog;
 use crate::dataset::node_states::{ArrayHandle, VarState};
 use crate::flavour::kind::Flavour;
 use crate::metadata::codecs::null_string::NullStringCodec;
+use crate::metadata::variable::StoredVariable;
 
 /// Makes the array of a variable that has a layout.
 ///
@@ -52,7 +53,7 @@ pub(crate) fn make_array(
         element,
         order: meta.order.clone(),
         filters: state.stored.filters.clone(),
-        fill: match var.fill_value().or_else(|| state.stored.absent_value.clone()) {
+        fill: match absent_value(var, &state.stored) {
             // The engine needs an empty element for packed types of variable length.
             None if !var.xtype.is_atomic() && !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
             fill => fill,
@@ -89,4 +90,13 @@ fn shards(stored: &[ShardSpec], scalar: bool) -> Result<Vec<ShardSpec>> {
         (shard.counts, shard.order) = (Vec::new(), DimOrder::C);
     }
     Ok(shards)
+}
+
+/// Returns the value of unwritten elements.
+fn absent_value(var: &Var, stored: &StoredVariable) -> Option<Values> {
+    match (&var.fill, &stored.absent_value) {
+        // A default that the data type of a plugin does not hold.
+        (VarFill::Default, Some(value)) => Some(value.clone()),
+        (_, value) => var.fill_value().or_else(|| value.clone()),
+    }
 }

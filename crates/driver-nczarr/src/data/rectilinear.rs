@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, ElementLayout};
+use nczarr_codec::AxisEdges;
 use nczarr_dispatch::{CacheConfig, MemMut, MemRef, StoredChunks, VarData, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::{Key, ZMap};
 
 use crate::data::variable_chunks::VariableChunks;
-use crate::metadata::v3::grid::AxisEdges;
 
 /// The assumed bytes in memory of an element without a fixed size.
 const UNSIZED: usize = 64;

@@ -327,7 +327,7 @@ impl EditCheck<'_> {
             return Ok(());
         }
         if let Some(given) = self.given(id)
-            && let Some(data) = given.of(self.model, var.xtype, var.endian)
+            && let Some(data) = given.of(self.model, var.xtype, var.endian, &self.catalog.registry)
         {
             return given.fill(Some(value), &data).map(drop).map_err(|error| error.at(FILL_VALUE));
         }

@@ -9,17 +9,17 @@ use crate::dataset::catalog::Catalog;
 use crate::edit::admission::Admission;
 use crate::flavour::kind::Flavour;
 use crate::metadata::json;
-use crate::metadata::types::dtype::DTypeKind;
-use crate::metadata::v3::source_type::SourceType;
+use crate::metadata::v3::source_type::{SourceType, is_foreign};
 use crate::metadata::v3::types::DataType;
 
-/// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 have one.
+/// Implements [`nczarr_dispatch::Dataset::stored_type`]: compounds of plain Zarr V3 and types of plugins
+/// have one.
 pub(crate) fn type_as_stored(catalog: &Catalog, id: VarId) -> Result<Option<StoredType>> {
     if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
         return Ok(None);
     }
     let dtype = match &catalog.read_state().var(id)?.stored.meta {
-        Some(meta) if meta.dtype.kind == DTypeKind::Compound => meta.dtype.clone(),
+        Some(meta) if is_foreign(meta.dtype.kind) => meta.dtype.clone(),
         _ => return Ok(None),
     };
     let Some(document) = stored_document(catalog, GroupId::ROOT, Some(id))? else { return Ok(None) };
@@ -27,7 +27,8 @@ pub(crate) fn type_as_stored(catalog: &Catalog, id: VarId) -> Result<Option<Stor
         return Ok(None);
     };
     // Another writer may have replaced the document.
-    let is_known = DataType::read(data_type, dtype.big_endian).is_ok_and(|read| read.dtype == dtype);
+    let is_known =
+        DataType::read(data_type, dtype.big_endian, &catalog.registry).is_ok_and(|read| read.dtype == dtype);
     let endian = if dtype.big_endian { Endian::Big } else { Endian::Little };
     Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
 }
@@ -45,8 +46,10 @@ pub(crate) fn define_as_stored(
     if catalog.format != ZarrFormat::V3 || catalog.flavour != Flavour::Zarr {
         return Ok(None);
     }
-    let given = SourceType::new(stored, &catalog.options.limits)?;
-    let fits = |given: &SourceType| given.of(&catalog.model.snapshot(), xtype, Endian::Native).is_some();
+    let given = SourceType::new(stored, &catalog.options.limits, &catalog.registry)?;
+    let fits = |given: &SourceType| {
+        given.of(&catalog.model.snapshot(), xtype, Endian::Native, &catalog.registry).is_some()
+    };
     let Some(given) = given.filter(fits) else { return Ok(None) };
     admission.define_with_source_type(&Edit::DefVar { group, name, xtype, dims }, given).map(Some)
 }

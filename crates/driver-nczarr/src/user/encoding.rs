@@ -234,6 +234,7 @@ impl EncodingBuilder<'_> {
                     kind: DTypeKind::Compound,
                     big_endian: self.big_endian,
                     compound: Some(Arc::new(record)),
+                    extension: None,
                 })
             }
             _ => Err(ErrorKind::Internal.context("the type has no record")),

@@ -285,7 +285,7 @@ fn what_is_only_read_is_not_defined() {
 }
 
 static ONLY: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_000), name: "example.not", aliases: &[], about: "turns bits over" };
+    FilterInfo { hdf5_id: Some(40_000), ..FilterInfo::new("example.not", "turns bits over") };
 
 impl FilterClass for Only {
     fn info(&self) -> &FilterInfo {

@@ -267,10 +267,11 @@ impl ZMap for TestMap {
 pub fn registry() -> Arc<Registry> {
     static TABLE: nczarr_dispatch::PluginTable = nczarr_dispatch::PluginTable {
         drivers: &[&NcZarrDriver],
-        maps: &[],
         filters: nczarr_filters::BUILTIN,
         elements: nczarr_filters::BUILTIN_ELEMENTS,
-        known: &[],
+        data_types: &[&nczarr_driver_nczarr::Bfloat16],
+        chunk_grids: &[&nczarr_driver_nczarr::RectilinearGrid],
+        ..nczarr_dispatch::PluginTable::EMPTY
     };
     Arc::new(Registry::new().with_table(&TABLE))
 }

@@ -15,10 +15,12 @@ use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32001),
-    name: "blosc",
     aliases: &["numcodecs.blosc"],
-    about: "Blosc compression; seven parameters: 0, 0, 0, block size, level 0 to 9, shuffle (0 none, 1 bytes, 2 bits), \
+    ..FilterInfo::new(
+        "blosc",
+        "Blosc compression; seven parameters: 0, 0, 0, block size, level 0 to 9, shuffle (0 none, 1 bytes, 2 bits), \
             compressor (0 blosclz, 1 lz4, 2 lz4hc, 3 snappy, 4 zlib, 5 zstd)",
+    )
 };
 
 /// The class of the blosc filter.
@@ -217,7 +219,7 @@ impl Filter for Blosc {
         describe(format, "blosc", "blosc", members)
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         if self.typesize == 0 {
             self.typesize = match u8::try_from(chunk.item_size) {
                 Ok(size) => u32::from(size.max(1)),

@@ -9,10 +9,11 @@ use super::located::ChecksumAlgorithm;
 
 static ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm {
     info: FilterInfo {
-        hdf5_id: None,
-        name: "adler32",
         aliases: &["numcodecs.adler32"],
-        about: "adds an Adler-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        ..FilterInfo::new(
+            "adler32",
+            "adds an Adler-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        )
     },
     v3: ["numcodecs.adler32", "numcodecs.adler32"],
     location: ChecksumLocation::Start,

@@ -9,10 +9,11 @@ use super::located::ChecksumAlgorithm;
 
 static ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm {
     info: FilterInfo {
-        hdf5_id: None,
-        name: "crc32",
         aliases: &["numcodecs.crc32"],
-        about: "adds a CRC-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        ..FilterInfo::new(
+            "crc32",
+            "adds a CRC-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        )
     },
     v3: ["numcodecs.crc32", "numcodecs.crc32"],
     location: ChecksumLocation::Start,

@@ -9,10 +9,11 @@ use super::located::ChecksumAlgorithm;
 
 static ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm {
     info: FilterInfo {
-        hdf5_id: None,
-        name: "crc32c",
         aliases: &["numcodecs.crc32c"],
-        about: "adds a CRC-32C checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        ..FilterInfo::new(
+            "crc32c",
+            "adds a CRC-32C checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+        )
     },
     v3: ["crc32c", "numcodecs.crc32c"],
     location: ChecksumLocation::End,

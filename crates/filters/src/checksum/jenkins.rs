@@ -17,10 +17,11 @@ use super::{ChecksumLocation, append, verify};
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "jenkins_lookup3",
     aliases: &["numcodecs.jenkins_lookup3"],
-    about: "appends Jenkins' lookup3 checksum and verifies it; optional parameters: the first value, bytes hashed first",
+    ..FilterInfo::new(
+        "jenkins_lookup3",
+        "appends Jenkins' lookup3 checksum and verifies it; optional parameters: the first value, bytes hashed first",
+    )
 };
 
 /// The class of the lookup3 checksum.

@@ -15,16 +15,14 @@ use crate::json::{CodecMembers, describe};
 
 static ZLIB: FilterInfo = FilterInfo {
     hdf5_id: Some(1),
-    name: "deflate",
     aliases: &["zlib", "numcodecs.zlib"],
-    about: "zlib compression; one parameter: level 0 to 9",
+    v3_names: Some(&["zlib", "numcodecs.zlib"]),
+    ..FilterInfo::new("deflate", "zlib compression; one parameter: level 0 to 9")
 };
 
 static GZIP: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "gzip",
     aliases: &["numcodecs.gzip"],
-    about: "gzip compression; one parameter: level 0 to 9",
+    ..FilterInfo::new("gzip", "gzip compression; one parameter: level 0 to 9")
 };
 
 /// The class of zlib compression.

@@ -18,9 +18,7 @@ use nczarr_model::{Error, ErrorKind, Result};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32000),
-    name: "lzf",
-    aliases: &[],
-    about: "a fast compressor, in HDF5 files only; no parameters",
+    ..FilterInfo::new("lzf", "a fast compressor, in HDF5 files only; no parameters")
 };
 
 /// The longest run of literals, and the longest match, in bytes.
@@ -80,7 +78,7 @@ impl Filter for Lzf {
         Json::Null
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         self.chunk = u32::try_from(chunk.chunk_bytes).unwrap_or(0);
         Ok(())
     }

@@ -20,9 +20,7 @@ use super::bits::PackedBits;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(5),
-    name: "nbit",
-    aliases: &[],
-    about: "stores the significant bits of numbers; HDF5 files only, cannot encode",
+    ..FilterInfo::new("nbit", "stores the significant bits of numbers; HDF5 files only, cannot encode")
 };
 
 /// Most levels of nested types.
@@ -200,7 +198,7 @@ impl Filter for Nbit {
         Json::Null
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         let Some(kind) = &self.kind else { return Ok(()) };
         if (kind.size(), self.elements) == (chunk.item_size, chunk.elements) {
             Ok(())

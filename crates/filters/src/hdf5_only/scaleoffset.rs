@@ -23,9 +23,7 @@ use super::bits::PackedBits;
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(6),
-    name: "scaleoffset",
-    aliases: &[],
-    about: "stores numbers relative to the minimum; HDF5 files only, cannot encode",
+    ..FilterInfo::new("scaleoffset", "stores numbers relative to the minimum; HDF5 files only, cannot encode")
 };
 
 /// Bytes before the bits.
@@ -142,7 +140,7 @@ impl Filter for ScaleOffset {
         Json::Null
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         if (self.size, self.elements) == (chunk.item_size, chunk.elements) {
             Ok(())
         } else {

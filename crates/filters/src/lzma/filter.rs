@@ -10,10 +10,8 @@ use super::chain::{ChainFilter, DEFAULT_PRESET, LZMA1, LZMA2};
 use super::{json, params, stream};
 
 pub(super) static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "lzma",
     aliases: &["numcodecs.lzma"],
-    about: "LZMA compression in an xz stream; one parameter, optional: preset 0 to 9",
+    ..FilterInfo::new("lzma", "LZMA compression in an xz stream; one parameter, optional: preset 0 to 9")
 };
 
 /// The class of the LZMA filter.

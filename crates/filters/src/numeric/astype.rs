@@ -11,7 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::Result;
 use serde_json::Map;
@@ -21,10 +22,10 @@ use super::types::{ANY, FilterTypes};
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "astype",
     aliases: &["numcodecs.astype"],
-    about: "stores numbers as another type; encode_dtype, decode_dtype",
+    kind: CodecKind::ELEMENTWISE,
+    v3_names: Some(&["numcodecs.astype"]),
+    ..FilterInfo::new("astype", "stores numbers as another type; encode_dtype, decode_dtype")
 };
 
 const MEMBERS: [&str; 2] = ["decode_dtype", "encode_dtype"];
@@ -73,7 +74,7 @@ impl Filter for Astype {
         describe(format, "astype", "numcodecs.astype", Json::Object(members))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         self.types.bind(chunk)
     }
 

@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat,
-    inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf,
+    ZarrFormat, inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
@@ -21,10 +21,9 @@ use super::number::elements;
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "bitround",
     aliases: &["numcodecs.bitround"],
-    about: "keeps some bits of the mantissa of floats, loses the rest; keepbits",
+    kind: CodecKind::ELEMENTWISE,
+    ..FilterInfo::new("bitround", "keeps some bits of the mantissa of floats, loses the rest; keepbits")
 };
 
 /// The class of the filter.
@@ -111,7 +110,7 @@ impl Filter for Bitround {
         describe(format, "bitround", "numcodecs.bitround", Json::Object(members))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         if let (Some(keepbits), Some(mantissa)) = (self.keepbits, mantissa(chunk.item))
             && keepbits > mantissa
         {
@@ -222,6 +221,7 @@ mod tests {
         let chunk = |item| ChunkInfo {
             item_size: 4,
             chunk_bytes: 64,
+            shape: &[],
             elements: 16,
             row: 16,
             array_row: None,

@@ -13,8 +13,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat,
-    inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf,
+    ZarrFormat, inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
@@ -26,10 +26,11 @@ use crate::dtype::Dtype;
 use crate::json::CodecMembers;
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "cast_value",
-    aliases: &[],
-    about: "stores numbers as another type; data_type, rounding, out_of_range, scalar_map",
+    kind: CodecKind::ELEMENTWISE,
+    ..FilterInfo::new(
+        "cast_value",
+        "stores numbers as another type; data_type, rounding, out_of_range, scalar_map",
+    )
 };
 
 /// The class of the filter.
@@ -201,7 +202,7 @@ impl Filter for CastValue {
         json!({"name": INFO.name, "configuration": members})
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         let mut encoded = self.dtype.item;
         if chunk.item.size > 1 {
             // Elements before serialization have no byte order. Use the one of the stored bytes.

@@ -25,10 +25,9 @@ use crate::dtype::Dtype;
 use crate::json::{CodecMembers, describe, is_v3};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "categorize",
     aliases: &["numcodecs.categorize"],
-    about: "stores text from a list of labels as codes; labels, dtype, astype",
+    v3_names: Some(&["numcodecs.categorize"]),
+    ..FilterInfo::new("categorize", "stores text from a list of labels as codes; labels, dtype, astype")
 };
 
 /// The class of both.

@@ -11,7 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::Result;
 use serde_json::Map;
@@ -21,10 +22,10 @@ use super::types::{FilterTypes, NUMBERS};
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "delta",
     aliases: &["numcodecs.delta"],
-    about: "stores differences of neighbours; dtype, astype",
+    kind: CodecKind::ArrayToArray { ordered: true },
+    v3_names: Some(&["numcodecs.delta"]),
+    ..FilterInfo::new("delta", "stores differences of neighbours; dtype, astype")
 };
 
 const MEMBERS: [&str; 2] = ["dtype", "astype"];
@@ -87,7 +88,7 @@ impl Filter for Delta {
         describe(format, "delta", "numcodecs.delta", Json::Object(members))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         self.types.bind(chunk)
     }
 
@@ -186,6 +187,7 @@ mod tests {
         let chunk = |item| ChunkInfo {
             item_size: 4,
             chunk_bytes: 8,
+            shape: &[],
             elements: 2,
             row: 2,
             array_row: None,

@@ -13,7 +13,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, Number};
@@ -23,10 +24,13 @@ use super::types::{FilterTypes, NUMBERS, float_of, float_words};
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "fixedscaleoffset",
     aliases: &["numcodecs.fixedscaleoffset"],
-    about: "stores (x - offset) * scale, rounded; offset, scale, dtype, astype",
+    kind: CodecKind::ELEMENTWISE,
+    v3_names: Some(&["numcodecs.fixedscaleoffset"]),
+    ..FilterInfo::new(
+        "fixedscaleoffset",
+        "stores (x - offset) * scale, rounded; offset, scale, dtype, astype",
+    )
 };
 
 const MEMBERS: [&str; 2] = ["dtype", "astype"];
@@ -129,7 +133,7 @@ impl Filter for FixedScaleOffset {
         describe(format, "fixedscaleoffset", "numcodecs.fixedscaleoffset", Json::Object(members))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         self.types.bind(chunk)
     }
 

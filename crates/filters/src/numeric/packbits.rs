@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat,
-    inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf,
+    ZarrFormat, inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
@@ -20,10 +20,10 @@ use serde_json::json;
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "packbits",
     aliases: &["numcodecs.packbits"],
-    about: "stores booleans as bits; no parameters",
+    kind: CodecKind::ArrayToArray { ordered: true },
+    v3_names: Some(&["numcodecs.packbits"]),
+    ..FilterInfo::new("packbits", "stores booleans as bits; no parameters")
 };
 
 /// The class of the filter.
@@ -69,7 +69,7 @@ impl Filter for Packbits {
         describe(format, "packbits", "numcodecs.packbits", json!({}))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         match chunk.item.size {
             1 => Ok(()),
             size => Err(ErrorKind::Filter
@@ -156,6 +156,7 @@ mod tests {
         let chunk = ChunkInfo {
             item_size: 4,
             chunk_bytes: 64,
+            shape: &[],
             elements: 16,
             row: 16,
             array_row: None,

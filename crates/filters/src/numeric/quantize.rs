@@ -11,7 +11,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
@@ -21,10 +22,13 @@ use super::types::{FLOATS, FilterTypes};
 use crate::json::{CodecMembers, describe};
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "quantize",
     aliases: &["numcodecs.quantize"],
-    about: "keeps some decimal digits of floats, loses the rest; digits, dtype, astype",
+    kind: CodecKind::ELEMENTWISE,
+    v3_names: Some(&["numcodecs.quantize"]),
+    ..FilterInfo::new(
+        "quantize",
+        "keeps some decimal digits of floats, loses the rest; digits, dtype, astype",
+    )
 };
 
 const MEMBERS: [&str; 2] = ["dtype", "astype"];
@@ -97,7 +101,7 @@ impl Filter for Quantize {
         describe(format, "quantize", "numcodecs.quantize", Json::Object(members))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         self.types.bind(chunk)
     }
 

@@ -12,7 +12,8 @@
 use std::borrow::Cow;
 
 use nczarr_codec::{
-    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
+    ChunkInfo, CodecKind, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat,
+    inventory,
 };
 use nczarr_model::{ErrorKind, Result};
 use serde_json::{Number, json};
@@ -22,10 +23,8 @@ use super::types::{NUMBERS, float_of, float_words, unbound};
 use crate::json::CodecMembers;
 
 static INFO: FilterInfo = FilterInfo {
-    hdf5_id: None,
-    name: "scale_offset",
-    aliases: &[],
-    about: "stores (x - offset) * scale in the type of x; offset, scale",
+    kind: CodecKind::ELEMENTWISE,
+    ..FilterInfo::new("scale_offset", "stores (x - offset) * scale in the type of x; offset, scale")
 };
 
 /// The class of the filter.
@@ -125,7 +124,7 @@ impl Filter for ScaleOffset {
         }
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         let known = Some(chunk.item).filter(|item| NUMBERS(item.kind)).and_then(NumberFormat::new);
         self.form = Some(known.ok_or_else(|| {
             ErrorKind::Filter.context(format!("{}: expected numbers, found {:?}", INFO.name, chunk.item.kind))
@@ -214,6 +213,7 @@ mod tests {
         let chunk = ChunkInfo {
             item_size: 4,
             chunk_bytes: 4,
+            shape: &[],
             elements: 1,
             row: 1,
             array_row: None,

@@ -14,6 +14,7 @@ pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box
     let chunk = ChunkInfo {
         item_size: item.size,
         chunk_bytes: 16 * item.size,
+        shape: &[],
         elements: 16,
         row: 16,
         array_row: None,

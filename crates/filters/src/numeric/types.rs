@@ -86,7 +86,7 @@ impl FilterTypes {
     }
 
     /// Sets the decoded type if the description does not name it.
-    pub(super) fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    pub(super) fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         if self.decoded.is_none() {
             let known = Dtype::of(chunk.item).filter(|dtype| (self.allowed)(dtype.item.kind));
             let Some(dtype) = known else {

@@ -16,9 +16,10 @@ use crate::{thread_cache, transpose};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(4),
-    name: "szip",
-    aliases: &[],
-    about: "extended-Rice coding of numbers; two parameters: 4 (as they are) or 32 (differences), pixels per block",
+    ..FilterInfo::new(
+        "szip",
+        "extended-Rice coding of numbers; two parameters: 4 (as they are) or 32 (differences), pixels per block",
+    )
 };
 
 /// Bits of the mask, as in HDF5.
@@ -148,7 +149,7 @@ impl Filter for Szip {
         describe(format, "szip", "szip", json!({"mask": self.mask, "pixels-per-block": self.block}))
     }
 
-    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+    fn bind(&mut self, chunk: &ChunkInfo<'_>) -> Result<()> {
         let item = chunk.item_size;
         if ![1, 2, 4, 8].contains(&item) {
             return Err(ErrorKind::Filter

@@ -471,6 +471,7 @@ fn szip_of_libaec() {
             .bind(&ChunkInfo {
                 item_size,
                 chunk_bytes: data.len(),
+                shape: &[],
                 elements: data.len() / item_size,
                 row: line as usize,
                 array_row: Some(line as usize),

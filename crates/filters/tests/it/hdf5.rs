@@ -90,6 +90,7 @@ fn filters_of_hdf5_alone_have_no_codec() {
     let chunk = nczarr_codec::ChunkInfo {
         item_size: 4,
         chunk_bytes: 4000,
+        shape: &[],
         elements: 1000,
         row: 1000,
         array_row: None,

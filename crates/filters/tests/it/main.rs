@@ -41,6 +41,7 @@ fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
     let chunk = ChunkInfo {
         item_size,
         chunk_bytes,
+        shape: &[],
         elements: 1000,
         row: 1000,
         array_row: Some(1000),

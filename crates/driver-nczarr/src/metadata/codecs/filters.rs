@@ -44,6 +44,7 @@ pub(crate) fn bind_filter(
     bound.bind(&ChunkInfo {
         item_size: if pointers { STRING_ITEM } else { item },
         chunk_bytes: usize::try_from(chunk).unwrap_or(usize::MAX),
+        shape: chunks,
         elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
         row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
         array_row: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
@@ -96,7 +97,7 @@ pub(crate) fn make_filter(
     // A V3 description of a codec that V2 lacks.
     let named = described.as_ref().and_then(|codec| codec.as_object()?.get("name")?.as_str());
     if let (Some(name), Some(codec), ZarrFormat::V3) = (named, &described, format) {
-        return registry.filter(name)?.parse_json(&codec.to_serde(), ZarrFormat::V3);
+        return registry.v3_codec(name)?.parse_json(&codec.to_serde(), ZarrFormat::V3);
     }
     let class = match spec.hdf5_id {
         Some(id) => registry.filter_by_id(id)?,

@@ -38,7 +38,7 @@ impl CompoundDType {
             let known = if name.is_empty() {
                 matches!(dtype.kind, DTypeKind::Opaque(_))
             } else {
-                !matches!(dtype.kind, DTypeKind::Object | DTypeKind::Other)
+                !matches!(dtype.kind, DTypeKind::Object | DTypeKind::Extension(_) | DTypeKind::Other)
             };
             if !known || (!name.is_empty() && !names.insert(name)) {
                 return None;
@@ -132,7 +132,7 @@ impl DType {
             DTypeKind::Text(width) | DTypeKind::Opaque(width) => vec![ElementPiece::Bytes(width)],
             DTypeKind::Utf32(count) => vec![ElementPiece::Numbers { size: 4, count, big_endian }],
             DTypeKind::Compound => self.compound.as_ref()?.pieces()?,
-            DTypeKind::Object | DTypeKind::Other => return None,
+            DTypeKind::Object | DTypeKind::Extension(_) | DTypeKind::Other => return None,
         })
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ElementLayout;
-use nczarr_codec::{ItemKind, ItemType};
+use nczarr_codec::{ExtensionType, ItemKind, ItemType, ShownType};
 use nczarr_model::convert::Half;
 use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit, TypeId};
 
@@ -28,6 +28,18 @@ pub(crate) struct DType {
     pub(crate) big_endian: bool,
     /// The fields of a compound.
     pub(crate) compound: Option<Arc<CompoundDType>>,
+    /// The data type of a plugin.
+    pub(crate) extension: Option<PluginType>,
+}
+
+/// A data type of the registry. Types of one JSON are equal.
+#[derive(Debug, Clone)]
+pub(crate) struct PluginType(pub(crate) Arc<dyn ExtensionType>);
+
+impl PartialEq for PluginType {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.to_json() == other.0.to_json()
+    }
 }
 
 /// The kind of a stored element.
@@ -55,6 +67,8 @@ pub(crate) enum DTypeKind {
     Compound,
     /// `|O`: the object codec among the filters gives the type.
     Object,
+    /// A data type of Zarr V3 from the registry.
+    Extension(ShownType),
     /// Any other type: listed, but not readable.
     Other,
 }
@@ -87,7 +101,7 @@ impl DType {
             Value::Array(fields) => {
                 let record = CompoundDType::parse(fields).map(Arc::new);
                 let kind = if record.is_some() { DTypeKind::Compound } else { DTypeKind::Other };
-                Ok(Self { text: text(json), kind, big_endian: false, compound: record })
+                Ok(Self { text: text(json), kind, big_endian: false, compound: record, extension: None })
             }
             other => Err(ErrorKind::NcZarr
                 .context(format!("expected a type string or a list, found {}", other.kind()))),
@@ -101,6 +115,7 @@ impl DType {
             kind: Self::kind_of(name),
             big_endian: name.starts_with('>'),
             compound: None,
+            extension: None,
         }
     }
 
@@ -187,7 +202,10 @@ impl DType {
             DTypeKind::Text(_) | DTypeKind::Utf32(_) | DTypeKind::Time { .. } | DTypeKind::Object => {
                 NcType::String
             }
-            DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => UNDEFINED,
+            DTypeKind::Extension(ShownType::Atomic(ty)) => ty,
+            DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound | DTypeKind::Extension(_) => {
+                UNDEFINED
+            }
             DTypeKind::Other => return None,
         })
     }
@@ -226,6 +244,7 @@ impl DType {
             DTypeKind::Complex(part) => part.size().map(|size| 2 * size),
             DTypeKind::Opaque(bytes) => Some(bytes),
             DTypeKind::Compound => self.compound.as_ref()?.size(),
+            DTypeKind::Extension(_) => Some(self.extension.as_ref()?.0.item().size),
             DTypeKind::Object | DTypeKind::Other => None,
         }
     }
@@ -239,7 +258,10 @@ impl DType {
             DTypeKind::Half(Half::Binary16) => {
                 ItemType { kind: ItemKind::Float, size: 2, big_endian: self.big_endian }
             }
-            _ => ItemType::bytes(self.item_size().unwrap_or(1)),
+            _ => match &self.extension {
+                Some(extension) => ItemType { big_endian: self.big_endian, ..extension.0.item() },
+                None => ItemType::bytes(self.item_size().unwrap_or(1)),
+            },
         }
     }
 
@@ -264,6 +286,11 @@ impl DType {
             DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound => {
                 ElementLayout::Packed { ty: xtype, pieces: self.pieces()? }
             }
+            DTypeKind::Extension(_) => ElementLayout::Converted {
+                ty: xtype,
+                data_type: Arc::clone(&self.extension.as_ref()?.0),
+                big_endian: self.big_endian,
+            },
             DTypeKind::Object | DTypeKind::Other => return None,
         })
     }
@@ -276,7 +303,13 @@ impl DType {
 
     /// Whether the variable shows a user-defined type.
     pub(crate) fn is_user(&self) -> bool {
-        matches!(self.kind, DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound)
+        matches!(
+            self.kind,
+            DTypeKind::Complex(_)
+                | DTypeKind::Opaque(_)
+                | DTypeKind::Compound
+                | DTypeKind::Extension(ShownType::Opaque(_))
+        )
     }
 
     /// Returns the type string that `_nczarr_attr` records for an attribute of type `xtype`.

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use nczarr_codec::{ItemKind, ItemType};
+use nczarr_codec::{ItemKind, ItemType, ShownType};
 use nczarr_model::{
     Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill,
     VarId, name,
@@ -55,7 +55,9 @@ pub(crate) fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &D
             let class = TypeClass::Compound { size: 2 * size, fields: vec![field("r", 0), field("i", size)] };
             add(model, root, format!("_Complex{}_t", size * 16), class)
         }
-        DTypeKind::Opaque(size) => add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size }),
+        DTypeKind::Opaque(size) | DTypeKind::Extension(ShownType::Opaque(size)) => {
+            add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size })
+        }
         DTypeKind::Compound => {
             let record = dtype
                 .compound
@@ -212,7 +214,13 @@ pub(crate) fn stored_dtype(model: &Model, id: TypeId, endian: Endian) -> Result<
                 return none("compounds without fields, or with that many, or of that size");
             }
             let text = text(&record);
-            Ok(DType { text, kind: DTypeKind::Compound, big_endian, compound: Some(Arc::new(record)) })
+            Ok(DType {
+                text,
+                kind: DTypeKind::Compound,
+                big_endian,
+                compound: Some(Arc::new(record)),
+                extension: None,
+            })
         }
     }
 }

@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::DimOrder;
+use nczarr_codec::AxisEdges;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::metadata::json::{Json, Object, Value};
 use crate::metadata::members::{bad_member, sizes};
 use crate::metadata::types::dtype::DType;
-use crate::metadata::v3::grid::AxisEdges;
 
 /// The contents of a `.zarray` document, or their equivalent in V3.
 #[derive(Debug, Clone, PartialEq)]

@@ -96,7 +96,7 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
             let count = time(value, unit).ok_or_else(|| wrong("a count, or a time"))?;
             if counted { Values::Int64(vec![count]) } else { Values::String(vec![unit.format(count).into()]) }
         }
-        DTypeKind::Other => {
+        DTypeKind::Extension(_) | DTypeKind::Other => {
             return Err(ErrorKind::BadType.context(format!("type {} is not supported", dtype.text)));
         }
     }))

@@ -2,18 +2,17 @@
 //!
 //! A chain has array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes
 //! an [`DimOrder`], `bytes` a byte order, codecs of variable length an element codec; the registry provides
-//! the rest as filters. An unknown codec does not fail the variable: it becomes the chain's `problem`.
+//! the rest as filters, whose [`CodecKind`] is their position. An unknown codec does not fail the variable:
+//! it becomes the chain's `problem`.
 //!
 //! Before `bytes`, elements have no byte order in V3. Filters here see them in the order that `bytes` will
-//! store, so types in their descriptions get that order.
+//! store, so types in their descriptions get that order. Without `bytes` the order is little-endian.
 //!
 //! Source: Zarr V3 core specification, its registered codecs, and the codecs of real writers in the format
 //! notes.
 
-use std::sync::Arc;
-
 use nczarr_chunkio::DimOrder;
-use nczarr_codec::{ElementCodec, Filter, FilterClass, Json as Serde, ZarrFormat};
+use nczarr_codec::{CodecKind, ElementClass, ElementCodec, Filter, FilterClass, Json as Serde, ZarrFormat};
 use nczarr_dispatch::Registry;
 use nczarr_model::{Error, ErrorKind, FilterSpec, NcType, Result};
 
@@ -22,23 +21,6 @@ use crate::metadata::codecs::native_order;
 use crate::metadata::json::{Json, ObjectMembers, Value, text};
 use crate::metadata::types::foreign as user_types;
 
-/// Array → array codecs.
-const ELEMENTWISE: [&str; 9] = [
-    "cast_value",
-    "scale_offset",
-    "bitround",
-    "numcodecs.bitround",
-    "numcodecs.astype",
-    "numcodecs.fixedscaleoffset",
-    "numcodecs.quantize",
-    "numcodecs.delta",
-    "numcodecs.packbits",
-];
-/// Those of them whose result depends on preceding elements.
-const SEQUENTIAL: [&str; 2] = ["numcodecs.delta", "numcodecs.packbits"];
-/// Names that V3 does not have, or uses differently than numcodecs.
-const NUMCODECS_ONLY: [&str; 7] =
-    ["delta", "astype", "packbits", "quantize", "fixedscaleoffset", "categorize", "deflate"];
 /// Filters that append [`CHECKSUM_BYTES`] to any input.
 const CHECKSUMS: [&str; 5] = ["crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"];
 pub(super) const CHECKSUM_BYTES: u64 = 4;
@@ -58,7 +40,8 @@ pub(crate) struct CodecChain {
     pub(crate) list: Option<NcType>,
     /// Whether elements have their most significant byte first.
     pub(crate) big_endian: bool,
-    /// In encoding order; array → array codecs come first. With shards, the filters of a whole shard.
+    /// In encoding order: array → array codecs, an array → bytes codec in place of `bytes`, and the others.
+    /// With shards, the filters of a whole shard.
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// Each filter for the model, also unavailable ones: in V2's description.
     pub(crate) specs: Vec<FilterSpec>,
@@ -142,16 +125,16 @@ pub(crate) fn read(
     let wrong =
         || ErrorKind::NcZarr.context(format!("member \"codecs\": expected a list, found {}", codecs.kind()));
     let list = codecs.as_array().ok_or_else(wrong)?;
-    let mut data = DataType::read(data_type, false)?;
+    let mut data = DataType::read(data_type, false, registry)?;
     let axes: Vec<usize> = (0..chunks.len()).collect();
     let chain = ChainReader { registry, describes: true }.chain(list, &data, chunks, &axes);
     if chain.innermost().big_endian {
-        data = DataType::read(data_type, true)?;
+        data = DataType::read(data_type, true, registry)?;
     }
     Ok((data, chain))
 }
 
-impl<'a> ChainReader<'a> {
+impl ChainReader<'_> {
     /// Parses a chain; `axes` are the dimensions in the order of the surrounding codecs.
     fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], axes: &[usize]) -> CodecChain {
         let mut chain = CodecChain::default();
@@ -161,6 +144,8 @@ impl<'a> ChainReader<'a> {
         let mut made_bytes = false;
         let mut in_a_row = false;
         let none = ObjectMembers::new();
+        let needs_array = "the codec needs an array, but gets bytes";
+        let unencodable = "the codec cannot encode elements of variable length";
         for codec in list {
             let (name, configuration) = match extension(codec, &none) {
                 Ok(found) => found,
@@ -172,9 +157,9 @@ impl<'a> ChainReader<'a> {
             let at = |error: Error| error.at(format_args!("member \"codecs\": codec {name:?}"));
             let misplaced = |what: &str| at(ErrorKind::NcZarr.context(what));
             // A fixed size first: the error for an unknown name lists all known ones.
-            let is_variable = data.variable.is_some() && self.registry.element(name).is_ok();
+            let element = data.variable.and_then(|_| self.registry.element(name).ok());
             match name {
-                TRANSPOSE if made_bytes => chain.fail(misplaced("the codec needs an array, but gets bytes")),
+                TRANSPOSE | BYTES | SHARDING if made_bytes => chain.fail(misplaced(needs_array)),
                 TRANSPOSE if in_a_row => {
                     chain.fail(at(ErrorKind::Filter
                         .context("the codec follows one that depends on the order of elements")));
@@ -183,9 +168,6 @@ impl<'a> ChainReader<'a> {
                     Ok(permuted) => axes = permuted,
                     Err(error) => chain.fail(at(error)),
                 },
-                BYTES | SHARDING if made_bytes => {
-                    chain.fail(misplaced("the codec needs an array, but gets bytes"))
-                }
                 BYTES => {
                     made_bytes = true;
                     match big_endian(configuration) {
@@ -193,7 +175,7 @@ impl<'a> ChainReader<'a> {
                         Err(error) => chain.fail(at(error)),
                     }
                     if data.variable.is_some() {
-                        chain.fail(misplaced("the codec cannot encode elements of variable length"));
+                        chain.fail(misplaced(unencodable));
                     }
                 }
                 SHARDING => {
@@ -209,32 +191,41 @@ impl<'a> ChainReader<'a> {
                         Err(error) => chain.fail(at(error)),
                     }
                 }
-                _ if is_variable && made_bytes => {
-                    chain.fail(misplaced("the codec needs an array, but gets bytes"))
-                }
-                _ if is_variable => {
-                    made_bytes = true;
-                    if let Err(error) = self.element(name, codec, data, &mut chain) {
-                        chain.fail(at(error));
-                    }
-                }
-                _ if ELEMENTWISE.contains(&name) => {
-                    in_a_row |= SEQUENTIAL.contains(&name);
-                    if made_bytes {
-                        chain.fail(misplaced("the codec needs an array, but gets bytes"));
-                    }
-                    let class = self.class(name);
-                    self.filter(name, class, &in_order(codec, big), codec, &mut chain);
-                }
                 _ => {
-                    let class = self.class(name);
-                    if class.is_err() && may_be_skipped(codec) {
+                    if let Some(element) = element {
+                        if std::mem::replace(&mut made_bytes, true) {
+                            chain.fail(misplaced(needs_array));
+                        } else if let Err(error) = element_codec(&**element, codec, data, &mut chain) {
+                            chain.fail(at(error));
+                        }
                         continue;
                     }
-                    if class.is_ok() && !made_bytes {
-                        chain.fail(misplaced("the codec needs bytes, but gets an array"));
+                    let class = match self.registry.v3_codec(name) {
+                        Err(error) if error.kind() == ErrorKind::NoFilter && may_be_skipped(codec) => {
+                            continue;
+                        }
+                        found => found,
+                    };
+                    let kind = class.as_ref().ok().map(|class| class.info().kind);
+                    match kind {
+                        Some(CodecKind::BytesToBytes) if !made_bytes => {
+                            chain.fail(misplaced("the codec needs bytes, but gets an array"));
+                        }
+                        Some(CodecKind::ArrayToArray { .. } | CodecKind::ArrayToBytes) if made_bytes => {
+                            chain.fail(misplaced(needs_array));
+                        }
+                        Some(CodecKind::ArrayToBytes) if data.variable.is_some() => {
+                            chain.fail(misplaced(unencodable));
+                        }
+                        _ => {}
                     }
-                    self.filter(name, class, &codec.to_serde(), codec, &mut chain);
+                    made_bytes |= kind == Some(CodecKind::ArrayToBytes);
+                    in_a_row |= kind == Some(CodecKind::ArrayToArray { ordered: true });
+                    let described = match kind {
+                        Some(CodecKind::ArrayToArray { .. }) => in_order(codec, big),
+                        _ => codec.to_serde(),
+                    };
+                    self.filter(name, class.map(|class| &**class), &described, codec, &mut chain);
                 }
             }
         }
@@ -248,19 +239,11 @@ impl<'a> ChainReader<'a> {
         chain
     }
 
-    /// Returns the class of a filter that V3 has under this name.
-    fn class(self, name: &str) -> Result<&'a Arc<dyn FilterClass>> {
-        if NUMCODECS_ONLY.contains(&name) {
-            return Err(ErrorKind::NoFilter.context(format!("{name:?} is not a known codec of Zarr V3")));
-        }
-        self.registry.filter(name)
-    }
-
     /// Appends a filter, or records its problem.
     fn filter(
         self,
         name: &str,
-        class: Result<&Arc<dyn FilterClass>>,
+        class: Result<&dyn FilterClass>,
         description: &Serde,
         codec: &Value<'_>,
         chain: &mut CodecChain,
@@ -290,25 +273,6 @@ impl<'a> ChainReader<'a> {
                 chain.fail(error.at(format_args!("member \"codecs\": codec {}", short(codec))));
             }
         }
-    }
-
-    /// Sets the codec of elements of variable length.
-    fn element(self, name: &str, codec: &Value<'_>, data: &DataType, chain: &mut CodecChain) -> Result<()> {
-        let found = self.registry.element(name)?.parse(&codec.to_serde())?;
-        match (data.variable, found.item()) {
-            (Some(VariableLength::Bytes), Some(item)) if item.size == 1 => {
-                chain.list = Some(NcType::UByte);
-                chain.element = Some(native_order::in_native_order(found, item));
-            }
-            (Some(VariableLength::Text), None) => chain.element = Some(found),
-            (_, item) => {
-                let item = item.and_then(user_types::list_base);
-                let what = item.map_or("text".to_owned(), |item| format!("lists of {}", item.name()));
-                return Err(ErrorKind::BadType
-                    .context(format!("the codec holds {what}, which does not fit the type")));
-            }
-        }
-        Ok(())
     }
 
     fn shards(
@@ -362,7 +326,7 @@ impl<'a> ChainReader<'a> {
     }
 
     fn index(self, list: &[Value<'_>], rank: usize, at_start: bool) -> Result<ShardIndexCodecs> {
-        let data = DataType::read(&Json::string("uint64"), false)?;
+        let data = DataType::read(&Json::string("uint64"), false, self.registry)?;
         // Its codecs cannot depend on its shape: shards are not allowed among them.
         let axes: Vec<usize> = (0..=rank).collect();
         let chain = Self { describes: false, ..self }.chain(list, &data, &vec![1; rank + 1], &axes);
@@ -385,6 +349,31 @@ impl<'a> ChainReader<'a> {
     }
 }
 
+/// Sets the codec of elements of variable length.
+fn element_codec(
+    class: &dyn ElementClass,
+    codec: &Value<'_>,
+    data: &DataType,
+    chain: &mut CodecChain,
+) -> Result<()> {
+    let found = class.parse(&codec.to_serde())?;
+    match (data.variable, found.item()) {
+        (Some(VariableLength::Bytes), Some(item)) if item.size == 1 => {
+            chain.list = Some(NcType::UByte);
+            chain.element = Some(native_order::in_native_order(found, item));
+        }
+        (Some(VariableLength::Text), None) => chain.element = Some(found),
+        (_, item) => {
+            let item = item.and_then(user_types::list_base);
+            let what = item.map_or("text".to_owned(), |item| format!("lists of {}", item.name()));
+            return Err(
+                ErrorKind::BadType.context(format!("the codec holds {what}, which does not fit the type"))
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Renders the `codecs` of a chain. The filters are bound, and array → array codecs come first.
 ///
 /// # Errors
@@ -399,19 +388,29 @@ fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &DimOrder) -
         let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
         list.push(configured(TRANSPOSE, [("order", Json::Array(order))]));
     }
-    let described: Vec<Serde> = chain.filters.iter().map(|filter| filter.to_json(ZarrFormat::V3)).collect();
-    let computes = |codec: &&Serde| codec["name"].as_str().is_some_and(|name| ELEMENTWISE.contains(&name));
-    let before = described.iter().take_while(computes).count();
-    let (elementwise, others) = described.split_at(before);
-    if let Some(found) = others.iter().find(computes) {
+    let kinds = chain.filters.iter().map(|filter| filter.info().kind);
+    let before = kinds.clone().take_while(|kind| matches!(kind, CodecKind::ArrayToArray { .. })).count();
+    let (elementwise, others) = chain.filters.split_at(before);
+    let (own_bytes, others) = match others.split_first() {
+        Some((first, rest)) if first.info().kind == CodecKind::ArrayToBytes => (Some(first), rest),
+        _ => (None, others),
+    };
+    if let Some(found) = others.iter().find(|filter| filter.info().kind != CodecKind::BytesToBytes) {
         return Err(ErrorKind::Filter.context(format!(
             "codec {}: Zarr V3 requires array codecs before codecs of bytes",
-            found["name"]
+            found.to_json(ZarrFormat::V3)["name"]
         )));
     }
-    list.extend(elementwise.iter().map(Json::from_serde));
-    list.push(match (&chain.shards, &chain.element) {
-        (Some(shards), _) => configured(
+    let described = |filter: &dyn Filter| Json::from_serde(&filter.to_json(ZarrFormat::V3));
+    list.extend(elementwise.iter().map(|filter| described(&**filter)));
+    list.push(match (&chain.shards, &chain.element, own_bytes) {
+        (Some(_), _, Some(codec)) | (_, Some(_), Some(codec)) => {
+            return Err(ErrorKind::Filter.context(format!(
+                "codec {:?}: it cannot encode shards or elements of variable length",
+                codec.info().name
+            )));
+        }
+        (Some(shards), _, None) => configured(
             SHARDING,
             [
                 ("chunk_shape", {
@@ -424,7 +423,7 @@ fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &DimOrder) -
                 ("index_location", Json::string(if shards.index.at_start { "start" } else { "end" })),
             ],
         ),
-        (None, Some(element)) => {
+        (None, Some(element), None) => {
             let name = element.name();
             // Registered names differ from those of numcodecs.
             if !matches!(name, "vlen-utf8" | "vlen-bytes") {
@@ -434,11 +433,20 @@ fn codecs(chain: &CodecChain, data: &DataType, rank: usize, around: &DimOrder) -
             }
             configured(name, [])
         }
+        (None, None, Some(codec)) if chain.big_endian && data.dtype.item_size() != Some(1) => {
+            return Err(ErrorKind::Filter.context(format!(
+                "codec {:?}: it records no byte order (expected little-endian elements, found big-endian)",
+                codec.info().name
+            )));
+        }
+        (None, None, Some(codec)) => described(&**codec),
         // A single byte needs no order; but codecs before it may change the stored type.
-        (None, None) if elementwise.is_empty() && data.dtype.item_size() == Some(1) => configured(BYTES, []),
-        (None, None) => endian(chain.big_endian),
+        (None, None, None) if elementwise.is_empty() && data.dtype.item_size() == Some(1) => {
+            configured(BYTES, [])
+        }
+        (None, None, None) => endian(chain.big_endian),
     });
-    list.extend(others.iter().map(Json::from_serde));
+    list.extend(others.iter().map(|filter| described(&**filter)));
     Ok(list)
 }
 

@@ -138,7 +138,7 @@ pub(crate) fn read<'d, 't>(
     let none = ObjectMembers::new();
     let mut problem = None;
     let shape = sizes(raw, "shape", rank_limit)?;
-    let (mut chunks, axes) = match grid::read(raw, &shape, rank_limit, &mut problem)? {
+    let (mut chunks, axes) = match grid::read(raw, &shape, rank_limit, registry, &mut problem)? {
         Some(ParsedGrid { chunks, axes }) => (chunks, axes),
         None => (shape.iter().map(|&len| len.max(1)).collect(), None),
     };

@@ -5,6 +5,8 @@
 //!
 //! Source: Zarr V3 core specification and its extensions; the forms of other writers in the format notes.
 
+use nczarr_chunkio::{load_item, save_item};
+use nczarr_codec::ShownType;
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Values};
 
 use super::types::{DataType, VariableLength};
@@ -68,6 +70,22 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
         (DTypeKind::Complex(_) | DTypeKind::Opaque(_) | DTypeKind::Compound, _) => {
             Values::User(foreign::NO_TYPE, element(value, dtype).ok_or_else(wrong)?)
         }
+        (DTypeKind::Extension(shown), _) => {
+            let extension = &dtype.extension.as_ref().ok_or_else(none)?.0;
+            let found =
+                extension.fill_from_json(&value.to_serde()).and_then(|item| load_item(extension, &item));
+            let element = found.map_err(|error| {
+                let found = text(value);
+                let kind =
+                    if error.kind() == ErrorKind::Range { ErrorKind::Range } else { ErrorKind::NcZarr };
+                kind.context(format!("member \"fill_value\": {found} is not of type {}", dtype.text))
+                    .caused_by(error)
+            })?;
+            match shown {
+                ShownType::Atomic(ty) => Values::from_native_bytes(ty, &element).ok_or_else(none)?,
+                _ => Values::User(foreign::NO_TYPE, element),
+            }
+        }
         (DTypeKind::Other, _) => return Err(none()),
     }))
 }
@@ -128,11 +146,31 @@ pub(crate) fn write(value: &Values, ty: &DataType) -> Result<Json> {
         (Values::UByte(_), DTypeKind::Bool) | (Values::Int64(_), DTypeKind::Time { .. }) => {
             value.to_native_bytes().and_then(|bytes| print(&bytes, dtype)).ok_or_else(wrong)
         }
+        (value, DTypeKind::Extension(shown)) => {
+            let element = match (value, shown) {
+                (Values::User(_, bytes), ShownType::Opaque(size)) if bytes.len() == size => {
+                    Some(bytes.clone())
+                }
+                (value, ShownType::Atomic(ty)) if value.nc_type() == ty => value.to_native_bytes(),
+                _ => None,
+            };
+            let extension = &dtype.extension.as_ref().ok_or_else(wrong)?.0;
+            let item = save_item(extension, &element.ok_or_else(wrong)?).map_err(|error| {
+                let advice = "set another fill value";
+                error.at(format_args!("the fill value does not fit type {}; {advice}", dtype.text))
+            })?;
+            extension.fill_to_json(&item).map(|json| Json::from_serde(&json))
+        }
         (value, DTypeKind::Number(ty)) if value.nc_type() == ty => {
             value.to_native_bytes().and_then(|bytes| print(&bytes, dtype)).ok_or_else(wrong)
         }
         _ => Err(wrong()),
     }
+}
+
+/// Whether a value of the netCDF type is one of a plugin's data type. Other types hold each of their values.
+pub(crate) fn fits(value: &Values, ty: &DataType) -> bool {
+    ty.dtype.extension.is_none() || write(value, ty).is_ok()
 }
 
 /// Renders zero in the form of the type.
@@ -143,6 +181,11 @@ pub(crate) fn zero(ty: &DataType) -> Result<Json> {
     let none = || ErrorKind::BadType.context(format!("type {} has no fill value", ty.dtype.text));
     match (ty.dtype.kind, ty.variable) {
         (DTypeKind::Object, Some(_)) => Ok(Json::string("")),
+        (DTypeKind::Extension(_), _) => {
+            let extension = &ty.dtype.extension.as_ref().ok_or_else(none)?.0;
+            let zeros = vec![0; extension.item().size];
+            extension.fill_to_json(&zeros).map(|json| Json::from_serde(&json))
+        }
         _ => {
             let pieces = ty.dtype.pieces().ok_or_else(none)?;
             let zeros = vec![0; ty.dtype.item_size().ok_or_else(none)?];
@@ -190,7 +233,7 @@ fn number(value: &Value<'_>, ty: NcType) -> Option<Values> {
 }
 
 /// Parses a number, or the name of a special value.
-fn float(value: &Value<'_>, ty: NcType) -> Option<Values> {
+pub(super) fn float(value: &Value<'_>, ty: NcType) -> Option<Values> {
     match value {
         // The caller parses bits.
         Value::String(text) if text.starts_with("0x") => None,
@@ -199,7 +242,7 @@ fn float(value: &Value<'_>, ty: NcType) -> Option<Values> {
 }
 
 /// Parses a hexadecimal integer with exactly `digits` digits.
-fn bits(value: &Value<'_>, digits: usize) -> Option<u64> {
+pub(super) fn bits(value: &Value<'_>, digits: usize) -> Option<u64> {
     let hex = value.as_str()?.strip_prefix("0x")?;
     let legal = hex.len() == digits && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     u64::from_str_radix(hex, 16).ok().filter(|_| legal)
@@ -302,7 +345,7 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
                 },
             }
         }
-        DTypeKind::Object | DTypeKind::Other => None,
+        DTypeKind::Object | DTypeKind::Extension(_) | DTypeKind::Other => None,
     }
 }
 
@@ -386,7 +429,7 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
             }
             Some(Json::Object(members.into_iter().collect()))
         }
-        DTypeKind::Object | DTypeKind::Other => None,
+        DTypeKind::Object | DTypeKind::Extension(_) | DTypeKind::Other => None,
     }
 }
 
@@ -406,6 +449,7 @@ fn held(piece: &nczarr_chunkio::ElementPiece) -> usize {
 mod tests {
     use super::*;
     use crate::metadata::json::parse;
+    use crate::metadata::v3::tests::registry;
 
     const STRUCT: &str = r#"{"name":"struct","configuration":{"fields":[{"name":"id","data_type":"int32"},{"name":"t","data_type":{"name":"null_terminated_bytes","configuration":{"length_bytes":2}}},{"name":"v","data_type":"float64"},{"name":"u","data_type":{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}},{"name":"h","data_type":"float16"},{"name":"m","data_type":{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}},{"name":"b","data_type":"bool"}]}}"#;
     const DATE: &str = r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#;
@@ -417,7 +461,7 @@ mod tests {
     /// Parses a type from its name or from JSON.
     fn ty(name: &str, big: bool) -> DataType {
         let name = if name.starts_with('{') { json(name) } else { Json::string(name) };
-        DataType::read(&name, big).unwrap()
+        DataType::read(&name, big, &registry()).unwrap()
     }
 
     fn sized(name: &str, bytes: usize) -> String {

@@ -154,7 +154,9 @@ fn shuffled(cname: &str, level: u32, item: usize, registry: &Registry) -> Result
 }
 
 fn named(name: &str, configuration: Serde, registry: &Registry) -> Result<Box<dyn Filter>> {
-    registry.filter(name)?.parse_json(&json!({"name": name, "configuration": configuration}), ZarrFormat::V3)
+    registry
+        .v3_codec(name)?
+        .parse_json(&json!({"name": name, "configuration": configuration}), ZarrFormat::V3)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! * [`document`] parses documents, [`var`] makes variables of them; [`plan`] plans new layouts, [`render`]
 //!   writes documents.
 
+pub(crate) mod bfloat16;
 pub(crate) mod chain;
 pub(crate) mod consolidated;
 pub(crate) mod dim_names;
@@ -21,6 +22,7 @@ pub(crate) mod grid;
 pub(crate) mod keys;
 pub(crate) mod node_name;
 pub(crate) mod plan;
+pub(crate) mod rectilinear_grid;
 pub(crate) mod render;
 pub(crate) mod source_type;
 pub(crate) mod types;
@@ -37,6 +39,8 @@ mod tests {
             maps: &[],
             filters: ::nczarr_filters::BUILTIN,
             elements: ::nczarr_filters::BUILTIN_ELEMENTS,
+            data_types: &[&crate::Bfloat16],
+            chunk_grids: &[&crate::RectilinearGrid],
             known: &[],
         };
         Registry::new().with_table(&TABLE)

@@ -80,8 +80,18 @@ impl LayoutPlanner<'_> {
             None => value,
         };
         stored.absent_value = value.clone().filter(|_| var.fill == VarFill::NoFill && user.is_none());
-        let given =
-            stored.source_type.as_ref().filter(|given| given.of(model, var.xtype, var.endian).is_some());
+        let value = match (value, &var.fill) {
+            // Absent chunks read as zero if the default is no value of the type.
+            (Some(default), VarFill::Default) if !fill::fits(&default, &data) => {
+                stored.absent_value = fill::read(&fill::zero(&data)?, &data)?;
+                None
+            }
+            (value, _) => value,
+        };
+        let given = stored
+            .source_type
+            .as_ref()
+            .filter(|given| given.of(model, var.xtype, var.endian, self.registry).is_some());
         let fill = match (&value, given) {
             (value, Some(given)) => given.fill(value.as_ref(), &data),
             (Some(value), None) => fill::write(value, &data),
@@ -153,7 +163,7 @@ impl LayoutPlanner<'_> {
     /// any length. `source_type` is the type that a copy took from its source.
     fn data_type(&self, model: &Model, id: VarId, given: Option<&SourceType>) -> Result<DataType> {
         let var = model.var(id)?;
-        if let Some(data) = given.and_then(|given| given.of(model, var.xtype, var.endian)) {
+        if let Some(data) = given.and_then(|given| given.of(model, var.xtype, var.endian, self.registry)) {
             return Ok(data);
         }
         let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
@@ -171,7 +181,7 @@ impl LayoutPlanner<'_> {
             _ => (self.dtype(model, var, 1)?, None),
         };
         let big_endian = dtype.big_endian && dtype.item_size() != Some(1);
-        Ok(DataType { dtype: DType { big_endian, ..dtype }, variable, is_core_raw: false })
+        Ok(DataType { dtype: DType { big_endian, ..dtype }, variable, is_core_raw: false, problem: None })
     }
 }
 
@@ -227,6 +237,7 @@ fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<V
     let mut entering = dtype.item_type();
     let item = dtype.item_size().unwrap_or(1);
     let number = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+    let mut shape = chunks.to_vec();
     let mut codecs = Vec::with_capacity(filters.len());
     for filter in filters {
         plan::check_item(&**filter, entering)?;
@@ -234,13 +245,15 @@ fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<V
         filter.bind(&ChunkInfo {
             item_size: item,
             chunk_bytes: number(chunk_bytes(chunks, item as u64)),
-            elements: number(chunk_bytes(chunks, 1)),
-            row: chunks.last().map_or(1, |&row| number(row)),
+            shape: &shape,
+            elements: number(chunk_bytes(&shape, 1)),
+            row: shape.last().map_or(1, |&row| number(row)),
             array_row: None,
             big_endian: dtype.big_endian,
             item: entering,
         })?;
         entering = filter.encoded_item();
+        shape = filter.encoded_shape().unwrap_or(shape);
         codecs.push(filter);
     }
     Ok(codecs)

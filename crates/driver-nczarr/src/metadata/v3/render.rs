@@ -3,6 +3,7 @@
 //! NCZarr's keys and recorded types follow the definition of NCZarr V3; plain stores get only attributes.
 //! Both get a `_FillValue` in xarray's form. `dim_names` chooses the names of dimensions.
 
+use nczarr_codec::ShownType;
 use nczarr_model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
 use super::{dim_names, filters, keys, node_name};
@@ -282,7 +283,14 @@ fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
 /// Whether `_FillValue` is not written for such elements, because xarray cannot parse it; the array's fill
 /// value records it.
 pub(super) fn uses_array_fill(kind: DTypeKind) -> bool {
-    matches!(kind, DTypeKind::Text(_) | DTypeKind::Compound | DTypeKind::Opaque(_) | DTypeKind::Complex(_))
+    matches!(
+        kind,
+        DTypeKind::Text(_)
+            | DTypeKind::Compound
+            | DTypeKind::Opaque(_)
+            | DTypeKind::Complex(_)
+            | DTypeKind::Extension(ShownType::Opaque(_))
+    )
 }
 
 /// Appends the `_FillValue` of a variable in xarray's form.

@@ -1,9 +1,10 @@
 //! The `data_type` that a copy takes over from its source: [`SourceType`].
 //!
 //! Fields of a compound may have types that netCDF lacks: times with a unit, Unicode text, truth values, half
-//! floats. The netCDF type cannot express them, so a copy passes the stored type as well.
+//! floats. So may data types of plugins. The netCDF type cannot express them, so a copy passes the stored type
+//! as well.
 
-use nczarr_dispatch::{Limits, StoredType};
+use nczarr_dispatch::{Limits, Registry, StoredType};
 use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values};
 
 use super::fill;
@@ -27,12 +28,12 @@ pub(crate) struct SourceType {
 }
 
 impl SourceType {
-    /// Parses the JSON of a type; `None` if it is not a compound.
-    pub(crate) fn new(stored: &StoredType, limits: &Limits) -> Result<Option<Self>> {
+    /// Parses the JSON of a type; `None` if it is neither a compound nor a type of a plugin.
+    pub(crate) fn new(stored: &StoredType, limits: &Limits, registry: &Registry) -> Result<Option<Self>> {
         let data_type = json::parse(stored.data_type.as_bytes(), limits)?;
         let big_endian = stored.endian == Endian::Big;
-        let read = DataType::read(&data_type, big_endian)?;
-        if read.dtype.kind != DTypeKind::Compound || !data_type.is_strict() {
+        let read = DataType::read(&data_type, big_endian, registry)?;
+        if !is_foreign(read.dtype.kind) || !data_type.is_strict() {
             return Ok(None);
         }
         let has_members = types::extension(&data_type, &ObjectMembers::new())?.0 == STRUCT;
@@ -44,6 +45,8 @@ impl SourceType {
         let none =
             || ErrorKind::BadType.context(format!("type {}: the fill value does not fit", data.dtype.text));
         match value {
+            Some(value) if data.dtype.extension.is_some() => fill::write(value, data),
+            None if data.dtype.extension.is_some() => fill::zero(data),
             Some(value) if self.has_members => fill::write(value, data),
             None if self.has_members => fill::zero(data),
             value => {
@@ -60,16 +63,30 @@ impl SourceType {
     }
 
     /// Returns the type to store; `None` if it does not fit the variable's netCDF type.
-    pub(crate) fn of(&self, model: &Model, xtype: NcType, endian: Endian) -> Option<DataType> {
+    pub(crate) fn of(
+        &self,
+        model: &Model,
+        xtype: NcType,
+        endian: Endian,
+        registry: &Registry,
+    ) -> Option<DataType> {
         let big_endian = match endian {
             Endian::Native => self.big_endian,
             endian => endian == Endian::Big,
         };
-        let read = DataType::read(&self.data_type, big_endian).ok()?;
+        let read = DataType::read(&self.data_type, big_endian, registry).ok()?;
+        if let Some(shown) = read.dtype.xtype().filter(|shown| shown.is_atomic()) {
+            return (shown == xtype).then_some(read);
+        }
         let mut own = Model::default();
         let presented = user_type(&mut own, GroupId::ROOT, "_t", &read.dtype).ok()?;
         is_same(ModelType { model: &own, ty: presented }, ModelType { model, ty: xtype }).then_some(read)
     }
+}
+
+/// Whether the netCDF type does not express a stored type.
+pub(crate) fn is_foreign(kind: DTypeKind) -> bool {
+    matches!(kind, DTypeKind::Compound | DTypeKind::Extension(_))
 }
 
 /// A type, and the model that defines it.

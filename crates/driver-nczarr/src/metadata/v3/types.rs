@@ -1,20 +1,23 @@
 //! Conversion between the `data_type` member of Zarr V3 and [`DataType`].
 //!
 //! Stored types have V2's names here (`<i4`, `|V5`, a list of fields), so all rules for types serve both
-//! versions. V3 has the byte order in a codec; it is passed in. A type that V2 lacks (`int4`, `float8_e5m2`
-//! …) keeps its name: it is listed, but its data cannot be read.
+//! versions. V3 has the byte order in a codec; it is passed in. The registry provides further types, under
+//! names that are free. A type that neither has (`int4`, `float8_e5m2` …) keeps its name: it is listed, but
+//! its data cannot be read.
 //!
 //! Source: Zarr V3 core specification, its registered extensions, and the types of real writers in the format
 //! notes.
 
+use nczarr_codec::Json as Serde;
+use nczarr_dispatch::Registry;
 use nczarr_model::convert::Half;
-use nczarr_model::{ErrorKind, NcType, Result, TimeStep};
+use nczarr_model::{Error, ErrorKind, NcType, Result, TimeStep};
 
 use crate::metadata::json::{Json, Object, ObjectMembers, Value, text};
-use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH};
+use crate::metadata::types::dtype::{DType, DTypeKind, MAX_WIDTH, PluginType};
 
 /// Types without configuration, and V2's names for them; `?` stands for the byte order.
-const NAMES: [(&str, &str); 18] = [
+const NAMES: [(&str, &str); 17] = [
     ("bool", "|b1"),
     ("int8", "|i1"),
     ("int16", "?i2"),
@@ -29,7 +32,6 @@ const NAMES: [(&str, &str); 18] = [
     ("float64", "?f8"),
     ("complex64", "?c8"),
     ("complex128", "?c16"),
-    ("bfloat16", "bfloat16"),
     ("string", "|O"),
     ("bytes", "|O"),
     ("variable_length_bytes", "|O"),
@@ -51,13 +53,15 @@ pub(crate) enum VariableLength {
 }
 
 /// A stored type.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct DataType {
     pub(crate) dtype: DType,
     /// The kind of elements of variable length; `None` for fixed size.
     pub(crate) variable: Option<VariableLength>,
     /// Whether it is the core's `r<N>`.
     pub(crate) is_core_raw: bool,
+    /// Why a type of the registry cannot be used.
+    pub(crate) problem: Option<Error>,
 }
 
 impl DataType {
@@ -65,7 +69,7 @@ impl DataType {
     ///
     /// # Errors
     /// [`ErrorKind::NcZarr`] if it is not an extension point.
-    pub(crate) fn read(value: &Value<'_>, big_endian: bool) -> Result<Self> {
+    pub(crate) fn read(value: &Value<'_>, big_endian: bool, registry: &Registry) -> Result<Self> {
         let none = ObjectMembers::new();
         let (name, configuration) =
             extension(value, &none).map_err(|error| error.at("member \"data_type\""))?;
@@ -75,13 +79,19 @@ impl DataType {
             _ => None,
         };
         let known = v2(name, configuration, big_endian).and_then(|v2| DType::parse(&v2).ok());
+        let mut problem = None;
         let mut dtype = known.filter(|known| known.kind != DTypeKind::Other).unwrap_or_else(|| {
+            let found = extension_type(name, configuration, registry).unwrap_or_else(|error| {
+                problem = Some(error);
+                None
+            });
             // V2 names without a V3 meaning are unknown here.
             let text = value.as_str().map_or_else(|| text(value), ToOwned::to_owned);
-            DType { text, kind: DTypeKind::Other, big_endian, compound: None }
+            let kind = found.as_ref().map_or(DTypeKind::Other, |found| DTypeKind::Extension(found.0.shown()));
+            DType { text, kind, big_endian, compound: None, extension: found }
         });
         dtype.big_endian = big_endian && dtype.item_size() != Some(1);
-        Ok(Self { dtype, variable, is_core_raw: core_raw(name).is_some() })
+        Ok(Self { dtype, variable, is_core_raw: core_raw(name).is_some(), problem })
     }
 
     /// Treats the core's raw bytes as text if the fill value is plain text, as NCZarr V3 writers mean it.
@@ -93,6 +103,24 @@ impl DataType {
             self.dtype = DType::from_name(&format!("|S{width}"));
         }
     }
+}
+
+/// Makes a type of the registry; `None` if it has no such type.
+fn extension_type(
+    name: &str,
+    configuration: &ObjectMembers<'_>,
+    registry: &Registry,
+) -> Result<Option<PluginType>> {
+    let class = match registry.data_type(name) {
+        Err(error) if error.kind() == ErrorKind::BadType => return Ok(None),
+        found => found?,
+    };
+    class.parse(name, &object(configuration)).map(|found| Some(PluginType(found)))
+}
+
+/// Returns a configuration for plugins.
+pub(super) fn object(configuration: &ObjectMembers<'_>) -> Serde {
+    Serde::Object(configuration.iter().map(|(name, value)| (name.to_owned(), value.to_serde())).collect())
 }
 
 /// Returns name and configuration of an extension point: `{"name": …, "configuration": …}`, or the name
@@ -194,7 +222,12 @@ fn field(field: &Value<'_>, big_endian: bool) -> Option<Json> {
     };
     let none = ObjectMembers::new();
     let (of, configuration) = extension(data_type, &none).ok()?;
-    Some(Json::Array(vec![Json::string(name.as_str()?), v2(of, configuration, big_endian)?]))
+    let v2 = match of {
+        // The engine converts such fields itself.
+        "bfloat16" => Json::string(of),
+        _ => v2(of, configuration, big_endian)?,
+    };
+    Some(Json::Array(vec![Json::string(name.as_str()?), v2]))
 }
 
 /// Renders the `data_type` of a type. `variable` is the kind of elements of variable length.
@@ -238,6 +271,10 @@ pub(crate) fn write(dtype: &DType, variable: Option<VariableLength>) -> Result<J
             Some(VariableLength::Bytes) => Json::string("variable_length_bytes"),
             None => return none("lists of numbers"),
         },
+        DTypeKind::Extension(_) => match &dtype.extension {
+            Some(extension) => Json::from_serde(&extension.0.to_json()),
+            None => return none("such type"),
+        },
         DTypeKind::Other => return none("such type"),
     })
 }
@@ -276,13 +313,14 @@ mod tests {
 
     use super::*;
     use crate::metadata::json::parse;
+    use crate::metadata::v3::tests::registry;
 
     fn json(text: &str) -> Json {
         parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap()
     }
 
     fn read(text: &str, big: bool) -> DataType {
-        DataType::read(&json(text), big).unwrap()
+        DataType::read(&json(text), big, &registry()).unwrap()
     }
 
     #[test]
@@ -370,7 +408,9 @@ mod tests {
             let found = read(stored, false);
             assert_eq!((found.dtype.kind, found.variable), (DTypeKind::Object, Some(variable)));
             assert_eq!(
-                DataType::read(&write(&found.dtype, found.variable).unwrap(), true).unwrap().variable,
+                DataType::read(&write(&found.dtype, found.variable).unwrap(), true, &registry())
+                    .unwrap()
+                    .variable,
                 Some(variable)
             );
         }
@@ -425,7 +465,7 @@ mod tests {
             assert_eq!(read(stored, false).dtype.kind, DTypeKind::Other, "{stored}");
         }
         for wrong in ["3", "null", "[]", "{}", r#"{"name":3}"#, r#"{"name":"int8","configuration":[]}"#] {
-            let error = DataType::read(&json(wrong), false).unwrap_err();
+            let error = DataType::read(&json(wrong), false, &registry()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NcZarr, "{wrong}");
             assert!(error.what().contains("data_type"), "{error}");
         }
@@ -440,7 +480,7 @@ mod tests {
         for ty in NcType::ATOMIC {
             let dtype = DType::of(ty, Endian::Big, 7, true).unwrap();
             let written = write(&dtype, None).unwrap();
-            let again = DataType::read(&written, true).unwrap().dtype;
+            let again = DataType::read(&written, true, &registry()).unwrap().dtype;
             match ty {
                 NcType::Char => assert_eq!(again.kind, DTypeKind::Number(NcType::UByte)),
                 _ => assert_eq!(again.kind, dtype.kind),

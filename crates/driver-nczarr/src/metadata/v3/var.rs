@@ -123,12 +123,8 @@ fn fill_in(
     }
     var.quantize = nczarr_chunkio::rounding(&var.atts);
     if dtype.kind == DTypeKind::Other {
-        set_problem(
-            var,
-            ErrorKind::BadType
-                .context(format!("member \"data_type\": type {} is not supported", dtype.text))
-                .at(place()),
-        );
+        let unknown = || ErrorKind::BadType.context(format!("type {} is not supported", dtype.text));
+        set_problem(var, data.problem.take().unwrap_or_else(unknown).at("member \"data_type\"").at(place()));
     }
     if let Some(error) = problem.as_ref().or_else(|| chain.first_problem()) {
         set_problem(var, error.clone().at(place()));

@@ -306,3 +306,130 @@ fn what_is_written_says_the_order_of_bytes_of_what_has_one() {
     chain.filters.reverse();
     assert_eq!(write(&chain, &data, 1).unwrap_err().kind(), ErrorKind::Filter);
 }
+
+/// Codecs that replace `bytes`, and one that changes the shape.
+mod of_arrays {
+    use std::borrow::Cow;
+
+    use nczarr_codec::{ChunkInfo, FilterInfo, OutBuf};
+
+    use super::*;
+
+    static TO_BYTES: FilterInfo = FilterInfo {
+        kind: CodecKind::ArrayToBytes,
+        v3_names: Some(&["packed"]),
+        ..FilterInfo::new("own.packed", "bytes as they are")
+    };
+    static ORDERED: FilterInfo = FilterInfo {
+        kind: CodecKind::ArrayToArray { ordered: true },
+        ..FilterInfo::new("turned", "elements in another order")
+    };
+
+    struct Class(&'static FilterInfo);
+
+    #[derive(Debug, Clone)]
+    struct Plain(&'static FilterInfo);
+
+    impl FilterClass for Class {
+        fn info(&self) -> &FilterInfo {
+            self.0
+        }
+        fn parse_params(&self, _: &[u32]) -> Result<Box<dyn Filter>> {
+            Ok(Box::new(Plain(self.0)))
+        }
+        fn parse_json(&self, _: &Serde, _: ZarrFormat) -> Result<Box<dyn Filter>> {
+            self.parse_params(&[])
+        }
+    }
+
+    impl Filter for Plain {
+        fn info(&self) -> &FilterInfo {
+            self.0
+        }
+        fn params(&self) -> Cow<'_, [u32]> {
+            Cow::Borrowed(&[])
+        }
+        fn to_json(&self, format: ZarrFormat) -> Serde {
+            let name = self.0.v3_names.map_or(self.0.name, |names| names[0]);
+            match format {
+                ZarrFormat::V2 => serde_json::json!({"id": self.0.name}),
+                ZarrFormat::V3 => serde_json::json!({"name": name, "configuration": {}}),
+            }
+        }
+        fn bind(&mut self, _: &ChunkInfo<'_>) -> Result<()> {
+            Ok(())
+        }
+        fn encode_bound(&self, decoded: usize) -> Option<usize> {
+            Some(decoded)
+        }
+        fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+            dst.put(src)
+        }
+        fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+            dst.put(src)
+        }
+    }
+
+    fn both() -> Registry {
+        registry().with_filter(Class(&TO_BYTES)).with_filter(Class(&ORDERED))
+    }
+
+    fn read_both(data_type: &str, codecs: &str, chunks: &[u64]) -> (DataType, CodecChain) {
+        read(&Json::string(data_type), &json(codecs), chunks, &both()).unwrap()
+    }
+
+    #[test]
+    fn one_stands_in_place_of_bytes() {
+        let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
+        let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
+        let packed = r#"{"name":"packed","configuration":{}}"#;
+        let turned = r#"{"name":"turned","configuration":{}}"#;
+        for codecs in [
+            format!("[{packed}]"),
+            format!("[{transpose},{packed},{gzip}]"),
+            format!("[{transpose},{turned},{packed},{gzip}]"),
+            format!(
+                r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,2],"codecs":[{transpose},{packed},{gzip}],"index_codecs":[{LITTLE}],"index_location":"end"}}}}]"#
+            ),
+        ] {
+            let (data, chain) = read_both("int32", &codecs, &[4, 4]);
+            assert!(chain.first_problem().is_none(), "{codecs}: {:?}", chain.first_problem());
+            assert!(!data.dtype.big_endian);
+            assert_eq!(text(&write(&chain, &data, 2).unwrap()), text(&json(&codecs)), "{codecs}");
+            assert_eq!(chain.innermost().filters.iter().filter(|f| f.info().name == "own.packed").count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_chain_has_one_codec_that_makes_bytes() {
+        for (data_type, codecs, expected) in [
+            ("int32", format!(r#"["packed",{LITTLE}]"#), "needs an array"),
+            ("int32", format!(r#"[{LITTLE},"packed"]"#), "needs an array"),
+            ("int32", r#"["packed","packed"]"#.to_owned(), "needs an array"),
+            ("int32", r#"["packed","turned"]"#.to_owned(), "needs an array"),
+            ("int32", r#"["gzip","packed"]"#.to_owned(), "needs bytes"),
+            ("int32", r#"["turned"]"#.to_owned(), "no codec that encodes an array"),
+            ("int32", r#"["own.packed"]"#.to_owned(), "not a known codec of Zarr V3"),
+            ("string", r#"["packed"]"#.to_owned(), "variable length"),
+            (
+                "int32",
+                format!(r#"["turned",{{"name":"transpose","configuration":{{"order":[0]}}}},{LITTLE}]"#),
+                "depends on the order",
+            ),
+        ] {
+            let (_, chain) = read_both(data_type, &codecs, &[4]);
+            let error = chain.first_problem().unwrap_or_else(|| panic!("{codecs}: no problem")).to_string();
+            assert!(error.contains(expected), "{codecs}: {error}");
+        }
+    }
+
+    #[test]
+    fn it_records_no_byte_order() {
+        let (mut data, mut chain) = read_both("int32", r#"["packed"]"#, &[4]);
+        write(&chain, &data, 1).unwrap();
+        data.dtype.big_endian = true;
+        chain.big_endian = true;
+        let error = write(&chain, &data, 1).unwrap_err();
+        assert!(error.kind() == ErrorKind::Filter && error.to_string().contains("byte order"), "{error}");
+    }
+}

@@ -9,7 +9,7 @@ fn object(text: &str) -> Object {
 }
 
 fn data(name: &str) -> DataType {
-    DataType::read(&Json::string(name), false).unwrap()
+    DataType::read(&Json::string(name), false, &crate::metadata::v3::tests::registry()).unwrap()
 }
 
 #[test]
