@@ -3,6 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nczarr::NcType;
+use nczarr::dispatch::StoredType;
+use nczarr::model::Endian;
+use third_party as _;
+
 /// The programs, with the origin that each states for its plugins.
 const PROGRAMS: &[[&str; 2]] = &[["linked_ncz", "linked"], ["added_ncz", "added"]];
 
@@ -77,6 +82,43 @@ fn a_copy_stores_data_through_the_filter() {
         assert!(out(program, &["dump", "-h", "-s", target]).contains("40001,85"), "{program}");
         assert_eq!(out(program, &["cat", target, "--format", "text"]), "0 1 2 3 4\n");
         assert_eq!(out(program, &["diff", "5#mode=ramp", target]), "");
+    }
+}
+
+#[test]
+fn a_copy_stores_data_through_the_array_codec() {
+    for [program, _] in PROGRAMS {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("copy.zarr");
+        let url = format!("{}#mode=zarr,v3", target.display());
+        out(program, &["copy", "-F", "pcodec,8", "5#mode=ramp", &url]);
+        let document = std::fs::read_to_string(target.join("x/zarr.json")).unwrap();
+        assert!(document.contains("numcodecs.pcodec") && !document.contains("\"bytes\""), "{document}");
+        assert_eq!(out(program, &["cat", &url, "--format", "text"]), "0 1 2 3 4\n");
+        assert_eq!(out(program, &["diff", "5#mode=ramp", &url]), "");
+    }
+}
+
+#[test]
+fn commands_read_and_copy_the_data_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!("{}#mode=zarr,v3", folder.path().join("small.zarr").display());
+    let file = nczarr::create(&source).unwrap();
+    file.add_dimension("x", 4).unwrap();
+    let stored = StoredType { data_type: "\"int4\"".to_owned(), endian: Endian::Native };
+    let small = file.add_variable_as_stored("v", NcType::Byte, &["x"], &stored).unwrap();
+    small.set_fill(0i8).unwrap();
+    small.put(&[-8i8, 7, 1], ..3).unwrap();
+    file.close().unwrap();
+    for [program, _] in PROGRAMS {
+        assert_eq!(out(program, &["cat", &source, "--format", "text"]), "-8 7 1 0\n");
+        let target = folder.path().join(program);
+        let url = format!("{}#mode=zarr,v3", target.display());
+        out(program, &["copy", &source, &url]);
+        assert_eq!(out(program, &["diff", &source, &url]), "");
+        // A copy to plain Zarr V3 keeps the type.
+        let document = std::fs::read_to_string(target.join("v/zarr.json")).unwrap();
+        assert!(document.contains("\"int4\""), "{document}");
     }
 }
 

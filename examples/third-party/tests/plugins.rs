@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use nczarr::codec::FilterClass;
-use nczarr::dispatch::{Driver, Origin, Registry};
+use nczarr::codec::{FilterClass, ItemKind, ItemType};
+use nczarr::dispatch::{Driver, Origin, Registry, StoredType};
 use nczarr::storage::{CreateMap, MapFactory, MapOptions, ZMap};
-use nczarr::{CreateOptions, ErrorKind, OpenOptions};
-use third_party::{Ramp, Veils, XorClass};
+use nczarr::{CreateOptions, Endian, ErrorKind, NcType, OpenOptions};
+use nczarr_conformance::{ArraySample, CodecSample, DataTypeSample};
+use serde_json::json;
+use third_party::{Int4, PcodecClass, Ramp, Veils, XorClass};
 
 #[test]
 fn each_is_short() {
@@ -20,12 +22,22 @@ fn each_is_short() {
             text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
         assert!(lines < 40, "{name}: {lines} lines");
     }
+    for (name, text) in [
+        ("array_codec.rs", include_str!("../src/array_codec.rs")),
+        ("data_type.rs", include_str!("../src/data_type.rs")),
+    ] {
+        let lines =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+        assert!(lines < 60, "{name}: {lines} lines");
+    }
 }
 
 #[test]
 fn linked_they_are_in_every_registry() {
     let registry = nczarr::registry().unwrap();
-    for (kind, name) in [("driver", "ramp"), ("map", "veil"), ("filter", "xor")] {
+    for (kind, name) in
+        [("driver", "ramp"), ("map", "veil"), ("filter", "xor"), ("filter", "pcodec"), ("data type", "int4")]
+    {
         let found = registry.plugins().into_iter().find(|plugin| plugin.name == name);
         let found = found.unwrap_or_else(|| panic!("no {name}"));
         assert_eq!((found.kind.name(), found.origin), (kind, Origin::Linked));
@@ -39,6 +51,7 @@ fn at_run_time_they_are_in_the_registry_they_were_added_to() {
     assert!(empty.driver("ramp").is_err());
     let table: Vec<_> = nczarr::registry().unwrap().drivers().map(Arc::clone).collect();
     let mut registry = empty.with_driver(Ramp).with_map(Veils).with_filter(XorClass);
+    registry = registry.with_filter(PcodecClass).with_data_type(Int4);
     for driver in table.into_iter().filter(|driver| driver.info().name != "ramp") {
         registry = registry.with_driver(driver);
     }
@@ -70,6 +83,50 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
     assert_eq!(stored.as_deref(), Some("veil"));
     registry.delete(&path).unwrap();
     assert!(OpenOptions::new().registry(Arc::clone(registry)).open(&path).is_err());
+    use_v3(registry, name);
+}
+
+/// Stores numbers through the codec of arrays and as the data type, in Zarr V3.
+fn use_v3(registry: &Arc<Registry>, name: &str) {
+    let path = format!("veil://{name}-v3#mode=zarr,v3");
+    let file = CreateOptions::new().registry(Arc::clone(registry)).create(&path).unwrap();
+    file.add_dimension("y", 10).unwrap();
+    file.add_dimension("x", 30).unwrap();
+    let packed = file.add_variable::<f64>("packed", &["y", "x"]).unwrap();
+    packed.set_chunking(&[4, 30]).unwrap();
+    packed.set_filter("pcodec", &[8]).unwrap();
+    packed.set_fill(-1.0).unwrap();
+    let values: Vec<f64> = (0..300).map(|i| f64::from(i) / 8.0).collect();
+    packed.put(&values[..120], (..4, ..)).unwrap();
+    let stored = StoredType { data_type: "\"int4\"".to_owned(), endian: Endian::Native };
+    let small = file.add_variable_as_stored("small", NcType::Byte, &["x"], &stored).unwrap();
+    // The map has no conditional writes, so only whole chunks are written.
+    small.set_chunking(&[5]).unwrap();
+    small.set_fill(-8i8).unwrap();
+    // As for other types, values out of range do not stop the others.
+    assert_eq!(small.put(&[1i8, -8, 7, 8, 2], ..5).unwrap_err().kind(), ErrorKind::Range);
+    assert_eq!(small.get_values::<i8>(..6).unwrap(), [1, -8, 7, 7, 2, -8]);
+    file.close().unwrap();
+
+    let file = OpenOptions::new().registry(Arc::clone(registry)).open(&path).unwrap();
+    let packed = file.variable("packed").unwrap();
+    let read = packed.get_values::<f64>(..).unwrap();
+    assert_eq!(read[..120], values[..120]);
+    assert!(read[120..].iter().all(|&value| value == -1.0));
+    assert_eq!(packed.filters()[0].name, "pcodec");
+    let small = file.variable("small").unwrap();
+    assert_eq!(small.get_values::<i32>(..6).unwrap(), [1, -8, 7, 7, 2, -8]);
+    // Without the plugins the variables are listed, and their data are an error.
+    let without =
+        nczarr::registry().unwrap().drivers().map(Arc::clone).fold(Registry::new(), |registry, driver| {
+            if driver.info().name == "nczarr" { registry.with_driver(driver) } else { registry }
+        });
+    let file = OpenOptions::new().registry(without.with_map(Veils)).open(&path).unwrap();
+    for (name, kind) in [("packed", ErrorKind::NoFilter), ("small", ErrorKind::BadType)] {
+        let error = file.variable(name).unwrap().get_values::<i32>(..1).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    registry.delete(&path).unwrap();
 }
 
 #[test]
@@ -85,6 +142,39 @@ fn the_driver_passes_its_suite() {
 #[test]
 fn the_filter_passes_its_suite() {
     nczarr_conformance::check_filter(&XorClass, &[&[0], &[1], &[85], &[255]]).unwrap();
+}
+
+#[test]
+fn the_codec_passes_its_suite() {
+    let arrays = |kind, size| {
+        let item = ItemType { kind, size, big_endian: false };
+        [&[][..], &[1], &[3, 5], &[7, 11, 13]].map(|shape| ArraySample { shape, item })
+    };
+    let same = <[u8]>::to_vec;
+    let mut all = Vec::new();
+    for kind in [ItemKind::Int, ItemKind::UInt, ItemKind::Float] {
+        all.extend(
+            [2, 4, 8]
+                .into_iter()
+                .filter(|&size| kind != ItemKind::Float || size > 2)
+                .flat_map(|size| arrays(kind, size)),
+        );
+    }
+    let sample = |level| CodecSample {
+        configuration: json!({"level": level}),
+        arrays: &all,
+        takes: &same,
+        gives: &same,
+    };
+    nczarr_conformance::check_codec(&PcodecClass, &[sample(0), sample(8)]).unwrap();
+}
+
+#[test]
+fn the_data_type_passes_its_suite() {
+    let (fills, wrong_fills) =
+        ([json!(-8), json!(0), json!(7)], [json!(8), json!(-9), json!(1.5), json!("1")]);
+    let sample = DataTypeSample { data_type: json!("int4"), fills: &fills, wrong_fills: &wrong_fills };
+    nczarr_conformance::check_data_type(&Int4, &[sample]).unwrap();
 }
 
 #[test]
