@@ -1,6 +1,7 @@
 //! Tests of the engine against slow oracles, over a map that can fail.
 
 mod absent;
+mod arrays;
 mod concurrent;
 mod created;
 mod direct;

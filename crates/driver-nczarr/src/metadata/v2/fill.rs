@@ -5,12 +5,13 @@
 //!
 //! Source: Zarr storage specification version 2; the table of forms in the format notes.
 
-use nczarr_model::{ErrorKind, NcString, NcType, Result, TimeUnit, Values};
+use nczarr_codec::ShownType;
+use nczarr_model::{Endian, ErrorKind, NcString, NcType, Result, TimeUnit, Values};
 
 use crate::metadata::base64;
 use crate::metadata::json::{self, Json, Value};
 use crate::metadata::members::bad_member;
-use crate::metadata::types::dtype::{DType, DTypeKind};
+use crate::metadata::types::dtype::{DType, DTypeKind, PluginType};
 use crate::metadata::types::foreign;
 
 /// The largest element that a fill value of `0` expands to. For larger types zeros are the default anyway.
@@ -51,6 +52,10 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
     let wrong = |expected: &str| {
         bad_member("fill_value", &format!("{expected} for type {}", dtype.text), Some(value))
     };
+    if let (DTypeKind::Extension(ShownType::Atomic(ty)), Some(extension)) = (dtype.kind, &dtype.extension) {
+        let number = parse(value, &DType::of(ty, Endian::Little, 1, true)?, text)?;
+        return Ok(number.map(|number| as_stored(number, extension)));
+    }
     Ok(Some(match dtype.kind {
         DTypeKind::Number(ty @ (NcType::Float | NcType::Double)) => {
             let token = float_token(value)
@@ -100,6 +105,15 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
             return Err(ErrorKind::BadType.context(format!("type {} is not supported", dtype.text)));
         }
     }))
+}
+
+/// Returns a number as an element of the data type reads, or unchanged if it does not fit the type.
+fn as_stored(number: Values, extension: &PluginType) -> Values {
+    let element = number.to_native_bytes().and_then(|bytes| {
+        let item = nczarr_chunkio::save_item(&extension.0, &bytes).ok()?;
+        nczarr_chunkio::load_item(&extension.0, &item).ok()
+    });
+    element.and_then(|element| Values::from_native_bytes(number.nc_type(), &element)).unwrap_or(number)
 }
 
 /// Renders a fill value; `None` is `null`.

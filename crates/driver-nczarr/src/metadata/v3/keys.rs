@@ -6,6 +6,7 @@
 //!
 //! Source: appendix E of the NCZarr document, and the table of resolutions in the format notes.
 
+use nczarr_codec::ShownType;
 use nczarr_model::{FilterSpec, Group, Model, NcType, Result};
 use nczarr_storage::Key;
 
@@ -202,8 +203,12 @@ fn write_extra(extra: &ArrayKeys, out: &mut String) {
 pub(crate) fn plain_fill(attrs: &mut ObjectMembers<'_>, data: &DataType, extra: &ArrayKeys) {
     let Some(Value::String(text)) = attrs.get(FILL_VALUE) else { return };
     let plain = match data.dtype.kind {
-        DTypeKind::Number(NcType::Double) => coded_float(text).map(json_float),
-        DTypeKind::Number(NcType::Float) | DTypeKind::Half(_) => {
+        DTypeKind::Number(NcType::Double) | DTypeKind::Extension(ShownType::Atomic(NcType::Double)) => {
+            coded_float(text).map(json_float)
+        }
+        DTypeKind::Number(NcType::Float)
+        | DTypeKind::Half(_)
+        | DTypeKind::Extension(ShownType::Atomic(NcType::Float)) => {
             coded_float(text).map(|value| json_single(value as f32))
         }
         DTypeKind::Number(NcType::UByte) => match text.as_bytes() {
