@@ -1,6 +1,5 @@
 //! [`ChunkedArray`]: one chunked array, ready for reads and writes.
 
-use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -260,19 +259,22 @@ fn put_converted(
     ty: NcType,
     bytes: &[u8],
 ) -> Result<()> {
-    let own = engine.form.ty;
-    let (mut given, mut range) = (Cow::Borrowed(bytes), Ok(()));
-    if ty != own {
-        let wrong = || ErrorKind::BadType.context(format!("{}: values of type {}", engine.name, ty.name()));
-        let values = Values::from_native_bytes(ty, bytes).ok_or_else(wrong)?;
-        let (values, out_of_range) = nczarr_model::convert::convert_values(&values, own)?;
-        given = Cow::Owned(values.to_native_bytes().ok_or_else(wrong)?);
-        if out_of_range {
-            range = Err(ErrorKind::Range.into());
-        }
+    let (own, at) = (engine.form.ty, |error: nczarr_model::Error| error.at(&engine.name));
+    if ty == own {
+        let (stored, range) = converted.as_stored(bytes).map_err(at)?;
+        return write::put(engine, slab, own, &stored).and(range.map_err(at));
     }
-    let (stored, unfit) = converted.as_stored(&given).map_err(|error| error.at(&engine.name))?;
-    write::put(engine, slab, own, &stored).and(range).and(unfit)
+    let wrong = || at(ErrorKind::BadType.context(format!("values of type {}", ty.name())));
+    let values = Values::from_native_bytes(ty, bytes).ok_or_else(wrong)?;
+    // A value is rounded to the stored type only once.
+    let between = if own == NcType::Float { NcType::Double } else { own };
+    let (values, out_of_range) = nczarr_model::convert::convert_values(&values, between)?;
+    let given = values.to_native_bytes().ok_or_else(wrong)?;
+    let stored =
+        if between == own { converted.as_stored(&given) } else { converted.doubles_as_stored(&given) };
+    let (stored, range) = stored.map_err(at)?;
+    let unfit = if out_of_range { Err(ErrorKind::Range.into()) } else { Ok(()) };
+    write::put(engine, slab, own, &stored).and(unfit).and(range.map_err(at))
 }
 
 fn text_and_numbers(name: &str) -> nczarr_model::Error {

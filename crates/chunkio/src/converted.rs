@@ -4,6 +4,7 @@
 //! that the plugin produces.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use nczarr_codec::{ExtensionType, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
@@ -61,6 +62,38 @@ impl ConvertedElements {
         self.data_type.load(&items, &mut back)?;
         check(&back, elements.len())?;
         Ok((again, range))
+    }
+
+    /// As [`ConvertedElements::as_stored`] of doubles, for elements that are singles.
+    ///
+    /// A double lies between two singles. The nearer one may round to the farther stored value, so both are
+    /// tried.
+    pub(crate) fn doubles_as_stored(&self, doubles: &[u8]) -> Result<(Vec<u8>, Result<()>)> {
+        let values = || doubles.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes));
+        let other = |value: f64| {
+            let near = value as f32;
+            match f64::from(near).partial_cmp(&value) {
+                Some(Ordering::Less) => near.next_up(),
+                Some(Ordering::Greater) => near.next_down(),
+                _ => near,
+            }
+        };
+        let near: Vec<u8> = values().flat_map(|value| (value as f32).to_ne_bytes()).collect();
+        let far: Vec<u8> = values().flat_map(|value| other(value).to_ne_bytes()).collect();
+        let (mut stored, mut range) = self.as_stored(&near)?;
+        let (others, _) = self.as_stored(&far)?;
+        for ((value, one), other) in
+            values().zip(stored.as_chunks_mut::<4>().0).zip(others.as_chunks::<4>().0)
+        {
+            let distance = |bytes: [u8; 4]| (f64::from(f32::from_ne_bytes(bytes)) - value).abs();
+            if distance(*other) < distance(*one) {
+                *one = *other;
+            }
+        }
+        if values().any(|value| value.is_finite() && (value as f32).is_infinite()) {
+            range = range.and(Err(ErrorKind::Range.into()));
+        }
+        Ok((stored, range))
     }
 }
 

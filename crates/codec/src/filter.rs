@@ -41,8 +41,8 @@ pub struct FilterInfo {
     pub about: &'static str,
     /// Its input and output.
     pub kind: CodecKind,
-    /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. numcodecs and V3 have different codecs
-    /// of one name.
+    /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. numcodecs and V3 have different
+    /// codecs of one name.
     pub v3_names: Option<&'static [&'static str]>,
 }
 

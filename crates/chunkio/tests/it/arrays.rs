@@ -151,3 +151,57 @@ fn elements_of_a_data_type_read_as_they_will_from_storage() {
     let error = nczarr_chunkio::ChunkedArray::new(thirds(&map, false, 1_000_000).spec()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Range);
 }
+
+/// The upper halves of singles, as in the data type `bfloat16`.
+#[derive(Debug)]
+struct UpperHalves;
+
+impl ExtensionType for UpperHalves {
+    fn to_json(&self) -> Json {
+        "halves".into()
+    }
+    fn item(&self) -> ItemType {
+        ItemType::bytes(2)
+    }
+    fn word_size(&self) -> usize {
+        2
+    }
+    fn shown(&self) -> ShownType {
+        ShownType::Atomic(NcType::Float)
+    }
+    fn fill_from_json(&self, _: &Json) -> Result<Vec<u8>> {
+        Err(ErrorKind::BadType.into())
+    }
+    fn fill_to_json(&self, _: &[u8]) -> Result<Json> {
+        Err(ErrorKind::BadType.into())
+    }
+    fn load(&self, items: &[u8], out: &mut OutBuf<'_>) -> Result<()> {
+        let items = items.as_chunks().0.iter();
+        out.extend(items.flat_map(|item| half::bf16::from_le_bytes(*item).to_f32().to_ne_bytes()))
+    }
+    fn save(&self, elements: &[u8], out: &mut OutBuf<'_>) -> Result<()> {
+        let items = elements.as_chunks().0.iter();
+        out.extend(items.flat_map(|item| half::bf16::from_f32(f32::from_ne_bytes(*item)).to_le_bytes()))
+    }
+}
+
+#[test]
+fn doubles_are_rounded_to_the_stored_type_once() {
+    let map = Arc::new(Mem::new(ALL));
+    let mut setup = Setup::new(&map, &[4], &[4], NcType::Float);
+    setup.element =
+        ElementLayout::Converted { ty: NcType::Float, data_type: Arc::new(UpperHalves), big_endian: false };
+    let array = setup.open();
+    // The nearest single of the first is the middle between two halves, which rounds to even: down.
+    let above = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
+    let below = 1.0 + 3.0 * 2f64.powi(-8) - 2f64.powi(-40);
+    let values = [above, below, 1.0 + 2f64.powi(-8), 1e300];
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    let outcome = put(&array, &Slab::new(&[0], &[4]), NcType::Double, &bytes);
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Range);
+    let (bytes, outcome) = get(&array, &Slab::new(&[0], &[4]), NcType::Double);
+    outcome.unwrap();
+    let found: Vec<f64> = bytes.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect();
+    let step = 2f64.powi(-7);
+    assert_eq!(found, [1.0 + step, 1.0 + step, 1.0, f64::INFINITY]);
+}
