@@ -488,17 +488,18 @@ impl Group {
         }
     }
 
-    /// Adds a variable whose elements are stored as another type than the netCDF type, such as a data type of a
-    /// plugin. Plain Zarr V3 has such types. `stored` has the JSON of its member `data_type`.
+    /// Adds a variable whose elements are stored as another type than the netCDF type, such as a data type of
+    /// a plugin. Plain Zarr V3 has such types. `stored` has the JSON of its member `data_type`.
     ///
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// use nczarr::NcType;
     /// use nczarr::dispatch::StoredType;
+    /// use nczarr::model::Endian;
     ///
     /// let file = nczarr::create("memory://doc-group-add-variable-as-stored#mode=zarr,v3")?;
     /// file.add_dimension("x", 3)?;
-    /// let stored = StoredType { data_type: "\"bfloat16\"".to_owned(), endian: nczarr::model::Endian::Little };
+    /// let stored = StoredType { data_type: "\"bfloat16\"".to_owned(), endian: Endian::Little };
     /// let v = file.add_variable_as_stored("v", NcType::Float, &["x"], &stored)?;
     /// v.put(&[1.0f32, 2.5, -3.0], ..)?;         // two bytes each
     /// assert_eq!(v.get_value::<f32>(1)?, 2.5);

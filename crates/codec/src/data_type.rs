@@ -136,7 +136,8 @@ pub trait ExtensionType: Send + Sync + fmt::Debug {
     /// `NC_EBADTYPE` if no `fill_value` expresses the item.
     fn fill_to_json(&self, item: &[u8]) -> Result<Json>;
 
-    /// Converts whole stored items to elements of the netCDF type, in native byte order, into the empty `out`.
+    /// Converts whole stored items to elements of the netCDF type, in native byte order, into the empty
+    /// `out`.
     ///
     /// # Errors
     /// `NC_ERANGE` or `NC_EFILTER` for an item that is no value of the type.
@@ -144,7 +145,8 @@ pub trait ExtensionType: Send + Sync + fmt::Debug {
 
     /// Converts whole elements of the netCDF type to stored items, into the empty `out`.
     ///
-    /// As everywhere in netCDF, an element out of range does not stop the others: the nearest value is stored.
+    /// As everywhere in netCDF, an element out of range does not stop the others: the nearest value is
+    /// stored.
     ///
     /// # Errors
     /// `NC_ERANGE` after all elements are converted, if some were out of range.

@@ -283,8 +283,8 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
         ItemType::BYTES
     }
 
-    /// Returns the shape of its encoded array if that is another one; called after `bind`. Only codecs of kind
-    /// [`CodecKind::ArrayToArray`] have one.
+    /// Returns the shape of its encoded array if that is another one; called after `bind`. Only codecs of
+    /// kind [`CodecKind::ArrayToArray`] have one.
     fn encoded_shape(&self) -> Option<Vec<u64>> {
         None
     }

@@ -1,8 +1,8 @@
 //! The `data_type` that a copy takes over from its source: [`SourceType`].
 //!
 //! Fields of a compound may have types that netCDF lacks: times with a unit, Unicode text, truth values, half
-//! floats. So may data types of plugins. The netCDF type cannot express them, so a copy passes the stored type
-//! as well.
+//! floats. Data types of plugins are another case. The netCDF type cannot express them, so a copy passes the
+//! stored type as well.
 
 use nczarr_dispatch::{Limits, Registry, StoredType};
 use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values};
