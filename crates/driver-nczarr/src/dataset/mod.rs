@@ -1,7 +1,7 @@
 //! [`ZarrDataset`]: an open NCZarr or Zarr dataset.
 //!
-//! It has three parts. The [`Catalog`] says what is there, the [`Committer`] stores metadata, and an
-//! [`Admission`] checks an edit. This file connects them as a [`Dataset`].
+//! It has three parts. The [`Catalog`] has all nodes and their documents, the [`Committer`] stores
+//! metadata, and an [`Admission`] checks an edit. This file connects them as a [`Dataset`].
 //!
 //! `node_states` has the states beside the model, by `node_id`. `attributes_json` copies the JSON of
 //! attributes.
@@ -46,7 +46,7 @@ pub(crate) struct ZarrDataset {
 }
 
 impl ZarrDataset {
-    /// Makes a dataset of what is there and of what is stored.
+    /// Makes a dataset from its catalog and the metadata that are stored.
     pub(crate) fn new(catalog: Catalog, committed: CommittedMetadata, undo: Option<UndoCreate>) -> Self {
         let catalog = Arc::new(catalog);
         let committer = Committer::new(Arc::clone(&catalog), committed, undo);
