@@ -7,8 +7,8 @@ use std::sync::Arc;
 use nczarr::dispatch::{
     Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, MemMut, OpenRequest, Registry, VarData,
 };
-use nczarr::model::{GroupId, Model, ModelCell, Var, VarId, convert};
-use nczarr::{Error, ErrorKind, NcType, OpenOptions, Result, Slab, Values};
+use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId, convert};
+use nczarr::{Error, ErrorKind, NcType, OpenOptions, Result, Values};
 
 static INFO: DriverInfo = DriverInfo {
     name: "numbers",
@@ -73,7 +73,7 @@ impl Dataset for NumbersDataset {
 struct Numbers(Vec<f64>);
 
 impl VarData for Numbers {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let place = |i: u64| (slab.start[0] + i * slab.step(0)) as usize;
         let numbers = (0..slab.count[0]).map(|i| self.0[place(i)]).collect();
         let (values, out_of_range) = convert::convert_values(&Values::Double(numbers), out.ty())?;

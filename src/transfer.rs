@@ -8,7 +8,7 @@ mod unpack;
 
 use nczarr_dispatch::{MemMut, MemRef, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
-use nczarr_nc_table::{NcDispatch, VarAccess};
+use nczarr_nc_table::{NcDispatch, SelectedSlab};
 use nczarr_runtime::{Buffer, DimVec, Element, OutBuf};
 
 use crate::variable::Access;
@@ -86,7 +86,8 @@ impl Variable {
         {
             let bytes = bytemuck::must_cast_slice_mut(&mut value);
             if !access.try_get_element(at, T::TYPE, bytes) {
-                fill(&access, &Slab::new(at, &[1; MAX_FAST_RANK][..at.len()]), T::TYPE, bytes)?;
+                let one = [1; MAX_FAST_RANK];
+                fill(access.select(&Slab::new(at, &one[..at.len()]))?, T::TYPE, bytes)?;
             }
             return Ok(value[0]);
         }
@@ -208,8 +209,9 @@ impl Variable {
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
     pub fn get_nc_strings(&self, extents: impl Extents) -> Result<Array<NcString>> {
         let part = self.part(extents)?;
+        let selected = part.select()?;
         let mut strings = part.empty_strings()?;
-        part.access.get(&part.selection.slab(), MemMut::Strings(&mut strings))?;
+        selected.get(MemMut::Strings(&mut strings))?;
         Ok(Array::new(part.selection.shape(), strings))
     }
 
@@ -234,9 +236,9 @@ impl Variable {
     pub fn get_raw(&self, out: &mut [u8], extents: impl Extents) -> Result<()> {
         let part = self.part(extents)?;
         let (ty, size) = self.fixed_type()?;
-        part.check()?;
+        let selected = part.select()?;
         match part.bytes(size)? {
-            bytes if bytes == out.len() => part.fill(ty, out),
+            bytes if bytes == out.len() => fill(selected, ty, out),
             bytes => Err(wrong_length("bytes", bytes as u64, out.len()).at(part.access.path())),
         }
     }
@@ -262,10 +264,10 @@ impl Variable {
     /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or exceeds `out`.
     pub fn get_mapped<T: Number>(&self, extents: impl Extents, imap: &[i64], out: &mut [T]) -> Result<()> {
         let part = self.part(extents)?;
-        part.check()?;
+        let selected = part.select()?;
         let count = part.selection.slab().count;
         nczarr_model::check_imap(count, imap, out.len()).map_err(|error| error.at(part.access.path()))?;
-        nczarr_model::scatter_items(count, imap, out, &part.fetch::<T>(T::TYPE)?)
+        nczarr_model::scatter_items(count, imap, out, &part.fetch_selected::<T>(selected, T::TYPE)?)
     }
 
     /// Reads a hyperslab with the types of `nczarr_dispatch`.
@@ -523,18 +525,17 @@ impl VariablePart<'_> {
 
     fn expect(&self, elements: usize) -> Result<()> {
         // An error about the bounds has precedence.
-        expect(&self.selection, elements).or_else(|error| self.check().and(Err(error.at(self.access.path()))))
+        expect(&self.selection, elements)
+            .or_else(|error| self.select().and(Err(error.at(self.access.path()))))
     }
 
     /// Checks it against the variable's shape.
-    pub(crate) fn check(&self) -> Result<()> {
-        let shape = self.access.shape();
-        self.selection.slab().check(&shape, |_| false).map_err(|error| error.at(self.access.path()))
+    pub(crate) fn select(&self) -> Result<SelectedSlab<'_>> {
+        self.access.select(&self.selection.slab())
     }
 
     /// Allocates strings for its elements, if they are strings; `NC_ENOMEM` if memory is short.
     fn empty_strings(&self) -> Result<Vec<NcString>> {
-        self.check()?;
         self.check_type(NcType::String)?;
         let count = self.bytes(size_of::<NcString>())? / size_of::<NcString>();
         let mut strings = Vec::new();
@@ -547,12 +548,14 @@ impl VariablePart<'_> {
 
     /// Reads into new memory.
     fn fetch<T: Element>(&self, ty: NcType) -> Result<Buffer<T>> {
-        let slab = self.selection.slab();
-        self.check()?;
+        self.fetch_selected(self.select()?, ty)
+    }
+
+    fn fetch_selected<T: Element>(&self, selected: SelectedSlab<'_>, ty: NcType) -> Result<Buffer<T>> {
         self.check_type(ty)?;
-        self.access.check_readable(&slab)?;
+        selected.check_readable()?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
-            self.access.get(&slab, MemMut::Fixed { ty, out })
+            selected.get(MemMut::Fixed { ty, out })
         })
         .map_err(|error| self.access.with_path(error))
     }
@@ -564,19 +567,19 @@ impl VariablePart<'_> {
     }
 
     /// Reads into memory of exactly the right size.
-    pub(crate) fn fill(&self, ty: NcType, bytes: &mut [u8]) -> Result<()> {
-        fill(&self.access, &self.selection.slab(), ty, bytes)
+    fn fill(&self, ty: NcType, bytes: &mut [u8]) -> Result<()> {
+        fill(self.select()?, ty, bytes)
     }
 }
 
 /// Reads into memory of exactly the right size.
-fn fill(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
+pub(crate) fn fill(selected: SelectedSlab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
     let mut out = OutBuf::from_slice(bytes);
-    access.get(slab, MemMut::Fixed { ty, out: &mut out })?;
+    selected.get(MemMut::Fixed { ty, out: &mut out })?;
     match out.remaining() {
         0 => Ok(()),
         room => Err(ErrorKind::Internal
-            .context(format!("{}: {room} bytes of the result were not filled", access.path()))),
+            .context(format!("{}: {room} bytes of the result were not filled", selected.path()))),
     }
 }
 

@@ -255,13 +255,13 @@ impl Variable {
     fn get_elements(&self, extents: impl Extents) -> Result<Values> {
         let (model, ty) = (self.open.model(), self.nc_type());
         let part = self.part(extents)?;
-        part.check()?;
+        let selected = part.select()?;
         if !model.is_fixed(ty)? {
             let count = part.bytes(size_of::<NcString>())? / size_of::<NcString>();
             let mut list = Vec::new();
             list.try_reserve_exact(count).map_err(|error| no_memory(count).caused_by(error))?;
             list.resize(count, NcString::new());
-            part.access.get(&part.selection.slab(), MemMut::Strings(&mut list))?;
+            selected.get(MemMut::Strings(&mut list))?;
             return Ok(match ty {
                 NcType::User(id) => Values::Packed(id, list),
                 _ => Values::String(list),
@@ -272,7 +272,7 @@ impl Variable {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|error| no_memory(len).caused_by(error))?;
         bytes.resize(len, 0);
-        part.fill(ty, &mut bytes)?;
+        crate::transfer::fill(selected, ty, &mut bytes)?;
         Values::from_native_bytes(ty, &bytes).ok_or_else(|| ErrorKind::Internal.context("whole elements"))
     }
 

@@ -52,7 +52,7 @@ fn rows(criterion: &mut Criterion) {
 fn linear(criterion: &mut Criterion) {
     let (shape, chunk) = sized(([64, 256, 256], [64; 3]), ([4, 6, 6], [4; 3]));
     let elements: u64 = shape.iter().product();
-    let slab = Slab::new(&[0; 3], &shape);
+    let slab = Slab::new(&[0; 3], &shape).check(&shape, |_| false).expect("inside");
     let mut memory = vec![0u8; elements as usize * 8];
     let mut group = criterion.benchmark_group("linear");
     group.throughput(Throughput::Elements(elements));

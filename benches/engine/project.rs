@@ -23,7 +23,9 @@ fn projection(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("projection");
     for chunk in [8, 32] {
         let array = array(&[side, side], &[chunk, chunk], NcType::Float, |_| {}).expect("an array");
-        array.put(&Slab::new(&[0, 0], &[side, side]), bytes(&values)).expect("written");
+        array
+            .put(&array.check_write(&Slab::new(&[0, 0], &[side, side])).expect("inside"), bytes(&values))
+            .expect("written");
         array.flush().expect("flushed");
         group.throughput(Throughput::Elements((side / chunk).pow(2)));
         group.bench_function(BenchmarkId::new("chunks", format!("{chunk}x{chunk}")), |bencher| {
@@ -67,7 +69,9 @@ fn scatter(criterion: &mut Criterion) {
             change(spec);
         })
         .expect("an array");
-        array.put(&Slab::new(&[0; 3], &shape), bytes(&values)).expect("written");
+        array
+            .put(&array.check_write(&Slab::new(&[0; 3], &shape)).expect("inside"), bytes(&values))
+            .expect("written");
         array.flush().expect("flushed");
         let count: Vec<u64> = shape.iter().zip(stride).map(|(len, step)| len.div_ceil(step)).collect();
         let slab = Slab { start: &[0; 3], count: &count, stride: Some(&stride) };
@@ -82,7 +86,9 @@ fn cached(criterion: &mut Criterion) {
     let side = sized(256, 16);
     let values = field(side * side);
     let array = array(&[side, side], &[side / 4, side / 4], NcType::Float, |_| {}).expect("an array");
-    array.put(&Slab::new(&[0, 0], &[side, side]), bytes(&values)).expect("written");
+    array
+        .put(&array.check_write(&Slab::new(&[0, 0], &[side, side])).expect("inside"), bytes(&values))
+        .expect("written");
     array.flush().expect("flushed");
     let mut group = criterion.benchmark_group("element");
     for (name, bytes) in [("kept", 64 << 20), ("stored", 0)] {
@@ -108,15 +114,23 @@ fn text(criterion: &mut Criterion) {
         ("utf32", ElementLayout::Utf32 { chars: 4, big_endian: false }),
     ] {
         let array = array(&[len], &[len], NcType::Char, |spec| spec.element = element).expect("an array");
-        array.put(&Slab::new(&[0], &[len]), MemRef::Strings(&words)).expect("written");
+        array
+            .put(&array.check_write(&Slab::new(&[0], &[len])).expect("inside"), MemRef::Strings(&words))
+            .expect("written");
         array.sync().expect("stored");
         for (op, count, bytes) in [("few-kept", 8, 64 << 20), ("few-stored", 8, 0), ("all", len, 0)] {
             array.set_chunk_cache(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
             let mut out = vec![NcString::new(); count as usize];
             group.throughput(Throughput::Elements(count));
             group.bench_function(BenchmarkId::new(op, name), |bencher| {
-                bencher
-                    .iter(|| array.get(&Slab::new(&[0], &[count]), MemMut::Strings(&mut out)).expect("read"));
+                bencher.iter(|| {
+                    array
+                        .get(
+                            &array.check_read(&Slab::new(&[0], &[count])).expect("inside"),
+                            MemMut::Strings(&mut out),
+                        )
+                        .expect("read")
+                });
             });
         }
     }
@@ -128,5 +142,6 @@ fn bytes(values: &[f32]) -> MemRef<'_> {
 }
 
 fn read(array: &nczarr_chunkio::ChunkedArray, slab: &Slab<'_>, ty: NcType, out: &mut [u8]) {
-    array.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(out) }).expect("read");
+    let slab = array.check_read(slab).expect("inside");
+    array.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(out) }).expect("read");
 }

@@ -91,14 +91,14 @@ impl Variable {
         convert::check(place.ty, T::TYPE).map_err(named)?;
         let item = place.ty.size().unwrap_or(1);
         let part = self.part(extents)?;
-        part.check()?;
+        let selected = part.select()?;
         let mut records = Vec::new();
         let len = part.bytes(size)?;
         records
             .try_reserve_exact(len)
             .map_err(|error| ErrorKind::NoMem.context("records").caused_by(error))?;
         records.resize(len, 0);
-        part.fill(own, &mut records)?;
+        super::fill(selected, own, &mut records)?;
         let mut bytes = Vec::new();
         for record in records.chunks_exact(size) {
             for index in 0..place.count() {
@@ -121,14 +121,14 @@ impl Variable {
     pub fn get_lists<T: Number>(&self, extents: impl Extents) -> Result<Vec<Vec<T>>> {
         let base = self.list_base()?;
         let part = self.part(extents)?;
-        part.check()?;
+        let selected = part.select()?;
         let count = part.bytes(size_of::<NcString>())? / size_of::<NcString>();
         let mut lists = Vec::new();
         lists.try_reserve_exact(count).map_err(|error| {
             ErrorKind::NoMem.context(format!("{}: {count} lists", self.full_name())).caused_by(error)
         })?;
         lists.resize(count, NcString::new());
-        part.access.get(&part.selection.slab(), MemMut::Strings(&mut lists))?;
+        selected.get(MemMut::Strings(&mut lists))?;
         let lists = lists.into_iter().map(|list| numbers(base, list.as_bytes()).map(Buffer::into_vec));
         lists.collect::<Result<_>>().map_err(|error| error.at(self.full_name()))
     }

@@ -113,24 +113,22 @@ impl Variable {
 impl VariablePart<'_> {
     /// Reads into new memory, with scale and offset.
     fn fetch_linear<T: Real>(&self, linear: &Linear) -> Result<Buffer<T>> {
-        let slab = self.selection.slab();
-        self.check()?;
+        let selected = self.select()?;
         self.check_type(T::TYPE)?;
-        self.access.check_readable(&slab)?;
+        selected.check_readable()?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
-            self.access.get_linear(&slab, MemMut::Fixed { ty: T::TYPE, out }, linear)
+            selected.get_linear(MemMut::Fixed { ty: T::TYPE, out }, linear)
         })
         .map_err(|error| self.access.with_path(error))
     }
 
     /// As `fetch_linear`, with the bytes interpreted as type `ty`.
     fn fetch_as<T: Real>(&self, ty: NcType, linear: &Linear) -> Result<Buffer<T>> {
-        let (slab, own) = (self.selection.slab(), self.access.xtype());
-        self.check()?;
-        self.access.check_readable(&slab)?;
+        let (selected, own) = (self.select()?, self.access.xtype());
+        selected.check_readable()?;
         let row = LinearRow::new(ty, linear)?;
         let stored = Buffer::<u8>::fill(self.bytes(ty.size().unwrap_or(1))?, |out| {
-            self.access.get(&slab, MemMut::Fixed { ty: own, out })
+            selected.get(MemMut::Fixed { ty: own, out })
         })?;
         let mut out_of_range = false;
         let values = Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {

@@ -40,7 +40,9 @@ impl DataSource for Source<'_> {
         count: &[u64],
     ) -> Result<bool> {
         let data = self.0.dataset().data(var)?;
-        Ok(data.is_fixed_text() && !data.is_absent(&Slab::new(start, count))?)
+        let shape = self.0.dataset().model().snapshot().shape(var)?;
+        let slab = Slab::new(start, count).check(&shape, |_| false)?;
+        Ok(data.is_fixed_text() && !data.is_absent(&slab)?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nczarr_codec::{ChunkInfo, ElementChunk, Filter, ItemKind, ItemType};
 use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
-use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values};
+use nczarr_model::{CheckedSlab, ErrorKind, NcString, NcType, Result, Slab, Values};
 
 use crate::converted::ConvertedElements;
 use crate::elements::PackedElements;
@@ -85,16 +85,26 @@ impl ChunkedArray {
         each_kind!(&self.kind, engine => engine.written())
     }
 
-    /// Checks that a slab is valid. Returns whether it has elements.
-    fn check(&self, slab: &Slab<'_>, writing: bool) -> Result<bool> {
+    /// Checks a hyperslab to read, for owners of an array that form their own hyperslabs.
+    ///
+    /// # Errors
+    /// As [`Slab::check`].
+    pub fn check_read<'s>(&self, slab: &Slab<'s>) -> Result<CheckedSlab<'s>> {
+        self.check(slab, false)
+    }
+
+    /// As [`ChunkedArray::check_read`], for a write, which may extend unlimited dimensions.
+    ///
+    /// # Errors
+    /// As [`Slab::check`].
+    pub fn check_write<'s>(&self, slab: &Slab<'s>) -> Result<CheckedSlab<'s>> {
+        self.check(slab, true)
+    }
+
+    fn check<'s>(&self, slab: &Slab<'s>, writing: bool) -> Result<CheckedSlab<'s>> {
         let (grid, name) = each_kind!(&self.kind, engine => (&engine.grid, &engine.name));
-        let lengths = grid.dims.iter().map(|dim| (dim.len.load(Ordering::Acquire), writing && dim.unlimited));
-        if slab.is_plain(lengths) {
-            return Ok(true);
-        }
-        let shape = grid.shape();
-        slab.check(&shape, |dim| writing && grid.dims[dim].unlimited).map_err(|error| error.at(name))?;
-        Ok(!slab.is_empty())
+        let may_grow = |dim: usize| writing && grid.dims[dim].unlimited;
+        slab.check(&grid.shape(), may_grow).map_err(|error| error.at(name))
     }
 
     fn wrong_memory(&self, expected: u64, found: usize, unit: &str) -> nczarr_model::Error {
@@ -255,7 +265,7 @@ impl ArrayKind {
 fn put_converted(
     engine: &ArrayEngine<FixedSize>,
     converted: &ConvertedElements,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     ty: NcType,
     bytes: &[u8],
 ) -> Result<()> {
@@ -282,7 +292,8 @@ fn text_and_numbers(name: &str) -> nczarr_model::Error {
 }
 
 impl VarData for ChunkedArray {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        debug_assert!(self.check_read(slab).is_ok(), "{slab:?} of another array");
         let out = match (&self.kind, out) {
             (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
                 if cached_chunk::copy_cached(engine, slab, ty, out) {
@@ -292,16 +303,15 @@ impl VarData for ChunkedArray {
             }
             (_, out) => out,
         };
-        let any = self.check(slab, false)?;
         match (&self.kind, out) {
             (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
                 self.check_bytes(&engine.form, slab, ty, out.capacity())?;
                 nczarr_model::convert::check(engine.form.ty, ty).map_err(|error| error.at(&engine.name))?;
-                if any { read::get(engine, slab, ty, out) } else { Ok(()) }
+                if !slab.is_empty() { read::get(engine, slab, ty, out) } else { Ok(()) }
             }
             (ArrayKind::Strings(engine), MemMut::Strings(out)) => {
                 self.check_strings(slab, out)?;
-                if any { strings::get(engine, slab, out) } else { Ok(()) }
+                if !slab.is_empty() { strings::get(engine, slab, out) } else { Ok(()) }
             }
             (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
         }
@@ -322,56 +332,55 @@ impl VarData for ChunkedArray {
         }
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
-        let any = self.check(slab, false)?;
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        debug_assert!(self.check_read(slab).is_ok(), "{slab:?} of another array");
         match (&self.kind, out) {
             (ArrayKind::Numbers(engine), MemMut::Fixed { ty, out }) => {
                 self.check_bytes(&engine.form, slab, ty, out.capacity())?;
                 let form = &engine.form;
                 let convert =
                     Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&engine.name))?;
-                if any { read::get_with(engine, slab, Some(convert), out) } else { Ok(()) }
+                if !slab.is_empty() { read::get_with(engine, slab, Some(convert), out) } else { Ok(()) }
             }
             (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
         }
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         let grid = each_kind!(&self.kind, engine => { engine.check_writable()?; &engine.grid });
-        let any = self.check(slab, true)?;
+        debug_assert!(self.check_write(slab).is_ok(), "{slab:?} of another array");
         let result = match (&self.kind, data) {
             (ArrayKind::Numbers(engine), MemRef::Fixed { ty, bytes }) => {
                 self.check_bytes(&engine.form, slab, ty, bytes.len())?;
                 nczarr_model::convert::check(ty, engine.form.ty).map_err(|error| error.at(&engine.name))?;
                 match &engine.form.converted {
-                    _ if !any => Ok(()),
+                    _ if slab.is_empty() => Ok(()),
                     None => write::put(engine, slab, ty, bytes),
                     Some(converted) => put_converted(engine, converted, slab, ty, bytes),
                 }
             }
             (ArrayKind::Strings(engine), MemRef::Strings(values)) => {
                 self.check_strings(slab, values)?;
-                if any { strings::put(engine, slab, values) } else { Ok(()) }
+                if !slab.is_empty() { strings::put(engine, slab, values) } else { Ok(()) }
             }
             (kind, _) => Err(text_and_numbers(each_kind!(kind, engine => &engine.name))),
         };
         // A value out of range does not stop the write.
         let accepted = match &result {
-            Ok(()) => any,
+            Ok(()) => !slab.is_empty(),
             Err(error) => error.kind() == ErrorKind::Range,
         };
         if accepted {
             for (dim, limits) in grid.dims.iter().enumerate().filter(|(_, limits)| limits.unlimited) {
-                if let Some(end) = slab.end(dim) {
-                    limits.len.fetch_max(end, Ordering::AcqRel);
-                }
+                limits.len.fetch_max(slab.end(dim), Ordering::AcqRel);
             }
         }
         result
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        if !self.check(slab, false)? {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
+        debug_assert!(self.check_read(slab).is_ok(), "{slab:?} of another array");
+        if slab.is_empty() {
             return Ok(true);
         }
         each_kind!(&self.kind, engine => engine.is_absent(slab))

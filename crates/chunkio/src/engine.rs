@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use nczarr_dispatch::Options;
-use nczarr_model::{Error, ErrorKind, Result, Slab};
+use nczarr_model::{CheckedSlab, Error, ErrorKind, Result};
 use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap};
 
 use crate::cache::{CachedChunk, ChunkCache, InsertOutcome};
@@ -180,7 +180,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     }
 
     /// Projects a slab on the grid. Chunks of one shard are adjacent.
-    pub(crate) fn project(&self, slab: &Slab<'_>, shape: &[u64]) -> Result<Projection> {
+    pub(crate) fn project(&self, slab: &CheckedSlab<'_>, shape: &[u64]) -> Result<Projection> {
         Projection::new(&self.grid, slab, shape, self.shards.as_ref().map(|shards| &*shards.counts))
     }
 
@@ -366,7 +366,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     }
 
     /// Whether no chunk of a slab is stored or cached.
-    pub(crate) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    pub(crate) fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         let projection = self.project(slab, &self.grid.shape())?;
         let mut part = ChunkPart::default();
         for number in 0..projection.total {

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use nczarr_model::{ErrorKind, Result, Slab};
+use nczarr_model::{CheckedSlab, ErrorKind, Result, Slab};
 use nczarr_runtime::DimVec;
 
 use crate::grid::{ChunkGrid, ChunkIndex};
@@ -105,9 +105,9 @@ impl ChunkPart {
         }
     }
 
-    /// Sets the part to a whole slab, if that is inside one chunk and inside the shape. A fast path for a
-    /// slab of the grid's rank; it does not determine [`ChunkPart::cover`].
-    pub(crate) fn single(&mut self, grid: &ChunkGrid, slab: &Slab<'_>) -> bool {
+    /// Sets the part to a whole slab to read, if that is inside one chunk. A fast path, which does not
+    /// determine [`ChunkPart::cover`].
+    pub(crate) fn single(&mut self, grid: &ChunkGrid, slab: &CheckedSlab<'_>) -> bool {
         let rank = grid.rank();
         self.dims.clear();
         self.index.reset(rank);
@@ -115,11 +115,10 @@ impl ChunkPart {
         for dim in (0..rank).rev() {
             let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);
             let step = if count == 1 { 1 } else { slab.step(dim) };
-            let last = count
-                .checked_sub(1)
-                .and_then(|last| last.checked_mul(step))
-                .and_then(|last| last.checked_add(start));
-            let Some(last) = last.filter(|&last| last < grid.len(dim) && step > 0) else { return false };
+            if count == 0 {
+                return false;
+            }
+            let last = slab.end(dim) - 1;
             let at = start / chunk;
             if last - at * chunk >= chunk {
                 return false;
@@ -385,7 +384,8 @@ mod tests {
     fn fast(grid: &ChunkGrid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
         let projection = Projection::new(grid, slab, &grid.shape(), None).unwrap();
         let mut single = ChunkPart::default();
-        assert_eq!(single.single(grid, slab), projection.total == 1);
+        let checked = slab.check(&grid.shape(), |_| false).unwrap();
+        assert_eq!(single.single(grid, &checked), projection.total == 1);
         if projection.total == 1 {
             single.cover = projection.get(0).cover;
             assert_eq!(single, projection.get(0));

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
-use nczarr_model::{Att, ErrorKind, NcType, Quantize, Result, Scalar, Slab, Values, convert};
+use nczarr_model::{Att, CheckedSlab, ErrorKind, NcType, Quantize, Result, Scalar, Values, convert};
 
 /// Builds a quantization from its number of digits or bits.
 pub type QuantizeMode = fn(u32) -> Quantize;
@@ -57,7 +57,7 @@ impl QuantizedArray {
 }
 
 impl VarData for QuantizedArray {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.array.get(slab, out)
     }
 
@@ -65,15 +65,15 @@ impl VarData for QuantizedArray {
         self.array.try_get_cached_element(at, ty, out)
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         self.array.check_readable(slab)
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         self.array.get_linear(slab, out, linear)
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         let MemRef::Fixed { ty, bytes } = data else {
             return Err(ErrorKind::Char.context("strings for a variable of numbers"));
         };
@@ -89,7 +89,7 @@ impl VarData for QuantizedArray {
         Ok(())
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         self.array.is_absent(slab)
     }
 

@@ -9,7 +9,7 @@ pub(crate) mod chunk_read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nczarr_model::{Error, NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, Error, NcType, Result};
 use nczarr_runtime::{OutBuf, run_with_caller};
 use nczarr_storage::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket};
 use nczarr_storage::{Key, Version};
@@ -33,10 +33,10 @@ use self::chunk_read::ChunkRead;
 /// Smaller results are stored through the caches: the caller reads them next.
 const STREAM: usize = 16 << 20;
 
-/// Reads a checked, non-empty slab.
+/// Reads a non-empty slab.
 pub(crate) fn get(
     engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     ty: NcType,
     out: &mut OutBuf<'_>,
 ) -> Result<()> {
@@ -52,7 +52,7 @@ pub(crate) fn get(
 /// As [`get`], with the caller's conversion.
 pub(crate) fn get_with(
     engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     convert: Option<Convert>,
     out: &mut OutBuf<'_>,
 ) -> Result<()> {
@@ -62,7 +62,7 @@ pub(crate) fn get_with(
 /// `wanted`: the chunk was found to be worth caching.
 fn run(
     engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     convert: Option<Convert>,
     wanted: bool,
     out: &mut OutBuf<'_>,

@@ -11,7 +11,7 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use nczarr_model::{ErrorKind, NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result};
 use nczarr_runtime::{DimVec, OutBuf};
 use nczarr_storage::batch::{Payload, PutPart, WriteJob, WriteTicket};
 use nczarr_storage::{Key, WriteOutcome};
@@ -34,18 +34,22 @@ use self::chunk_write::ChunkWrite;
 /// have written there, except in exclusive mode.
 pub(crate) fn writable_shape<F: crate::engine::ElementKind>(
     engine: &ArrayEngine<F>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
 ) -> DimVec<u64> {
     let mut shape = engine.grid.shape();
     for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| engine.grid.dims[*dim].unlimited) {
-        *len =
-            if engine.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
+        *len = if engine.options.exclusive { (*len).max(slab.end(dim)) } else { u64::MAX };
     }
     shape
 }
 
-/// Writes a checked, non-empty slab.
-pub(crate) fn put(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+/// Writes a non-empty slab.
+pub(crate) fn put(
+    engine: &ArrayEngine<FixedSize>,
+    slab: &CheckedSlab<'_>,
+    ty: NcType,
+    bytes: &[u8],
+) -> Result<()> {
     if let Some(stored) = single_chunk::put(engine, slab, ty, bytes) {
         return stored;
     }

@@ -70,7 +70,12 @@ fn counted(work: impl FnOnce()) -> usize {
 fn read(array: &ChunkedArray, chunks: u64, memory: &mut [u8]) {
     let count = [chunks * 4, 8, 8];
     let mut out = OutBuf::from_slice(&mut memory[..(chunks * 1024) as usize]);
-    array.get(&Slab::new(&[0, 0, 0], &count), MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
+    array
+        .get(
+            &array.check_read(&Slab::new(&[0, 0, 0], &count)).unwrap(),
+            MemMut::Fixed { ty: NcType::Int, out: &mut out },
+        )
+        .unwrap();
 }
 
 #[test]
@@ -124,8 +129,13 @@ fn nothing_is_allocated_per_piece() {
             let slab = Slab { start: &[0; 3], count: &count, stride: Some(&[1, stride, stride]) };
             let memory = &mut memory[..slab.len() as usize * ty.size().unwrap()];
             let mut both = || {
-                array.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(memory) }).unwrap();
-                array.put(&slab, MemRef::Fixed { ty, bytes: memory }).unwrap();
+                array
+                    .get(
+                        &array.check_read(&slab).unwrap(),
+                        MemMut::Fixed { ty, out: &mut OutBuf::from_slice(memory) },
+                    )
+                    .unwrap();
+                array.put(&array.check_write(&slab).unwrap(), MemRef::Fixed { ty, bytes: memory }).unwrap();
             };
             // The first calls allocate the thread's scratch memory.
             both();
@@ -145,7 +155,7 @@ fn little_is_held() {
     let array = setup.open();
     let mut memory = vec![3; 32 * CHUNK];
     let slab = Slab::new(&[0, 0, 0], &[32, 512, 512]);
-    array.put(&slab, MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
+    array.put(&array.check_write(&slab).unwrap(), MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
     let held = |limit: usize, work: &mut dyn FnMut()| {
         let before = HELD.load(SeqCst);
         PEAK.store(before, SeqCst);
@@ -155,7 +165,9 @@ fn little_is_held() {
     };
     held(4 * CHUNK, &mut || {
         let mut out = OutBuf::from_slice(&mut memory);
-        array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
+        array
+            .get(&array.check_read(&slab).unwrap(), MemMut::Fixed { ty: NcType::Int, out: &mut out })
+            .unwrap();
     });
     // Partial reads go through the cache. They hold the cache budget and the chunks in transit.
     held(4 * CHUNK + 4 * CHUNK, &mut || {
@@ -163,7 +175,10 @@ fn little_is_held() {
             let mut bytes = [0; 2048];
             let mut out = OutBuf::from_slice(&mut bytes);
             array
-                .get(&Slab::new(&[row, 7, 0], &[1, 1, 512]), MemMut::Fixed { ty: NcType::Int, out: &mut out })
+                .get(
+                    &array.check_read(&Slab::new(&[row, 7, 0], &[1, 1, 512])).unwrap(),
+                    MemMut::Fixed { ty: NcType::Int, out: &mut out },
+                )
                 .unwrap();
         }
     });
@@ -175,7 +190,7 @@ fn little_is_held() {
             let start = [row, 0, 0];
             array
                 .put(
-                    &Slab::new(&start, &[1, 511, 512]),
+                    &array.check_write(&Slab::new(&start, &[1, 511, 512])).unwrap(),
                     MemRef::Fixed { ty: NcType::Int, bytes: &memory[..511 * 2048] },
                 )
                 .unwrap();
@@ -198,7 +213,7 @@ fn text_takes_the_room_of_its_bytes() {
         let array = setup.open();
         let few = ["x", "y", ""].map(NcString::from);
         let (before, slab) = (HELD.load(SeqCst), Slab::new(&[LEN / 2], &[3]));
-        array.put(&slab, MemRef::Strings(&few)).unwrap();
+        array.put(&array.check_write(&slab).unwrap(), MemRef::Strings(&few)).unwrap();
         let kept = HELD.load(SeqCst) - before;
         // Besides the chunk, the cache keeps one bit per element to mark written elements.
         assert!(kept <= chunk + LEN as usize / 8 + (64 << 10), "{kept} bytes for {chunk}");
@@ -206,7 +221,7 @@ fn text_takes_the_room_of_its_bytes() {
         let before = HELD.load(SeqCst);
         PEAK.store(before, SeqCst);
         let mut found = [const { NcString::new() }; 3];
-        array.get(&slab, MemMut::Strings(&mut found)).unwrap();
+        array.get(&array.check_read(&slab).unwrap(), MemMut::Strings(&mut found)).unwrap();
         assert_eq!(found, few);
         let more = PEAK.load(SeqCst) - before;
         assert!(more <= 2 * chunk + (64 << 10), "{more} bytes for {chunk}");
@@ -229,7 +244,11 @@ fn nothing_is_allocated_per_chunk() {
         let array = setup.open();
         let slab = (vec![0; 3], vec![CHUNKS * 4, 8, 8]);
         let all = Slab::new(&slab.0, &slab.1);
-        let write = || array.put(&all, MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
+        let write = || {
+            array
+                .put(&array.check_write(&all).unwrap(), MemRef::Fixed { ty: NcType::Int, bytes: &memory })
+                .unwrap()
+        };
         write();
         // The map of this test allocates memory for every object and its key.
         let written = counted(write);
@@ -242,13 +261,18 @@ fn nothing_is_allocated_per_chunk() {
 
         // The read takes one element of a kept chunk. An unfiltered chunk is not kept for one element.
         array
-            .put(&Slab::new(&[0, 0, 0], &[1, 1, 1]), MemRef::Fixed { ty: NcType::Int, bytes: &[1; 4] })
+            .put(
+                &array.check_write(&Slab::new(&[0, 0, 0], &[1, 1, 1])).unwrap(),
+                MemRef::Fixed { ty: NcType::Int, bytes: &[1; 4] },
+            )
             .unwrap();
         let hits = counted(|| {
             for _ in 0..100 {
                 let mut out = OutBuf::from_slice(&mut memory[..4]);
                 let slab = Slab::new(&[0, 0, 0], &[1, 1, 1]);
-                array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
+                array
+                    .get(&array.check_read(&slab).unwrap(), MemMut::Fixed { ty: NcType::Int, out: &mut out })
+                    .unwrap();
             }
         });
         assert_eq!(hits, 0);
@@ -256,7 +280,12 @@ fn nothing_is_allocated_per_chunk() {
         let writes = counted(|| {
             for _ in 0..100 {
                 let slab = Slab::new(&[0, 0, 0], &[1, 1, 1]);
-                array.put(&slab, MemRef::Fixed { ty: NcType::Int, bytes: &[2; 4] }).unwrap();
+                array
+                    .put(
+                        &array.check_write(&slab).unwrap(),
+                        MemRef::Fixed { ty: NcType::Int, bytes: &[2; 4] },
+                    )
+                    .unwrap();
             }
         });
         assert_eq!(writes, 0);

@@ -112,6 +112,7 @@ impl DataSource for DatasetSource<'_> {
 
     fn is_nil_where_empty(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<bool> {
         let data = self.dataset.data(var)?;
-        Ok(data.is_fixed_text() && !data.is_absent(&Slab::new(start, count))?)
+        let slab = Slab::new(start, count).check(&self.model.shape(var)?, |_| false)?;
+        Ok(data.is_fixed_text() && !data.is_absent(&slab)?)
     }
 }

@@ -1,15 +1,15 @@
 //! An open dataset ([`Dataset`]) and the data of one variable ([`VarData`]).
 //!
 //! A driver implements these methods. The crate `nczarr_nc_table` builds all entries of netCDF's
-//! dispatch table on them. Arguments are checked before they arrive here: a driver never checks a hyperslab
-//! again.
+//! dispatch table on them. Arguments are checked before they arrive here: a [`CheckedSlab`] lies inside its
+//! variable, so a driver never checks it.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use nczarr_model::{
-    Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId,
+    CheckedSlab, Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Values, VarId,
 };
 
 use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
@@ -310,14 +310,14 @@ pub trait Dataset: Send + Sync + fmt::Debug {
 ///
 /// ```
 /// use nczarr_dispatch::{MemMut, VarData};
-/// use nczarr_model::{ErrorKind, NcType, Result, Slab};
+/// use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result, Slab};
 ///
 /// /// A variable of doubles that are all 0.
 /// #[derive(Debug)]
 /// struct Zeros;
 ///
 /// impl VarData for Zeros {
-///     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+///     fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
 ///         let elements = slab.count.iter().product::<u64>() as usize;
 ///         match out {
 ///             MemMut::Fixed { ty: NcType::Double, out } => out.put(&vec![0; 8 * elements]),
@@ -329,7 +329,8 @@ pub trait Dataset: Send + Sync + fmt::Debug {
 /// use nczarr_dispatch::OutBuf;
 /// let mut bytes = [1; 16];
 /// let mut out = OutBuf::from_slice(&mut bytes);
-/// Zeros.get(&Slab::new(&[0], &[2]), MemMut::Fixed { ty: NcType::Double, out: &mut out })?;
+/// let slab = Slab::new(&[0], &[2]).check(&[5], |_| false)?;
+/// Zeros.get(&slab, MemMut::Fixed { ty: NcType::Double, out: &mut out })?;
 /// assert_eq!(bytes, [0; 16]);
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```
@@ -339,7 +340,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// # Errors
     /// `NC_ERANGE` after the whole transfer if a value did not fit; otherwise the error of the storage or a
     /// filter.
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()>;
 
     /// Copies one element from memory to `out`, without conversion: the bytes that [`VarData::get`] would
     /// return. Returns `false` if the element is not in memory; nothing happened then.
@@ -356,12 +357,11 @@ pub trait VarData: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Checks cheaply whether the storage of a hyperslab exists, before the caller allocates memory. The
-    /// hyperslab was checked.
+    /// Checks cheaply whether the storage of a hyperslab exists, before the caller allocates memory.
     ///
     /// # Errors
     /// The error of [`VarData::get`], if it is known without reading.
-    fn check_readable(&self, _slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, _slab: &CheckedSlab<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -373,7 +373,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// # Errors
     /// As [`VarData::get`]; `NC_EBADTYPE` for memory of another type, or for missing values of another type
     /// than the variable's.
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         crate::linear::get_linear_in_two_passes(self, slab, out, linear)
     }
 
@@ -381,7 +381,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// As [`VarData::get`]; `NC_EPERM` if the dataset is read-only.
-    fn put(&self, _slab: &Slab<'_>, _data: MemRef<'_>) -> Result<()> {
+    fn put(&self, _slab: &CheckedSlab<'_>, _data: MemRef<'_>) -> Result<()> {
         Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 
@@ -390,7 +390,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Those of the storage.
-    fn is_absent(&self, _slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, _slab: &CheckedSlab<'_>) -> Result<bool> {
         Ok(false)
     }
 

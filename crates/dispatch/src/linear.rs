@@ -3,7 +3,7 @@
 //! Elements are read as doubles, or as their stored type, and floats are rounded once.
 
 use nczarr_model::convert::{Linear, LinearRow};
-use nczarr_model::{ErrorKind, NcType, Result, Slab, Values};
+use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result, Values};
 
 use crate::{MemMut, OutBuf, VarData, byte_len};
 use nczarr_runtime::Buffer;
@@ -11,7 +11,7 @@ use nczarr_runtime::Buffer;
 /// Reads, then transforms: the default of [`VarData::get_linear`].
 pub(crate) fn get_linear_in_two_passes<D: VarData + ?Sized>(
     data: &D,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     out: MemMut<'_, '_>,
     linear: &Linear,
 ) -> Result<()> {
@@ -60,17 +60,21 @@ mod tests {
     struct Shorts(Vec<i16>);
 
     impl VarData for Shorts {
-        fn get(&self, _slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        fn get(&self, _slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
             let MemMut::Fixed { ty, out } = out else { panic!("numbers") };
             let (values, _) = nczarr_model::convert::convert_values(&Values::Short(self.0.clone()), ty)?;
             out.put(&values.to_native_bytes().unwrap())
         }
     }
 
+    fn slab(shape: &[u64]) -> CheckedSlab<'_> {
+        nczarr_model::Slab::new(&[0], shape).check(shape, |_| false).unwrap()
+    }
+
     fn read(linear: &Linear, ty: NcType) -> (Values, Result<()>) {
         let data = Shorts(vec![-7, 0, 1, 30_000]);
         let mut bytes = vec![0; 4 * ty.size().unwrap()];
-        let slab = Slab::new(&[0], &[4]);
+        let slab = slab(&[4]);
         let result =
             data.get_linear(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut bytes) }, linear);
         (Values::from_native_bytes(ty, &bytes).unwrap(), result)
@@ -115,8 +119,7 @@ mod tests {
         let linear = Linear::new(1.0, 0.0);
         assert_eq!(read(&linear, NcType::Int).1.unwrap_err().kind(), ErrorKind::BadType);
         let mut strings = [nczarr_model::NcString::new()];
-        let result =
-            Shorts(vec![1]).get_linear(&Slab::new(&[0], &[1]), MemMut::Strings(&mut strings), &linear);
+        let result = Shorts(vec![1]).get_linear(&slab(&[1]), MemMut::Strings(&mut strings), &linear);
         assert_eq!(result.unwrap_err().kind(), ErrorKind::BadType);
         let text = Linear { missing: Some(Values::text("x")), ..linear };
         assert_eq!(read(&text, NcType::Double).1.unwrap_err().kind(), ErrorKind::Char);

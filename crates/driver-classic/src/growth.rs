@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_model::{Result, Slab, VarId};
+use nczarr_model::{CheckedSlab, Result, VarId};
 use nczarr_runtime::has_elapsed;
 
 use crate::claims::RecordClaims;
@@ -101,7 +101,7 @@ impl FileState {
     pub(crate) fn claim(
         &self,
         id: VarId,
-        slab: &Slab<'_>,
+        slab: &CheckedSlab<'_>,
         shape: &[u64],
         filling: bool,
     ) -> Result<Option<ClaimedRecords>> {
@@ -109,7 +109,7 @@ impl FileState {
         if slab.is_empty() {
             return Ok(None);
         }
-        let units = if here.slot.record { slab.start[0]..slab.end(0).unwrap_or(u64::MAX) } else { 0..1 };
+        let units = if here.slot.record { slab.start[0]..slab.end(0) } else { 0..1 };
         if here.is_ready(units.end) {
             return Ok(None);
         }
@@ -212,7 +212,7 @@ impl FileState {
 }
 
 /// Whether a slab covers the variable, or each of its records.
-fn covers(slab: &Slab<'_>, shape: &[u64], outer: usize) -> bool {
+fn covers(slab: &CheckedSlab<'_>, shape: &[u64], outer: usize) -> bool {
     let whole = |dim: usize| slab.start[dim] == 0 && slab.count[dim] == shape[dim];
     slab.is_dense() && (outer..slab.rank()).all(whole)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nczarr_chunkio::FlatArray;
 use nczarr_dispatch::{Linear, MemMut, MemRef, VarData};
-use nczarr_model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
+use nczarr_model::{CheckedSlab, Error, ErrorKind, FillMode, Model, Result, VarId};
 
 use crate::dataset::ClassicShared;
 use crate::file_state::FileState;
@@ -36,11 +36,11 @@ impl ClassicVar {
     }
 
     /// Returns the array after making a slab readable.
-    fn readable<'c>(&self, current: &'c FileState, slab: &Slab<'_>) -> Result<&'c FlatArray> {
+    fn readable<'c>(&self, current: &'c FileState, slab: &CheckedSlab<'_>) -> Result<&'c FlatArray> {
         let array = current.array(&self.shared.model, self.id)?;
         if self.shared.writable && !slab.is_empty() {
             let here = current.here(self.id)?;
-            let units = if here.slot.record { slab.start[0]..slab.end(0).unwrap_or(u64::MAX) } else { 0..1 };
+            let units = if here.slot.record { slab.start[0]..slab.end(0) } else { 0..1 };
             if !here.is_ready(units.end) {
                 let _writing = self.shared.gate.lock_shared();
                 self.check_open()?;
@@ -50,14 +50,14 @@ impl ClassicVar {
         Ok(array)
     }
 
-    fn write(&self, current: &FileState, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn write(&self, current: &FileState, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         let array = current.array(&self.shared.model, self.id)?;
         let here = current.here(self.id)?;
         let records = here.slot.record.then(|| slab.end(0));
         if let Some(end) = records {
             self.check_records(current, end)?;
         }
-        if slab.is_empty() || here.is_ready(here.units(records.flatten().unwrap_or(0))) {
+        if slab.is_empty() || here.is_ready(here.units(records.unwrap_or(0))) {
             return array.put(slab, data);
         }
         let model = self.shared.model.snapshot();
@@ -79,22 +79,22 @@ impl ClassicVar {
     }
 
     /// Checks that the format and a file allow this number of records.
-    fn check_records(&self, current: &FileState, end: Option<u64>) -> Result<()> {
+    fn check_records(&self, current: &FileState, end: u64) -> Result<()> {
         let most = self.shared.kind.most_records();
-        match end.filter(|&end| end <= most) {
-            Some(end) if current.layout.size(end).is_some() => Ok(()),
-            Some(end) => {
-                let size = current.layout.recsize;
-                Err(self.at_var(
-                    ErrorKind::VarSize
-                        .context(format!("{end} records of {size} bytes exceed the size of a file")),
-                ))
-            }
-            None => Err(self.at_var(
+        if end > most {
+            return Err(self.at_var(
                 ErrorKind::InvalCoords
                     .context(format!("too many records for the format (expected at most {most})")),
-            )),
+            ));
         }
+        if current.layout.size(end).is_none() {
+            let size = current.layout.recsize;
+            return Err(self.at_var(
+                ErrorKind::VarSize
+                    .context(format!("{end} records of {size} bytes exceed the size of a file")),
+            ));
+        }
+        Ok(())
     }
 
     fn check_open(&self) -> Result<()> {
@@ -125,7 +125,7 @@ pub(crate) fn is_filling(model: &Model) -> bool {
 }
 
 impl VarData for ClassicVar {
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         // A writable file creates missing data on reads.
         if self.shared.writable {
             Ok(())
@@ -134,15 +134,15 @@ impl VarData for ClassicVar {
         }
     }
 
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.with_current(|current| self.readable(current, slab)?.get(slab, out))
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         self.with_current(|current| self.readable(current, slab)?.get_linear(slab, out, linear))
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         if !self.shared.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }

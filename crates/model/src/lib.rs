@@ -41,7 +41,7 @@ pub use item::Item;
 pub use lengths::{DimLengths, DimLengths as Lengths};
 pub use mapped::{check_imap, gather_items, gather_mapped, scatter_items, scatter_mapped};
 pub use packed::{PackedPart, Packer, Unpacker};
-pub use slab::Slab;
+pub use slab::{CheckedSlab, Slab};
 pub use text::NcString;
 pub use time::{TimeStep, TimeUnit};
 pub use tree::{

@@ -1,4 +1,6 @@
-//! [`Slab`]: start, count and stride of a hyperslab, and the checks of every access.
+//! [`Slab`]: start, count and stride of a hyperslab. [`CheckedSlab`]: one that lies inside its variable.
+
+use std::ops::Deref;
 
 use crate::{ErrorKind, Result};
 
@@ -56,21 +58,23 @@ impl<'a> Slab<'a> {
         }
     }
 
-    /// Whether a non-empty slab without strides is inside dimensions given by length and growth. `false` may
-    /// be too strict; [`Slab::check`] then decides.
-    pub fn is_plain(&self, dims: impl ExactSizeIterator<Item = (u64, bool)>) -> bool {
-        let rank = dims.len();
+    /// Whether a non-empty slab without strides is inside a shape. `false` may be too strict;
+    /// [`Slab::find_fault`] then decides.
+    fn is_plain(&self, shape: &[u64], may_grow: impl Fn(usize) -> bool) -> bool {
+        let rank = shape.len();
         self.stride.is_none()
             && self.start.len() == rank
             && self.count.len() == rank
-            && dims.zip(self.start).zip(self.count).all(|(((len, may_grow), &start), &count)| {
-                count > 0 && start.checked_add(count).is_some_and(|end| may_grow || end <= len)
-            })
+            && shape.iter().zip(self.start).zip(self.count).enumerate().all(
+                |(dim, ((&len, &start), &count))| {
+                    count > 0 && start.checked_add(count).is_some_and(|end| end <= len || may_grow(dim))
+                },
+            )
     }
 
     /// Checks the slab against a shape.
     ///
-    /// `may_grow[d]` lifts the upper limit of dimension `d`: a write along an unlimited dimension.
+    /// `may_grow(d)` lifts the upper limit of dimension `d`: a write along an unlimited dimension.
     ///
     /// # Errors
     /// [`ErrorKind::Inval`] if a rank differs; [`ErrorKind::Stride`] if a stride is 0;
@@ -78,7 +82,15 @@ impl<'a> Slab<'a> {
     /// [`ErrorKind::Edge`] if the last element lies beyond the length.
     ///
     /// Source: netCDF-C, `NC_check_nulls` and `NCDEFAULT_get_vars`.
-    pub fn check(&self, shape: &[u64], may_grow: impl Fn(usize) -> bool) -> Result<()> {
+    pub fn check(&self, shape: &[u64], may_grow: impl Fn(usize) -> bool) -> Result<CheckedSlab<'a>> {
+        if !self.is_plain(shape, &may_grow) {
+            self.find_fault(shape, may_grow)?;
+        }
+        Ok(CheckedSlab(*self))
+    }
+
+    /// Returns the first violation of a shape as an error.
+    fn find_fault(&self, shape: &[u64], may_grow: impl Fn(usize) -> bool) -> Result<()> {
         let rank = shape.len();
         for (what, len) in [
             ("start", self.start.len()),
@@ -111,5 +123,29 @@ impl<'a> Slab<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// A [`Slab`] that was checked against the shape of its variable. [`Slab::check`] makes it.
+///
+/// Its rank is that of the variable, no stride is 0, and the last index of each dimension fits 64 bits. All
+/// elements exist, except that a write may extend unlimited dimensions. A length never shrinks, so the slab
+/// stays valid while other threads write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckedSlab<'a>(Slab<'a>);
+
+impl CheckedSlab<'_> {
+    /// Returns the index after the last one along `dim`; `start` if the count is 0.
+    pub fn end(&self, dim: usize) -> u64 {
+        // The check found that it fits.
+        self.0.end(dim).unwrap_or(u64::MAX)
+    }
+}
+
+impl<'a> Deref for CheckedSlab<'a> {
+    type Target = Slab<'a>;
+
+    fn deref(&self) -> &Slab<'a> {
+        &self.0
     }
 }

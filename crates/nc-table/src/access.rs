@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nczarr_model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
+use nczarr_model::{CheckedSlab, Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
 use nczarr_dispatch::{Dataset, Linear, MemMut, MemRef, VarData, byte_len};
 use nczarr_runtime::{DimVec, trace};
@@ -63,15 +63,22 @@ impl VarShape {
         self.path.as_ref().to_owned()
     }
 
-    /// Checks the slab, the types and the size of the memory: `len` bytes or strings.
-    pub fn check(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> Result<()> {
-        if self.is_plain(slab, memtype, len, write) {
+    /// Checks that a hyperslab lies inside the variable. A write may extend unlimited dimensions.
+    pub fn check<'s>(&self, slab: &Slab<'s>, write: bool) -> Result<CheckedSlab<'s>> {
+        let may_grow = |dim: usize| write && self.dims[dim].unlimited;
+        slab.check(&self.shape(), may_grow).map_err(|error| self.at(error))
+    }
+
+    /// Checks the types and the size of the memory for `elements`: `len` bytes or strings.
+    pub fn check_memory(&self, elements: u64, memtype: NcType, len: usize) -> Result<()> {
+        let fits = |item: usize| elements.checked_mul(item as u64) == Some(len as u64);
+        if memtype == self.xtype && self.element_size.is_some_and(fits) {
             return Ok(());
         }
-        let item = self.check_slab(slab, memtype, write)?;
-        let wanted = byte_len(slab.len(), item).map_err(|error| self.at(error))?;
+        let item = self.check_type(memtype)?;
+        let wanted = byte_len(elements, item).map_err(|error| self.at(error))?;
         if wanted != len {
-            let (elements, ty) = (slab.len(), memtype.name());
+            let ty = memtype.name();
             return Err(self.at(ErrorKind::Inval.context(format!(
                 "wrong size of memory for {elements} elements of type {ty} (expected {wanted}, found {len})"
             ))));
@@ -79,27 +86,12 @@ impl VarShape {
         Ok(())
     }
 
-    /// Whether the common case applies: a valid slab without strides, and memory of the variable's type.
-    fn is_plain(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> bool {
-        let fits = |item: usize| slab.len().checked_mul(item as u64) == Some(len as u64);
-        memtype == self.xtype
-            && self.element_size.is_some_and(fits)
-            && slab.is_plain(self.dims.iter().map(|dim| (dim.now(), write && dim.unlimited)))
-    }
-
-    /// Checks the slab and the types. Returns the size of an element in memory; 1 for strings, which are
+    /// Checks that the types convert. Returns the size of an element in memory; 1 for strings, which are
     /// counted.
-    pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
-        let may_grow = |dim: usize| write && self.dims[dim].unlimited;
-        slab.check(&self.shape(), may_grow)
-            .and_then(|()| {
-                if self.packed.is_some() && memtype == NcType::String {
-                    Ok(())
-                } else {
-                    convert::check(self.xtype, memtype)
-                }
-            })
-            .map_err(|error| self.at(error))?;
+    pub fn check_type(&self, memtype: NcType) -> Result<usize> {
+        if self.packed.is_none() || memtype != NcType::String {
+            convert::check(self.xtype, memtype).map_err(|error| self.at(error))?;
+        }
         match memtype {
             NcType::String => Ok(1),
             NcType::User(_) => self.element_size.ok_or_else(|| {
@@ -115,26 +107,27 @@ impl VarShape {
         self.dims.iter().map(DimLength::now).collect()
     }
 
-    pub fn get(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.check(slab, out.ty(), out.room(), false)?;
+    pub fn get(&self, data: &dyn VarData, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        self.check_memory(slab.len(), out.ty(), out.room())?;
         trace::timed("get", &|| self.path(), || data.get(slab, out).map_err(|error| self.at(error)))
     }
 
     fn get_linear(
         &self,
         data: &dyn VarData,
-        slab: &Slab<'_>,
+        slab: &CheckedSlab<'_>,
         out: MemMut<'_, '_>,
         linear: &Linear,
     ) -> Result<()> {
         Linear::check(self.xtype, out.ty()).map_err(|error| self.at(error))?;
-        self.check(slab, out.ty(), out.room(), false)?;
+        self.check_memory(slab.len(), out.ty(), out.room())?;
         trace::timed("get", &|| self.path(), || {
             data.get_linear(slab, out, linear).map_err(|error| self.at(error))
         })
     }
 
-    pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
+    /// Writes from memory that was checked.
+    pub fn put(&self, data: &dyn VarData, slab: &CheckedSlab<'_>, values: MemRef<'_>) -> Result<()> {
         if let (Some(types), MemRef::Strings(elements)) = (&self.packed, &values) {
             for (flat, element) in elements.iter().enumerate() {
                 types.check_packed(self.xtype, element.as_bytes()).map_err(|error| {
@@ -199,12 +192,12 @@ impl VarAccess {
         self.shape.shape()
     }
 
-    /// Checks cheaply whether the storage of a hyperslab exists, before memory is allocated.
+    /// Checks that a hyperslab lies inside the variable.
     ///
     /// # Errors
-    /// As [`VarData::check_readable`].
-    pub fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
-        self.data.check_readable(slab).map_err(|error| self.shape.at(error))
+    /// As [`Slab::check`].
+    pub fn select<'a>(&'a self, slab: &Slab<'a>) -> Result<SelectedSlab<'a>> {
+        Ok(SelectedSlab { access: self, slab: self.shape.check(slab, false)? })
     }
 
     /// Returns the variable's path, for errors.
@@ -229,7 +222,7 @@ impl VarAccess {
     /// # Errors
     /// As those.
     pub fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.shape.get(&*self.data, slab, out)
+        self.select(slab)?.get(out)
     }
 
     /// Copies one element of the variable's type without conversion, from memory
@@ -243,21 +236,52 @@ impl VarAccess {
                 || self.data.try_get_stored_element(at, memtype, out))
     }
 
-    /// Reads a hyperslab as floats or doubles and transforms each element ([`VarData::get_linear`]).
-    ///
-    /// # Errors
-    /// As [`VarAccess::get`]; `NC_EBADTYPE` for memory of another type.
-    pub fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
-        self.shape.get_linear(&*self.data, slab, out, linear)
-    }
-
     /// Writes a hyperslab. As [`NcDispatch::put_vara`](crate::NcDispatch::put_vara) and
     /// [`put_vars`](crate::NcDispatch::put_vars), but it never ends define mode.
     ///
     /// # Errors
     /// As those.
     pub fn put(&self, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
-        self.shape.check(slab, values.ty(), values.size(), true)?;
-        self.shape.put(&*self.data, slab, values)
+        let slab = self.shape.check(slab, true)?;
+        self.shape.check_memory(slab.len(), values.ty(), values.size())?;
+        self.shape.put(&*self.data, &slab, values)
+    }
+}
+
+/// A part of a variable to read: a hyperslab that lies inside it. [`VarAccess::select`] makes it.
+#[derive(Debug, Clone, Copy)]
+pub struct SelectedSlab<'a> {
+    access: &'a VarAccess,
+    slab: CheckedSlab<'a>,
+}
+
+impl SelectedSlab<'_> {
+    /// Returns the variable's path, for errors.
+    pub fn path(&self) -> &str {
+        self.access.path()
+    }
+
+    /// Checks cheaply whether the storage of the hyperslab exists, before memory is allocated.
+    ///
+    /// # Errors
+    /// As [`VarData::check_readable`].
+    pub fn check_readable(&self) -> Result<()> {
+        self.access.data.check_readable(&self.slab).map_err(|error| self.access.shape.at(error))
+    }
+
+    /// Reads the hyperslab. As [`VarAccess::get`].
+    ///
+    /// # Errors
+    /// As [`VarAccess::get`].
+    pub fn get(&self, out: MemMut<'_, '_>) -> Result<()> {
+        self.access.shape.get(&*self.access.data, &self.slab, out)
+    }
+
+    /// Reads the hyperslab as floats or doubles and transforms each element ([`VarData::get_linear`]).
+    ///
+    /// # Errors
+    /// As [`VarAccess::get`]; `NC_EBADTYPE` for memory of another type.
+    pub fn get_linear(&self, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        self.access.shape.get_linear(&*self.access.data, &self.slab, out, linear)
     }
 }

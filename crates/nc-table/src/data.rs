@@ -1,8 +1,8 @@
 //! Data calls of the dispatch table, including mapped access. The checks are in `access`.
 
 use nczarr_model::{
-    Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped, scatter_items,
-    scatter_mapped,
+    CheckedSlab, Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped,
+    scatter_items, scatter_mapped,
 };
 
 use crate::access::{VarAccess, VarShape};
@@ -56,33 +56,65 @@ pub(crate) fn put<D: Dataset + ?Sized>(
     values: MemRef<'_>,
 ) -> Result<()> {
     let shape = VarShape::new(&dataset.model().snapshot(), var)?;
-    shape.check(slab, values.ty(), values.size(), true)?;
+    put_checked(dataset, var, &shape, &shape.check(slab, true)?, values)
+}
+
+fn put_checked<D: Dataset + ?Sized>(
+    dataset: &D,
+    var: VarId,
+    shape: &VarShape,
+    slab: &CheckedSlab<'_>,
+    values: MemRef<'_>,
+) -> Result<()> {
+    shape.check_memory(slab.len(), values.ty(), values.size())?;
     // The data are opened after the definition is final.
     define::to_data_mode(dataset)?;
     let data = dataset.data(var).map_err(|error| shape.at(error))?;
     shape.put(&*data, slab, values)
 }
 
-/// Checks a mapped access before memory is allocated. Returns the variable, the distances, and the size of
-/// one element.
-fn mapped<D: Dataset + ?Sized>(
+fn get_checked<D: Dataset + ?Sized>(
     dataset: &D,
     var: VarId,
-    slab: &Slab<'_>,
-    imap: Option<&[i64]>,
-    memtype: NcType,
-    write: bool,
-) -> Result<(VarShape, Vec<i64>, usize)> {
-    let shape = VarShape::new(&dataset.model().snapshot(), var)?;
-    if !memtype.is_atomic() {
-        return Err(shape.at(ErrorKind::MapType.context("mapped access needs an atomic type")));
+    shape: &VarShape,
+    slab: &CheckedSlab<'_>,
+    out: MemMut<'_, '_>,
+) -> Result<()> {
+    let data = dataset.data(var).map_err(|error| shape.at(error))?;
+    shape.get(&*data, slab, out)
+}
+
+/// A mapped access whose arguments were checked, before memory is allocated.
+struct MappedAccess<'a> {
+    shape: VarShape,
+    slab: CheckedSlab<'a>,
+    /// The distances between elements in memory.
+    imap: Vec<i64>,
+    /// The size of one element in memory.
+    item: usize,
+}
+
+impl<'a> MappedAccess<'a> {
+    fn new<D: Dataset + ?Sized>(
+        dataset: &D,
+        var: VarId,
+        slab: &Slab<'a>,
+        imap: Option<&[i64]>,
+        memtype: NcType,
+        write: bool,
+    ) -> Result<Self> {
+        let shape = VarShape::new(&dataset.model().snapshot(), var)?;
+        if !memtype.is_atomic() {
+            return Err(shape.at(ErrorKind::MapType.context("mapped access needs an atomic type")));
+        }
+        let slab = shape.check(slab, write)?;
+        let item = shape.check_type(memtype)?;
+        let imap = match imap {
+            Some(imap) => imap.to_vec(),
+            None => dense_imap(slab.count),
+        };
+        Ok(Self { shape, slab, imap, item })
     }
-    let item = shape.check_slab(slab, memtype, write)?;
-    let imap = match imap {
-        Some(imap) => imap.to_vec(),
-        None => dense_imap(slab.count),
-    };
-    Ok((shape, imap, item))
 }
 
 /// Returns the distances of adjacent elements in C order.
@@ -107,20 +139,20 @@ pub(crate) fn get_mapped<D: Dataset + ?Sized>(
         MappedMut::Fixed { ty, .. } => *ty,
         MappedMut::Strings(_) => NcType::String,
     };
-    let (shape, imap, item) = mapped(dataset, var, slab, imap, ty, false)?;
+    let MappedAccess { shape, slab, imap, item } = MappedAccess::new(dataset, var, slab, imap, ty, false)?;
     let at = |error: Error| shape.at(error);
     match out {
         MappedMut::Fixed { ty, bytes } => {
             nczarr_model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
             let mut dense = zeroed(byte_len(slab.len(), item)?)?;
-            let outcome =
-                get(dataset, var, slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut dense) });
+            let mut out = OutBuf::from_slice(&mut dense);
+            let outcome = get_checked(dataset, var, &shape, &slab, MemMut::Fixed { ty, out: &mut out });
             after_range(outcome, || scatter_mapped(slab.count, &imap, item, bytes, &dense).map_err(at))
         }
         MappedMut::Strings(strings) => {
             nczarr_model::check_imap(slab.count, &imap, strings.len()).map_err(at)?;
             let mut dense = empty_strings(byte_len(slab.len(), 1)?)?;
-            let outcome = get(dataset, var, slab, MemMut::Strings(&mut dense));
+            let outcome = get_checked(dataset, var, &shape, &slab, MemMut::Strings(&mut dense));
             after_range(outcome, || scatter_items(slab.count, &imap, strings, &dense).map_err(at))
         }
     }
@@ -145,20 +177,20 @@ pub(crate) fn put_mapped<D: Dataset + ?Sized>(
         MappedRef::Fixed { ty, .. } => *ty,
         MappedRef::Strings(_) => NcType::String,
     };
-    let (shape, imap, item) = mapped(dataset, var, slab, imap, ty, true)?;
+    let MappedAccess { shape, slab, imap, item } = MappedAccess::new(dataset, var, slab, imap, ty, true)?;
     let at = |error: Error| shape.at(error);
     match data {
         MappedRef::Fixed { ty, bytes } => {
             nczarr_model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
             let mut dense = zeroed(byte_len(slab.len(), item)?)?;
             gather_mapped(slab.count, &imap, item, bytes, &mut dense).map_err(at)?;
-            put(dataset, var, slab, MemRef::Fixed { ty, bytes: &dense })
+            put_checked(dataset, var, &shape, &slab, MemRef::Fixed { ty, bytes: &dense })
         }
         MappedRef::Strings(strings) => {
             nczarr_model::check_imap(slab.count, &imap, strings.len()).map_err(at)?;
             let mut dense = empty_strings(byte_len(slab.len(), 1)?)?;
             gather_items(slab.count, &imap, strings, &mut dense).map_err(at)?;
-            put(dataset, var, slab, MemRef::Strings(&dense))
+            put_checked(dataset, var, &shape, &slab, MemRef::Strings(&dense))
         }
     }
 }

@@ -16,7 +16,7 @@ mod layout;
 mod nc_dispatch;
 mod types;
 
-pub use access::VarAccess;
+pub use access::{SelectedSlab, VarAccess};
 pub use copy::{AttOwner, copy_att, copy_var};
 pub use data::{MappedMut, MappedRef};
 pub use inquire::{AttInquiry, DimInquiry, GroupInquiry, VarInquiry};

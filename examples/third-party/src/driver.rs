@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use nczarr::dispatch::{Dataset, DatasetInfo, Driver, DriverInfo, DriverPlugin, Format, FormatX, MemMut, OpenRequest, VarData, inventory};
-use nczarr::model::{GroupId, Model, ModelCell, Var, VarId, convert};
-use nczarr::{ErrorKind, NcType, Result, Slab, Values};
+use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId, convert};
+use nczarr::{ErrorKind, NcType, Result, Values};
 
 static INFO: DriverInfo =
     DriverInfo { name: "ramp", formatx: FormatX::Udf(0), modes: &["ramp"], magic: &[], markers: &[], about: "numbers that count" };
@@ -37,7 +37,7 @@ impl Dataset for Numbers {
 struct Counting;
 
 impl VarData for Counting {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let numbers = (0..slab.count[0]).map(|i| (slab.start[0] + i * slab.step(0)) as i64).collect();
         let (numbers, out_of_range) = convert::convert_values(&Values::Int64(numbers), out.ty())?;
         if let (MemMut::Fixed { out, .. }, Some(bytes)) = (out, numbers.to_native_bytes()) { out.put(&bytes)? }

@@ -2,7 +2,7 @@
 //!
 //! Applies to a slab or an element in one cached chunk, of the array's type. Falls back to the other paths.
 
-use nczarr_model::{NcType, Slab};
+use nczarr_model::{CheckedSlab, NcType};
 use nczarr_runtime::OutBuf;
 
 use crate::engine::ArrayEngine;
@@ -15,16 +15,12 @@ use crate::project::ChunkPart;
 /// `false`: not applicable, nothing happened.
 pub(crate) fn copy_cached(
     engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     ty: NcType,
     out: &mut OutBuf<'_>,
 ) -> bool {
     let form = &engine.form;
-    if engine.cache.is_empty()
-        || ty != form.ty
-        || slab.rank() != engine.grid.rank()
-        || engine.options.progress.is_some()
-    {
+    if engine.cache.is_empty() || ty != form.ty || engine.options.progress.is_some() {
         return false;
     }
     let mut part = ChunkPart::default();

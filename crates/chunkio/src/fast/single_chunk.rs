@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use nczarr_model::{NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, NcType, Result};
 use nczarr_storage::Key;
 
 use crate::engine::ArrayEngine;
@@ -19,10 +19,10 @@ thread_local! {
     static KEY: Cell<Key> = const { Cell::new(Key::root()) };
 }
 
-/// Writes a checked slab from checked memory; `None` if this path does not apply.
+/// Writes a slab from checked memory; `None` if this path does not apply.
 pub(crate) fn put(
     engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     ty: NcType,
     bytes: &[u8],
 ) -> Option<Result<()>> {
@@ -49,7 +49,7 @@ pub(crate) fn put(
 }
 
 /// Returns the chunk that equals the slab, if elements have the same order in both.
-fn chunk_of(grid: &ChunkGrid, slab: &Slab<'_>) -> Option<ChunkIndex> {
+fn chunk_of(grid: &ChunkGrid, slab: &CheckedSlab<'_>) -> Option<ChunkIndex> {
     let mut index = ChunkIndex::with_len(grid.rank());
     let mut dense = 1;
     for (dim, at) in index.iter_mut().enumerate().rev() {

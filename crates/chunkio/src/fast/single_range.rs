@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use nczarr_model::{Result, Slab};
+use nczarr_model::{CheckedSlab, Result};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::Key;
 
@@ -31,10 +31,10 @@ pub(crate) enum SingleRangeRead {
     Other { keep: bool },
 }
 
-/// Reads a checked, non-empty slab into memory of the array's type.
+/// Reads a non-empty slab into memory of the array's type.
 pub(crate) fn read(
     engine: &ArrayEngine<FixedSize>,
-    slab: &Slab<'_>,
+    slab: &CheckedSlab<'_>,
     out: &mut OutBuf<'_>,
 ) -> SingleRangeRead {
     const OTHER: SingleRangeRead = SingleRangeRead::Other { keep: false };

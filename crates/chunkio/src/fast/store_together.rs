@@ -1,6 +1,6 @@
 //! Stores complete cached chunks together: the engine's side of [`PendingBatch`].
 
-use nczarr_model::{Result, Slab};
+use nczarr_model::{CheckedSlab, Result};
 
 use crate::cache::DirtyChunk;
 use crate::engine::{ArrayEngine, ElementKind};
@@ -10,16 +10,15 @@ use crate::grid::ChunkIndex;
 
 /// Whether whole chunks of a slab may wait in the cache: several threads help, and no other process reads
 /// them before the new length is stored.
-pub(crate) fn gathers(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
+pub(crate) fn gathers(engine: &ArrayEngine<FixedSize>, slab: &CheckedSlab<'_>) -> bool {
     // Unencoded chunks gain nothing, unless the storage itself profits from several threads.
     (engine.form.plan.has_filters() || engine.map().caps().parallel_writes) && grows(engine, slab)
 }
 
 /// Whether a slab extends an unlimited dimension.
-fn grows(engine: &ArrayEngine<FixedSize>, slab: &Slab<'_>) -> bool {
+fn grows(engine: &ArrayEngine<FixedSize>, slab: &CheckedSlab<'_>) -> bool {
     let dims = engine.grid.dims.iter().enumerate();
-    dims.filter(|(_, limits)| limits.unlimited)
-        .any(|(dim, _)| slab.end(dim).is_some_and(|end| end > engine.grid.len(dim)))
+    dims.filter(|(_, limits)| limits.unlimited).any(|(dim, _)| slab.end(dim) > engine.grid.len(dim))
 }
 
 impl<F: ElementKind> ArrayEngine<F> {

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 
 use nczarr_dispatch::{MemMut, MemRef, Options, VarData, byte_len};
 use nczarr_model::convert::{self, Linear};
-use nczarr_model::{ErrorKind, NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result, Slab};
 use nczarr_runtime::{DimVec, OutBuf};
 use nczarr_storage::source::ReadAhead;
 
@@ -215,15 +215,31 @@ impl FlatArray {
         if self.dims[dim].unlimited { self.dims[dim].len.load(Ordering::Acquire) } else { self.lens[dim] }
     }
 
+    /// Checks a hyperslab to read, for owners of an array that form their own hyperslabs.
+    ///
+    /// # Errors
+    /// As [`Slab::check`].
+    pub fn check_read<'s>(&self, slab: &Slab<'s>) -> Result<CheckedSlab<'s>> {
+        self.check(slab, false)
+    }
+
+    /// As [`FlatArray::check_read`], for a write, which may extend an unlimited dimension.
+    ///
+    /// # Errors
+    /// As [`Slab::check`].
+    pub fn check_write<'s>(&self, slab: &Slab<'s>) -> Result<CheckedSlab<'s>> {
+        self.check(slab, true)
+    }
+
+    fn check<'s>(&self, slab: &Slab<'s>, writing: bool) -> Result<CheckedSlab<'s>> {
+        let shape: DimVec<u64> = (0..self.dims.len()).map(|dim| self.len(dim)).collect();
+        let may_grow = |dim: usize| writing && self.dims[dim].unlimited;
+        slab.check(&shape, may_grow).map_err(|error| error.at(&self.name))
+    }
+
     /// Returns the layout of a slab; `None` if it is empty. Offsets outside the array are an error.
-    fn locate(&self, slab: &Slab<'_>, writing: bool) -> Result<Option<SlabLayout>> {
-        let rank = self.dims.len();
-        let mut shape = DimVec::<u64>::with_len(rank);
-        for (dim, len) in shape.iter_mut().enumerate() {
-            *len = self.len(dim);
-        }
-        slab.check(&shape, |dim| writing && self.dims[dim].unlimited)
-            .map_err(|error| error.at(&self.name))?;
+    fn locate(&self, slab: &CheckedSlab<'_>) -> Result<Option<SlabLayout>> {
+        debug_assert!(self.check_write(slab).is_ok(), "{slab:?} of another array");
         if slab.is_empty() {
             return Ok(None);
         }
@@ -272,8 +288,8 @@ impl FlatArray {
 const LOOK: usize = 1 << 20;
 
 impl VarData for FlatArray {
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
-        let Some(lie) = self.locate(slab, false)? else { return Ok(()) };
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
+        let Some(lie) = self.locate(slab)? else { return Ok(()) };
         if self.short == BeyondEnd::Zeros || lie.elems.saturating_mul(self.layout.item) <= LOOK {
             return Ok(());
         }
@@ -290,37 +306,35 @@ impl VarData for FlatArray {
         }
     }
 
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
-        let lie = self.locate(slab, false)?;
+        let lie = self.locate(slab)?;
         self.check_types(self.ty, ty)?;
         self.check_memory(slab, ty, out.capacity())?;
         let Some(lie) = lie else { return Ok(()) };
         read::get(self, &lie, Convert::reading(self.ty, ty)?, out)
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
-        let lie = self.locate(slab, false)?;
+        let lie = self.locate(slab)?;
         let convert = Convert::scaling(self.ty, ty, linear).map_err(|error| error.at(&self.name))?;
         self.check_memory(slab, ty, out.capacity())?;
         lie.map_or(Ok(()), |lie| read::get(self, &lie, Some(convert), out))
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         self.check_writable()?;
         let MemRef::Fixed { ty, bytes } = data else { return Err(self.no_strings()) };
-        let lie = self.locate(slab, true)?;
+        let lie = self.locate(slab)?;
         self.check_types(ty, self.ty)?;
         self.check_memory(slab, ty, bytes.len())?;
         let Some(lie) = lie else { return Ok(()) };
         let result = write::put(self, &lie, ty, bytes);
         // A value out of range does not stop the write.
         let accepted = result.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::Range);
-        if let Some(first) = self.dims.first().filter(|first| first.unlimited && accepted)
-            && let Some(end) = slab.end(0)
-        {
-            first.len.fetch_max(end, Ordering::AcqRel);
+        if let Some(first) = self.dims.first().filter(|first| first.unlimited && accepted) {
+            first.len.fetch_max(slab.end(0), Ordering::AcqRel);
         }
         result
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr_model::{ErrorKind, NcString, Result, Slab};
+use nczarr_model::{CheckedSlab, ErrorKind, NcString, Result};
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use nczarr_storage::{Key, Version};
 
@@ -17,8 +17,12 @@ use crate::threads;
 /// The bytes per element that an observer sees.
 const ELEMENT: usize = size_of::<NcString>();
 
-/// Reads a checked, non-empty slab.
-pub(crate) fn get(engine: &ArrayEngine<TextElements>, slab: &Slab<'_>, out: &mut [NcString]) -> Result<()> {
+/// Reads a non-empty slab.
+pub(crate) fn get(
+    engine: &ArrayEngine<TextElements>,
+    slab: &CheckedSlab<'_>,
+    out: &mut [NcString],
+) -> Result<()> {
     let projection = engine.project(slab, &engine.grid.shape())?;
     let outcome = TransferOutcome::new(&engine.options, out.len() * ELEMENT);
     let since = engine.cache.now();

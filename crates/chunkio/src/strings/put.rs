@@ -1,6 +1,6 @@
 //! Writes text: every element is checked before the first is written.
 
-use nczarr_model::{NcString, Result, Slab};
+use nczarr_model::{CheckedSlab, NcString, Result};
 
 use super::{TextElements, TextFit, too_long};
 use crate::engine::ArrayEngine;
@@ -8,8 +8,12 @@ use crate::outcome::TransferOutcome;
 use crate::project::{ChunkPart, Coverage};
 use crate::write::writable_shape;
 
-/// Writes a checked, non-empty slab.
-pub(crate) fn put(engine: &ArrayEngine<TextElements>, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
+/// Writes a non-empty slab.
+pub(crate) fn put(
+    engine: &ArrayEngine<TextElements>,
+    slab: &CheckedSlab<'_>,
+    values: &[NcString],
+) -> Result<()> {
     let form = &engine.form;
     let shape = writable_shape(engine, slab);
     let projection = engine.project(slab, &shape)?;
@@ -46,7 +50,7 @@ pub(crate) fn put(engine: &ArrayEngine<TextElements>, slab: &Slab<'_>, values: &
 }
 
 /// Returns the index in the array of element `at` of a slab.
-fn position(slab: &Slab<'_>, at: usize) -> Vec<u64> {
+fn position(slab: &CheckedSlab<'_>, at: usize) -> Vec<u64> {
     let mut rest = at as u64;
     let mut index = vec![0; slab.rank()];
     for dim in (0..slab.rank()).rev() {

@@ -1,6 +1,6 @@
 //! [`ChunkWrite`]: one write, as all its paths see it.
 
-use nczarr_model::Slab;
+use nczarr_model::CheckedSlab;
 
 use crate::engine::ArrayEngine;
 use crate::fixed_size::FixedSize;
@@ -11,7 +11,7 @@ use crate::project::{ChunkPart, Coverage, Projection};
 /// A write of one slab.
 pub(crate) struct ChunkWrite<'a> {
     pub(crate) engine: &'a ArrayEngine<FixedSize>,
-    pub(crate) slab: &'a Slab<'a>,
+    pub(crate) slab: &'a CheckedSlab<'a>,
     pub(crate) projection: &'a Projection,
     pub(crate) bytes: &'a [u8],
     pub(crate) convert: Option<Convert>,

@@ -14,7 +14,9 @@ fn only_chunks_that_are_nowhere_are_absent() {
     let map = Arc::new(Mem::new(ALL));
     let setup = Setup::new(&map, &[6, 6], &[2, 3], NcType::Int);
     let array = setup.open();
-    let absent = |start: [u64; 2], count: [u64; 2]| array.is_absent(&Slab::new(&start, &count)).unwrap();
+    let absent = |start: [u64; 2], count: [u64; 2]| {
+        array.is_absent(&array.check_read(&Slab::new(&start, &count)).unwrap()).unwrap()
+    };
     assert!(absent([0, 0], [6, 6]));
     assert!(absent([0, 0], [0, 6]), "nothing is always absent");
     // Written fill values are not absent, in the cache and later in storage.
@@ -28,14 +30,16 @@ fn only_chunks_that_are_nowhere_are_absent() {
     get_ints(&array, &[0, 0], &[1, 1]).unwrap();
     assert!(absent([0, 0], [2, 3]));
     let strided = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[4, 3]) };
-    assert!(array.is_absent(&strided).unwrap());
-    assert_eq!(array.is_absent(&Slab::new(&[6, 0], &[1, 1])).unwrap_err().kind(), ErrorKind::InvalCoords);
+    assert!(array.is_absent(&array.check_read(&strided).unwrap()).unwrap());
+    assert_eq!(array.check_read(&Slab::new(&[6, 0], &[1, 1])).unwrap_err().kind(), ErrorKind::InvalCoords);
 
     let mut text = Setup::new(&Arc::new(Mem::new(ALL)), &[4], &[2], NcType::Int);
     text.element = ElementLayout::Text { width: 3 };
     let text = text.open();
-    text.put(&Slab::new(&[0], &[1]), MemRef::Strings(&[NcString::new()])).unwrap();
+    text.put(&text.check_write(&Slab::new(&[0], &[1])).unwrap(), MemRef::Strings(&[NcString::new()]))
+        .unwrap();
     assert!(
-        !text.is_absent(&Slab::new(&[1], &[1])).unwrap() && text.is_absent(&Slab::new(&[2], &[2])).unwrap()
+        !text.is_absent(&text.check_read(&Slab::new(&[1], &[1])).unwrap()).unwrap()
+            && text.is_absent(&text.check_read(&Slab::new(&[2], &[2])).unwrap()).unwrap()
     );
 }

@@ -406,7 +406,9 @@ fn arguments_are_checked() {
     let kind = |slab: &Slab<'_>, ty: NcType, len: usize| {
         let mut memory = vec![0; len];
         let mut out = OutBuf::from_slice(&mut memory);
-        let read = array.get(slab, MemMut::Fixed { ty, out: &mut out }).map_err(|error| error.kind());
+        let read =
+            array.check_read(slab).and_then(|slab| array.get(&slab, MemMut::Fixed { ty, out: &mut out }));
+        let read = read.map_err(|error| error.kind());
         let written = put(&array, slab, ty, &vec![0; len]).map_err(|error| error.kind());
         assert_eq!(read, written);
         read.err()
@@ -425,7 +427,7 @@ fn arguments_are_checked() {
     let strided = |stride: &'static [u64]| Slab { stride: Some(stride), ..all };
     assert_eq!(kind(&strided(&[1, 0]), NcType::Int, 64), Some(ErrorKind::Stride));
     assert_eq!(kind(&strided(&[1, u64::MAX]), NcType::Int, 64), Some(ErrorKind::Edge));
-    let error = array.get(&all, MemMut::Strings(&mut [])).unwrap_err();
+    let error = array.get(&array.check_read(&all).unwrap(), MemMut::Strings(&mut [])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Char);
 
     setup.writable = false;
@@ -452,7 +454,9 @@ fn enormous_arrays_cost_what_is_touched() {
     // The whole array exceeds the memory. The check of the buffer size comes first.
     let mut out = OutBuf::from_slice(&mut []);
     let all = Slab::new(&[0, 0], &[1 << 63, 1 << 62]);
-    let error = array.get(&all, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap_err();
+    let error = array
+        .get(&array.check_read(&all).unwrap(), MemMut::Fixed { ty: NcType::Int, out: &mut out })
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoMem);
 }
 

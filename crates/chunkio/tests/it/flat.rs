@@ -239,12 +239,13 @@ impl Case {
 fn get(array: &FlatArray, slab: &Slab<'_>, ty: NcType) -> (Vec<u8>, Result<()>) {
     let mut memory = vec![MaybeUninit::uninit(); slab.len() as usize * ty.size().unwrap()];
     let mut out = OutBuf::new(&mut memory);
-    let result = array.get(slab, MemMut::Fixed { ty, out: &mut out });
+    let result =
+        array.check_read(slab).and_then(|slab| array.get(&slab, MemMut::Fixed { ty, out: &mut out }));
     (out.filled().to_vec(), result)
 }
 
 fn put(array: &FlatArray, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
-    array.put(slab, MemRef::Fixed { ty, bytes })
+    array.put(&array.check_write(slab)?, MemRef::Fixed { ty, bytes })
 }
 
 fn check(result: Result<()>, range: bool) {
@@ -322,7 +323,7 @@ fn linear(array: &FlatArray, plain: &(Vec<u8>, bool), slab: &Slab<'_>) {
         plain.0.chunks(8).flat_map(|item| (double(item) * 0.5 + 3.0).to_ne_bytes()).collect();
     let mut found = vec![0; expected.len()];
     let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut found) };
-    array.get_linear(slab, out, &Linear::new(0.5, 3.0)).unwrap();
+    array.get_linear(&array.check_read(slab).unwrap(), out, &Linear::new(0.5, 3.0)).unwrap();
     assert_eq!(found, expected, "{slab:?}");
 }
 
@@ -515,7 +516,8 @@ fn calls_that_make_no_sense_are_refused() {
     assert_eq!(put(&array, &two, NcType::Int, &[0; 4]).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(put(&array, &two, NcType::Char, &[0; 2]).unwrap_err().kind(), ErrorKind::Char);
     assert_eq!(get(&array, &two, NcType::Char).1.unwrap_err().kind(), ErrorKind::Char);
-    let strings = array.get(&two, MemMut::Strings(&mut [NcString::new(), NcString::new()]));
+    let strings =
+        array.get(&array.check_read(&two).unwrap(), MemMut::Strings(&mut [NcString::new(), NcString::new()]));
     assert_eq!(strings.unwrap_err().kind(), ErrorKind::Char);
     let fixed = FlatArray::new(FlatSpec { writable: false, ..case.spec(store.clone()) }).unwrap();
     assert_eq!(put(&fixed, &two, NcType::Int, &[0; 8]).unwrap_err().kind(), ErrorKind::Perm);

@@ -118,8 +118,11 @@ fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: 
         }
     }
     let mut bytes = vec![0; expected.len()];
-    let result =
-        array.get_linear(slab, MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(&mut bytes) }, &linear);
+    let result = array.get_linear(
+        &array.check_read(slab).unwrap(),
+        MemMut::Fixed { ty: to, out: &mut OutBuf::from_slice(&mut bytes) },
+        &linear,
+    );
     match result {
         Ok(()) => assert!(!range, "a range error was expected"),
         Err(error) => assert!(range && error.kind() == ErrorKind::Range, "{error}"),

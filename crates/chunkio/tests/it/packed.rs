@@ -73,7 +73,10 @@ fn element(pieces: &[ElementPiece], random: &mut Random) -> (Vec<u8>, Vec<u8>) {
 
 fn read(array: &ChunkedArray, slab: &Slab<'_>, size: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0xaa; slab.len() as usize * size];
-    array.get(slab, MemMut::Fixed { ty: USER, out: &mut OutBuf::from_slice(&mut bytes) })?;
+    array.get(
+        &array.check_read(slab)?,
+        MemMut::Fixed { ty: USER, out: &mut OutBuf::from_slice(&mut bytes) },
+    )?;
     Ok(bytes)
 }
 

@@ -398,8 +398,12 @@ fn text_lies_in_shards_too() {
     setup.shards = vec![plain(&[2], true)];
     let array = setup.open();
     let texts: Vec<nczarr_model::NcString> = ["a", "bcd", "", "e"].map(nczarr_model::NcString::from).into();
-    nczarr_dispatch::VarData::put(&array, &Slab::new(&[2], &[4]), nczarr_dispatch::MemRef::Strings(&texts))
-        .unwrap();
+    nczarr_dispatch::VarData::put(
+        &array,
+        &array.check_write(&Slab::new(&[2], &[4])).unwrap(),
+        nczarr_dispatch::MemRef::Strings(&texts),
+    )
+    .unwrap();
     array.flush().unwrap();
     assert_eq!(map.writes.load(SeqCst), 2);
     let found = get_strings(&setup.open(), &Slab::new(&[1], &[6])).unwrap();

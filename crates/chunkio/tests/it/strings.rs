@@ -66,7 +66,7 @@ fn elements() -> [ElementLayout; 5] {
 const WORDS: [&str; 8] = ["", "a", "bcd", "äöüß", "日本", "e\u{301}x", "12345", "\u{1F600}!"];
 
 fn put(array: &nczarr_chunkio::ChunkedArray, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
-    array.put(slab, MemRef::Strings(values))
+    array.put(&array.check_write(slab)?, MemRef::Strings(values))
 }
 
 fn history(seed: u64) {
@@ -298,13 +298,19 @@ fn text_and_numbers_do_not_mix() {
     let mut memory = [0; 4];
     let mut out = OutBuf::from_slice(&mut memory);
     let kinds = [
-        array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap_err().kind(),
-        array.put(&slab, MemRef::Fixed { ty: NcType::Int, bytes: &[0; 4] }).unwrap_err().kind(),
+        array
+            .get(&array.check_read(&slab).unwrap(), MemMut::Fixed { ty: NcType::Int, out: &mut out })
+            .unwrap_err()
+            .kind(),
+        array
+            .put(&array.check_write(&slab).unwrap(), MemRef::Fixed { ty: NcType::Int, bytes: &[0; 4] })
+            .unwrap_err()
+            .kind(),
     ];
     assert_eq!(kinds, [ErrorKind::Char; 2]);
     let kinds = [
-        array.get(&slab, MemMut::Strings(&mut [])).unwrap_err().kind(),
-        array.put(&slab, MemRef::Strings(&[])).unwrap_err().kind(),
+        array.get(&array.check_read(&slab).unwrap(), MemMut::Strings(&mut [])).unwrap_err().kind(),
+        array.put(&array.check_write(&slab).unwrap(), MemRef::Strings(&[])).unwrap_err().kind(),
     ];
     assert_eq!(kinds, [ErrorKind::Inval; 2]);
 }

@@ -96,12 +96,13 @@ pub fn get(array: &ChunkedArray, slab: &Slab<'_>, ty: NcType) -> (Vec<u8>, Resul
     let len = slab.len() as usize * ty.size().unwrap();
     let mut memory = vec![MaybeUninit::uninit(); len];
     let mut out = OutBuf::new(&mut memory);
-    let result = array.get(slab, MemMut::Fixed { ty, out: &mut out });
+    let result =
+        array.check_read(slab).and_then(|slab| array.get(&slab, MemMut::Fixed { ty, out: &mut out }));
     (out.filled().to_vec(), result)
 }
 
 pub fn put(array: &ChunkedArray, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
-    array.put(slab, MemRef::Fixed { ty, bytes })
+    array.put(&array.check_write(slab)?, MemRef::Fixed { ty, bytes })
 }
 
 pub fn get_ints(array: &ChunkedArray, start: &[u64], count: &[u64]) -> Result<Vec<i32>> {
@@ -116,5 +117,5 @@ pub fn put_ints(array: &ChunkedArray, start: &[u64], count: &[u64], values: &[i3
 
 pub fn get_strings(array: &ChunkedArray, slab: &Slab<'_>) -> Result<Vec<NcString>> {
     let mut out = vec![NcString::from("unset"); slab.len() as usize];
-    array.get(slab, MemMut::Strings(&mut out)).map(|()| out)
+    array.get(&array.check_read(slab)?, MemMut::Strings(&mut out)).map(|()| out)
 }

@@ -33,7 +33,8 @@ pub fn run(args: &CatArgs) -> Result<(), Failure> {
     let file = nczarr::open(&args.url).map_err(&at)?;
     let model = file.model();
     let id = find(&model, args.var.as_deref()).map_err(&at)?;
-    let part = RequestedPart::of(args, &model.shape(id).map_err(&at)?)?;
+    let shape = model.shape(id).map_err(&at)?;
+    let part = RequestedPart::of(args, &shape)?;
     let ty = model.var(id).map_err(&at)?.xtype;
     let format = args.format.unwrap_or(if is_flat(&model, ty) { CatFormat::Npy } else { CatFormat::Json });
     let path = model.var_path(id).map_err(&at)?;
@@ -48,7 +49,8 @@ pub fn run(args: &CatArgs) -> Result<(), Failure> {
     // Read errors must appear before any output.
     let data = file.dataset().data(id).map_err(&at)?;
     if !part.slab().is_empty() {
-        data.check_readable(&part.slab()).map_err(|error| at(error.at(&path)))?;
+        let slab = part.slab().check(&shape, |_| false).map_err(&at)?;
+        data.check_readable(&slab).map_err(|error| at(error.at(&path)))?;
     }
     let mut out = Output::to(args.output.as_deref(), &args.url, file.dataset().as_ref()).map_err(&at)?;
     out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish()).map_err(at)

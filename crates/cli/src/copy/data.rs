@@ -89,7 +89,8 @@ impl VariableMover<'_> {
         let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
         let sparse = match &new.form {
             VariableForm::Same if !is_read_swapped(to, new.id)? => {
-                SparseVariable::new(chunks.0.clone(), model.var(id)?, to.model().snapshot().var(new.id)?)?
+                let (one, other) = (model.var(id)?, to.model().snapshot());
+                SparseVariable::new(&shape, chunks.0.clone(), one, other.var(new.id)?)?
             }
             VariableForm::Same | VariableForm::Numbers(_) | VariableForm::Text { .. } => None,
         };

@@ -67,6 +67,7 @@ impl BlockElements {
 
 /// A variable whose chunks may stay absent.
 pub struct SparseVariable {
+    shape: Vec<u64>,
     chunk: Vec<u64>,
     /// The fill value, as one element.
     fill: BlockElements,
@@ -75,7 +76,7 @@ pub struct SparseVariable {
 impl SparseVariable {
     /// Returns `None` if everything must be written: without chunks, or if a reader might see other values in
     /// absent ones.
-    pub fn new(chunk: Option<Vec<u64>>, from: &Var, to: &Var) -> Result<Option<Self>> {
+    pub fn new(shape: &[u64], chunk: Option<Vec<u64>>, from: &Var, to: &Var) -> Result<Option<Self>> {
         let Some(chunk) = chunk.filter(|chunk| chunk.len() == from.dims.len()) else { return Ok(None) };
         if from.fill_value().is_some_and(|fill| is_odd_nan(&fill)) {
             // Some formats cannot store the bits of a NaN fill value; as an element they stay.
@@ -86,7 +87,9 @@ impl SparseVariable {
             return Ok(None);
         }
         Ok(match (one(from.xtype, from.fill_value()), one(to.xtype, to.fill_value())) {
-            (Some(fill), Some(same)) if fill.are(0..1, &same) => Some(Self { chunk, fill }),
+            (Some(fill), Some(same)) if fill.are(0..1, &same) => {
+                Some(Self { shape: shape.to_vec(), chunk, fill })
+            }
             _ => None,
         })
     }
@@ -104,7 +107,8 @@ impl SparseVariable {
         for (inside, part) in Tiles::new(count, &tile) {
             let at: Vec<u64> = start.iter().zip(&inside).map(|(start, inside)| start + inside).collect();
             let rows = || RowRanges::new(count, &inside, &part);
-            if rows().all(|row| elements.are(row, &self.fill)) && source.is_absent(&Slab::new(&at, &part))? {
+            let slab = Slab::new(&at, &part).check(&self.shape, |_| false)?;
+            if rows().all(|row| elements.are(row, &self.fill)) && source.is_absent(&slab)? {
                 absent = true;
             } else {
                 present.push((inside, at, part));

@@ -100,7 +100,7 @@ impl Stage {
             let slab = Slab::new(&start, &count);
             // Absent elements are read as well: that may fail, or give another value than the fill value.
             let bytes = source.bytes(id, &slab).map_err(CopyError::Source)?;
-            if data.is_absent(&slab).map_err(CopyError::Source)?
+            if data.is_absent(&slab.check(&shape, |_| false)?).map_err(CopyError::Source)?
                 && bytes.chunks_exact(blank.len().max(1)).all(|element| element == blank)
             {
                 continue;

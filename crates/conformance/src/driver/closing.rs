@@ -58,7 +58,7 @@ fn last_written(data: &dyn VarData, len: usize) -> i32 {
     let put = |value: i32| {
         let bytes = vec![value; len].into_iter().flat_map(i32::to_ne_bytes).collect::<Vec<_>>();
         let memory = MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
-        data.put(&Slab::new(&[0], &[len as u64]), memory)
+        data.put(&Slab::new(&[0], &[len as u64]).check(&[LEN as u64], |_| false)?, memory)
     };
     // A driver that never refuses writes after the end.
     (1..100_000).take_while(|&value| put(value).is_ok()).last().unwrap_or(0)

@@ -9,7 +9,7 @@ use nczarr_dispatch::{
     OpenRequest, Registry, VarData,
 };
 use nczarr_driver_nczarr::NcZarrDriver;
-use nczarr_model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
+use nczarr_model::{CheckedSlab, Edit, ErrorKind, ModelCell, Result, Slab, VarId};
 use nczarr_zmap_file::FileMaps;
 use nczarr_zmap_mem::MemMaps;
 
@@ -157,6 +157,12 @@ impl Dataset for FaultyDataset {
     }
 }
 
+/// Returns a slab with other first indices, which are smaller.
+fn shifted<'a>(slab: &CheckedSlab<'a>, start: &'a [u64]) -> CheckedSlab<'a> {
+    let slab = Slab { start, ..**slab };
+    slab.check(&vec![u64::MAX; slab.rank()], |_| false).unwrap()
+}
+
 #[derive(Debug)]
 struct FaultyData {
     inner: Arc<dyn VarData>,
@@ -164,24 +170,24 @@ struct FaultyData {
 }
 
 impl VarData for FaultyData {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let mut start = slab.start.to_vec();
         let is_part = slab.count.last().is_some_and(|&count| count == 1);
         let shifts = self.fault == Fault::DataAreShifted || self.fault == Fault::PartsAreShifted && is_part;
         if shifts && let Some(last) = start.last_mut().filter(|last| **last > 0) {
             *last -= 1;
         }
-        self.inner.get(&Slab { start: &start, ..*slab }, out)
+        self.inner.get(&shifted(slab, &start), out)
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         let mut start = slab.start.to_vec();
         if self.fault == Fault::DataAreShifted
             && let Some(last) = start.last_mut().filter(|last| **last > 0)
         {
             *last -= 1;
         }
-        match self.inner.put(&Slab { start: &start, ..*slab }, data) {
+        match self.inner.put(&shifted(slab, &start), data) {
             Err(error) if self.fault == Fault::TakesWhatIsLate && error.kind() == ErrorKind::BadId => Ok(()),
             put => put,
         }

@@ -8,7 +8,9 @@ use nczarr_dispatch::{
     CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, Magic, MemMut,
     MemRef, OpenRequest, Registry, VarData,
 };
-use nczarr_model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
+use nczarr_model::{
+    CheckedSlab, Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert,
+};
 use nczarr_storage::{
     ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, OpenMap, Precondition, Version, WriteOutcome,
     ZMap,
@@ -256,7 +258,7 @@ fn indices(slab: &Slab<'_>) -> Vec<Vec<u64>> {
 }
 
 impl VarData for TestData {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let elements = self.elements.lock().unwrap();
         let mut out_of_range = false;
         match out {
@@ -285,7 +287,7 @@ impl VarData for TestData {
         if out_of_range { Err(ErrorKind::Range.context("a value")) } else { Ok(()) }
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         let mut elements = self.elements.lock().unwrap();
         match data {
             MemRef::Fixed { ty, bytes } => {
@@ -303,7 +305,7 @@ impl VarData for TestData {
         }
         for (dim, d) in self.dims.iter().enumerate() {
             if d.unlimited && !slab.is_empty() {
-                d.grow(slab.end(dim).unwrap());
+                d.grow(slab.end(dim));
             }
         }
         Ok(())

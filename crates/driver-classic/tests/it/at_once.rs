@@ -133,7 +133,8 @@ fn what_a_failed_write_left_is_filled_when_it_counts() {
 
 fn put_kept(data: &dyn VarData, start: &[u64], count: &[u64], values: &Values) -> nczarr_model::Result<()> {
     let bytes = values.to_native_bytes().unwrap();
-    data.put(&Slab::new(start, count), MemRef::Fixed { ty: values.nc_type(), bytes: &bytes })
+    let slab = Slab::new(start, count).check(&vec![u64::MAX; start.len()], |_| false)?;
+    data.put(&slab, MemRef::Fixed { ty: values.nc_type(), bytes: &bytes })
 }
 
 #[test]
@@ -246,7 +247,8 @@ fn a_reader_goes_on_in_the_file_that_took_the_place() {
     assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2, 3]));
     let mut bytes = [0; 2];
     let out = &mut nczarr_runtime::OutBuf::from_slice(&mut bytes);
-    kept.get(&Slab::new(&[2], &[1]), nczarr_dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
+    let slab = Slab::new(&[2], &[1]).check(&[3], |_| false).unwrap();
+    kept.get(&slab, nczarr_dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
     assert_eq!(i16::from_ne_bytes(bytes), 3, "also what somebody kept");
     // A reader can continue to use a deleted file.
     fs::remove_file(&path).unwrap();

@@ -53,7 +53,10 @@ fn what_is_scaled_on_the_way_is_filled_first() {
     let mut bytes = [0; 32];
     let linear = Linear::new(0.5, 1.0);
     let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut bytes) };
-    ds.data(v).unwrap().get_linear(&Slab::new(&[0, 0], &[2, 2]), out, &linear).unwrap();
+    ds.data(v)
+        .unwrap()
+        .get_linear(&Slab::new(&[0, 0], &[2, 2]).check(&[2, 2], |_| false).unwrap(), out, &linear)
+        .unwrap();
     let fill = f64::from(fill::SHORT) * 0.5 + 1.0;
     let expected = Values::Double(vec![2.5, 3.5, fill, fill]);
     assert_eq!(Values::from_native_bytes(NcType::Double, &bytes), Some(expected));

@@ -71,7 +71,8 @@ fn data_stay_when_variables_come() {
         // A handle from before the change writes to the new file.
         let bytes = [9u8; 5];
         let data = nczarr_dispatch::MemRef::Fixed { ty: NcType::Byte, bytes: &bytes };
-        kept.put(&nczarr_model::Slab::new(&[4, 0], &[1, 5]), data).unwrap();
+        let slab = nczarr_model::Slab::new(&[4, 0], &[1, 5]).check(&[5, 5], |_| false).unwrap();
+        kept.put(&slab, data).unwrap();
         ds.close().unwrap();
 
         let ds = open(&path, false);
@@ -257,7 +258,9 @@ fn writers_go_on_while_definitions_come() {
             for at in 0..300u64 {
                 let bytes = (at as i32 * 3).to_ne_bytes();
                 let data = nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
-                kept.put(&nczarr_model::Slab::new(&[at], &[1]), data).unwrap();
+                let start = [at];
+                let slab = nczarr_model::Slab::new(&start, &[1]).check(&[at + 1], |_| false).unwrap();
+                kept.put(&slab, data).unwrap();
             }
         });
         scope.spawn(|| {

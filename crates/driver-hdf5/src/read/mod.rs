@@ -36,6 +36,7 @@ mod padded;
 mod paths;
 mod remote;
 mod shared_messages;
+mod short;
 mod superblock;
 mod types;
 mod unsupported;

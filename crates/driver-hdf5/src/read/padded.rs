@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{CacheConfig, MemMut, VarData, byte_len};
-use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values, convert};
+use nczarr_model::{CheckedSlab, ErrorKind, NcString, NcType, Result, Slab, Values, convert};
 use nczarr_runtime::{Buffer, OutBuf};
 
 /// The data of a variable that is shorter than its dimensions.
@@ -30,7 +30,7 @@ enum PaddingStep {
 
 impl PaddedVar {
     /// Returns the number of selected indices of each dimension that lie inside the dataset's own shape.
-    fn inside(&self, slab: &Slab<'_>) -> Vec<u64> {
+    fn inside(&self, slab: &CheckedSlab<'_>) -> Vec<u64> {
         let stride = |dim: usize| slab.stride.map_or(1, |stride| stride[dim].max(1));
         let each = self.own.iter().enumerate().map(|(dim, &own)| {
             let room = own.saturating_sub(slab.start[dim]);
@@ -40,7 +40,11 @@ impl PaddedVar {
     }
 
     /// Calls `then` for each run of elements of a slab, in order.
-    fn steps(slab: &Slab<'_>, inside: &[u64], mut then: impl FnMut(PaddingStep) -> Result<()>) -> Result<()> {
+    fn steps(
+        slab: &CheckedSlab<'_>,
+        inside: &[u64],
+        mut then: impl FnMut(PaddingStep) -> Result<()>,
+    ) -> Result<()> {
         let Some(last) = inside.len().checked_sub(1) else { return Ok(()) };
         let (row, stored) = (slab.count[last] as usize, inside[last] as usize);
         let mut at = vec![0_u64; last];
@@ -56,12 +60,19 @@ impl PaddedVar {
         }
     }
 
-    fn numbers(&self, slab: &Slab<'_>, inside: &[u64], ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
+    fn numbers(
+        &self,
+        slab: &CheckedSlab<'_>,
+        inside: &[u64],
+        ty: NcType,
+        out: &mut OutBuf<'_>,
+    ) -> Result<()> {
         let (value, mut beyond) = convert::convert_values(&self.value, ty)?;
         let value = value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(ty.name()))?;
-        let part = Slab { count: inside, ..*slab };
+        let part = Slab { count: inside, ..**slab };
         let mut found = None;
         if !part.is_empty() {
+            let part = part.check(&self.own, |_| false)?;
             let len = byte_len(part.len(), value.len())?;
             let read = |out: &mut OutBuf<'_>| match self.inner.get(&part, MemMut::Fixed { ty, out }) {
                 // A value out of range does not stop the transfer. It is reported at the end.
@@ -89,12 +100,12 @@ impl PaddedVar {
         }
     }
 
-    fn strings(&self, slab: &Slab<'_>, inside: &[u64], out: &mut [NcString]) -> Result<()> {
-        let part = Slab { count: inside, ..*slab };
+    fn strings(&self, slab: &CheckedSlab<'_>, inside: &[u64], out: &mut [NcString]) -> Result<()> {
+        let part = Slab { count: inside, ..**slab };
         let mut found =
             vec![NcString::new(); usize::try_from(part.len()).unwrap_or(usize::MAX).min(out.len())];
         if !part.is_empty() {
-            self.inner.get(&part, MemMut::Strings(&mut found))?;
+            self.inner.get(&part.check(&self.own, |_| false)?, MemMut::Strings(&mut found))?;
         }
         let (mut found, mut out) = (found.into_iter(), out.iter_mut());
         Self::steps(slab, inside, |step| {
@@ -110,7 +121,7 @@ impl PaddedVar {
 }
 
 impl VarData for PaddedVar {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let inside = self.inside(slab);
         if slab.is_empty() || inside == slab.count {
             return self.inner.get(slab, out);
@@ -125,11 +136,11 @@ impl VarData for PaddedVar {
         }
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         self.inner.check_readable(slab)
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         // The value beyond the stored shape differs from the variable's fill value.
         Ok(self.inside(slab) == slab.count && self.inner.is_absent(slab)?)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nczarr_chunkio::ChunkedArray;
 use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData};
 use nczarr_model::convert::Linear;
-use nczarr_model::{NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, NcType, Result};
 
 use super::index::{ChunkBox, LazyChunkIndex};
 
@@ -30,36 +30,35 @@ impl RemoteArray {
     }
 
     /// Loads the index entries of a slab and returns the array to read it with.
-    fn with(&self, slab: &Slab<'_>) -> Result<&ChunkedArray> {
+    fn with(&self, slab: &CheckedSlab<'_>) -> Result<&ChunkedArray> {
         if let Some(wanted) = self.wanted(slab) {
             self.known.load(&wanted)?;
         }
         Ok(self.array())
     }
 
-    /// Returns the chunks that a slab needs. Invalid slabs yield `None`; the array reports them.
-    fn wanted(&self, slab: &Slab<'_>) -> Option<ChunkBox> {
-        let grid = self.known.grid();
-        if [slab.start.len(), slab.count.len(), self.chunk_shape.len()] != [grid.len(); 3] {
+    /// Returns the chunks that a slab needs; `None` if it is empty.
+    fn wanted(&self, slab: &CheckedSlab<'_>) -> Option<ChunkBox> {
+        if slab.is_empty() {
             return None;
         }
+        let grid = self.known.grid();
         let (mut first, mut last) = (Vec::with_capacity(grid.len()), Vec::with_capacity(grid.len()));
         for (axis, &count) in grid.iter().enumerate() {
             let (start, chunk) = (slab.start[axis], self.chunk_shape[axis].max(1));
-            let more = slab.count[axis].checked_sub(1)?.saturating_mul(slab.step(axis));
             first.push(start / chunk);
-            last.push((start.saturating_add(more) / chunk).min(count.checked_sub(1)?));
+            last.push(((slab.end(axis) - 1) / chunk).min(count.checked_sub(1)?));
         }
         ChunkBox::new(first, last)
     }
 }
 
 impl VarData for RemoteArray {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.with(slab)?.get(slab, out)
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         self.with(slab)?.get_linear(slab, out, linear)
     }
 
@@ -67,11 +66,11 @@ impl VarData for RemoteArray {
         self.array().try_get_cached_element(at, ty, out)
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         self.with(slab)?.check_readable(slab)
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         self.with(slab)?.is_absent(slab)
     }
 

@@ -8,7 +8,7 @@ use nczarr_chunkio::{
 };
 use nczarr_codec::Filter;
 use nczarr_dispatch::{CacheConfig, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
-use nczarr_model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
+use nczarr_model::{CheckedSlab, ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 use nczarr_runtime::Buffer;
 
 use super::chunks::{ChunkLookup, ChunkObjects};
@@ -22,6 +22,7 @@ use super::masked_pipeline::MaskedPipeline;
 use super::messages::{ChunkIndexKind, DataLayout, Dataspace, FilterMessage};
 use super::padded::PaddedVar;
 use super::remote::RemoteArray;
+use super::short::ShortVar;
 use super::values::{self, ElementDecoder};
 use super::virtual_dataset::{Nesting, VirtualChunks, VirtualMapping};
 use super::walk::DatasetStorage;
@@ -83,13 +84,17 @@ pub(crate) fn make(
     }
     let number = byte_order(&stored.ty).map(|big_endian| (var.xtype, big_endian));
     let inner = array(with, ArrayDescription { name: &var.name, dims, number, stored, space })?;
-    let data = match (number, inner) {
+    let padding = padding(model, id, stored, space)?;
+    let data: Arc<dyn VarData> = match (number, inner) {
         (None, inner) => raw(with, var.xtype, stored, inner),
         (Some(_), RawArray::Chunked(array)) => Arc::new(array),
         (Some(_), RawArray::Far(array)) => array,
+        (Some(_), RawArray::Flat(array)) if padding.is_none() && is_short(space, &model.shape(id)?) => {
+            Arc::new(ShortVar(array))
+        }
         (Some(_), RawArray::Flat(array)) => Arc::new(array),
     };
-    Ok(match padding(model, id, stored, space)? {
+    Ok(match padding {
         Some((own, value)) => Arc::new(PaddedVar { inner: data, own, value }),
         None => data,
     })
@@ -104,11 +109,16 @@ pub(crate) fn padding(
     space: &Dataspace,
 ) -> Result<Option<(Vec<u64>, Values)>> {
     let own = space.dims.as_deref().unwrap_or_default();
-    if stored.value().is_some() || own.iter().zip(model.shape(id)?).all(|(&own, len)| own >= len) {
+    if stored.value().is_some() || !is_short(space, &model.shape(id)?) {
         return Ok(None);
     }
     let value = nczarr_model::fill::default(model.var(id)?.xtype);
     Ok(value.map(|value| (own.to_vec(), value)))
+}
+
+/// Whether a dataset is shorter than the dimensions of its variable.
+fn is_short(space: &Dataspace, lens: &[u64]) -> bool {
+    space.dims.as_deref().unwrap_or_default().iter().zip(lens).any(|(own, len)| own < len)
 }
 
 /// Opens a dataset as elements of raw bytes.
@@ -366,7 +376,7 @@ impl RawArray {
     /// Reads the stored bytes of elements of `size` bytes.
     pub(super) fn get(
         &self,
-        slab: &Slab<'_>,
+        slab: &CheckedSlab<'_>,
         size: usize,
         out: &mut nczarr_runtime::OutBuf<'_>,
     ) -> Result<()> {
@@ -374,20 +384,20 @@ impl RawArray {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
             Self::Far(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
             Self::Flat(array) => {
-                with_bytes(slab, size, |slab| array.get(slab, MemMut::Fixed { ty: NcType::Char, out }))
+                with_bytes(array, slab, size, |slab| array.get(slab, MemMut::Fixed { ty: NcType::Char, out }))
             }
         }
     }
 
-    pub(super) fn look(&self, slab: &Slab<'_>, size: usize) -> Result<()> {
+    pub(super) fn look(&self, slab: &CheckedSlab<'_>, size: usize) -> Result<()> {
         match self {
             Self::Chunked(array) => array.check_readable(slab),
             Self::Far(array) => array.check_readable(slab),
-            Self::Flat(array) => with_bytes(slab, size, |slab| array.check_readable(slab)),
+            Self::Flat(array) => with_bytes(array, slab, size, |slab| array.check_readable(slab)),
         }
     }
 
-    pub(super) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    pub(super) fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         match self {
             Self::Chunked(array) => array.is_absent(slab),
             Self::Far(array) => array.is_absent(slab),
@@ -428,16 +438,21 @@ impl RawArray {
     }
 }
 
-/// Calls `work` with a slab that has the bytes of an element as its last dimension.
-fn with_bytes<T>(slab: &Slab<'_>, size: usize, work: impl FnOnce(&Slab<'_>) -> T) -> T {
+/// Calls `work` with a slab of `array` that has the bytes of an element as its last dimension.
+fn with_bytes<T>(
+    array: &FlatArray,
+    slab: &CheckedSlab<'_>,
+    size: usize,
+    work: impl FnOnce(&CheckedSlab<'_>) -> Result<T>,
+) -> Result<T> {
     let more = |list: &[u64], last: u64| list.iter().copied().chain([last]).collect::<Vec<_>>();
     let (start, count) = (more(slab.start, 0), more(slab.count, size as u64));
     let stride = slab.stride.map(|stride| more(stride, 1));
-    work(&Slab { start: &start, count: &count, stride: stride.as_deref() })
+    work(&array.check_read(&Slab { start: &start, count: &count, stride: stride.as_deref() })?)
 }
 
 impl VarData for RawVar {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let size = self.ty.size as usize;
         match out {
             MemMut::Fixed { ty, out } if self.fixed => {
@@ -471,11 +486,11 @@ impl VarData for RawVar {
         }
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         self.inner.look(slab, self.ty.size as usize)
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         self.inner.is_absent(slab)
     }
 

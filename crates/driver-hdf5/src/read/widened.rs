@@ -7,7 +7,7 @@
 use ::half::{bf16, f16};
 use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
-use nczarr_model::{ErrorKind, NcType, Result, Slab, Values, convert};
+use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result, Values, convert};
 use nczarr_runtime::Buffer;
 
 use super::cursor::damaged;
@@ -106,7 +106,7 @@ pub(super) struct WidenedVar {
 }
 
 impl VarData for WidenedVar {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else {
             return Err(ErrorKind::Char.context("text and numbers do not convert to each other"));
         };
@@ -122,11 +122,11 @@ impl VarData for WidenedVar {
         }
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         self.inner.look(slab, self.bits.size)
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         self.inner.is_absent(slab)
     }
 

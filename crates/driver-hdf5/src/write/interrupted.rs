@@ -43,7 +43,8 @@ fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
     for (id, var) in model.vars() {
         let shape = model.shape(id).unwrap();
         let (start, len) = (vec![0; shape.len()], shape.iter().product::<u64>() as usize);
-        let (slab, data) = (Slab::new(&start, &shape), ds.data(id).unwrap());
+        let slab = Slab::new(&start, &shape).check(&shape, |_| false).unwrap();
+        let data = ds.data(id).unwrap();
         if var.xtype == NcType::String {
             strings.resize(len, NcString::new());
             data.get(&slab, MemMut::Strings(&mut strings)).unwrap();
@@ -59,11 +60,9 @@ fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
 
 fn put(ds: &WritableDataset, var: VarId, row: u64, value: i32) {
     let bytes = [value; 8].map(i32::to_ne_bytes).concat();
-    let slab = (&[row, 0][..], &[1, 8][..]);
-    ds.data(var)
-        .unwrap()
-        .put(&Slab::new(slab.0, slab.1), MemRef::Fixed { ty: NcType::Int, bytes: &bytes })
-        .unwrap();
+    let start = [row, 0];
+    let slab = Slab::new(&start, &[1, 8]).check(&[row + 1, 8], |_| false).unwrap();
+    ds.data(var).unwrap().put(&slab, MemRef::Fixed { ty: NcType::Int, bytes: &bytes }).unwrap();
 }
 
 #[test]
@@ -88,7 +87,8 @@ fn the_file_is_what_it_was_when_metadata_were_last_written() {
             }
         }
         let data = ds.data(s).unwrap();
-        data.put(&Slab::new(&[0], &[8]), MemRef::Strings(&strings(round))).unwrap();
+        let all = Slab::new(&[0], &[8]).check(&[8], |_| false).unwrap();
+        data.put(&all, MemRef::Strings(&strings(round))).unwrap();
         if round % 2 == 1 {
             let name = format!("w{round}");
             let w = ds.def_var(ROOT, &name, NcType::Int, &[t, x]).unwrap();

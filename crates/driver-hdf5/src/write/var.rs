@@ -10,7 +10,7 @@ use nczarr_chunkio::{
     ArrayDim, ArraySpec, BeyondEnd, ChunkedArray, DimOrder, ElementLayout, FlatArray, FlatSpec,
 };
 use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData, byte_len};
-use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr_model::{CheckedSlab, ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 use nczarr_runtime::{CloseState, WriteFence};
 
 use super::chunk_index::ChunkExtent;
@@ -270,7 +270,7 @@ impl WritableVar {
                     .map(|((start, side), len)| side.min(&(len - start)).to_owned())
                     .collect();
                 let elements = vec![fill.clone(); count.iter().product::<u64>() as usize];
-                array.put(&Slab::new(&start, &count), MemRef::Strings(&elements))?;
+                array.put(&array.check_write(&Slab::new(&start, &count))?, MemRef::Strings(&elements))?;
             }
             let Some(next) = (0..index.len()).rev().find(|&dim| index[dim] + 1 < grid[dim]) else { break };
             index[next] += 1;
@@ -344,7 +344,8 @@ impl WritableVar {
                 (start[dim], count[dim]) = (at, step.min(shape[dim] - at));
                 let slab = Slab::new(&start, &count);
                 let bytes = bytes.repeat(byte_len(slab.len(), 1)?);
-                each_array!(&self.data, array => array.put(&slab, MemRef::Fixed { ty: value.nc_type(), bytes: &bytes }))?;
+                let data = MemRef::Fixed { ty: value.nc_type(), bytes: &bytes };
+                each_array!(&self.data, array => array.put(&array.check_write(&slab)?, data))?;
             }
         }
         Ok(())
@@ -377,7 +378,7 @@ impl AsRef<WriteFence> for WritableVar {
 }
 
 impl VarData for WritableVar {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         each_array!(&self.data, array => array.get(slab, out))
     }
 
@@ -385,15 +386,15 @@ impl VarData for WritableVar {
         each_array!(&self.data, array => array.try_get_cached_element(at, ty, out))
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         each_array!(&self.data, array => array.check_readable(slab))
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         each_array!(&self.data, array => array.get_linear(slab, out, linear))
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         self.gate.write(|| {
             if !slab.is_empty() {
                 self.written.store(true, Ordering::Release);
@@ -402,7 +403,7 @@ impl VarData for WritableVar {
         })
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         match &self.data {
             VarArray::Chunks(_, array) => array.is_absent(slab),
             VarArray::Piece(..) => Ok(!self.written()),

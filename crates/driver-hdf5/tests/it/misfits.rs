@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nczarr_dispatch::{Dataset, Options};
+use nczarr_dispatch::{Dataset, MemMut, Options, OutBuf};
 use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Result, Values};
 use nczarr_nc_table::NcDispatch as _;
 
@@ -97,21 +97,59 @@ fn refused(image: Vec<u8>, kind: ErrorKind, says: &str) {
     assert!(error.to_string().contains(says), "{error}");
 }
 
+/// Returns the offset of the numbers of the dimensions.
+fn coordinates(header: &[u8]) -> usize {
+    let name = b"_Netcdf4Coordinates\0";
+    let at = header.windows(name.len()).position(|found| found == name).unwrap();
+    // After the name: type and shape. Their lengths are stored before it.
+    let len = |back: usize| usize::from(u16::from_le_bytes([header[at - back], header[at - back + 1]]));
+    at + name.len() + len(5) + len(3)
+}
+
 #[test]
 fn a_shape_that_is_not_that_of_the_dimensions_is_not_written() {
     let mut image = image();
     open(image.clone()).unwrap();
     // With the other dimension, 400 elements would overwrite the data behind.
     change(&mut image, b"the-mark", |header| {
-        let name = b"_Netcdf4Coordinates\0";
-        let at = header.windows(name.len()).position(|found| found == name).unwrap();
-        // After the name: type and shape. Their lengths are stored before it.
-        let len = |back: usize| usize::from(u16::from_le_bytes([header[at - back], header[at - back + 1]]));
-        let number = at + name.len() + len(5) + len(3);
+        let number = coordinates(header);
         assert_eq!(header[number..number + 4], [0; 4]);
         header[number] = 1;
     });
     refused(image, ErrorKind::Perm, "shape");
+}
+
+/// Without the check of the dataset's own shape, a longer row would read as elements of the next one.
+#[test]
+fn elements_beyond_the_own_shape_are_not_read() {
+    let ds = create("nc4");
+    let (short, _) = (dim(&*ds, "short", 4), dim(&*ds, "long", 8));
+    let v = var(&*ds, "v", NcType::Int, &[short, short]);
+    ds.def_var_fill(v, false, Some(&Values::Int(vec![-7]))).unwrap();
+    ds.put_att(ROOT, Some(v), "which", NcType::Char, &Values::Char(b"the-mark".to_vec())).unwrap();
+    enddef(&*ds);
+    put(&*ds, v, &[0, 0], &[4, 4], &Values::Int((0..16).collect()));
+    ds.close().unwrap();
+    let mut image = ds.image().unwrap();
+    change(&mut image, b"the-mark", |header| {
+        let number = coordinates(header) + 4;
+        assert_eq!(header[number..number + 4], [0; 4]);
+        header[number] = 1;
+    });
+    let ds = registry().open_bytes("x.nc", image.into(), false, &Options::default()).unwrap();
+    let v = ds.inq_varid(ROOT, "v").unwrap();
+    let read = |start: &[u64], count: &[u64]| {
+        let mut bytes = vec![0; 4 * count.iter().product::<u64>() as usize];
+        let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::from_slice(&mut bytes) };
+        ds.get_vara(v, start, count, out).map(|()| Values::from_native_bytes(NcType::Int, &bytes).unwrap())
+    };
+    assert_eq!(ds.model().snapshot().shape(v).unwrap(), [4, 8]);
+    assert_eq!(read(&[1, 0], &[2, 4]).unwrap(), Values::Int((4..12).collect()));
+    for (start, count, kind) in [([0, 0], [1, 8], ErrorKind::Edge), ([0, 4], [1, 1], ErrorKind::InvalCoords)]
+    {
+        let error = read(&start, &count).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
 }
 
 /// Returns the offset of a message of a type that has `mark`.

@@ -44,7 +44,9 @@ pub fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &
         Values::String(strings) | Values::Packed(_, strings) => MemRef::Strings(strings),
         _ => MemRef::Fixed { ty: values.nc_type(), bytes: bytes.as_ref().unwrap() },
     };
-    data.put(&Slab::new(start, count), memory).unwrap();
+    let shape = ds.model().snapshot().shape(var).unwrap();
+    let slab = Slab::new(start, count).check(&shape, |_| true).unwrap();
+    data.put(&slab, memory).unwrap();
 }
 
 /// Reads a whole variable.
@@ -53,6 +55,7 @@ pub fn all(ds: &dyn Dataset, var: VarId) -> Values {
     let (shape, ty) = (model.shape(var).unwrap(), model.var(var).unwrap().xtype);
     let start = vec![0; shape.len()];
     let (slab, count) = (Slab::new(&start, &shape), shape.iter().product::<u64>() as usize);
+    let slab = slab.check(&shape, |_| false).unwrap();
     let data = ds.data(var).unwrap();
     if !model.is_fixed(ty).unwrap() {
         let mut strings = vec![NcString::new(); count];

@@ -183,12 +183,13 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
         // The last values of each writer.
         let write = |id| {
             let data = ds.data(id).unwrap();
+            let all = nczarr_model::Slab::new(&[0], &[64]).check(&[64], |_| false).unwrap();
             begin.wait();
             (1_i32..)
                 .find(|value| {
                     let bytes = [*value; 64].map(i32::to_ne_bytes).concat();
                     let memory = nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
-                    match data.put(&nczarr_model::Slab::new(&[0], &[64]), memory) {
+                    match data.put(&all, memory) {
                         Ok(()) => false,
                         Err(error) => {
                             assert_eq!(error.kind(), ErrorKind::BadId);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nczarr_chunkio::ChunkedArray;
 use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
-use nczarr_model::{NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, NcType, Result};
 use nczarr_runtime::{CloseState, WriteFence};
 
 use crate::data::variable_chunks::VariableChunks;
@@ -53,7 +53,7 @@ impl AsRef<WriteFence> for GuardedArray {
 
 #[deny(clippy::missing_trait_methods)]
 impl VarData for GuardedArray {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.chunks.with_stable_keys(|| self.array.get(slab, out))
     }
 
@@ -65,20 +65,20 @@ impl VarData for GuardedArray {
         self.chunks.never_moves() && self.array.try_get_stored_element(at, ty, out)
     }
 
-    fn check_readable(&self, slab: &Slab<'_>) -> Result<()> {
+    fn check_readable(&self, slab: &CheckedSlab<'_>) -> Result<()> {
         self.chunks.with_stable_keys(|| self.array.check_readable(slab))
     }
 
-    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+    fn get_linear(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         self.chunks.with_stable_keys(|| self.array.get_linear(slab, out, linear))
     }
 
-    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+    fn put(&self, slab: &CheckedSlab<'_>, data: MemRef<'_>) -> Result<()> {
         // In this order: a thread that moves chunks makes new users wait, unless they are inside already.
         self.chunks.with_stable_keys(|| self.gate.write(|| self.array.put(slab, data)))
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         self.chunks.with_stable_keys(|| self.array.is_absent(slab))
     }
 

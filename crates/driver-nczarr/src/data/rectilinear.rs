@@ -4,13 +4,13 @@
 //! parts.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, ElementLayout};
 use nczarr_codec::AxisEdges;
 use nczarr_dispatch::{CacheConfig, MemMut, MemRef, StoredChunks, VarData, byte_len};
-use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_model::{CheckedSlab, ErrorKind, NcString, NcType, Result, Slab};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::{Key, ZMap};
 
@@ -97,16 +97,11 @@ impl RectilinearArray {
         kept.bytes = 0;
     }
 
-    /// Checks a slab and returns the pieces of each dimension; `None` if the slab is empty.
-    fn pieces(&self, slab: &Slab<'_>) -> Result<Option<Vec<Vec<AxisPiece>>>> {
-        let shape: Vec<u64> = self.spec.dims.iter().map(|dim| dim.len.load(Ordering::Acquire)).collect();
-        slab.check(&shape, |_| false).map_err(|error| error.at(&self.spec.name))?;
-        if slab.is_empty() {
-            return Ok(None);
-        }
+    /// Returns the pieces of each dimension of a slab that is not empty.
+    fn pieces(&self, slab: &CheckedSlab<'_>) -> Vec<Vec<AxisPiece>> {
         let along =
             |(dim, axis): (usize, &AxisEdges)| along(axis, slab.start[dim], slab.count[dim], slab.step(dim));
-        Ok(Some(self.axes.iter().enumerate().map(along).collect()))
+        self.axes.iter().enumerate().map(along).collect()
     }
 
     /// Returns the chunk of the pieces, one piece for each dimension.
@@ -174,17 +169,21 @@ impl RectilinearArray {
     /// when `each` returns `false`.
     fn each(
         &self,
-        slab: &Slab<'_>,
-        mut each: impl FnMut(&[AxisPiece], &ChunkedArray, &Slab<'_>) -> Result<bool>,
+        slab: &CheckedSlab<'_>,
+        mut each: impl FnMut(&[AxisPiece], &ChunkedArray, &CheckedSlab<'_>) -> Result<bool>,
     ) -> Result<()> {
-        let Some(pieces) = self.pieces(slab)? else { return Ok(()) };
+        if slab.is_empty() {
+            return Ok(());
+        }
+        let pieces = self.pieces(slab);
         let mut at = vec![0; pieces.len()];
         loop {
             let place: Vec<AxisPiece> = pieces.iter().zip(&at).map(|(pieces, &at)| pieces[at]).collect();
             let start: Vec<u64> = place.iter().map(|piece| piece.start).collect();
             let count: Vec<u64> = place.iter().map(|piece| piece.count).collect();
             let part = Slab { start: &start, count: &count, stride: slab.stride };
-            if !each(&place, &*self.chunk(&place)?, &part)? {
+            let chunk = self.chunk(&place)?;
+            if !each(&place, &chunk, &chunk.check_read(&part)?)? {
                 return Ok(());
             }
             let Some(dim) = (0..at.len()).rev().find(|&dim| at[dim] + 1 < pieces[dim].len()) else {
@@ -195,8 +194,8 @@ impl RectilinearArray {
         }
     }
 
-    fn read(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        if self.pieces(slab)?.is_none() {
+    fn read(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        if slab.is_empty() {
             return Ok(());
         }
         match out {
@@ -228,7 +227,7 @@ impl RectilinearArray {
         }
     }
 
-    fn read_bytes(&self, slab: &Slab<'_>, ty: NcType, item: usize, out: &mut [u8]) -> Result<()> {
+    fn read_bytes(&self, slab: &CheckedSlab<'_>, ty: NcType, item: usize, out: &mut [u8]) -> Result<()> {
         let (mut memory, mut range) = (Vec::new(), Ok(()));
         self.each(slab, |place, chunk, part| {
             memory.resize(byte_len(part.len(), item)?, 0);
@@ -247,7 +246,7 @@ impl RectilinearArray {
         range
     }
 
-    fn wrong_memory(&self, slab: &Slab<'_>, found: usize, unit: &str) -> nczarr_model::Error {
+    fn wrong_memory(&self, slab: &CheckedSlab<'_>, found: usize, unit: &str) -> nczarr_model::Error {
         let name = &self.spec.name;
         ErrorKind::Inval.context(format!(
             "{name}: the buffer has the wrong size (expected memory for {} elements, found {found} {unit})",
@@ -286,17 +285,17 @@ fn rows(place: &[AxisPiece], count: &[u64], mut each: impl FnMut(usize, usize)) 
 }
 
 impl VarData for RectilinearArray {
-    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.chunks.with_stable_keys(|| self.read(slab, out))
     }
 
-    fn put(&self, _: &Slab<'_>, _: MemRef<'_>) -> Result<()> {
+    fn put(&self, _: &CheckedSlab<'_>, _: MemRef<'_>) -> Result<()> {
         let name = &self.spec.name;
         Err(ErrorKind::Perm
             .context(format!("{name}: an array with a rectilinear chunk grid cannot be written")))
     }
 
-    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+    fn is_absent(&self, slab: &CheckedSlab<'_>) -> Result<bool> {
         self.chunks.with_stable_keys(|| {
             let mut absent = true;
             self.each(slab, |_, chunk, part| {

@@ -368,7 +368,7 @@ fn parts_with_a_stride() {
     d.put_vars(id, &[1], &[2], &[2], MemRef::Fixed { ty, bytes: &bytes }).unwrap();
     assert_eq!(read(&*d, id, 0, 4).unwrap(), [one(1, 2), one(5, 6), one(1, 2), one(7, 8)].concat());
     let mut back = vec![0; 6];
-    let slab = Slab { start: &[1], count: &[2], stride: Some(&[2]) };
+    let slab = Slab { start: &[1], count: &[2], stride: Some(&[2]) }.check(&[4], |_| false).unwrap();
     d.data(id).unwrap().get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::from_slice(&mut back) }).unwrap();
     assert_eq!(back, bytes);
 }

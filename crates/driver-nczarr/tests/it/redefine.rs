@@ -162,7 +162,7 @@ fn layout_is_fixed_once_there_are_data() {
     let (held, bytes) = (d.data(b).unwrap(), 1f64.to_ne_bytes());
     let write = |data: &dyn nczarr_dispatch::VarData| {
         data.put(
-            &nczarr_model::Slab::new(&[0], &[1]),
+            &nczarr_model::Slab::new(&[0], &[1]).check(&[1], |_| false).unwrap(),
             nczarr_dispatch::MemRef::Fixed { ty: NcType::Double, bytes: &bytes },
         )
     };
@@ -201,7 +201,7 @@ fn an_abort_takes_back_what_was_not_committed() {
     // Data may be in transit before any metadata exists.
     nczarr_dispatch::VarData::put(
         &*d.data(v).unwrap(),
-        &nczarr_model::Slab::new(&[], &[]),
+        &nczarr_model::Slab::new(&[], &[]).check(&[], |_| false).unwrap(),
         nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &1i32.to_ne_bytes() },
     )
     .unwrap();

@@ -76,7 +76,7 @@ fn names_are_swapped_and_rotated() {
     }
     d._enddef(0, 0, 0, 0).unwrap();
     // A handle from before the move writes to the variable's new place.
-    let slab = nczarr_model::Slab::new(&[1], &[1]);
+    let slab = nczarr_model::Slab::new(&[1], &[1]).check(&[2], |_| false).unwrap();
     held.put(&slab, nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &77i32.to_ne_bytes() }).unwrap();
     drop(held);
     d.close().unwrap();

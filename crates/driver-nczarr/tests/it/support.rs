@@ -363,7 +363,7 @@ pub fn try_get(dataset: &dyn Dataset, var: VarId) -> Result<Vec<f64>> {
     let start = vec![0; shape.len()];
     let mut bytes = vec![0u8; shape.iter().product::<u64>() as usize * 8];
     let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::from_slice(&mut bytes) };
-    dataset.data(var)?.get(&Slab::new(&start, &shape), out)?;
+    dataset.data(var)?.get(&Slab::new(&start, &shape).check(&shape, |_| false)?, out)?;
     Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
 }
 
@@ -383,6 +383,7 @@ pub fn get_text(dataset: &dyn Dataset, var: VarId) -> Vec<String> {
     let shape = dataset.model().snapshot().shape(var).unwrap();
     let start = vec![0; shape.len()];
     let mut strings = vec![NcString::new(); shape.iter().product::<u64>() as usize];
-    dataset.data(var).unwrap().get(&Slab::new(&start, &shape), MemMut::Strings(&mut strings)).unwrap();
+    let slab = Slab::new(&start, &shape).check(&shape, |_| false).unwrap();
+    dataset.data(var).unwrap().get(&slab, MemMut::Strings(&mut strings)).unwrap();
     strings.iter().map(|text| text.to_text().into_owned()).collect()
 }

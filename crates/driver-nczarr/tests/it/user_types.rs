@@ -150,7 +150,7 @@ fn get(dataset: &dyn Dataset, id: VarId) -> Values {
     let shape = model.shape(id).unwrap();
     let (ty, start, len) =
         (model.var(id).unwrap().xtype, vec![0; shape.len()], shape.iter().product::<u64>() as usize);
-    let slab = Slab::new(&start, &shape);
+    let slab = Slab::new(&start, &shape).check(&shape, |_| false).unwrap();
     if !model.is_fixed(ty).unwrap() {
         let mut list = vec![NcString::new(); len];
         dataset.data(id).unwrap().get(&slab, MemMut::Strings(&mut list)).unwrap();
@@ -341,7 +341,7 @@ proptest! {
                 continue;
             }
             let (start, len) = (vec![0; shape.len()], shape.iter().product::<u64>() as usize);
-            let slab = Slab::new(&start, &shape);
+            let slab = Slab::new(&start, &shape).check(&shape, |_| false).unwrap();
             let Ok(data) = dataset.data(id) else { continue };
             if model.is_fixed(var.xtype).unwrap() {
                 let size = model.type_size(var.xtype).unwrap().unwrap();

@@ -38,7 +38,7 @@ fn codes() {
     ] {
         let slab = Slab { start, count, stride };
         let outcome = slab.check(&[5, 3], |dim| grow && dim == 0);
-        assert_eq!(outcome.map_err(|error| error.kind()), expected, "{slab:?}");
+        assert_eq!(outcome.map(drop).map_err(|error| error.kind()), expected, "{slab:?}");
     }
     assert!(Slab::new(&[], &[]).check(&[], |_| false).is_ok());
     assert_eq!(Slab::new(&[], &[]).len(), 1);
@@ -77,7 +77,8 @@ proptest! {
         let count: Vec<u64> = dims.iter().map(|dim| dim.2).collect();
         let stride: Vec<u64> = dims.iter().map(|dim| dim.3).collect();
         let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
-        if slab.check(&shape, |_| grow).is_ok() {
+        if let Ok(checked) = slab.check(&shape, |_| grow) {
+            prop_assert!((0..shape.len()).all(|dim| slab.end(dim) == Some(checked.end(dim))));
             prop_assert!((0..shape.len()).all(|dim| slab.end(dim).is_some_and(|end| grow || end <= shape[dim] || count[dim] == 0)));
         }
     }

@@ -284,16 +284,13 @@ impl VirtualSource {
 
     /// Reads a slab, converted for the virtual dataset.
     pub(super) fn read(&self, start: &[u64], count: &[u64], stride: &[u64]) -> Result<Buffer<u8>> {
-        let ends = start.iter().zip(count).zip(stride).zip(&self.shape);
-        for (((&start, &count), &stride), &len) in ends {
-            let last = count.checked_sub(1).and_then(|steps| steps.checked_mul(stride)?.checked_add(start));
-            if last.is_none_or(|last| last >= len) {
-                return Err(damaged(format!(
-                    "mapping: {count} elements from index {start} with stride {stride} exceed the dimension of length {len}"
-                )));
-            }
-        }
         let slab = Slab { start, count, stride: Some(stride) };
+        let slab = slab.check(&self.shape, |_| false).map_err(|_| {
+            damaged(format!(
+                "mapping: {count:?} elements from index {start:?} with stride {stride:?} exceed the dimensions of length {:?}",
+                self.shape
+            ))
+        })?;
         let bytes = byte_len(slab.len(), self.size)?;
         let stored = Buffer::<u8>::fill(bytes, |out| self.inner.get(&slab, self.size, out))?;
         self.convert.all(stored)
