@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nczarr::storage::{ByteRange, Key, MapCaps, ZMap};
+use nczarr::storage::{Key, ListMode, MapCaps, ObjectInfo, Precondition, ReadOptions, WriteOutcome, ZMap};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions, Result};
 
 /// Objects by key. One lock keeps each call atomic.
@@ -44,26 +44,28 @@ impl ZMap for TreeMap {
         Ok(find(&self.objects(), key)?.map(|object| object.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
         let objects = self.objects();
-        let Some(object) = find(&objects, key)? else { return Ok(false) };
-        // A range that reaches beyond the object ends with it.
-        let start = object.len().min(range.offset as usize);
-        let len = range.len.map_or(usize::MAX, |len| len as usize).min(object.len() - start);
-        out.extend_from_slice(&object[start..start + len]);
-        Ok(true)
+        let Some(object) = find(&objects, key)? else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(object));
+        Ok(Some(ObjectInfo::default()))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        // Other lists are composed of this one.
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         let start = if prefix.as_str().is_empty() { String::new() } else { format!("{prefix}/") };
         let objects = self.objects();
         let below = objects.keys().filter_map(|key| key.strip_prefix(&start));
         let names: BTreeSet<&str> = below.filter_map(|rest| rest.split('/').next()).collect();
-        Ok(names.into_iter().map(str::to_owned).collect())
+        Ok(Some(names.into_iter().map(str::to_owned).collect()))
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        expect.require_any(key)?;
         let mut objects = self.objects();
         // One object cannot lie inside another.
         let mut parent = key.parent();
@@ -77,7 +79,7 @@ impl ZMap for TreeMap {
             return Err(ErrorKind::Object.context(format!("{key}: a prefix of objects")));
         }
         objects.insert(key.as_str().to_owned(), value.to_vec());
-        Ok(())
+        Ok(WriteOutcome::Done(None))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {

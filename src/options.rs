@@ -616,7 +616,7 @@ impl CreateOptions {
     /// ```
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))] {
     /// let map = nczarr::CreateOptions::new().create_map("memory://doc-create-map-new")?;
-    /// assert!(map.list(&nczarr::storage::Key::root())?.is_empty());
+    /// assert!(map.keys(&nczarr::storage::Key::root())?.is_empty());
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```

@@ -1,7 +1,7 @@
 //! The operations on metadata: writing many variables, opening many variables, and listing keys.
 
 use nczarr::dispatch::{OpenRequest, Options};
-use nczarr::storage::Key;
+use nczarr::storage::{Key, ZMapExt};
 use nczarr::{CreateOptions, OpenOptions, Result};
 
 use super::Op;
@@ -59,7 +59,7 @@ pub fn list(op: &Op) -> Result<Outcome> {
         scope: None,
     };
     let map = registry.open_map(&request)?;
-    let keys = map.list(&Key::new("v")?)?;
+    let keys = map.keys(&Key::new("v")?)?;
     let chunks = keys.iter().filter(|key| !is_document(key.name())).count() as u64;
     let mut done = clock.stop().times(chunks);
     done.checksum = chunks.to_string();

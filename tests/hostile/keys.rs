@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use nczarr::storage::{ByteRange, Key, Precondition, ZMap};
+use nczarr::storage::{ByteRange, Key, Precondition, ZMap, ZMapExt};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 
 use crate::zips::{Sandbox, is_leak};
@@ -113,9 +113,9 @@ fn ask(map: &dyn ZMap, key: &Key, other: &Key) -> Vec<u8> {
     }
     let _ = map.children(key);
     let _ = map.possible_children(key);
-    let _ = map.list(key);
+    let _ = map.keys(key);
     let _ = map.write(key, b"escaped");
-    let _ = map.write_if(key, b"escaped", Precondition::Absent);
+    let _ = map.write_if(key, b"escaped", &Precondition::Absent);
     let _ = map.update(key, 1 << 20, &mut |old, new| {
         keep(old.unwrap_or_default());
         new.extend_from_slice(b"escaped");

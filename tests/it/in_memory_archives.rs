@@ -1,5 +1,6 @@
 //! Datasets in archives in memory: opened from bytes, created there, and returned as bytes.
 
+use nczarr::storage::ZMapExt;
 use std::fs;
 use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 
@@ -197,7 +198,7 @@ fn a_map_in_memory_is_packed_and_unpacked() {
 
 fn zmap_objects(map: &dyn nczarr::storage::ZMap) -> Vec<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
-    let keys = map.list(&nczarr::storage::Key::root()).unwrap();
+    let keys = map.keys(&nczarr::storage::Key::root()).unwrap();
     let mut read = |key: &nczarr::storage::Key| {
         assert!(map.read(key, nczarr::storage::ByteRange::ALL, &mut bytes).unwrap(), "{key}");
         (key.to_string(), bytes.clone())

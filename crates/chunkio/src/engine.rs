@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use nczarr_dispatch::Options;
 use nczarr_model::{CheckedSlab, Error, ErrorKind, Result};
-use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap, ZMapExt};
 
 use crate::cache::{CachedChunk, ChunkCache, InsertOutcome};
 use crate::claims::{ChunkClaim, ChunkClaims};
@@ -481,7 +481,7 @@ impl<F: ElementKind> ArrayEngine<F> {
     /// Stores a chunk that was absent. If another process created it meanwhile, merges instead.
     fn create(&self, index: &ChunkIndex, snapshot: &WriteBackSnapshot<F::Data>) -> Result<Option<F::Data>> {
         match self.store_all(index, snapshot, |key, stored| {
-            self.map().write_if(key, stored, Precondition::Absent)
+            self.map().write_if(key, stored, &Precondition::Absent)
         })? {
             WriteOutcome::Done(_) => Ok(None),
             WriteOutcome::Conflict => {

@@ -2,6 +2,7 @@
 
 use nczarr_dispatch::StoredChunks;
 use nczarr_model::Result;
+use nczarr_storage::ZMapExt;
 
 use crate::engine::{ArrayEngine, ElementKind};
 use crate::grid::ChunkIndex;

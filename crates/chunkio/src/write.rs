@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_model::{CheckedSlab, ErrorKind, NcType, Result};
 use nczarr_runtime::{DimVec, OutBuf};
 use nczarr_storage::batch::{Payload, PutPart, WriteJob, WriteTicket};
-use nczarr_storage::{Key, WriteOutcome};
+use nczarr_storage::{Key, Precondition, WriteOutcome};
 
 use crate::claims::ChunkClaim;
 use crate::engine::ArrayEngine;
@@ -227,7 +227,7 @@ impl WriteJob for ChunkWriteJob<'_> {
             let claim = put.engine.claims.take(&part.index);
             self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((number, claim));
             put.engine.locate(&part.index, key);
-            return Some(WriteTicket { index: number, precondition: None });
+            return Some(WriteTicket { index: number, precondition: Precondition::Any });
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::{run_on_pool, run_with_caller};
 use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
-use nczarr_storage::{Key, WriteOutcome};
+use nczarr_storage::{Key, Precondition, WriteOutcome};
 
 use crate::cache::DirtyChunk;
 use crate::claims::ChunkClaim;
@@ -170,7 +170,7 @@ impl<F: ElementKind> WriteJob for WriteBackJob<'_, F> {
             let _ = flight.snapshot.set(snapshot);
             *lock(&flight.landing) = Some((landing, claim));
             self.engine.locate(&entry.index, key);
-            return Some(WriteTicket { index: at, precondition: None });
+            return Some(WriteTicket { index: at, precondition: Precondition::Any });
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use nczarr::dispatch::Options;
-use nczarr::storage::{ByteRange, Key, ZMap};
+use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::exclusive;
@@ -98,7 +98,7 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
         out.put(format!("{len:>12} {name}\n"))
     };
     if recursive {
-        let keys = map.list(&prefix)?;
+        let keys = map.keys(&prefix)?;
         for key in &keys {
             line(key.as_str(), key)?;
         }
@@ -166,7 +166,7 @@ fn rm(url: &str, key: &str, recursive: bool) -> Result<()> {
     }
     let map = map_at(url, true)?;
     let found = if recursive {
-        let keys = map.list(&key)?;
+        let keys = map.keys(&key)?;
         keys.iter().try_for_each(|key| map.delete(key).map(drop))?;
         !keys.is_empty()
     } else {

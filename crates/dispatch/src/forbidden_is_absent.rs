@@ -7,7 +7,8 @@ use nczarr_model::{Error, ErrorKind, Result};
 use crate::OutBuf;
 use nczarr_storage::batch::{ObjectSink, ReadJob, ReadOutcome, ReadTicket, WriteJob};
 use nczarr_storage::{
-    ByteRange, Forbidden, Key, Layer, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+    Forbidden, Key, Layer, MapCaps, ObjectInfo, Precondition, ReadOptions, UpdateFn, Version, WriteOutcome,
+    ZMap,
 };
 
 /// A map in which every forbidden key is absent.
@@ -36,20 +37,16 @@ impl Layer for ForbiddenIsAbsent {
         absent_if_forbidden(self.0.len(key), None)
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        absent_if_forbidden(self.0.read(key, range, out), false)
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        absent_if_forbidden(self.0.read_with(key, options, out), None)
     }
 
-    fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: &Precondition) -> Result<WriteOutcome> {
         Err(only_read(key))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
         Err(only_read(key))
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        absent_if_forbidden(self.0.exists(key), false)
     }
 
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
@@ -58,14 +55,6 @@ impl Layer for ForbiddenIsAbsent {
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         absent_if_forbidden(self.0.read_into(key, offset, out), false)
-    }
-
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        absent_if_forbidden(self.0.read_versioned(key, limit, out), None)
-    }
-
-    fn write_if(&self, key: &Key, _value: &[u8], _expect: Precondition<'_>) -> Result<WriteOutcome> {
-        Err(only_read(key))
     }
 
     fn update(&self, key: &Key, _limit: usize, _change: &mut UpdateFn<'_>) -> Result<()> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use nczarr_chunkio::ChunkStore;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
-use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
+use nczarr_storage::{Key, ListMode, MapCaps, ObjectInfo, ReadOptions, ZMap};
 
 use crate::coding::Coding;
 use crate::directory::tag;
@@ -151,12 +151,12 @@ impl ZMap for ElementChunks {
         Ok(self.pieces(key)?.map(|pieces| pieces.len()))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
-        let Some(pieces) = self.pieces(key)? else { return Ok(false) };
-        let len = range.len.unwrap_or(u64::MAX);
-        pieces.append(&self.file.store, range.offset, len, out)?;
-        Ok(true)
+        let Some(pieces) = self.pieces(key)? else { return Ok(None) };
+        let len = options.range.len.unwrap_or(u64::MAX);
+        pieces.append(&self.file.store, options.range.offset, len, out)?;
+        Ok(Some(ObjectInfo::default()))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -165,9 +165,12 @@ impl ZMap for ElementChunks {
         Ok(true)
     }
 
-    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, _prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         let mut found: Vec<_> = self.places.keys().cloned().collect();
         found.sort_unstable();
-        Ok(found)
+        Ok(Some(found))
     }
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use nczarr_model::Result;
 
 use crate::batch::{ReadJob, WriteJob};
-use crate::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use crate::{
+    Key, ListMode, MapCaps, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn, WriteOutcome, ZMap,
+};
 
 /// Declares [`Layer`] and its [`ZMap`] from one list of methods.
 macro_rules! layer {
@@ -70,21 +72,14 @@ macro_rules! layer {
 layer! {
     fn caps(&self) -> MapCaps;
     fn len(&self, key: &Key) -> Result<Option<u64>>;
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool>;
-    fn children(&self, prefix: &Key) -> Result<Vec<String>>;
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>>;
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>>;
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()>;
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>>;
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>>;
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome>;
     fn delete(&self, key: &Key) -> Result<bool>;
     fn sync(&self) -> Result<()>;
     fn close(&self) -> Result<()>;
-    fn exists(&self, key: &Key) -> Result<bool>;
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>>;
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>>;
     fn rename(&self, from: &Key, to: &Key) -> Result<()>;
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool>;
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>>;
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome>;
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()>;
     fn image(&self) -> Result<Vec<u8>>;
     fn read_batch(&self, job: &dyn ReadJob);

@@ -1,6 +1,7 @@
 //! The contract for storage maps: all that the crate of a map needs.
 //!
 //! * [`ZMap`]: a store of keys and bytes. [`MapFactory`] opens it, and [`MapPlugin`] registers the factory.
+//! * [`ZMapExt`]: its methods for callers.
 //! * [`Layer`]: a map around another map.
 //! * [`batch`]: many reads or writes at once.
 //! * [`source`]: one remote file, read by ranges.
@@ -17,10 +18,12 @@ mod layer;
 mod options;
 mod plugin;
 mod prefetched_map;
+mod request;
 pub mod source;
 pub mod threads;
 mod version;
 mod zmap;
+mod zmap_ext;
 
 pub use factory::{Clobber, CreateMap, Magic, MapFactory, MapInfo, OpenMap};
 pub use forbidden::Forbidden;
@@ -33,5 +36,7 @@ pub use nczarr_url_infer::Target;
 pub use options::{Durability, Limits, MapOptions};
 pub use plugin::MapPlugin;
 pub use prefetched_map::PrefetchedMap;
+pub use request::{ByteRange, ListMode, ObjectInfo, Precondition, ReadOptions, WriteOutcome};
 pub use version::{Stamp, Version};
-pub use zmap::{ByteRange, MapCaps, Precondition, UpdateFn, WriteOutcome, ZMap};
+pub use zmap::{MapCaps, UpdateFn, ZMap};
+pub use zmap_ext::ZMapExt;

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use nczarr_model::{ErrorKind, Result};
 
 use crate::batch::{ObjectSink, Ranges, ReadJob, ReadOutcome, ReadTicket};
-use crate::{ByteRange, Forbidden, Key, Layer, Limits, Version, ZMap};
+use crate::{Forbidden, Key, Layer, Limits, ListMode, ObjectInfo, ReadOptions, Version, ZMap, ZMapExt};
 
 /// The assumed size of a document, in bytes.
 const HINT: usize = 4096;
@@ -74,7 +74,7 @@ impl PrefetchedMap {
         let list = list && self.map.caps().list && !std::mem::replace(&mut self.write_known().asked, true);
         let (mut objects, mut all) = (Vec::new(), None);
         std::thread::scope(|scope| {
-            let find = || self.map.list_in_one_request(&Key::root()).ok().flatten();
+            let find = || self.map.keys_in_one_request(&Key::root()).ok().flatten();
             let beside = if list && !wanted.is_empty() {
                 std::thread::Builder::new().spawn_scoped(scope, find).ok()
             } else {
@@ -96,7 +96,7 @@ impl PrefetchedMap {
         }
     }
 
-    /// Requests the names below each prefix in parallel ([`ZMap::possible_children`]). Failed requests are
+    /// Requests the names below each prefix in parallel ([`ZMapExt::possible_children`]). Failed requests are
     /// repeated on use.
     pub fn prefetch_children(&self, prefixes: &[Key]) {
         let wanted: Vec<&Key> = {
@@ -125,7 +125,7 @@ impl PrefetchedMap {
     }
 
     /// Returns all keys of the map, sorted, if they are known.
-    pub fn keys(&self) -> Option<Arc<[Key]>> {
+    pub fn cached_keys(&self) -> Option<Arc<[Key]>> {
         self.read_known().keys.clone()
     }
 
@@ -191,41 +191,36 @@ impl Layer for PrefetchedMap {
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         match self.cached(key) {
-            Some(Ok(Some(bytes))) => Ok(Some(bytes.len() as u64)),
-            _ => self.map.len(key),
+            Some(Ok(found)) => Ok(found.map(|bytes| bytes.len() as u64)),
+            // Another request would be forbidden too.
+            Some(Err(error)) if Forbidden::is_cause_of(&error) => Err(error),
+            // An unreadable object may have a length.
+            Some(Err(_)) | None => self.map.len(key),
         }
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned {
+            return self.map.read_with(key, options, out);
+        }
         match self.cached(key) {
             Some(seen) => {
                 out.clear();
                 let bytes = seen?;
-                out.extend_from_slice(bytes.as_deref().map_or(&[], |bytes| range.cut(bytes)));
-                Ok(bytes.is_some())
+                out.extend_from_slice(bytes.as_deref().map_or(&[], |bytes| options.range.cut(bytes)));
+                Ok(bytes.map(|_| ObjectInfo::default()))
             }
-            None => self.map.read(key, range, out),
+            None => self.map.read_with(key, options, out),
         }
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        let all = self.keys().and_then(|_| self.read_known().children_of(prefix));
-        all.map_or_else(|| self.map.children(prefix), Ok)
-    }
-
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        let known = self.read_known().children_of(prefix);
-        known.map_or_else(|| self.map.possible_children(prefix), Ok)
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        match self.cached(key) {
-            Some(Ok(found)) => Ok(found.is_some()),
-            // Another request would be forbidden too.
-            Some(Err(error)) if Forbidden::is_cause_of(&error) => Err(error),
-            // An unreadable object may exist.
-            Some(Err(_)) | None => self.map.exists(key),
-        }
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        let known = match mode {
+            ListMode::Children => self.cached_keys().and_then(|_| self.read_known().children_of(prefix)),
+            ListMode::PossibleChildren => self.read_known().children_of(prefix),
+            _ => None,
+        };
+        known.map_or_else(|| self.map.list(prefix, mode), |names| Ok(Some(names)))
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -9,7 +9,7 @@ use std::fmt;
 use nczarr_model::{ErrorKind, Result};
 
 use crate::batch::{self, ReadJob, WriteJob};
-use crate::{Key, OutBuf, Version};
+use crate::{ByteRange, Key, ListMode, ObjectInfo, OutBuf, Precondition, ReadOptions, WriteOutcome};
 
 /// The capabilities of a map. A method without its capability returns `NC_EPERM`.
 ///
@@ -28,11 +28,11 @@ pub struct MapCaps {
     pub overwrite: bool,
     /// Objects can be deleted.
     pub delete: bool,
-    /// Keys can be found by [`ZMap::children`] and [`ZMap::list`].
+    /// Keys can be found by [`ZMap::list`].
     pub list: bool,
     /// A range of an object can be read at a cost that does not grow with the object.
     pub range_read: bool,
-    /// [`ZMap::read_versioned`] and [`ZMap::write_if`] work: no update is lost between processes.
+    /// Reads return versions, and [`ZMap::write_if`] checks them: no update is lost between processes.
     pub conditional_write: bool,
     /// Tickets for parts of objects can ask for versions, at a cost that does not grow with the object. The
     /// versions can be compared ([`Version::same`]). Also on read-only maps.
@@ -100,48 +100,6 @@ impl MapCaps {
     }
 }
 
-/// A range of an object, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ByteRange {
-    /// The offset of the first byte.
-    pub offset: u64,
-    /// The maximum length; `None`: up to the end.
-    pub len: Option<u64>,
-}
-
-impl ByteRange {
-    /// The whole object.
-    pub const ALL: Self = Self { offset: 0, len: None };
-
-    /// The first `len` bytes.
-    pub const fn first(len: u64) -> Self {
-        Self { offset: 0, len: Some(len) }
-    }
-
-    /// `len` bytes from `offset` on.
-    pub const fn new(offset: u64, len: u64) -> Self {
-        Self { offset, len: Some(len) }
-    }
-}
-
-/// The expected state of the object of a conditional write.
-#[derive(Debug, Clone, Copy)]
-pub enum Precondition<'a> {
-    /// No object.
-    Absent,
-    /// The object as it was when this version was read.
-    Unchanged(&'a Version),
-}
-
-/// The result of a write.
-#[derive(Debug, Clone)]
-pub enum WriteOutcome {
-    /// The object is written; with its new version if the map supplies one.
-    Done(Option<Version>),
-    /// Nothing was written: the object is not in the expected state.
-    Conflict,
-}
-
 /// The store of keys and bytes of one dataset.
 ///
 /// Guarantees of every implementation:
@@ -152,10 +110,12 @@ pub enum WriteOutcome {
 ///   check this: there the caller keeps keys apart, and a mere prefix is a key without an object;
 /// * nothing outside the dataset is ever touched.
 ///
+/// [`ZMapExt`](crate::ZMapExt) has shorter forms of these methods for callers.
+///
 /// A read-only map with one object:
 ///
 /// ```
-/// use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
+/// use nczarr_storage::{Key, ListMode, MapCaps, ObjectInfo, ReadOptions, ZMap, ZMapExt};
 /// use nczarr_model::Result;
 ///
 /// #[derive(Debug)]
@@ -168,19 +128,23 @@ pub enum WriteOutcome {
 ///     fn len(&self, key: &Key) -> Result<Option<u64>> {
 ///         Ok((key.as_str() == "a").then_some(5))
 ///     }
-///     fn read(&self, key: &Key, _range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+///     fn read_with(
+///         &self,
+///         key: &Key,
+///         options: ReadOptions,
+///         out: &mut Vec<u8>,
+///     ) -> Result<Option<ObjectInfo>> {
 ///         out.clear();
-///         out.extend_from_slice(b"hello");
-///         Ok(key.as_str() == "a")
+///         out.extend_from_slice(options.range.cut(b"hello"));
+///         Ok((key.as_str() == "a").then(ObjectInfo::default))
 ///     }
-///     fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
-///         Ok(vec!["a".to_owned()])
+///     fn list(&self, _prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+///         Ok((mode == ListMode::Children).then(|| vec!["a".to_owned()]))
 ///     }
 /// }
 ///
-/// let mut bytes = Vec::new();
-/// assert!(OneObject.read(&Key::new("a")?, ByteRange::ALL, &mut bytes)?);
-/// assert_eq!(bytes, b"hello");
+/// assert!(OneObject.exists(&Key::new("a")?)?);
+/// assert_eq!(OneObject.keys(&Key::root())?, [Key::new("a")?]);
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```
 pub trait ZMap: Send + Sync + fmt::Debug {
@@ -193,46 +157,34 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// `NC_EEMPTY` if `key` is only a prefix of objects; otherwise the storage's error.
     fn len(&self, key: &Key) -> Result<Option<u64>>;
 
-    /// Replaces `out` by the wanted bytes; `false` if there is no object. Bytes beyond the end are left out.
+    /// Replaces `out` by the wanted bytes; `None` if there is no object. Bytes beyond the end are left out.
+    ///
+    /// A map without conditional writes may ignore [`ReadOptions::versioned`].
     ///
     /// # Errors
-    /// As [`ZMap::len`].
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool>;
+    /// As [`ZMap::len`]; `NC_EPERM` if versions are wanted and the map has no conditional writes.
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>>;
 
-    /// Returns the next segments below `prefix` that lead to an object, sorted bytewise, each once.
+    /// Returns the names or keys below `prefix` that `mode` describes, sorted bytewise, each once.
+    ///
+    /// `None` if the map has no answer of its own to this mode. The methods of [`ZMapExt`](crate::ZMapExt)
+    /// then compose the answer from [`ListMode::Children`]. So a map that can list answers at least that
+    /// mode.
     ///
     /// # Errors
     /// The storage's error. A prefix without objects gives an empty list, not an error.
-    fn children(&self, prefix: &Key) -> Result<Vec<String>>;
-
-    /// Returns the next segments below `prefix` that may lead to an object, sorted bytewise, each once.
-    ///
-    /// It includes the result of [`ZMap::children`], and perhaps more: names are not checked, which saves
-    /// opening and listing directories. For callers that request objects below each name anyway.
-    ///
-    /// # Errors
-    /// As [`ZMap::children`].
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.children(prefix)
+    fn list(&self, _prefix: &Key, _mode: ListMode) -> Result<Option<Vec<String>>> {
+        Ok(None)
     }
 
-    /// Returns the next segments below `prefix` that are not valid in a key, as printable text
-    /// ([`Key::escaped`]), sorted, each once. A directory ends with `/`.
+    /// Replaces the object at `key`, atomically, if it is in the expected state.
     ///
-    /// No method reaches such objects. Object storage has none.
-    ///
-    /// # Errors
-    /// The storage's error.
-    fn invalid_names(&self, _prefix: &Key) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    /// Replaces the object at `key`, atomically.
+    /// A map without conditional writes calls [`Precondition::require_any`] first.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map cannot write; `NC_EOBJECT` if `key` is a prefix of an object's key, or the
-    /// reverse.
-    fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
+    /// `NC_EPERM` if the map cannot write, or has no conditional writes and one is wanted; `NC_EOBJECT` if
+    /// `key` is a prefix of an object's key, or the reverse.
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: &Precondition) -> Result<WriteOutcome> {
         Err(unsupported("write", key))
     }
 
@@ -263,37 +215,6 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         self.sync()
     }
 
-    /// Whether there is an object at `key`; a mere prefix is not an object.
-    ///
-    /// # Errors
-    /// As [`ZMap::len`], without `NC_EEMPTY`.
-    fn exists(&self, key: &Key) -> Result<bool> {
-        match self.len(key) {
-            Ok(len) => Ok(len.is_some()),
-            Err(error) if error.kind() == ErrorKind::Empty => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns all keys of objects at or below `prefix`, sorted bytewise.
-    ///
-    /// # Errors
-    /// The storage's error.
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        batch::walk(self, prefix)
-    }
-
-    /// Returns all keys of objects below `prefix`, sorted bytewise, if a single request suffices; `None`
-    /// otherwise.
-    ///
-    /// For remote maps ([`MapCaps::remote`]), where each step waits. The key `prefix` itself is left out.
-    ///
-    /// # Errors
-    /// The storage's error.
-    fn list_in_one_request(&self, _prefix: &Key) -> Result<Option<Vec<Key>>> {
-        Ok(None)
-    }
-
     /// Moves every object at or below `from` to the same place below `to`, which must be empty.
     ///
     /// The default copies all objects, then deletes. A map with a real rename overrides it.
@@ -308,29 +229,13 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// Fills the empty `out` with bytes from `offset` on, up to its capacity; `false` if there is no object.
     ///
     /// # Errors
-    /// As [`ZMap::read`].
+    /// As [`ZMap::len`].
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         let mut bytes = Vec::new();
-        let found = self.read(key, ByteRange::new(offset, out.capacity() as u64), &mut bytes)?;
+        let range = ByteRange::new(offset, out.capacity() as u64);
+        let found = self.read_with(key, ReadOptions::new().range(range), &mut bytes)?;
         out.put(&bytes)?;
-        Ok(found)
-    }
-
-    /// As [`ZMap::read`] of the first `limit` bytes, with the version of the object; `None` if there is no
-    /// object.
-    ///
-    /// # Errors
-    /// `NC_EPERM` if the map has no conditional writes.
-    fn read_versioned(&self, key: &Key, _limit: usize, _out: &mut Vec<u8>) -> Result<Option<Version>> {
-        Err(unsupported("read versions", key))
-    }
-
-    /// Replaces the object at `key` if it is in the expected state.
-    ///
-    /// # Errors
-    /// `NC_EPERM` if the map has no conditional writes.
-    fn write_if(&self, key: &Key, _value: &[u8], _expect: Precondition<'_>) -> Result<WriteOutcome> {
-        Err(unsupported("write conditionally", key))
+        Ok(found.is_some())
     }
 
     /// Reads the object, calls `change` to compute the new one, and writes that. Repeats until no other
@@ -369,6 +274,6 @@ pub trait ZMap: Send + Sync + fmt::Debug {
 /// The key may be locked during the call: it must neither use the map nor wait for pool threads.
 pub type UpdateFn<'c> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Result<()> + 'c;
 
-fn unsupported(what: &str, key: &Key) -> nczarr_model::Error {
+pub(crate) fn unsupported(what: &str, key: &Key) -> nczarr_model::Error {
     ErrorKind::Perm.context(format!("this map cannot {what}: key {key}"))
 }

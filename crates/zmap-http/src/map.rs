@@ -4,7 +4,7 @@ use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{
     FetchRequest, FetchResult, InFlightLimits, Ranges, ReadJob, coalesce, gather, read_overlapped,
 };
-use nczarr_storage::{ByteRange, Forbidden, Key, MapCaps, Target, ZMap};
+use nczarr_storage::{ByteRange, Forbidden, Key, ListMode, MapCaps, ObjectInfo, ReadOptions, Target, ZMap};
 use tokio::task::JoinSet;
 
 use crate::deadline::ReadDeadline;
@@ -147,30 +147,31 @@ impl ZMap for HttpMap {
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         let Some(got) = self.ask(key, RequestedPart::Range(0, 1), 1)? else { return Ok(None) };
-        let what = || {
-            ErrorKind::Curl
-                .context(format!("{}: the server does not state the length", self.root.below(key.as_str())))
-        };
-        got.state.total.map(Some).ok_or_else(what)
+        if let Some(total) = got.state.total {
+            return Ok(Some(total));
+        }
+        // The server does not state the length, so the bytes are counted.
+        let got = self.ask(key, RequestedPart::All, u64::MAX)?;
+        Ok(got.map(|got| got.bytes.len() as u64))
     }
 
-    fn exists(&self, key: &Key) -> Result<bool> {
-        Ok(self.ask(key, RequestedPart::Range(0, 1), 1)?.is_some())
-    }
-
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
-        let want = want_of(range, u64::MAX);
+        let want = want_of(options.range, u64::MAX);
         let Some(got) = self.ask(key, want.unwrap_or(RequestedPart::Range(0, 1)), u64::MAX)? else {
-            return Ok(false);
+            return Ok(None);
         };
         if want.is_some() {
             *out = got.bytes;
         }
-        Ok(true)
+        Ok(Some(ObjectInfo::default()))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        // Callers have another way then, and a server has no names that no key can have.
+        if matches!(mode, ListMode::InvalidNames | ListMode::KeysInOneRequest) {
+            return Ok(None);
+        }
         let what = "a web server cannot be listed; the dataset needs consolidated metadata or NCZarr's lists";
         Err(ErrorKind::Perm.context(what).at(self.root.below(prefix.as_str())))
     }

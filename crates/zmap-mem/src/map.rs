@@ -7,7 +7,10 @@ use std::sync::{Arc, PoisonError};
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_runtime::run_on_pool;
 use nczarr_storage::batch::{ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    ByteRange, Key, ListMode, MapCaps, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn, Version,
+    WriteOutcome, ZMap, ZMapExt,
+};
 
 use crate::store::{Intent, ObjectTable, PutOutcome, StoredObject};
 
@@ -103,8 +106,12 @@ impl MemMap {
 
     fn serve(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<(StoredObject, Option<Version>)>> {
         let Some(entry) = self.find(key)? else { return Ok(None) };
-        let mark = MemVersion { store: self.store.id(), version: entry.version };
-        Ok(Some((entry, ticket.versioned.then(|| Version::comparable(mark)))))
+        let version = ticket.versioned.then(|| self.version(&entry));
+        Ok(Some((entry, version)))
+    }
+
+    fn version(&self, entry: &StoredObject) -> Version {
+        Version::comparable(MemVersion { store: self.store.id(), version: entry.version })
     }
 }
 
@@ -139,11 +146,14 @@ impl ZMap for MemMap {
         Ok(self.find(key)?.map(|entry| entry.bytes.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned {
+            self.want_writable("read versions", key)?;
+        }
         out.clear();
-        let Some(entry) = self.find(key)? else { return Ok(false) };
-        out.extend_from_slice(range.cut(&entry.bytes));
-        Ok(true)
+        let Some(entry) = self.find(key)? else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(&entry.bytes));
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| self.version(&entry)))))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -153,28 +163,20 @@ impl ZMap for MemMap {
         Ok(true)
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.want_writable("read versions", key)?;
-        out.clear();
-        let Some(entry) = self.find(key)? else { return Ok(None) };
-        out.extend_from_slice(ByteRange::first(limit as u64).cut(&entry.bytes));
-        Ok(Some(Version::comparable(MemVersion { store: self.store.id(), version: entry.version })))
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        Ok(match mode {
+            ListMode::Children | ListMode::PossibleChildren => Some(self.store.search(prefix.as_str())),
+            ListMode::Keys => {
+                let keys = self.store.list(prefix.as_str());
+                Some(keys.iter().map(|key| key.to_string()).collect())
+            }
+            _ => None,
+        })
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        Ok(self.store.search(prefix.as_str()))
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.store.list(prefix.as_str()).iter().map(|key| Key::new(key)).collect()
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(key, value, Intent::Replace).map(|_| ())
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         let intent = match expect {
+            Precondition::Any => Intent::Replace,
             Precondition::Absent => Intent::Create,
             Precondition::Unchanged(version) => match version.get::<MemVersion>() {
                 Some(mark) if mark.store == self.store.id() => Intent::Swap(mark.version),
@@ -201,8 +203,8 @@ impl ZMap for MemMap {
             }
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
-            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
-            if let WriteOutcome::Done(_) = self.write_if(key, &new, expect)? {
+            let expect = Precondition::unchanged(version);
+            if let WriteOutcome::Done(_) = self.write_if(key, &new, &expect)? {
                 return Ok(());
             }
         }

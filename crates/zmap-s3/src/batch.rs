@@ -13,13 +13,13 @@ use nczarr_runtime::with_executor;
 use nczarr_storage::batch::{
     Payload, Ranges, ReadJob, ReadOutcome as Value, ReadTicket, WriteJob, WriteTicket, coalesce, gather,
 };
-use nczarr_storage::{ByteRange, Forbidden, Key, Version, WriteOutcome, ZMap as _};
+use nczarr_storage::{ByteRange, Forbidden, Key, Version, WriteOutcome, ZMap as _, ZMapExt};
 
 use crate::body::PendingBody;
 use crate::failure::RequestFailure;
 use crate::get::{FetchedObject, GetRange, ReadMiss};
 use crate::in_flight::{GUESS, InFlightLoad};
-use crate::map::{S3Map, condition_of, too_long};
+use crate::map::{S3Map, too_long};
 use crate::put::{PutOutcome, WriteCondition};
 use crate::remote::RemoteBucket;
 use crate::runtime::{self, EventQueue};
@@ -350,7 +350,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                 Some(BatchEvent::Encoded(place, ticket, key, bytes)) => {
                     let ready = bytes.and_then(|bytes| {
                         map.check_put(&key, bytes.len() as u64, map.deadline())?;
-                        Ok((bytes, condition_of(map, &key, ticket.precondition.as_ref())?))
+                        Ok((bytes, map.only(&key, &ticket.precondition, map.deadline())?))
                     });
                     match ready {
                         Ok((bytes, only)) => {
@@ -491,10 +491,10 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
     if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
         return Err(taken());
     }
-    if !map.list(to)?.is_empty() {
+    if !map.keys(to)?.is_empty() {
         return Err(taken());
     }
-    let old = map.list(from)?;
+    let old = map.keys(from)?;
     if old.is_empty() {
         return Ok(());
     }

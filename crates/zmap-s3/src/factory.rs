@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::source::{ByteSource, InitialRead};
 use nczarr_storage::{
-    Clobber, CreateMap, Key, MapFactory, MapInfo, MapOptions, MapPlugin, OpenMap, Target, ZMap,
+    Clobber, CreateMap, Key, MapFactory, MapInfo, MapOptions, MapPlugin, OpenMap, Target, ZMap, ZMapExt,
 };
 
 use crate::{Access, S3Map, S3Source};

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nczarr_model::{Error, ErrorKind, Result};
-use nczarr_storage::batch::{OwnedPrecondition, ReadJob, WriteJob};
+use nczarr_storage::batch::{ReadJob, WriteJob};
 use nczarr_storage::{
-    ByteRange, Forbidden, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap,
+    ByteRange, Forbidden, Key, ListMode, MapCaps, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn,
+    Version, WriteOutcome, ZMap, ZMapExt,
 };
 use tokio::task::JoinHandle;
 
@@ -197,11 +198,14 @@ impl S3Map {
     pub(crate) fn only(
         &self,
         key: &Key,
-        expect: Precondition<'_>,
+        expect: &Precondition,
         deadline: Deadline,
     ) -> Result<WriteCondition> {
-        self.want_conditions(key, deadline)?;
+        if !matches!(expect, Precondition::Any) {
+            self.want_conditions(key, deadline)?;
+        }
         match expect {
+            Precondition::Any => Ok(WriteCondition::Always),
             Precondition::Absent => Ok(WriteCondition::Absent),
             Precondition::Unchanged(version) => match version.get::<ObjectVersion>() {
                 Some(mark) if mark.object == self.named(key) => {
@@ -274,17 +278,17 @@ impl S3Map {
         removal.map_or(Ok(()), |removal| runtime::wait(&self.remote.handle, async { drop(removal.await) }))
     }
 
-    /// Reads an object up to a limit, and its version.
+    /// Reads a range of an object, and its version.
     fn read_until(
         &self,
         key: &Key,
-        limit: usize,
+        range: ByteRange,
         out: &mut Vec<u8>,
         deadline: Deadline,
     ) -> Result<Option<Version>> {
         out.clear();
         self.want_conditions(key, deadline)?;
-        let limit = limit as u64;
+        let limit = range.len.map_or(u64::MAX, |len| range.offset.saturating_add(len));
         // A longer object is read up to the requested length, in a second request. Both are rare.
         let found = match self.get(key, GetRange::All, limit, deadline) {
             Err(error) if error.kind() == ErrorKind::Io => {
@@ -293,7 +297,7 @@ impl S3Map {
             found => found?,
         };
         let Some(found) = found else { return Ok(None) };
-        out.extend_from_slice(ByteRange::first(limit).cut(&found.bytes));
+        out.extend_from_slice(range.cut(&found.bytes));
         Ok(Some(self.version(key, &found.etag)))
     }
 
@@ -301,7 +305,7 @@ impl S3Map {
         &self,
         key: &Key,
         value: &[u8],
-        expect: Precondition<'_>,
+        expect: &Precondition,
         deadline: Deadline,
     ) -> Result<WriteOutcome> {
         self.check_put(key, value.len() as u64, deadline)?;
@@ -312,6 +316,17 @@ impl S3Map {
         })
     }
 
+    /// Returns all keys at or below a prefix.
+    fn keys_below(&self, prefix: &Key) -> Result<Vec<String>> {
+        let deadline = self.deadline();
+        let names = self.below(prefix, ListDepth::Deep, deadline)?;
+        let mut keys: Vec<String> = names.iter().map(|name| below(prefix, name)).collect();
+        if !prefix.is_root() && self.get(prefix, GetRange::PRESENCE, 2, deadline)?.is_some() {
+            keys.insert(0, prefix.as_str().to_owned());
+        }
+        Ok(keys)
+    }
+
     fn remove(&self, key: &Key, deadline: Deadline) -> Result<()> {
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
@@ -320,7 +335,7 @@ impl S3Map {
 
     /// Removes everything, and `last` at the end.
     pub(crate) fn clear(&self, last: &[&str]) -> Result<()> {
-        let keys = self.list(&Key::root())?;
+        let keys = self.keys(&Key::root())?;
         let (last, first): (Vec<_>, Vec<_>) = keys.into_iter().partition(|key| last.contains(&key.as_str()));
         for keys in [first, last] {
             batch::delete(&self.remote, &keys)?;
@@ -330,8 +345,8 @@ impl S3Map {
 }
 
 /// Returns a key below a prefix.
-fn below(prefix: &Key, name: &str) -> Result<Key> {
-    if prefix.is_root() { Key::new(name) } else { Key::new(&format!("{prefix}/{name}")) }
+fn below(prefix: &Key, name: &str) -> String {
+    if prefix.is_root() { name.to_owned() } else { format!("{prefix}/{name}") }
 }
 
 /// Makes the error for an object that exceeds a limit.
@@ -374,7 +389,12 @@ impl ZMap for S3Map {
         Ok(self.get(key, GetRange::PRESENCE, 2, self.deadline())?.map(|found| found.total))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let range = options.range;
+        if options.versioned {
+            let version = self.read_until(key, range, out, self.deadline())?;
+            return Ok(version.map(|version| ObjectInfo::new(Some(version))));
+        }
         out.clear();
         let nothing = range.len == Some(0);
         let want = match range {
@@ -383,11 +403,11 @@ impl ZMap for S3Map {
             ByteRange { offset, len: Some(len) } => GetRange::Span(offset, len.max(1)),
         };
         let limit = range.len.map_or(u64::MAX, |len| len.max(1));
-        let Some(found) = self.get(key, want, limit, self.deadline())? else { return Ok(false) };
+        let Some(found) = self.get(key, want, limit, self.deadline())? else { return Ok(None) };
         if !nothing {
             out.extend_from_slice(&found.bytes);
         }
-        Ok(true)
+        Ok(Some(ObjectInfo::default()))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -401,38 +421,24 @@ impl ZMap for S3Map {
         Ok(true)
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.read_until(key, limit, out, self.deadline())
-    }
-
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        Ok(self.below(prefix, ListDepth::Flat, self.deadline())?.into_iter().collect())
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        let deadline = self.deadline();
-        let names = self.below(prefix, ListDepth::Deep, deadline)?;
-        let mut keys: Vec<Key> = names.iter().map(|name| below(prefix, name)).collect::<Result<_>>()?;
-        if !prefix.is_root() && self.get(prefix, GetRange::PRESENCE, 2, deadline)?.is_some() {
-            keys.insert(0, prefix.clone());
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        match mode {
+            ListMode::Children | ListMode::PossibleChildren => {
+                Ok(Some(self.below(prefix, ListDepth::Flat, self.deadline())?.into_iter().collect()))
+            }
+            ListMode::Keys => self.keys_below(prefix).map(Some),
+            ListMode::KeysInOneRequest => {
+                let start = self.start(prefix);
+                let (remote, name) = (Arc::clone(&self.remote), start.clone());
+                let names =
+                    self.wait("list", &start, async move { remote.list_in_one_request(&name).await })?;
+                Ok(names.map(|names| names.iter().map(|name| below(prefix, name)).collect()))
+            }
+            _ => Ok(None),
         }
-        Ok(keys)
     }
 
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        let start = self.start(prefix);
-        let (remote, name) = (Arc::clone(&self.remote), start.clone());
-        let names = self.wait("list", &start, async move { remote.list_in_one_request(&name).await })?;
-        names.map(|names| names.iter().map(|name| below(prefix, name)).collect()).transpose()
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        let deadline = self.remote.deadline(value.len() as u64);
-        self.check_put(key, value.len() as u64, deadline)?;
-        self.put(key, Bytes::copy_from_slice(value), WriteCondition::Always, deadline).map(drop)
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         self.write_until(key, value, expect, self.remote.deadline(value.len() as u64))
     }
 
@@ -440,16 +446,17 @@ impl ZMap for S3Map {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let (mut turn, mut deadline) = (None, self.deadline());
         for lost in 0..TRIES {
-            let version = self.read_until(key, limit.saturating_add(1), &mut old, deadline)?;
+            let range = ByteRange::first((limit as u64).saturating_add(1));
+            let version = self.read_until(key, range, &mut old, deadline)?;
             if old.len() > limit {
                 let what = self.remote.what("update", &self.remote.object(key));
                 return Err(too_long(&what, old.len() as u64, limit as u64));
             }
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
-            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
+            let expect = Precondition::unchanged(version);
             deadline.moves(new.len() as u64);
-            if let WriteOutcome::Done(_) = self.write_until(key, &new, expect, deadline)? {
+            if let WriteOutcome::Done(_) = self.write_until(key, &new, &expect, deadline)? {
                 return Ok(());
             }
             if turn.is_none() {
@@ -496,16 +503,6 @@ impl ZMap for S3Map {
     fn write_batch(&self, job: &dyn WriteJob) {
         batch::write(self, job);
     }
-}
-
-/// Converts the expectation of a ticket to a condition.
-pub(crate) fn condition_of(
-    map: &S3Map,
-    key: &Key,
-    expect: Option<&OwnedPrecondition>,
-) -> Result<WriteCondition> {
-    expect
-        .map_or(Ok(WriteCondition::Always), |expect| map.only(key, expect.as_precondition(), map.deadline()))
 }
 
 #[cfg(test)]

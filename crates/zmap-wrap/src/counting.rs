@@ -8,7 +8,10 @@ use nczarr_model::Result;
 use nczarr_storage::batch::{
     ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
-use nczarr_storage::{ByteRange, Key, Layer, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, Layer, ListMode, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn, Version, WriteOutcome,
+    ZMap,
+};
 
 use crate::Op;
 
@@ -159,26 +162,19 @@ impl Layer for Counting {
         self.count(Op::Len, self.inner.len(key), no_bytes)
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let outcome = self.inner.read(key, range, out);
-        self.count(Op::Read, outcome, |&found| if found { out.len() as u64 } else { 0 })
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let outcome = self.inner.read_with(key, options, out);
+        let bytes = |found: &Option<ObjectInfo>| if found.is_some() { out.len() as u64 } else { 0 };
+        self.count(Op::of_read(options), outcome, bytes)
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Search, self.inner.children(prefix), no_bytes)
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        self.count(Op::of_list(mode), self.inner.list(prefix, mode), no_bytes)
     }
 
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Names, self.inner.possible_children(prefix), no_bytes)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.count(Op::Names, self.inner.invalid_names(prefix), no_bytes)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        let outcome = self.inner.write(key, value);
-        self.cell(Op::Write).one(&outcome, value.len() as u64);
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        let outcome = self.inner.write_if(key, value, expect);
+        self.cell(Op::of_write(expect)).one(&outcome, value.len() as u64);
         outcome
     }
 
@@ -194,18 +190,6 @@ impl Layer for Counting {
         self.count(Op::Close, self.inner.close(), no_bytes)
     }
 
-    fn exists(&self, key: &Key) -> Result<bool> {
-        self.count(Op::Exists, self.inner.exists(key), no_bytes)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.count(Op::List, self.inner.list(prefix), no_bytes)
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.count(Op::ListOnce, self.inner.list_in_one_request(prefix), no_bytes)
-    }
-
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.count(Op::Rename, self.inner.rename(from, to), no_bytes)
     }
@@ -213,17 +197,6 @@ impl Layer for Counting {
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         let outcome = self.inner.read_into(key, offset, out);
         self.count(Op::ReadInto, outcome, |&found| if found { out.filled().len() as u64 } else { 0 })
-    }
-
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        let outcome = self.inner.read_versioned(key, limit, out);
-        self.count(Op::ReadVersioned, outcome, |found| if found.is_some() { out.len() as u64 } else { 0 })
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        let outcome = self.inner.write_if(key, value, expect);
-        self.cell(Op::WriteIf).one(&outcome, value.len() as u64);
-        outcome
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {

@@ -2,14 +2,17 @@
 
 use std::fmt;
 
-/// A method of [`ZMap`](nczarr_storage::ZMap) that is a request to the storage: all except `caps` and
-/// `image`.
+#[cfg(doc)]
+use nczarr_storage::ZMapExt;
+use nczarr_storage::{ListMode, Precondition, ReadOptions};
+
+/// A method of [`ZMap`](nczarr_storage::ZMap) or [`ZMapExt`] that is a request to the storage: all except
+/// `caps`, `image`, and `exists`, which is `len`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 #[expect(missing_docs, reason = "each is the method of its name")]
 pub enum Op {
     Len,
-    Exists,
     Read,
     ReadInto,
     ReadVersioned,
@@ -30,9 +33,8 @@ pub enum Op {
 
 impl Op {
     /// All methods, reads first.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 17] = [
         Self::Len,
-        Self::Exists,
         Self::Read,
         Self::ReadInto,
         Self::ReadVersioned,
@@ -56,11 +58,33 @@ impl Op {
     /// The methods that change objects.
     pub const WRITES: &[Self] = Self::ALL.split_at(Self::Sync as usize).0.split_at(Self::Write as usize).1;
 
+    /// The method of [`ZMapExt`] that reads with these options.
+    pub const fn of_read(options: ReadOptions) -> Self {
+        if options.versioned { Self::ReadVersioned } else { Self::Read }
+    }
+
+    /// The method of [`ZMapExt`] that lists in this mode.
+    pub const fn of_list(mode: ListMode) -> Self {
+        match mode {
+            ListMode::Children => Self::Search,
+            ListMode::Keys => Self::List,
+            ListMode::KeysInOneRequest => Self::ListOnce,
+            _ => Self::Names,
+        }
+    }
+
+    /// The method of [`ZMapExt`] that writes with this precondition.
+    pub const fn of_write(expect: &Precondition) -> Self {
+        match expect {
+            Precondition::Any => Self::Write,
+            Precondition::Absent | Precondition::Unchanged(_) => Self::WriteIf,
+        }
+    }
+
     /// Returns the method's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Len => "len",
-            Self::Exists => "exists",
             Self::Read => "read",
             Self::ReadInto => "read_into",
             Self::ReadVersioned => "read_versioned",

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::WriteJob;
-use nczarr_storage::{Key, Layer, MapCaps, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, Layer, MapCaps, ObjectInfo, Precondition, ReadOptions, UpdateFn, WriteOutcome, ZMap,
+};
 
 /// A map without capabilities to change anything. Every method that would change an object returns `NC_EPERM`
 /// with the key.
@@ -35,7 +37,14 @@ impl Layer for ReadOnly {
         self.inner.caps().read_only()
     }
 
-    fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned {
+            return Err(refused("read versions for writing", key));
+        }
+        self.inner.read_with(key, options, out)
+    }
+
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: &Precondition) -> Result<WriteOutcome> {
         Err(refused("write", key))
     }
 
@@ -45,14 +54,6 @@ impl Layer for ReadOnly {
 
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
         Err(refused("rename", from))
-    }
-
-    fn read_versioned(&self, key: &Key, _limit: usize, _out: &mut Vec<u8>) -> Result<Option<Version>> {
-        Err(refused("read versions for writing", key))
-    }
-
-    fn write_if(&self, key: &Key, _value: &[u8], _expect: Precondition<'_>) -> Result<WriteOutcome> {
-        Err(refused("write", key))
     }
 
     fn update(&self, key: &Key, _limit: usize, _change: &mut UpdateFn<'_>) -> Result<()> {

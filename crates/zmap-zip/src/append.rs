@@ -251,7 +251,7 @@ fn record(directory: &[u8], start: u64, at: u64) -> Result<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use nczarr_storage::{ByteRange, Key, ZMap};
+    use nczarr_storage::{ByteRange, Key, ZMap, ZMapExt};
 
     use super::*;
     use crate::ZipMap;
@@ -275,18 +275,18 @@ mod tests {
             map.sync().unwrap();
             let other = ZipMap::open(&path, None, &[], false, &MapOptions::default()).unwrap();
             let mut out = Vec::new();
-            for key in map.list(&Key::root()).unwrap() {
+            for key in map.keys(&Key::root()).unwrap() {
                 assert!(
                     other.read(&key, ByteRange::ALL, &mut out).unwrap() && out.len() == 1,
                     "{key} in {round}"
                 );
             }
-            assert_eq!(other.list(&Key::root()).unwrap().len(), round + 2);
+            assert_eq!(other.keys(&Key::root()).unwrap().len(), round + 2);
         }
         // The writer stops here.
         map.write(&key("lost"), b"PK\x05\x06").unwrap();
         let other = ZipMap::open(&path, None, &[], false, &MapOptions::default()).unwrap();
-        assert_eq!(other.list(&Key::root()).unwrap().len(), 4);
+        assert_eq!(other.keys(&Key::root()).unwrap().len(), 4);
     }
 
     /// After a failed close and a drop, all readers see the archive of the last sync.
@@ -309,7 +309,7 @@ mod tests {
             assert_eq!(
                 ZipMap::open(&path, None, &[], false, &MapOptions::default())
                     .unwrap()
-                    .list(&Key::root())
+                    .keys(&Key::root())
                     .unwrap()
                     .len(),
                 synced + 1

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::source::{ByteSource, InitialRead};
-use nczarr_storage::{Clobber, CreateMap, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenMap, Target, ZMap};
+use nczarr_storage::{
+    Clobber, CreateMap, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenMap, Target, ZMap, ZMapExt,
+};
 
 use crate::ZipMap;
 use crate::archive_file::{self, LockedArchive};
@@ -117,7 +119,7 @@ fn replaced(request: &CreateMap<'_>, path: &Path) -> Result<Option<LockedArchive
     if let Some(held) = &old {
         let old = ZipMap::look(held, request.markers, request.options)?;
         let is_dataset = |marker: &&str| Key::new(marker).and_then(|key| old.exists(&key)).unwrap_or(false);
-        if !old.list(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
+        if !old.keys(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
             let markers = request.markers.join(", ");
             return Err(ErrorKind::Object.context(format!(
                 "{}: the archive is not a recognised dataset (expected one of {markers})",

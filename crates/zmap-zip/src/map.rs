@@ -11,7 +11,8 @@ use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::ReadJob;
 use nczarr_storage::source::ByteSource;
 use nczarr_storage::{
-    ByteRange, Key, Limits, MapCaps, MapOptions, OutBuf, Precondition, Version, WriteOutcome, ZMap,
+    ByteRange, Key, Limits, ListMode, MapCaps, MapOptions, ObjectInfo, OutBuf, Precondition, ReadOptions,
+    Version, WriteOutcome, ZMap,
 };
 
 use crate::append::{Appender, ForeignMember};
@@ -336,6 +337,15 @@ impl ZipMap {
         }
     }
 
+    /// Returns the names directly below a prefix that no key can have, as text to show.
+    fn unnamable_below(&self, prefix: &Key) -> Vec<String> {
+        let mut found: Vec<String> =
+            self.unnamable.iter().filter_map(|name| unnamable_below(name, prefix)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     fn put(&self, key: &Key, value: &[u8], before: ExpectedMember) -> Result<WriteOutcome> {
         let (appender, _open) = self.writer("write", key)?;
         if key.is_root() {
@@ -429,11 +439,12 @@ impl ZMap for ZipMap {
         Ok(self.find(key)?.map(|entry| entry.len))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let _open = if options.versioned { Some(self.writer("read versions", key)?) } else { None };
         out.clear();
-        let Some(entry) = self.find(key)? else { return Ok(false) };
-        self.append(key, &entry, range, out)?;
-        Ok(true)
+        let Some(entry) = self.find(key)? else { return Ok(None) };
+        self.append(key, &entry, options.range, out)?;
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| self.version(&entry)))))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -443,14 +454,6 @@ impl ZMap for ZipMap {
         Ok(true)
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        let _open = self.writer("read versions", key)?;
-        out.clear();
-        let Some(entry) = self.find(key)? else { return Ok(None) };
-        self.append(key, &entry, ByteRange::first(limit as u64), out)?;
-        Ok(Some(self.version(&entry)))
-    }
-
     fn read_batch(&self, job: &dyn ReadJob) {
         match self.members.remote() {
             Some(source) => remote::read(self, source, job),
@@ -458,28 +461,18 @@ impl ZMap for ZipMap {
         }
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        Ok(self.index.search(prefix.as_str()))
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        Ok(match mode {
+            ListMode::Children | ListMode::PossibleChildren => Some(self.index.search(prefix.as_str())),
+            ListMode::InvalidNames => Some(self.unnamable_below(prefix)),
+            ListMode::Keys => Some(self.index.list(prefix.as_str())),
+            _ => None,
+        })
     }
 
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        let mut found: Vec<String> =
-            self.unnamable.iter().filter_map(|name| unnamable_below(name, prefix)).collect();
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.index.list(prefix.as_str()).iter().map(|key| Key::new(key)).collect()
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(key, value, ExpectedMember::Anything).map(drop)
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         let before = match expect {
+            Precondition::Any => ExpectedMember::Anything,
             Precondition::Absent => ExpectedMember::Nothing,
             Precondition::Unchanged(version) => match version.get::<ZipVersion>() {
                 Some(mark) if mark.archive == self.id => ExpectedMember::At(mark.at),

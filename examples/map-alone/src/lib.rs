@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use nczarr_storage::{
-    ByteRange, ErrorKind, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenMap, Result, ZMap, inventory,
+    ErrorKind, Key, ListMode, MapCaps, MapFactory, MapInfo, MapPlugin, ObjectInfo, OpenMap, ReadOptions,
+    Result, ZMap, inventory,
 };
 
 static INFO: MapInfo =
@@ -63,20 +64,23 @@ impl ZMap for SquareMap {
         Ok(Self::object(key)?.map(|bytes| bytes.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
-        let Some(bytes) = Self::object(key)? else { return Ok(false) };
-        out.extend_from_slice(range.cut(&bytes));
-        Ok(true)
+        let Some(bytes) = Self::object(key)? else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(&bytes));
+        Ok(Some(ObjectInfo::default()))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         let names: &[&str] = match prefix.as_str() {
             "" => &["square", "zarr.json"],
             "square" => &["c", "zarr.json"],
             "square/c" => &["0"],
             _ => &[],
         };
-        Ok(names.iter().map(|name| (*name).to_owned()).collect())
+        Ok(Some(names.iter().map(|name| (*name).to_owned()).collect()))
     }
 }

@@ -2,7 +2,7 @@
 
 use map_alone::SquareMap;
 use nczarr::ErrorKind;
-use nczarr::storage::{ByteRange, Key, ZMap as _};
+use nczarr::storage::{ByteRange, Key, ZMap as _, ZMapExt};
 
 #[test]
 fn its_crate_depends_on_the_contract_alone() {
@@ -19,7 +19,7 @@ fn objects_and_prefixes_are_told_apart() {
     assert_eq!(bytes, 4i32.to_le_bytes());
     assert!(!map.read(&key("square/c/1"), ByteRange::ALL, &mut bytes).unwrap());
     assert_eq!(map.len(&key("square")).unwrap_err().kind(), ErrorKind::Empty);
-    let keys: Vec<String> = map.list(&Key::root()).unwrap().iter().map(Key::to_string).collect();
+    let keys: Vec<String> = map.keys(&Key::root()).unwrap().iter().map(Key::to_string).collect();
     assert_eq!(keys, ["square/c/0", "square/zarr.json", "zarr.json"]);
 }
 

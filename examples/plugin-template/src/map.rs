@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use nczarr_storage::{
-    ByteRange, Clobber, CreateMap, ErrorKind, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenMap, Result,
-    Target, ZMap, inventory,
+    Clobber, CreateMap, ErrorKind, Key, ListMode, MapCaps, MapFactory, MapInfo, MapPlugin, ObjectInfo,
+    OpenMap, Precondition, ReadOptions, Result, Target, WriteOutcome, ZMap, inventory,
 };
 
 static INFO: MapInfo =
@@ -116,24 +116,29 @@ impl ZMap for Shelf {
         Ok(self.get(key)?.map(|bytes| bytes.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let Some(bytes) = self.get(key)? else { return Ok(false) };
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let Some(bytes) = self.get(key)? else { return Ok(None) };
         out.clear();
-        out.extend_from_slice(range.cut(&bytes));
-        Ok(true)
+        out.extend_from_slice(options.range.cut(&bytes));
+        Ok(Some(ObjectInfo::default()))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        // Other lists are composed of this one.
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
         let names = below(&objects, prefix).filter_map(|rest| rest.split('/').next());
         // The names are sorted as names, not as keys: the key `a.b` comes before `a/c`, but the name `a.b`
         // comes after `a`.
         let names: BTreeSet<String> = names.map(str::to_owned).collect();
-        Ok(names.into_iter().collect())
+        Ok(Some(names.into_iter().collect()))
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         self.check_writable(key)?;
+        expect.require_any(key)?;
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let mut above = key.parent();
         while let Some(parent) = above {
@@ -146,7 +151,7 @@ impl ZMap for Shelf {
             return Err(ErrorKind::Object.context(format!("key {key:?} is a prefix of objects")));
         }
         objects.insert(key.as_str().to_owned(), value.into());
-        Ok(())
+        Ok(WriteOutcome::Done(None))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr::Result;
-use nczarr::storage::{ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenMap, ZMap, inventory};
+use nczarr::storage::*;
 use nczarr_zmap_mem::MemMaps;
 
 static INFO: MapInfo = MapInfo { name: "veil", schemes: &["veil"], magic: &[], about: "datasets in memory, inverted" };
@@ -22,15 +22,17 @@ impl MapFactory for Veils {
 struct Veil(Arc<dyn ZMap>);
 
 impl ZMap for Veil {
-    fn caps(&self) -> MapCaps { self.0.caps().conditional_write(false) }
+    fn caps(&self) -> MapCaps { self.0.caps() }
     fn len(&self, key: &Key) -> Result<Option<u64>> { self.0.len(key) }
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let found = self.0.read(key, range, out)?;
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let found = self.0.read_with(key, options, out)?;
         out.iter_mut().for_each(|byte| *byte = !*byte);
         Ok(found)
     }
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> { self.0.children(prefix) }
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> { self.0.write(key, &value.iter().map(|byte| !byte).collect::<Vec<_>>()) }
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> { self.0.list(prefix, mode) }
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        self.0.write_if(key, &value.iter().map(|byte| !byte).collect::<Vec<_>>(), expect)
+    }
     fn delete(&self, key: &Key) -> Result<bool> { self.0.delete(key) }
     fn close(&self) -> Result<()> { self.0.close() }
 }

@@ -13,22 +13,16 @@ use third_party::{Int4, PcodecClass, Ramp, Veils, XorClass};
 
 #[test]
 fn each_is_short() {
-    for (name, text) in [
-        ("driver.rs", include_str!("../src/driver.rs")),
-        ("filter.rs", include_str!("../src/filter.rs")),
-        ("map.rs", include_str!("../src/map.rs")),
+    for (name, text, most) in [
+        ("driver.rs", include_str!("../src/driver.rs"), 39),
+        ("filter.rs", include_str!("../src/filter.rs"), 39),
+        ("map.rs", include_str!("../src/map.rs"), 35),
+        ("array_codec.rs", include_str!("../src/array_codec.rs"), 59),
+        ("data_type.rs", include_str!("../src/data_type.rs"), 59),
     ] {
         let lines =
             text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
-        assert!(lines < 40, "{name}: {lines} lines");
-    }
-    for (name, text) in [
-        ("array_codec.rs", include_str!("../src/array_codec.rs")),
-        ("data_type.rs", include_str!("../src/data_type.rs")),
-    ] {
-        let lines =
-            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
-        assert!(lines < 60, "{name}: {lines} lines");
+        assert!(lines <= most, "{name}: {lines} lines (expected at most {most})");
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use nczarr::storage::{ByteRange, Key};
+use nczarr::storage::{ByteRange, Key, ZMapExt};
 use nczarr::{ErrorKind, OpenOptions};
 
 use crate::alloc;
@@ -107,13 +107,13 @@ fn objects() -> Vec<(String, Vec<u8>)> {
         assert!(map.read(key, ByteRange::ALL, &mut bytes).expect("an object"));
         (key.to_string(), bytes)
     };
-    map.list(&Key::root()).expect("keys").iter().map(read).collect()
+    map.keys(&Key::root()).expect("keys").iter().map(read).collect()
 }
 
 /// Reads all objects by key and all variables. Returns the first error.
 fn read(path: &str) -> Result<(), Failure> {
     let map = OpenOptions::new().open_map(path).map_err(Failure::Refused)?;
-    for key in map.list(&Key::root()).map_err(Failure::Refused)? {
+    for key in map.keys(&Key::root()).map_err(Failure::Refused)? {
         if key.segments().any(|segment| !Key::is_segment(segment)) {
             return Err(Failure::Wrong(format!("{key:?} is listed, and is no key")));
         }

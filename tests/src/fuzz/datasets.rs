@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use nczarr::dispatch::Limits;
-use nczarr::storage::{ByteRange, Key, ZMap as _};
+use nczarr::storage::{ByteRange, Key, ZMap as _, ZMapExt};
 use nczarr::{Error, Extent, File, NcType, OpenOptions};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_zip::ZipMap;
@@ -161,7 +161,7 @@ impl Target for Archives {
                 Ok(map) => map,
                 error => return judged(error),
             };
-            let keys = match map.list(&Key::root()) {
+            let keys = match map.keys(&Key::root()) {
                 Ok(keys) => keys,
                 error => return judged(error),
             };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nczarr::dispatch::byte_len;
 use nczarr::nc_table::NcDispatch as _;
-use nczarr::storage::{Key, ZMap};
+use nczarr::storage::{Key, ZMap, ZMapExt};
 use nczarr::{
     Buffer, CreateOptions, ErrorKind, File, MemMut, NcType, OpenOptions, Registry, Result, Slab, Variable,
 };
@@ -212,7 +212,7 @@ fn listing_map(options: &OpenOptions, url: &str) -> Result<Option<Arc<dyn ZMap>>
 /// Times a list of all keys. `None` if the map cannot list.
 fn list(options: &OpenOptions, url: &str) -> Result<Option<f64>> {
     let Some(map) = listing_map(options, url)? else { return Ok(None) };
-    Ok(Some(timed(|| map.list(&Key::root()))?.seconds))
+    Ok(Some(timed(|| map.keys(&Key::root()))?.seconds))
 }
 
 /// Reads parts at pseudo-random places, equal for every cell and round. Returns the time of each.
@@ -255,7 +255,7 @@ fn check(found: &[u8], written: &[u8], start: &[u64], count: &[u64]) -> Result<(
 /// Returns the bytes of all chunks of a variable. `None` if the map cannot list them.
 fn stored(options: &OpenOptions, url: &str, name: &str) -> Result<Option<u64>> {
     let Some(map) = listing_map(options, url)? else { return Ok(None) };
-    let keys = map.list(&Key::new(name.trim_start_matches('/'))?)?;
+    let keys = map.keys(&Key::new(name.trim_start_matches('/'))?)?;
     let is_document = |key: &&Key| key.name().starts_with('.') || key.name() == "zarr.json";
     let chunks = keys.iter().filter(|key| !is_document(key));
     Ok(Some(chunks.map(|key| Ok(map.len(key)?.unwrap_or(0))).sum::<Result<u64>>()?))

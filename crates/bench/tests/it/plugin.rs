@@ -4,7 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr::storage::{ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, OpenMap, ZMap};
+use nczarr::storage::{
+    CreateMap, Key, ListMode, MapCaps, MapFactory, MapInfo, ObjectInfo, OpenMap, Precondition, ReadOptions,
+    WriteOutcome, ZMap,
+};
 use nczarr::{ErrorKind, Registry, Result};
 use nczarr_zmap_mem::MemMaps;
 
@@ -56,20 +59,20 @@ impl ZMap for LossyMap {
         self.inner.len(key)
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let found = self.inner.read(key, range, out)?;
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let found = self.inner.read_with(key, options, out)?;
         if self.changes && !key.name().starts_with('.') {
             out.iter_mut().for_each(|byte| *byte ^= 1);
         }
         Ok(found)
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.inner.children(prefix)
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        self.inner.list(prefix, mode)
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.inner.write(key, value)
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        self.inner.write_if(key, value, expect)
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {

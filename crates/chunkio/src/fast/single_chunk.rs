@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 use nczarr_model::{CheckedSlab, NcType, Result};
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use crate::engine::ArrayEngine;
 use crate::fast::store_together::gathers;

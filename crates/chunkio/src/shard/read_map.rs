@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, MapCaps, Version, ZMap};
+use nczarr_storage::{Key, ListMode, MapCaps, ObjectInfo, ReadOptions, Version, ZMap};
 
 use super::map::ShardMap;
 use super::round_state::ReadRound;
@@ -44,15 +44,11 @@ impl ZMap for ShardMap {
         Ok(found.then_some(bytes.len() as u64))
     }
 
-    fn exists(&self, key: &Key) -> Result<bool> {
-        self.one(key, Ranges::One(ByteRange::first(0)), 0, &mut Vec::new())
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        Ok(self.one(key, Ranges::One(options.range), usize::MAX, out)?.then(ObjectInfo::default))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        self.one(key, Ranges::One(range), usize::MAX, out)
-    }
-
-    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, _prefix: &Key, _mode: ListMode) -> Result<Option<Vec<String>>> {
         Err(ErrorKind::Internal.context("chunks in shards are not listed"))
     }
 

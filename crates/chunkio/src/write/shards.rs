@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::DimVec;
 use nczarr_storage::batch::{Payload, PutPart, WriteJob, WriteTicket};
-use nczarr_storage::{Key, WriteOutcome};
+use nczarr_storage::{Key, Precondition, WriteOutcome};
 
 use super::ChunkWrite;
 use crate::claims::ChunkClaim;
@@ -101,7 +101,7 @@ impl WriteJob for ShardWriteJob<'_> {
         let claim = self.put.engine.claims.take(&shard.index);
         self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((at, claim));
         self.put.engine.store.locate(&shard.index, key);
-        Some(WriteTicket { index: at, precondition: None })
+        Some(WriteTicket { index: at, precondition: Precondition::Any })
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::{DimVec, run_on_pool};
 use nczarr_storage::batch::Payload;
-use nczarr_storage::{ByteRange, Key};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 
 use crate::engine::{ArrayEngine, ElementKind, WriteBackGuard, WriteBackSnapshot};
 use crate::grid::ChunkIndex;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_model::ErrorKind;
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{Key, MapCaps};
+use nczarr_storage::{Key, MapCaps, Precondition};
 
 use crate::filters::{Shuffle, Sum, Xor};
 use crate::map::{ALL, Mem};
@@ -223,21 +223,30 @@ impl nczarr_storage::ZMap for Rogue {
         self.0.len(key)
     }
 
-    fn read(
+    fn read_with(
         &self,
         key: &Key,
-        range: nczarr_storage::ByteRange,
+        options: nczarr_storage::ReadOptions,
         out: &mut Vec<u8>,
-    ) -> nczarr_model::Result<bool> {
-        self.0.read(key, range, out)
+    ) -> nczarr_model::Result<Option<nczarr_storage::ObjectInfo>> {
+        self.0.read_with(key, options, out)
     }
 
-    fn children(&self, prefix: &Key) -> nczarr_model::Result<Vec<String>> {
-        self.0.children(prefix)
+    fn list(
+        &self,
+        prefix: &Key,
+        mode: nczarr_storage::ListMode,
+    ) -> nczarr_model::Result<Option<Vec<String>>> {
+        self.0.list(prefix, mode)
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> nczarr_model::Result<()> {
-        self.0.write(key, value)
+    fn write_if(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expect: &nczarr_storage::Precondition,
+    ) -> nczarr_model::Result<nczarr_storage::WriteOutcome> {
+        self.0.write_if(key, value, expect)
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
@@ -289,7 +298,10 @@ impl nczarr_storage::ZMap for Rogue {
                 0 => drop(ticket),
                 1 => assert!(job.value(ticket.index + 100, &mut Vec::new()).is_err()),
                 2 => job.done(
-                    nczarr_storage::batch::WriteTicket { index: ticket.index + 100, precondition: None },
+                    nczarr_storage::batch::WriteTicket {
+                        index: ticket.index + 100,
+                        precondition: Precondition::Any,
+                    },
                     Ok(nczarr_storage::WriteOutcome::Done(None)),
                 ),
                 _ => job.done(ticket, Ok(nczarr_storage::WriteOutcome::Conflict)),

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::{OutBuf, run_on_pool};
 use nczarr_storage::batch::{ReadJob, ReadOutcome, read_parallel};
-use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    ByteRange, Key, MapCaps, ObjectInfo, Precondition, ReadOptions, Version, WriteOutcome, ZMap,
+};
 
 pub struct Mem {
     pub objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,
@@ -110,19 +112,22 @@ impl ZMap for Mem {
         Ok(self.objects.lock().unwrap().get(key.as_str()).map(|(bytes, _)| bytes.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         self.reads.fetch_add(1, SeqCst);
         if Self::fail(&self.failing_reads) {
             return Err(ErrorKind::Io.context("the disk is gone"));
         }
         out.clear();
         let objects = self.objects.lock().unwrap();
-        let Some((bytes, _)) = objects.get(key.as_str()) else { return Ok(false) };
-        out.extend_from_slice(Self::cut(bytes, range));
+        let Some((bytes, version)) = objects.get(key.as_str()) else { return Ok(None) };
+        out.extend_from_slice(Self::cut(bytes, options.range));
+        if options.versioned {
+            return Ok(Some(ObjectInfo::new(Some(Version::comparable(*version)))));
+        }
         self.read_bytes.fetch_add(out.len(), SeqCst);
         drop(objects);
         Self::call(&self.meanwhile);
-        Ok(true)
+        Ok(Some(ObjectInfo::default()))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -168,33 +173,16 @@ impl ZMap for Mem {
         });
     }
 
-    fn children(&self, _prefix: &Key) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.writes.fetch_add(1, SeqCst);
-        Self::call(&self.before_write);
-        if Self::fail(&self.failing_writes) {
-            return Err(ErrorKind::Io.context("the disk is full"));
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        if let Precondition::Any = expect {
+            self.writes.fetch_add(1, SeqCst);
+            Self::call(&self.before_write);
+            if Self::fail(&self.failing_writes) {
+                return Err(ErrorKind::Io.context("the disk is full"));
+            }
+            self.set(key.as_str(), value);
+            return Ok(WriteOutcome::Done(None));
         }
-        self.set(key.as_str(), value);
-        Ok(())
-    }
-
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        if Self::fail(&self.failing_reads) {
-            return Err(ErrorKind::Io.context("the disk is gone"));
-        }
-        self.reads.fetch_add(1, SeqCst);
-        let objects = self.objects.lock().unwrap();
-        let Some((bytes, version)) = objects.get(key.as_str()) else { return Ok(None) };
-        out.clear();
-        out.extend_from_slice(Self::cut(bytes, ByteRange::first(limit as u64)));
-        Ok(Some(Version::comparable(*version)))
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
         Self::call(&self.before_write);
         if Self::fail(&self.failing_writes) {
             return Err(ErrorKind::Io.context("the disk is full"));
@@ -209,7 +197,7 @@ impl ZMap for Mem {
         }
         let found = objects.get(key.as_str()).map(|(_, version)| *version);
         let expected = match expect {
-            Precondition::Absent => None,
+            Precondition::Any | Precondition::Absent => None,
             Precondition::Unchanged(version) => Some(*version.get::<u64>().unwrap()),
         };
         if found != expected {

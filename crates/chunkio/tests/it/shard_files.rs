@@ -9,7 +9,7 @@ use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, DimOrder, El
 use nczarr_codec::Filter;
 use nczarr_dispatch::Options;
 use nczarr_model::{ErrorKind, NcType};
-use nczarr_storage::{Key, ZMap};
+use nczarr_storage::{Key, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Counting, Fault, Faults, Op, Slow, When};

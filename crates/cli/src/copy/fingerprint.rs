@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use nczarr::storage::Key;
+use nczarr::storage::{Key, ZMapExt};
 use nczarr::{File, OpenOptions};
 use nczarr_cdl::{Options, PrintedPart};
 use nczarr_model::Result;
@@ -93,7 +93,7 @@ impl Content {
             content.path(path, path).ok()?;
         } else {
             let map = OpenOptions::new().open_map(url).ok().filter(|map| map.caps().list)?;
-            for key in map.list(&Key::root()).ok()? {
+            for key in map.keys(&Key::root()).ok()? {
                 content.add(key.as_str(), 0, 0);
             }
         }

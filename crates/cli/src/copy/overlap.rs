@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use nczarr::OpenOptions;
-use nczarr::storage::{ByteRange, Key, ZMap};
+use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Scheme;
 
@@ -175,7 +175,7 @@ pub fn shows(source: &str, target: &dyn ZMap, record: &CopyRecord) -> Result<boo
     if !map.caps().list {
         return Ok(false);
     }
-    let keys = match map.list(&Key::root()) {
+    let keys = match map.keys(&Key::root()) {
         Ok(keys) => keys,
         Err(error) if error.kind() == ErrorKind::Auth => return Ok(false),
         Err(error) => return Err(error),
@@ -186,7 +186,7 @@ pub fn shows(source: &str, target: &dyn ZMap, record: &CopyRecord) -> Result<boo
         }
     }
     // Candidate folders of the target that contain every key of the source.
-    let there = target.list(&Key::root())?;
+    let there = target.keys(&Key::root())?;
     let Some(first) = keys.iter().find(|key| key.name() != NAME) else { return Ok(false) };
     let known: std::collections::HashSet<&str> = there.iter().map(Key::as_str).collect();
     let ending = format!("/{first}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nczarr_runtime::OutBuf;
-use nczarr_storage::{ByteRange, Key, ZMap};
+use nczarr_storage::{ByteRange, Key, ZMap, ZMapExt};
 
 use super::{Timing, rounds};
 use crate::failure::{Outcome, broken, ok, same, same_bytes};

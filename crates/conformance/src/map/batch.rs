@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::batch::{
-    OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
+    Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
-use nczarr_storage::{ByteRange, Key, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap, ZMapExt};
 
 use super::objects::get;
 use super::{MapMaker, key, value};
@@ -319,7 +319,7 @@ fn empty(map: &dyn ZMap) -> Outcome {
 /// One write of a batch.
 struct BatchWrite {
     key: Key,
-    expect: Option<OwnedPrecondition>,
+    expect: Precondition,
     /// `None`: making the bytes fails.
     value: Option<Vec<u8>>,
     lent: bool,
@@ -406,7 +406,12 @@ fn put_all(
 }
 
 fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
-    let put = |key: Key, len: usize, lent| BatchWrite { key, expect: None, value: Some(value(len)), lent };
+    let put = |key: Key, len: usize, lent| BatchWrite {
+        key,
+        expect: Precondition::Any,
+        value: Some(value(len)),
+        lent,
+    };
     let mut puts = Vec::new();
     for i in 0..300_usize {
         // Runs of neighbours, and now and then another position.
@@ -449,17 +454,12 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
     same("a failed write stores nothing", None, get(map, &puts[1].key)?)?;
     same("a write after a failure", puts[4].value.as_ref(), get(map, &puts[4].key)?.as_ref())?;
     if map.caps().conditional_write {
-        let present =
-            BatchWrite { expect: Some(OwnedPrecondition::Absent), ..put(puts[0].key.clone(), 5, false) };
-        let absent = BatchWrite {
-            expect: Some(OwnedPrecondition::Absent),
-            ..put(key(&format!("w{threads}/c"))?, 5, true)
-        };
+        let present = BatchWrite { expect: Precondition::Absent, ..put(puts[0].key.clone(), 5, false) };
+        let absent =
+            BatchWrite { expect: Precondition::Absent, ..put(key(&format!("w{threads}/c"))?, 5, true) };
         let version = ok("read_versioned", map.read_versioned(&puts[4].key, usize::MAX, &mut Vec::new()))?;
-        let swap = BatchWrite {
-            expect: version.map(OwnedPrecondition::Unchanged),
-            ..put(puts[4].key.clone(), 6, false)
-        };
+        let swap =
+            BatchWrite { expect: Precondition::unchanged(version), ..put(puts[4].key.clone(), 6, false) };
         let puts = [present, absent, swap];
         let mut lost = Vec::new();
         for back in put_all(map, &puts, threads, in_parts)? {
@@ -468,10 +468,8 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
         same("the lost conditional writes of a batch", vec![true, false, false], lost)?;
         same("a conditional write of a batch", Some(value(6)), get(map, &puts[2].key)?)?;
     } else {
-        let refused = BatchWrite {
-            expect: Some(OwnedPrecondition::Absent),
-            ..put(key(&format!("w{threads}/c"))?, 5, true)
-        };
+        let refused =
+            BatchWrite { expect: Precondition::Absent, ..put(key(&format!("w{threads}/c"))?, 5, true) };
         for back in put_all(map, &[refused], threads, in_parts)? {
             fails("a conditional batch write without the capability", &[ErrorKind::Perm], back)?;
         }

@@ -8,7 +8,7 @@ mod tree;
 use std::sync::Arc;
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{Key, Precondition, ZMap};
+use nczarr_storage::{Key, Precondition, ZMap, ZMapExt};
 
 use crate::failure::{Outcome, broken, fails, ok, same};
 
@@ -71,12 +71,12 @@ fn absence(map: &dyn ZMap) -> Outcome {
         )?;
         if map.caps().list {
             same(format!("search below absent {text:?}"), vec![], ok("search", map.children(&key))?)?;
-            same(format!("list below absent {text:?}"), vec![], ok("list", map.list(&key))?)?;
+            same(format!("list below absent {text:?}"), vec![], ok("list", map.keys(&key))?)?;
         }
     }
     if map.caps().list {
         same("search of an empty map", vec![], ok("search", map.children(&Key::root()))?)?;
-        same("list of an empty map", vec![], ok("list", map.list(&Key::root()))?)?;
+        same("list of an empty map", vec![], ok("list", map.keys(&Key::root()))?)?;
     }
     same("len of the root of an empty map", None, ok("len", map.len(&Key::root()))?)
 }
@@ -94,7 +94,7 @@ fn refusals(map: &dyn ZMap) -> Outcome {
         fails("delete without the capability", perm, map.delete(&key))?;
     }
     if !caps.conditional_write {
-        fails("write_if without the capability", perm, map.write_if(&key, b"x", Precondition::Absent))?;
+        fails("write_if without the capability", perm, map.write_if(&key, b"x", &Precondition::Absent))?;
         fails(
             "read_versioned without the capability",
             perm,
@@ -108,6 +108,15 @@ fn refusals(map: &dyn ZMap) -> Outcome {
         fails("update without the capability", perm, update)?;
         same("update without the capability changes nothing", false, called)?;
     }
+    if !caps.list {
+        // Both have an answer without a listing.
+        same("invalid names without the capability", vec![], ok("list", map.invalid_names(&Key::root()))?)?;
+        same(
+            "keys in one request without the capability",
+            None,
+            ok("list", map.keys_in_one_request(&Key::root()))?,
+        )?;
+    }
     if !(caps.write && caps.delete) {
         let other = self::key("other")?;
         if caps.write {
@@ -117,7 +126,7 @@ fn refusals(map: &dyn ZMap) -> Outcome {
         }
         same("a refused rename creates nothing", false, ok("exists", map.exists(&other))?)?;
     }
-    if caps.list && !caps.write && !ok("list", map.list(&Key::root()))?.is_empty() {
+    if caps.list && !caps.write && !ok("list", map.keys(&Key::root()))?.is_empty() {
         return Err(broken("a map that refused everything", "no object", "some"));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use nczarr_model::ErrorKind;
 use nczarr_runtime::OutBuf;
-use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap, ZMapExt};
 
 use super::{MapMaker, key, value};
 use crate::failure::{Outcome, broken, fails, holds, ok, same, same_bytes};
@@ -122,7 +122,7 @@ fn names(map: &dyn ZMap) -> Outcome {
         let mut expected: Vec<_> = names.iter().map(|name| name.to_string()).collect();
         expected.sort_unstable();
         let found: Vec<_> =
-            ok("list", map.list(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
+            ok("list", map.keys(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
         same("list gives every name as it was written", expected, found)?;
     }
     Ok(())
@@ -161,7 +161,7 @@ fn prefixes(map: &dyn ZMap) -> Outcome {
             fails(
                 format!("creation of the prefix {prefix:?}"),
                 object,
-                map.write_if(&prefix, b"x", Precondition::Absent),
+                map.write_if(&prefix, b"x", &Precondition::Absent),
             )?;
         }
         if map.caps().delete {
@@ -261,18 +261,21 @@ fn lost(what: &str, written: nczarr_model::Result<WriteOutcome>) -> Outcome {
 fn conditional(map: &dyn ZMap) -> Outcome {
     let key = key("c/k")?;
     holds("read_versioned of an absent object", versioned(map, &key)?.is_none())?;
-    let made = won("creation of an absent object", map.write_if(&key, b"1", Precondition::Absent))?;
-    lost("creation of a present object", map.write_if(&key, b"x", Precondition::Absent))?;
+    let made = won("creation of an absent object", map.write_if(&key, b"1", &Precondition::Absent))?;
+    lost("creation of a present object", map.write_if(&key, b"x", &Precondition::Absent))?;
     holds_value(map, &key, b"1")?;
     let Some((bytes, first)) = versioned(map, &key)? else {
         return Err(broken("read_versioned of a present object", "a version", "none"));
     };
     same("read_versioned reads", b"1".to_vec(), bytes)?;
     if let Some(made) = made {
-        won("replacing a created object", map.write_if(&key, b"2", Precondition::Unchanged(&made)))?;
-        lost("replacing an outdated version", map.write_if(&key, b"x", Precondition::Unchanged(&first)))?;
+        won("replacing a created object", map.write_if(&key, b"2", &Precondition::Unchanged(made.clone())))?;
+        lost(
+            "replacing an outdated version",
+            map.write_if(&key, b"x", &Precondition::Unchanged(first.clone())),
+        )?;
     } else {
-        won("replacing a read version", map.write_if(&key, b"2", Precondition::Unchanged(&first)))?;
+        won("replacing a read version", map.write_if(&key, b"2", &Precondition::Unchanged(first.clone())))?;
     }
     holds_value(map, &key, b"2")?;
     let Some((_, second)) = versioned(map, &key)? else {
@@ -282,7 +285,7 @@ fn conditional(map: &dyn ZMap) -> Outcome {
         ok("write", map.write(&key, b"3"))?;
         lost(
             "a plain write changes the version",
-            map.write_if(&key, b"x", Precondition::Unchanged(&second)),
+            map.write_if(&key, b"x", &Precondition::Unchanged(second.clone())),
         )?;
         ok("write", map.write(&key, b"2"))?;
         holds_value(map, &key, b"2")?;
@@ -292,14 +295,20 @@ fn conditional(map: &dyn ZMap) -> Outcome {
             return Err(broken("read_versioned of a present object", "a version", "none"));
         };
         same("delete", true, ok("delete", map.delete(&key))?)?;
-        lost("replacing a deleted object", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
+        lost(
+            "replacing a deleted object",
+            map.write_if(&key, b"x", &Precondition::Unchanged(third.clone())),
+        )?;
         same("a lost write stores nothing", None, get(map, &key)?)?;
-        won("creation after a delete", map.write_if(&key, b"4", Precondition::Absent))?;
-        lost("a version is not valid again", map.write_if(&key, b"x", Precondition::Unchanged(&third)))?;
+        won("creation after a delete", map.write_if(&key, b"4", &Precondition::Absent))?;
+        lost(
+            "a version is not valid again",
+            map.write_if(&key, b"x", &Precondition::Unchanged(third.clone())),
+        )?;
         holds_value(map, &key, b"4")?;
     }
     let mut out = Vec::new();
-    ok("write_if", map.write_if(&self::key("c/long")?, &value(10_000), Precondition::Absent))?;
+    ok("write_if", map.write_if(&self::key("c/long")?, &value(10_000), &Precondition::Absent))?;
     let version = ok("read_versioned", map.read_versioned(&self::key("c/long")?, 100, &mut out))?;
     holds("read_versioned with a limit finds the object", version.is_some())?;
     same("read_versioned reads no more than its limit", &value(10_000)[..100], &out)

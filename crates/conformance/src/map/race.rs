@@ -6,7 +6,7 @@ use std::thread;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
-use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Precondition, WriteOutcome, ZMap, ZMapExt};
 
 use super::{MapMaker, key};
 use crate::failure::{Outcome, broken, ok, same};
@@ -120,8 +120,8 @@ fn counting(map: &dyn ZMap) -> Outcome {
             let version = ok("read_versioned", map.read_versioned(&key, usize::MAX, &mut old))?;
             new.clear();
             ok("change", increment(version.is_some().then_some(&old[..]), &mut new))?;
-            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
-            match ok("write_if", map.write_if(&key, &new, expect))? {
+            let expect = Precondition::unchanged(version);
+            match ok("write_if", map.write_if(&key, &new, &expect))? {
                 WriteOutcome::Done(_) => done += 1,
                 WriteOutcome::Conflict => thread::yield_now(),
             }
@@ -140,7 +140,7 @@ fn creating(map: &dyn ZMap) -> Outcome {
         let winners = AtomicU64::new(0);
         let create = || {
             if let WriteOutcome::Done(_) =
-                ok("write_if", map.write_if(&key, &whole(7), Precondition::Absent))?
+                ok("write_if", map.write_if(&key, &whole(7), &Precondition::Absent))?
             {
                 winners.fetch_add(1, Ordering::Relaxed);
             }

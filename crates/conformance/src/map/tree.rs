@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{Key, ZMap};
+use nczarr_storage::{Key, ZMap, ZMapExt};
 
 use super::objects::get;
 use super::{MapMaker, key, value};
@@ -77,7 +77,7 @@ fn searching(map: &dyn ZMap) -> Outcome {
                 ok("search", map.children(&at))?,
             )?;
             naming(map, &at)?;
-            let found = ok("list", map.list(&at))?.iter().map(|key| key.as_str().to_owned()).collect();
+            let found = ok("list", map.keys(&at))?.iter().map(|key| key.as_str().to_owned()).collect();
             same(format!("list below {prefix:?} of {keys:?}"), expected_list(&keys, prefix), found)?;
         }
         if !map.caps().delete {
@@ -110,7 +110,7 @@ fn many(map: &dyn ZMap) -> Outcome {
     expected.sort_unstable();
     same("search of many names", expected, ok("search", map.children(&key("m")?))?)?;
     naming(map, &key("m")?)?;
-    same("list of many keys", count, ok("list", map.list(&Key::root()))?.len())
+    same("list of many keys", count, ok("list", map.keys(&Key::root()))?.len())
 }
 
 /// Reads the whole map, as far as the keys are known.
@@ -188,7 +188,7 @@ fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
         same(format!("the objects after the {what}"), &expected, &contents(map, &keys)?)?;
         if lists {
             let found: Vec<_> =
-                ok("list", map.list(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
+                ok("list", map.keys(&Key::root()))?.iter().map(|key| key.as_str().to_owned()).collect();
             same(format!("the keys after the {what}"), expected.keys().cloned().collect(), found)?;
         }
     }

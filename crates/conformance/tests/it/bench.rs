@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_conformance::{Timing, bench_filter, bench_map};
 use nczarr_model::Result;
-use nczarr_storage::{Key, MapCaps, MapOptions, ZMap};
+use nczarr_storage::{
+    Key, ListMode, MapCaps, MapOptions, ObjectInfo, Precondition, ReadOptions, WriteOutcome, ZMap,
+};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_zip::ZipMap;
@@ -110,18 +112,18 @@ impl ZMap for Wrong {
         self.0.len(key)
     }
 
-    fn read(&self, key: &Key, range: nczarr_storage::ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let found = self.0.read(key, range, out)?;
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        let found = self.0.read_with(key, options, out)?;
         out.first_mut().into_iter().for_each(|byte| *byte ^= 1);
         Ok(found)
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.0.children(prefix)
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        self.0.list(prefix, mode)
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.0.write(key, value)
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        self.0.write_if(key, value, expect)
     }
 }
 

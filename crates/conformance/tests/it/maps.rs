@@ -8,7 +8,10 @@ use nczarr_runtime::OutBuf;
 use nczarr_storage::batch::{
     ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket, read_parallel, write_parallel,
 };
-use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    ByteRange, Key, ListMode, MapCaps, ObjectInfo, Precondition, ReadOptions, Version, WriteOutcome, ZMap,
+    ZMapExt,
+};
 use nczarr_zmap_mem::MemMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,15 +78,22 @@ impl ZMap for Faulty {
         }
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned {
+            match self.fault {
+                Fault::PromisesVersions | Fault::PromisesDeletion => return Err(ErrorKind::Perm.into()),
+                Fault::RefusesWithAnotherError => return Err(ErrorKind::Io.into()),
+                _ => return self.inner.read_with(key, options, out),
+            }
+        }
         let old = out.clone();
-        let found = self.inner.read(key, range, out)?;
-        if found && self.is(Fault::KeepsOldBytes) {
+        let found = self.inner.read_with(key, options, out)?;
+        if found.is_some() && self.is(Fault::KeepsOldBytes) {
             out.splice(0..0, old);
         }
-        if found
+        if found.is_some()
             && self.is(Fault::PadsShortReads)
-            && let Some(len) = range.len.filter(|&len| len < 100_000)
+            && let Some(len) = options.range.len.filter(|&len| len < 100_000)
         {
             out.resize(len as usize, 0);
         }
@@ -100,68 +110,37 @@ impl ZMap for Faulty {
         self.inner.read_into(key, offset, out)
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        match self.fault {
-            Fault::PromisesVersions => Err(ErrorKind::Perm.into()),
-            Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
-            Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
-            _ => self.inner.read_versioned(key, limit, out),
-        }
-    }
-
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        let mut names = self.inner.children(prefix)?;
-        match self.fault {
-            Fault::SearchIsUnsorted => names.reverse(),
-            Fault::SearchShowsWhatIsDeeper => {
-                let deeper: Vec<_> =
-                    self.inner.list(prefix)?.iter().map(|key| key.name().to_owned()).collect();
-                names.extend(deeper);
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        let Some(mut names) = self.inner.list(prefix, mode)? else { return Ok(None) };
+        match (self.fault, mode) {
+            (Fault::SearchIsUnsorted, ListMode::Children) => names.reverse(),
+            (Fault::SearchShowsWhatIsDeeper, ListMode::Children) => {
+                names.extend(self.inner.keys(prefix)?.iter().map(|key| key.name().to_owned()));
                 names.sort();
                 names.dedup();
             }
+            (Fault::NamesMissOne, ListMode::PossibleChildren) => drop(names.pop()),
+            (Fault::NamesTellTwice, ListMode::PossibleChildren) => names.extend(names.last().cloned()),
+            (Fault::ListMissesOne, ListMode::Keys) if names.len() > 2 => drop(names.remove(1)),
             _ => {}
         }
-        Ok(names)
+        Ok(Some(names))
     }
 
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        let mut names = self.inner.children(prefix)?;
-        match self.fault {
-            Fault::NamesMissOne => drop(names.pop()),
-            Fault::NamesTellTwice => names.extend(names.last().cloned()),
-            _ => {}
-        }
-        Ok(names)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        let mut keys = self.inner.list(prefix)?;
-        if self.is(Fault::ListMissesOne) && keys.len() > 2 {
-            keys.remove(1);
-        }
-        Ok(keys)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        match self.fault {
-            Fault::WritesInTwoSteps if value.len() > 1 => {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        match (self.fault, expect) {
+            (Fault::WritesInTwoSteps, Precondition::Any) if value.len() > 1 => {
                 self.inner.write(key, &value[..value.len() / 2])?;
                 std::thread::yield_now();
+                self.inner.write_if(key, value, expect)
             }
-            Fault::ReplaceAppends => {
+            (Fault::ReplaceAppends, Precondition::Any) => {
                 let mut all = Vec::new();
                 let _ = self.inner.read(key, ByteRange::ALL, &mut all);
                 all.extend_from_slice(value);
-                return self.inner.write(key, &all);
+                self.inner.write_if(key, &all, expect)
             }
-            _ => {}
-        }
-        self.inner.write(key, value)
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        match (self.fault, expect) {
+            (_, Precondition::Any) => self.inner.write_if(key, value, expect),
             (Fault::PromisesVersions | Fault::PromisesDeletion, _) => Err(ErrorKind::Perm.into()),
             (Fault::RefusesWithAnotherError, _) => Err(ErrorKind::Io.into()),
             (Fault::VersionsAreAllEqual, Precondition::Unchanged(_)) => {
@@ -212,14 +191,14 @@ impl ZMap for Faulty {
                     && to.relative_to(from).is_none()
                     && from.relative_to(to).is_none()
                 {
-                    for key in self.inner.list(to)? {
+                    for key in self.inner.keys(to)? {
                         self.inner.delete(&key)?;
                     }
                 }
                 self.inner.rename(from, to)
             }
             Fault::RenameForgetsTheOld => {
-                let keys = self.inner.list(from)?;
+                let keys = self.inner.keys(from)?;
                 self.inner.rename(from, to)?;
                 for key in keys {
                     self.inner.write(&key, b"")?;
@@ -310,7 +289,7 @@ impl WriteJob for MeddledWrites<'_> {
         let mut ticket = self.job.next(key)?;
         self.log.lock().unwrap().push(key.clone());
         if self.fault == Fault::BatchIgnoresExpectations {
-            ticket.precondition = None;
+            ticket.precondition = Precondition::Any;
         }
         Some(ticket)
     }

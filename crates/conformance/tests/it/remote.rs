@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nczarr_conformance::check_map;
 use nczarr_model::{ErrorKind, Result};
-use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, ListMode, MapCaps, ObjectInfo, Precondition, ReadOptions, Version, WriteOutcome, ZMap,
+};
 
 /// Objects behind requests. A key may be a prefix of another key unless `careful` is set.
 #[derive(Debug, Default)]
@@ -54,16 +56,21 @@ impl ZMap for Distant {
         Ok(self.objects().get(key.as_str()).map(|(_, bytes)| bytes.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned && !self.conditional {
+            return Err(ErrorKind::Perm.into());
+        }
         out.clear();
         let objects = self.objects();
-        let Some((_, bytes)) = objects.get(key.as_str()) else { return Ok(false) };
-        let rest = &bytes[bytes.len().min(range.offset as usize)..];
-        out.extend_from_slice(&rest[..rest.len().min(range.len.unwrap_or(u64::MAX) as usize)]);
-        Ok(true)
+        let Some((number, bytes)) = objects.get(key.as_str()) else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(bytes));
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| Version::comparable(*number)))))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         let objects = self.objects();
         let below = |key: &String| match prefix.is_root() {
             true => Some(key.clone()),
@@ -74,11 +81,7 @@ impl ZMap for Distant {
         let mut names: Vec<String> = names.collect();
         names.sort_unstable();
         names.dedup();
-        Ok(names)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(&mut self.objects(), key, value)
+        Ok(Some(names))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -88,24 +91,14 @@ impl ZMap for Distant {
         }
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         if !self.conditional {
-            return Err(ErrorKind::Perm.into());
-        }
-        out.clear();
-        let objects = self.objects();
-        let Some((number, bytes)) = objects.get(key.as_str()) else { return Ok(None) };
-        out.extend_from_slice(&bytes[..bytes.len().min(limit)]);
-        Ok(Some(Version::comparable(*number)))
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        if !self.conditional {
-            return Err(ErrorKind::Perm.into());
+            expect.require_any(key)?;
         }
         let mut objects = self.objects();
         let found = objects.get(key.as_str()).map(|(number, _)| *number);
         let holds = match expect {
+            Precondition::Any => true,
             Precondition::Absent => found.is_none(),
             Precondition::Unchanged(version) => found.is_some() && version.get::<u64>() == found.as_ref(),
         };

@@ -31,7 +31,7 @@ use crate::{
 use crate::{settings, trace};
 use locate::{DatasetLocation, FileContent};
 use nczarr_storage::source::ByteSource;
-use nczarr_storage::{Key, MapFactory, PrefetchedMap, ZMap};
+use nczarr_storage::{Key, MapFactory, PrefetchedMap, ZMap, ZMapExt};
 use refused_keys::RefusedKeys;
 
 pub use explain::{Explanation, ProbeStep};
@@ -577,7 +577,10 @@ impl Registry {
         // A listing shows whether the storage is empty. Without one, only the probed keys are known.
         let caps = map.caps();
         let is_bare = if caps.list {
-            map.prefetched.as_ref().and_then(|survey| survey.keys()).is_some_and(|keys| keys.is_empty())
+            map.prefetched
+                .as_ref()
+                .and_then(|survey| survey.cached_keys())
+                .is_some_and(|keys| keys.is_empty())
         } else {
             true
         };

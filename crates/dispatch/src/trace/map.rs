@@ -9,7 +9,9 @@ use super::job::{TracedReads, TracedWrites};
 use super::{MAPS, micros};
 use crate::OutBuf;
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, Layer, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, Layer, ListMode, ObjectInfo, Precondition, ReadOptions, UpdateFn, WriteOutcome, ZMap,
+};
 
 /// A map around a map that logs one event per operation: name, key, bytes, microseconds and error.
 #[derive(Debug)]
@@ -64,32 +66,31 @@ impl Layer for TracedMap {
         self.tell("len", key, || self.inner.len(key), none)
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         let started = Instant::now();
-        let outcome = self.inner.read(key, range, out);
-        log_operation(
-            "read",
-            key,
-            outcome.as_ref().map(|&found| if found { out.len() as u64 } else { 0 }),
-            started,
-        );
+        let outcome = self.inner.read_with(key, options, out);
+        let bytes = outcome.as_ref().map(|found| if found.is_some() { out.len() as u64 } else { 0 });
+        log_operation(if options.versioned { "read_versioned" } else { "read" }, key, bytes, started);
         outcome
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.tell("search", prefix, || self.inner.children(prefix), none)
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        let op = match mode {
+            ListMode::Children => "search",
+            ListMode::Keys => "list",
+            ListMode::KeysInOneRequest => "list_once",
+            _ => "names",
+        };
+        self.tell(op, prefix, || self.inner.list(prefix, mode), none)
     }
 
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.tell("names", prefix, || self.inner.possible_children(prefix), none)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.tell("names", prefix, || self.inner.invalid_names(prefix), none)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.tell("write", key, || self.inner.write(key, value), |()| value.len() as u64)
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        let op = if matches!(expect, Precondition::Any) { "write" } else { "write_if" };
+        let written = |outcome: &WriteOutcome| match outcome {
+            WriteOutcome::Done(_) => value.len() as u64,
+            WriteOutcome::Conflict => 0,
+        };
+        self.tell(op, key, || self.inner.write_if(key, value, expect), written)
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -104,18 +105,6 @@ impl Layer for TracedMap {
         self.tell("close", &Key::root(), || self.inner.close(), none)
     }
 
-    fn exists(&self, key: &Key) -> Result<bool> {
-        self.tell("exists", key, || self.inner.exists(key), none)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.tell("list", prefix, || self.inner.list(prefix), none)
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.tell("list_once", prefix, || self.inner.list_in_one_request(prefix), none)
-    }
-
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.tell("rename", from, || self.inner.rename(from, to), none)
     }
@@ -125,22 +114,6 @@ impl Layer for TracedMap {
         let outcome = self.inner.read_into(key, offset, out);
         log_operation("read_into", key, outcome.as_ref().map(|_| out.filled().len() as u64), started);
         outcome
-    }
-
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        let started = Instant::now();
-        let outcome = self.inner.read_versioned(key, limit, out);
-        let bytes = outcome.as_ref().map(|version| if version.is_some() { out.len() as u64 } else { 0 });
-        log_operation("read_versioned", key, bytes, started);
-        outcome
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        let written = |outcome: &WriteOutcome| match outcome {
-            WriteOutcome::Done(_) => value.len() as u64,
-            WriteOutcome::Conflict => 0,
-        };
-        self.tell("write_if", key, || self.inner.write_if(key, value, expect), written)
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {

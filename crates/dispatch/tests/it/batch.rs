@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::batch::{
-    OwnedPrecondition, Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
-    read_parallel, write_parallel,
+    Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket, read_parallel, write_parallel,
 };
-use nczarr_storage::{ByteRange, Key, MapCaps, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    ByteRange, Key, MapCaps, ObjectInfo, Precondition, ReadOptions, Version, WriteOutcome, ZMap, ZMapExt,
+};
 use proptest::prelude::*;
 
 use crate::world::{TestMap, all_caps};
@@ -256,16 +257,12 @@ fn no_more_than_the_limit_and_one_byte_is_read() {
             Ok(Some(u64::MAX))
         }
 
-        fn read(&self, _: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-            let wanted = range.len.expect("an endless read");
+        fn read_with(&self, _: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+            let wanted = options.range.len.expect("an endless read");
             assert!(wanted <= 101, "{wanted} bytes");
             out.clear();
             out.resize(wanted as usize, 7);
-            Ok(true)
-        }
-
-        fn children(&self, _: &Key) -> Result<Vec<String>> {
-            Ok(Vec::new())
+            Ok(Some(ObjectInfo::default()))
         }
     }
     let want = |ranges| Want { limit: 100, ranges, ..Want::all("k") };
@@ -282,7 +279,7 @@ fn no_more_than_the_limit_and_one_byte_is_read() {
 }
 
 /// A key, the result of encoding, and the expected state of the object.
-type Piece = (&'static str, Result<&'static [u8], ErrorKind>, Option<OwnedPrecondition>);
+type Piece = (&'static str, Result<&'static [u8], ErrorKind>, Precondition);
 
 struct Writes {
     pieces: Vec<Piece>,
@@ -329,13 +326,13 @@ fn every_write_comes_back_with_what_became_of_it() {
         let mut bytes = Vec::new();
         let version = map.read_versioned(&Key::new("same").unwrap(), 99, &mut bytes).unwrap().unwrap();
         let pieces = vec![
-            ("a", Ok(&b"caller"[..]), None),
-            ("b", Ok(&b"scratch"[..]), None),
-            ("c", Err(ErrorKind::Filter), None),
-            ("d", Ok(&b"new"[..]), Some(OwnedPrecondition::Absent)),
-            ("there", Ok(&b"lost"[..]), Some(OwnedPrecondition::Absent)),
-            ("same", Ok(&b"new"[..]), Some(OwnedPrecondition::Unchanged(version.clone()))),
-            ("there", Ok(&b"lost"[..]), Some(OwnedPrecondition::Unchanged(version))),
+            ("a", Ok(&b"caller"[..]), Precondition::Any),
+            ("b", Ok(&b"scratch"[..]), Precondition::Any),
+            ("c", Err(ErrorKind::Filter), Precondition::Any),
+            ("d", Ok(&b"new"[..]), Precondition::Absent),
+            ("there", Ok(&b"lost"[..]), Precondition::Absent),
+            ("same", Ok(&b"new"[..]), Precondition::Unchanged(version.clone())),
+            ("there", Ok(&b"lost"[..]), Precondition::Unchanged(version)),
         ];
         let job = Writes {
             results: Mutex::new(vec![None; pieces.len()]),

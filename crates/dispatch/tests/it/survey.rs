@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, MapCaps, PrefetchedMap, Version, ZMap};
+use nczarr_storage::{
+    ByteRange, Key, ListMode, MapCaps, ObjectInfo, PrefetchedMap, ReadOptions, Version, ZMap, ZMapExt,
+};
 use proptest::prelude::*;
 
 /// Remote objects that record each request. One object, `broken`, cannot be read.
@@ -48,16 +50,25 @@ impl ZMap for Far {
         }
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
         if self.len(key)?.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
-        out.extend_from_slice(range.cut(&self.objects.lock().unwrap()[key.as_str()]));
-        Ok(true)
+        out.extend_from_slice(options.range.cut(&self.objects.lock().unwrap()[key.as_str()]));
+        Ok(Some(ObjectInfo::default()))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        match mode {
+            ListMode::Children => {}
+            ListMode::KeysInOneRequest => {
+                self.note("*");
+                let keys: Vec<String> = self.objects.lock().unwrap().keys().cloned().collect();
+                return Ok(Some(keys).filter(|keys| keys.len() <= self.page));
+            }
+            _ => return Ok(None),
+        }
         self.note(format!("{prefix}/"));
         let start = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
         let objects = self.objects.lock().unwrap();
@@ -65,14 +76,7 @@ impl ZMap for Far {
         let mut names: Vec<String> = rest.map(str::to_owned).collect();
         names.sort_unstable();
         names.dedup();
-        Ok(names)
-    }
-
-    fn list_in_one_request(&self, _: &Key) -> Result<Option<Vec<Key>>> {
-        self.note("*");
-        let objects = self.objects.lock().unwrap();
-        let keys: Result<Vec<Key>> = objects.keys().map(|key| Key::new(key)).collect();
-        Ok(Some(keys?).filter(|keys| keys.len() <= self.page))
+        Ok(Some(names))
     }
 }
 

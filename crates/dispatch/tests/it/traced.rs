@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use nczarr_dispatch::trace::{self, TracedMap};
 use nczarr_dispatch::{Clobber, Options, Registry};
 use nczarr_runtime::OutBuf;
-use nczarr_storage::{ByteRange, Key, ZMap};
+use nczarr_storage::{ByteRange, Key, ZMap, ZMapExt};
 use tracing::level_filters::LevelFilter;
 
 use crate::batch::{Reads, Want};
@@ -63,7 +63,7 @@ fn levels_tell_failures_calls_and_operations() {
     assert!(calls.contains("DEBUG nczarr::call: call=\"create\""), "{calls}");
     assert!(!calls.contains("TRACE"), "{calls}");
     let all = told(9, use_it);
-    assert!(all.contains("op=\"exists\" key=.grid"), "{all}");
+    assert!(all.contains("op=\"len\" key=.grid"), "{all}");
     assert!(all.contains("op=\"write\" key=.grid bytes=2 us="), "{all}");
     for text in [failures, calls, all] {
         assert!(!text.contains("hush"), "{text}");
@@ -83,7 +83,7 @@ fn every_operation_is_forwarded_and_told() {
         assert!(map.read_into(&key("a"), 1, &mut OutBuf::from_slice(&mut memory)).unwrap());
         assert_eq!(map.children(&Key::root()).unwrap(), ["a", "b"]);
         assert_eq!(map.possible_children(&key("b")).unwrap(), ["c"]);
-        assert_eq!(map.list(&Key::root()).unwrap().len(), 2);
+        assert_eq!(map.keys(&Key::root()).unwrap().len(), 2);
         map.write(&key("d"), b"four").unwrap();
         map.rename(&key("d"), &key("e")).unwrap();
         assert!(map.exists(&key("e")).unwrap() && map.delete(&key("e")).unwrap());
@@ -108,7 +108,7 @@ fn every_operation_is_forwarded_and_told() {
         "op=\"list\" key= ",
         "op=\"write\" key=d bytes=4",
         "op=\"rename\" key=d",
-        "op=\"exists\" key=e",
+        "op=\"len\" key=e",
         "op=\"delete\" key=e",
         "op=\"update\" key=u",
         "op=\"batch read\" key=a bytes=3",

@@ -12,8 +12,8 @@ use nczarr_model::{
     CheckedSlab, Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert,
 };
 use nczarr_storage::{
-    ByteRange, CreateMap, Key, MapCaps, MapFactory, MapInfo, OpenMap, Precondition, Version, WriteOutcome,
-    ZMap,
+    CreateMap, Key, ListMode, MapCaps, MapFactory, MapInfo, ObjectInfo, OpenMap, Precondition, ReadOptions,
+    Version, WriteOutcome, ZMap, ZMapExt,
 };
 
 /// Objects in memory. Any operation can be made to fail or to lose a race.
@@ -73,19 +73,22 @@ impl ZMap for TestMap {
         Ok(self.objects.lock().unwrap().get(key).map(|(_, bytes)| bytes.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         self.ready(key)?;
-        self.reads.fetch_add(1, Ordering::Relaxed);
+        if !options.versioned {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+        }
         out.clear();
         let objects = self.objects.lock().unwrap();
-        let Some((_, bytes)) = objects.get(key) else { return Ok(false) };
-        let start = (range.offset as usize).min(bytes.len());
-        let len = range.len.map_or(usize::MAX, |len| len as usize).min(bytes.len() - start);
-        out.extend_from_slice(&bytes[start..start + len]);
-        Ok(true)
+        let Some((state, bytes)) = objects.get(key) else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(bytes));
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| Version::new(*state)))))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         self.ready(prefix)?;
         let objects = self.objects.lock().unwrap();
         let mut names: Vec<String> = objects
@@ -97,14 +100,7 @@ impl ZMap for TestMap {
             .collect();
         names.sort_unstable();
         names.dedup();
-        Ok(names)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.ready(key)?;
-        let state = self.states.fetch_add(1, Ordering::Relaxed);
-        self.objects.lock().unwrap().insert(key.clone(), (state, value.to_vec()));
-        Ok(())
+        Ok(Some(names))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -112,24 +108,17 @@ impl ZMap for TestMap {
         Ok(self.objects.lock().unwrap().remove(key).is_some())
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         self.ready(key)?;
-        out.clear();
-        let objects = self.objects.lock().unwrap();
-        let Some((state, bytes)) = objects.get(key) else { return Ok(None) };
-        out.extend_from_slice(&bytes[..bytes.len().min(limit)]);
-        Ok(Some(Version::new(*state)))
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        self.ready(key)?;
-        let lost = self
-            .losses
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-            .is_ok();
+        let lost = !matches!(expect, Precondition::Any)
+            && self
+                .losses
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                .is_ok();
         let mut objects = self.objects.lock().unwrap();
         let there = objects.get(key).map(|(state, _)| *state);
         let wanted = match expect {
+            Precondition::Any => there,
             Precondition::Absent => None,
             Precondition::Unchanged(version) => version.get::<u64>().copied(),
         };
@@ -413,23 +402,28 @@ impl ZMap for Directory {
         Ok(std::fs::metadata(self.0.join(key.as_str())).ok().map(|found| found.len()))
     }
 
-    fn read(&self, _: &Key, _: ByteRange, _: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, _: &Key, _: ReadOptions, _: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         Err(ErrorKind::Perm.context("nothing reads here"))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         let place = self.0.join(prefix.as_str());
         let entries =
             std::fs::read_dir(&place).map_err(|error| nczarr_model::Error::io(prefix.as_str(), error))?;
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
-        Ok(names)
+        Ok(Some(names))
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        expect.require_any(key)?;
         std::fs::write(self.0.join(key.as_str()), value)
-            .map_err(|error| nczarr_model::Error::io(key.as_str(), error))
+            .map_err(|error| nczarr_model::Error::io(key.as_str(), error))?;
+        Ok(WriteOutcome::Done(None))
     }
 }
 

@@ -11,7 +11,7 @@ use nczarr_runtime::OutBuf;
 use nczarr_storage::batch::{
     FetchReply, FetchRequest, InFlightLimits, Ranges, ReadJob, read_overlapped, read_parallel,
 };
-use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
+use nczarr_storage::{ByteRange, Key, MapCaps, ObjectInfo, ReadOptions, ZMap};
 
 use super::chunk_parts;
 use super::cursor::UNDEFINED;
@@ -156,8 +156,8 @@ impl ZMap for ChunkObjects {
         Ok(Self::find(key).map(|(_, len, _)| if self.masked { len + 4 } else { len }))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        self.read_part(key, range, out)
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        Ok(self.read_part(key, options.range, out)?.then(ObjectInfo::default))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -171,10 +171,6 @@ impl ZMap for ChunkObjects {
         let wanted = len.saturating_sub(offset).min(out.capacity() as u64) as usize;
         out.fill_limited(wanted, |out| self.file.store.read_at(start + offset, out))?;
         Ok(true)
-    }
-
-    fn children(&self, _: &Key) -> Result<Vec<String>> {
-        Ok(Vec::new())
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use nczarr_chunkio::ChunkStore;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
-use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
+use nczarr_storage::{Key, ListMode, MapCaps, ObjectInfo, Precondition, ReadOptions, WriteOutcome, ZMap};
 
 use super::chunk_index::ChunkExtent;
 use super::file::WritableFile;
@@ -154,14 +154,14 @@ impl ZMap for WritableChunks {
         self.with(key, |extent| Ok(u64::from(extent.size)))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
         let found = self.with(key, |extent| {
-            let start = range.offset.min(u64::from(extent.size));
-            let len = range.len.unwrap_or(u64::MAX).min(u64::from(extent.size) - start);
+            let start = options.range.offset.min(u64::from(extent.size));
+            let len = options.range.len.unwrap_or(u64::MAX).min(u64::from(extent.size) - start);
             self.file.read(extent.address + start, len as usize, out)
         })?;
-        Ok(found.is_some())
+        Ok(found.map(|_| ObjectInfo::default()))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
@@ -174,7 +174,8 @@ impl ZMap for WritableChunks {
         Ok(found.is_some())
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        expect.require_any(key)?;
         let (index, rank) = self.index(key)?;
         let too_long =
             |_| ErrorKind::BadChunk.context(format!("chunk {key}: {} bytes are too many", value.len()));
@@ -198,7 +199,7 @@ impl ZMap for WritableChunks {
         if let Some(old) = old {
             self.free(old);
         }
-        Ok(())
+        Ok(WriteOutcome::Done(None))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -211,9 +212,12 @@ impl ZMap for WritableChunks {
         Ok(old.is_some())
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         if !prefix.is_root() {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let mut key = Key::root();
         let mut names: Vec<String> = (self.sorted().iter())
@@ -223,6 +227,6 @@ impl ZMap for WritableChunks {
             })
             .collect();
         names.sort_unstable();
-        Ok(names)
+        Ok(Some(names))
     }
 }

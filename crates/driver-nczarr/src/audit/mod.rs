@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{Audit, Fault};
 use nczarr_model::Result;
-use nczarr_storage::{ByteRange, Key};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 
 use crate::dataset::catalog::Catalog;
 use crate::legacy::{NCZATTR, NCZGROUP, NCZVAR};
@@ -50,7 +50,7 @@ impl Auditor<'_> {
         if !self.catalog.map.caps().list {
             return Ok(Audit::default());
         }
-        let keys = match self.catalog.map.list(&Key::root()) {
+        let keys = match self.catalog.map.keys(&Key::root()) {
             Ok(keys) => keys,
             Err(error) if cannot_list(&error) => return Ok(Audit::default()),
             Err(error) => return Err(error),

@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Format, MountedMap, OpenRequest};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
-use nczarr_storage::{Key, ZMap};
+use nczarr_storage::{Key, ZMap, ZMapExt};
 
 use crate::INFO;
 use crate::create::environment::CreateDefaults;
@@ -108,7 +108,7 @@ fn clear_map(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
         return Err(ErrorKind::Exist
             .context("objects exist that are not a recognised dataset; they are not overwritten"));
     }
-    for key in map.list(&Key::root())? {
+    for key in map.keys(&Key::root())? {
         map.delete(&key)?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use nczarr_chunkio::ChunkStore;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::{ExclusiveGuard, RenameLock, SharedGuard};
-use nczarr_storage::{Key, ZMap};
+use nczarr_storage::{Key, ZMap, ZMapExt};
 
 use crate::open::metadata_reader::cannot_list;
 
@@ -116,7 +116,7 @@ impl ChunkStore for VariableChunks {
         };
         let naming = ChunkNaming { separator: self.separator, prefix: self.prefix, rank };
         let mut index = Vec::new();
-        let keys = match self.map.list(&base) {
+        let keys = match self.map.keys(&base) {
             Ok(keys) => keys,
             // Without a listing the caller checks each chunk.
             Err(error) if cannot_list(&error) => return Ok(false),
@@ -185,11 +185,13 @@ mod tests {
         fn len(&self, _: &Key) -> nczarr_model::Result<Option<u64>> {
             Ok(None)
         }
-        fn read(&self, _: &Key, _: nczarr_storage::ByteRange, _: &mut Vec<u8>) -> nczarr_model::Result<bool> {
-            Ok(false)
-        }
-        fn children(&self, _: &Key) -> nczarr_model::Result<Vec<String>> {
-            Ok(Vec::new())
+        fn read_with(
+            &self,
+            _: &Key,
+            _: nczarr_storage::ReadOptions,
+            _: &mut Vec<u8>,
+        ) -> nczarr_model::Result<Option<nczarr_storage::ObjectInfo>> {
+            Ok(None)
         }
     }
 

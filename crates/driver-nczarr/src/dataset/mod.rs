@@ -19,7 +19,7 @@ use std::sync::Arc;
 use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{Audit, Dataset, DatasetInfo, Fault, Registry, StoredType, VarData};
 use nczarr_model::{Defined, DimId, Edit, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use crate::audit::Auditor;
 use crate::data::guarded_array::GuardedArray;

@@ -5,6 +5,7 @@
 //! [`NodeStates`]. If another edit or a move came between, the storage is asked again. `edit_check` has the
 //! rules.
 
+use nczarr_storage::ZMapExt;
 use std::sync::{Arc, RwLockWriteGuard};
 
 use nczarr_codec::ZarrFormat;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nczarr_dispatch::Limits;
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, PrefetchedMap, Version, ZMap};
+use nczarr_storage::{ByteRange, Key, PrefetchedMap, Version, ZMap, ZMapExt};
 
 use crate::metadata::json::{self, Json};
 use crate::metadata::v2::consolidated::Consolidated;

@@ -29,7 +29,7 @@ pub(super) fn prefetched_map(mounted: &MountedMap) -> Option<Arc<PrefetchedMap>>
 pub(super) fn prefetch_all(reader: &MetadataReader<'_>) {
     let Some(prefetched) = reader.prefetched else { return };
     prefetched.prefetch(&[], reader.limits, true);
-    let Some(keys) = prefetched.keys() else { return };
+    let Some(keys) = prefetched.cached_keys() else { return };
     let documents: Vec<Key> = keys.iter().filter(|key| DOCUMENTS.contains(&key.name())).cloned().collect();
     prefetched.prefetch(&documents, reader.limits, false);
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nczarr_dispatch::Fault;
 use nczarr_model::Result;
-use nczarr_storage::{Forbidden, Key, ZMap};
+use nczarr_storage::{Forbidden, Key, ZMap, ZMapExt};
 
 use crate::metadata::v2::consolidated::ZMETADATA;
 use crate::metadata::v2::{ZARRAY, ZATTRS, ZGROUP};

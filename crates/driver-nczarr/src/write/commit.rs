@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nczarr_codec::ZarrFormat;
 use nczarr_model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_id::NodeId;
@@ -380,7 +380,7 @@ impl Committer {
 
     /// Removes all objects of a dataset that was created and never committed.
     pub(crate) fn delete_all(&self) -> Result<()> {
-        for key in self.catalog.map.list(&Key::root())? {
+        for key in self.catalog.map.keys(&Key::root())? {
             self.catalog.map.delete(&key)?;
         }
         Ok(())
@@ -405,7 +405,7 @@ impl Committer {
             gone
         };
         for key in gone {
-            for object in self.catalog.map.list(&key)? {
+            for object in self.catalog.map.keys(&key)? {
                 self.catalog.map.delete(&object)?;
             }
         }

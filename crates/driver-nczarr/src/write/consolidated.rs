@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, GroupId, Model, Result};
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_id::NodeId;

@@ -2,7 +2,7 @@
 
 use nczarr_codec::ZarrFormat;
 use nczarr_model::{ErrorKind, Result};
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use crate::dataset::catalog::Catalog;
 use crate::metadata::json::Json;

@@ -14,7 +14,7 @@ use nczarr_codec::ZarrFormat;
 use nczarr_model::{Error, ErrorKind, Model, Result};
 use nczarr_runtime::run_on_new_threads;
 use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
-use nczarr_storage::{Key, UpdateFn, WriteOutcome};
+use nczarr_storage::{Key, Precondition, UpdateFn, WriteOutcome, ZMapExt};
 
 use crate::dataset::catalog::Catalog;
 use crate::dataset::node_id::NodeId;
@@ -366,7 +366,7 @@ impl StoreJob<'_> {
         if let Some(slot) = self.slots.get(index) {
             slot.handed[part as usize].store(true, Ordering::Relaxed);
         }
-        WriteTicket { index: 2 * index + part as usize, precondition: None }
+        WriteTicket { index: 2 * index + part as usize, precondition: Precondition::Any }
     }
 
     fn fail(&self, index: usize, error: Error) {

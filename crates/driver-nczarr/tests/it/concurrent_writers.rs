@@ -8,7 +8,7 @@ use std::thread;
 use nczarr_dispatch::{Dataset, Options};
 use nczarr_model::{Chunking, ErrorKind, GroupId, NcType, Values, VarId};
 use nczarr_nc_table::NcDispatch;
-use nczarr_storage::ZMap;
+use nczarr_storage::ZMapExt;
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
 

@@ -14,7 +14,9 @@ use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
 use nczarr_nc_table::NcDispatch;
 use nczarr_runtime::OutBuf;
 use nczarr_storage::batch::{Payload, WriteJob, WriteTicket};
-use nczarr_storage::{ByteRange, Key, MapCaps, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, ListMode, MapCaps, ObjectInfo, Precondition, ReadOptions, Version, WriteOutcome, ZMap, ZMapExt,
+};
 
 /// An action that runs once, in the middle of a call into a map.
 type Event = Box<dyn FnOnce() + Send>;
@@ -171,19 +173,25 @@ impl ZMap for TestMap {
         Ok(self.objects.lock().unwrap().get(key.as_str()).map(|value| value.len() as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         out.clear();
+        let _turn = options.versioned.then(|| {
+            // An action may write, and needs the lock itself.
+            self.come("read", key);
+            self.turn.lock().unwrap()
+        });
         self.come("read", key);
         self.asked.lock().unwrap().push(key.as_str().to_owned());
         let objects = self.objects.lock().unwrap();
-        let Some(value) = objects.get(key.as_str()) else { return Ok(false) };
-        let from = (range.offset as usize).min(value.len());
-        let to = range.len.map_or(value.len(), |len| (from + len as usize).min(value.len()));
-        out.extend_from_slice(&value[from..to]);
-        Ok(true)
+        let Some(value) = objects.get(key.as_str()) else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(value));
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| Version::new(self.version(key))))))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        if mode != ListMode::Children {
+            return Ok(None);
+        }
         self.asked.lock().unwrap().push(format!("{prefix}/"));
         let mut names: Vec<String> = Vec::new();
         for key in self.objects.lock().unwrap().keys() {
@@ -198,13 +206,7 @@ impl ZMap for TestMap {
         }
         names.sort();
         names.dedup();
-        Ok(names)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.come("write", key);
-        let _turn = self.turn.lock().unwrap();
-        self.write_now(key, value)
+        Ok(Some(names))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -213,16 +215,13 @@ impl ZMap for TestMap {
         Ok(self.objects.lock().unwrap().remove(key.as_str()).is_some())
     }
 
-    fn read_versioned(&self, key: &Key, _limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        // An action may write, and needs the lock itself.
-        self.come("read", key);
-        let _turn = self.turn.lock().unwrap();
-        Ok(self.read(key, ByteRange::ALL, out)?.then(|| Version::new(self.version(key))))
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        if let Precondition::Any = expect {
+            self.come("write", key);
+        }
         let _turn = self.turn.lock().unwrap();
         let fits = match expect {
+            Precondition::Any => true,
             Precondition::Absent => !self.exists(key)?,
             Precondition::Unchanged(version) => version.get() == Some(&self.version(key)),
         };
@@ -251,7 +250,7 @@ impl ZMap for TestMap {
         };
         let (mut key, mut taken) = (Key::root(), Vec::new());
         while let Some(ticket) = job.next(&mut key) {
-            assert!(ticket.precondition.is_none(), "metadata asks for no versions here");
+            assert!(matches!(ticket.precondition, Precondition::Any), "metadata asks for no versions here");
             match self.eager.load(Ordering::Relaxed) {
                 true => taken.push((key.clone(), ticket)),
                 false => write(&key, ticket, &mut left),

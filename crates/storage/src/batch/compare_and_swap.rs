@@ -7,7 +7,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use super::read::too_long;
 use crate::Key;
-use crate::{Precondition, UpdateFn, WriteOutcome, ZMap};
+use crate::{Precondition, UpdateFn, WriteOutcome, ZMap, ZMapExt};
 
 /// The number of attempts. With four writers on one key, up to half of the attempts lose.
 const TRIES: u32 = 32;
@@ -31,8 +31,7 @@ pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(
         }
         new.clear();
         change(version.is_some().then_some(old.as_slice()), &mut new)?;
-        let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
-        match map.write_if(key, &new, expect)? {
+        match map.write_if(key, &new, &Precondition::unchanged(version))? {
             WriteOutcome::Done(_) => return Ok(()),
             WriteOutcome::Conflict => std::thread::sleep(pause(lost)),
         }

@@ -110,27 +110,8 @@ pub trait ObjectSink {
 pub struct WriteTicket {
     /// The number of this ticket in its job.
     pub index: usize,
-    /// The expected state of the object; `None`: replace any object.
-    pub precondition: Option<OwnedPrecondition>,
-}
-
-/// As [`Precondition`], owned by a ticket.
-#[derive(Debug, Clone)]
-pub enum OwnedPrecondition {
-    /// No object.
-    Absent,
-    /// The object as it was when this version was read.
-    Unchanged(Version),
-}
-
-impl OwnedPrecondition {
-    /// Returns the borrowed form.
-    pub fn as_precondition(&self) -> Precondition<'_> {
-        match self {
-            Self::Absent => Precondition::Absent,
-            Self::Unchanged(version) => Precondition::Unchanged(version),
-        }
-    }
+    /// The expected state of the object.
+    pub precondition: Precondition,
 }
 
 /// The location of the bytes of a write.

@@ -3,7 +3,7 @@
 use nczarr_model::{ErrorKind, Result};
 
 use crate::Key;
-use crate::{ByteRange, ZMap};
+use crate::{ByteRange, ZMap, ZMapExt};
 
 /// Returns all keys of objects at or below `prefix`, sorted.
 pub(crate) fn walk<M: ZMap + ?Sized>(map: &M, prefix: &Key) -> Result<Vec<Key>> {
@@ -36,7 +36,7 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
     if from == to || to.relative_to(from).is_some() || from.relative_to(to).is_some() {
         return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: one lies in the other")));
     }
-    if let Some(there) = map.list(to)?.first() {
+    if let Some(there) = map.keys(to)?.first() {
         return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: {there} is there")));
     }
     // Remote maps do not check this when they write.
@@ -48,7 +48,7 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
         }
         around = key.parent();
     }
-    let old = map.list(from)?;
+    let old = map.keys(from)?;
     let mut new = Vec::with_capacity(old.len());
     let mut bytes = Vec::new();
     for key in &old {

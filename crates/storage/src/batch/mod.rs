@@ -20,13 +20,12 @@ use std::cell::Cell;
 
 use nczarr_runtime::run_on_pool;
 
-use crate::{Key, WriteOutcome, ZMap};
+use crate::{Key, ZMap};
 
 pub use coalesce::{CoalescedRanges, coalesce};
 pub(crate) use compare_and_swap::compare_and_swap;
 pub use job::{
-    ObjectSink, OwnedPrecondition, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob,
-    WriteTicket,
+    ObjectSink, Payload, PutPart, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
 pub(crate) use keys::{copy_then_delete, walk};
 pub use overlap::{FetchReply, FetchRequest, FetchResult, InFlightLimits, gather, read_overlapped};
@@ -60,8 +59,7 @@ fn with_scratch(work: impl FnOnce(&mut BatchScratch)) {
     SCRATCH.set(scratch);
 }
 
-/// Runs a batch of writes on the pool (or the calling thread), each object through [`ZMap::write`] or
-/// [`ZMap::write_if`].
+/// Runs a batch of writes on the pool (or the calling thread), each object through [`ZMap::write_if`].
 pub fn write_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn WriteJob) {
     run_on_pool(job.threads(), &|| {
         with_scratch(|BatchScratch { key, bytes, .. }| {
@@ -71,10 +69,7 @@ pub fn write_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn WriteJob) {
                         Payload::Scratch => bytes.as_slice(),
                         Payload::Borrowed(value) => value,
                     };
-                    match &ticket.precondition {
-                        None => map.write(key, value).map(|()| WriteOutcome::Done(None)),
-                        Some(expect) => map.write_if(key, value, expect.as_precondition()),
-                    }
+                    map.write_if(key, value, &ticket.precondition)
                 });
                 job.done(ticket, outcome);
             }

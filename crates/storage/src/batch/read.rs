@@ -5,11 +5,11 @@ use nczarr_runtime::run_on_pool;
 
 use super::job::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use super::{BatchScratch, with_scratch};
-use crate::{ByteRange, ZMap};
+use crate::{ByteRange, ZMap, ZMapExt};
 use crate::{Key, Version};
 
-/// Runs a batch of reads on the pool or the calling thread. Each object is read by [`ZMap::read`],
-/// [`ZMap::read_into`] or [`ZMap::read_versioned`].
+/// Runs a batch of reads on the pool or the calling thread. Each object is read by
+/// [`ZMap::read_with`] or [`ZMap::read_into`].
 pub fn read_parallel<M: ZMap + ?Sized>(map: &M, job: &dyn ReadJob) {
     run_on_pool(job.threads(), &|| {
         with_scratch(|BatchScratch { key, bytes, piece }| {

@@ -58,7 +58,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use nczarr_storage::{Key, MapOptions, ZMap};
+    use nczarr_storage::{Key, MapOptions, ZMapExt};
 
     use super::*;
 

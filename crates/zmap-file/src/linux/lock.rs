@@ -274,7 +274,7 @@ mod tests {
     use std::thread;
 
     use nczarr_model::ErrorKind;
-    use nczarr_storage::{Key, MapOptions, Precondition, ZMap};
+    use nczarr_storage::{Key, MapOptions, Precondition, ZMap, ZMapExt};
     use rustix::fs::open;
 
     use super::*;
@@ -341,7 +341,7 @@ mod tests {
         }
         assert_eq!(map.len(&key).unwrap(), Some(1));
         let perm = |error: nczarr_model::Error| assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
-        perm(map.write_if(&key, b"x", Precondition::Absent).unwrap_err());
+        perm(map.write_if(&key, b"x", &Precondition::Absent).unwrap_err());
         perm(map.read_versioned(&key, 1, &mut Vec::new()).unwrap_err());
         perm(map.update(&key, usize::MAX, &mut |_, _| Ok(())).unwrap_err());
         assert!(map.delete(&key).unwrap());

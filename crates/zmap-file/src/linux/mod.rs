@@ -31,8 +31,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::{ReadJob, WriteJob};
 use nczarr_storage::{
-    ByteRange, Durability, Key, MapCaps, MapOptions, OutBuf, Precondition, UpdateFn, Version, WriteOutcome,
-    ZMap,
+    Durability, Key, ListMode, MapCaps, MapOptions, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn,
+    Version, WriteOutcome, ZMap,
 };
 use rustix::fs::{Access, AtFlags, Mode, accessat, open};
 use rustix::io::Errno;
@@ -40,7 +40,6 @@ use rustix::io::Errno;
 use directory::LastDirectory;
 use lock::KeyLocks;
 use open_files::OpenFileCache;
-use write::WriteIntent;
 
 /// A dataset in a directory.
 pub struct FileMap {
@@ -247,42 +246,29 @@ impl ZMap for FileMap {
         self.object_len(key)
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        Ok(self.read_vec(key, range, out, false)?.is_some())
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned {
+            self.want_versions(key)?;
+        }
+        let found = self.read_vec(key, options.range, out, options.versioned)?;
+        Ok(found.map(|mark| ObjectInfo::new(mark.map(Version::scarce))))
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         self.read_out(key, offset, out)
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.want_versions(key)?;
-        let mark = self.read_vec(key, ByteRange::first(limit as u64), out, true)?;
-        Ok(mark.flatten().map(Version::scarce))
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        match mode {
+            ListMode::Children => self.entry_names(prefix, true).map(Some),
+            ListMode::PossibleChildren => self.entry_names(prefix, false).map(Some),
+            ListMode::InvalidNames => self.unnamable_entries(prefix).map(Some),
+            ListMode::Keys => self.list_keys(prefix).map(Some),
+            _ => Ok(None),
+        }
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.entry_names(prefix, true)
-    }
-
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.entry_names(prefix, false)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.unnamable_entries(prefix)
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.list_keys(prefix)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put_one(key, value, WriteIntent::Replace).map(|_| ())
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        self.want_versions(key)?;
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         self.put_one(key, value, self.intent(key, expect)?)
     }
 

@@ -282,7 +282,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
-    use nczarr_storage::{ByteRange, MapOptions, Precondition, WriteOutcome, ZMap};
+    use nczarr_storage::{ByteRange, MapOptions, Precondition, WriteOutcome, ZMap, ZMapExt};
 
     use super::*;
 
@@ -297,17 +297,17 @@ mod tests {
             map.write(&key, b"1").unwrap();
             map.write(&key, b"22").unwrap();
             assert!(matches!(
-                map.write_if(&key, b"x", Precondition::Absent).unwrap(),
+                map.write_if(&key, b"x", &Precondition::Absent).unwrap(),
                 WriteOutcome::Conflict
             ));
             let mut found = Vec::new();
             let version = map.read_versioned(&key, 10, &mut found).unwrap().unwrap();
             assert!(matches!(
-                map.write_if(&key, b"333", Precondition::Unchanged(&version)).unwrap(),
+                map.write_if(&key, b"333", &Precondition::Unchanged(version.clone())).unwrap(),
                 WriteOutcome::Done(_)
             ));
             assert!(matches!(
-                map.write_if(&key, b"x", Precondition::Unchanged(&version)).unwrap(),
+                map.write_if(&key, b"x", &Precondition::Unchanged(version.clone())).unwrap(),
                 WriteOutcome::Conflict
             ));
             assert!(map.read(&key, ByteRange::ALL, &mut found).unwrap());

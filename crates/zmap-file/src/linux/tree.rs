@@ -68,9 +68,9 @@ impl FileMap {
         Ok(found)
     }
 
-    pub(super) fn list_keys(&self, prefix: &Key) -> Result<Vec<Key>> {
+    pub(super) fn list_keys(&self, prefix: &Key) -> Result<Vec<String>> {
         if !prefix.is_root() && self.exists_object(prefix)? {
-            return Ok(vec![prefix.clone()]);
+            return Ok(vec![prefix.as_str().to_owned()]);
         }
         let (mut keys, mut open) = (Vec::new(), vec![prefix.clone()]);
         while let Some(here) = open.pop() {
@@ -80,7 +80,7 @@ impl FileMap {
                 let entry = entry.map_err(fail)?;
                 let Some(name) = segment(&entry) else { continue };
                 match kind(dir.fd().map_err(fail)?, &entry).map_err(fail)? {
-                    EntryKind::Object => keys.push(here.join(name)?),
+                    EntryKind::Object => keys.push(here.join(name)?.as_str().to_owned()),
                     EntryKind::Directory => open.push(here.join(name)?),
                     EntryKind::Nothing => {}
                 }

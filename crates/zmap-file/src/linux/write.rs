@@ -50,10 +50,15 @@ pub(super) enum WriteIntent<'v> {
 
 impl FileMap {
     /// Returns the intent for an expectation.
-    pub(super) fn intent<'v>(&self, key: &Key, expect: Precondition<'v>) -> Result<WriteIntent<'v>> {
+    pub(super) fn intent<'v>(&self, key: &Key, expect: &'v Precondition) -> Result<WriteIntent<'v>> {
         match expect {
-            Precondition::Absent => Ok(WriteIntent::Create),
+            Precondition::Any => Ok(WriteIntent::Replace),
+            Precondition::Absent => {
+                self.want_versions(key)?;
+                Ok(WriteIntent::Create)
+            }
             Precondition::Unchanged(version) => {
+                self.want_versions(key)?;
                 version.get::<FileVersion>().map(WriteIntent::Swap).ok_or_else(|| {
                     let place = self.path.display();
                     ErrorKind::Inval.context(format!(
@@ -405,12 +410,9 @@ impl FileMap {
         run_with_caller(job.threads(), &|| {
             let ((mut key, mut scratch), mut kept) = (SCRATCH.take(), None);
             while let Some(ticket) = job.next(&mut key) {
-                let mut store = |value: ObjectValue<'_>| match &ticket.precondition {
-                    None => self.put(&key, value, WriteIntent::Replace, &mut kept),
-                    Some(expect) => {
-                        self.want_versions(&key)?;
-                        self.put(&key, value, self.intent(&key, expect.as_precondition())?, &mut kept)
-                    }
+                let mut store = |value: ObjectValue<'_>| {
+                    let intent = self.intent(&key, &ticket.precondition)?;
+                    self.put(&key, value, intent, &mut kept)
                 };
                 let outcome = if in_parts {
                     store(ObjectValue::Parts(job, ticket.index))

@@ -6,6 +6,7 @@
 
 mod dirs;
 
+use nczarr_storage::{ListMode, ObjectInfo, ReadOptions};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -272,7 +273,7 @@ impl FileMap {
     }
 
     /// Writes an object, if it has the expected state.
-    fn put(&self, key: &Key, value: &[u8], expect: Option<Precondition<'_>>) -> Result<bool> {
+    fn put(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<bool> {
         self.want(key, "written")?;
         self.want_name(key)?;
         let guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
@@ -285,7 +286,7 @@ impl FileMap {
         done
     }
 
-    fn put_held(&self, key: &Key, value: &[u8], expect: Option<Precondition<'_>>) -> Result<bool> {
+    fn put_held(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<bool> {
         let there = self.path_kind(key)?;
         if let PathKind::Directory = there {
             if self.leads(key)? {
@@ -295,15 +296,15 @@ impl FileMap {
                 .map_err(|error| self.fail(key.as_str(), "clear the place of", error))?;
         }
         let expected = match expect {
-            None => true,
-            Some(Precondition::Absent) => !matches!(there, PathKind::Object(_)),
-            Some(Precondition::Unchanged(version)) => {
+            Precondition::Any => true,
+            Precondition::Absent => !matches!(there, PathKind::Object(_)),
+            Precondition::Unchanged(version) => {
                 let Some(BytesVersion(bytes)) = version.get() else {
                     return Err(self.refuse(ErrorKind::Inval, key, "got a version of another map"));
                 };
                 let mut now = Vec::new();
                 matches!(there, PathKind::Object(_))
-                    && self.read(key, ByteRange::ALL, &mut now)?
+                    && self.read_range(key, ByteRange::ALL, &mut now)?
                     && now == *bytes
             }
         };
@@ -380,26 +381,8 @@ impl FileMap {
         }
         Ok(())
     }
-}
 
-impl ZMap for FileMap {
-    fn caps(&self) -> MapCaps {
-        MapCaps::new()
-            .write(self.writable)
-            .overwrite(self.writable)
-            .delete(self.writable)
-            .list(true)
-            .range_read(true)
-            .conditional_write(self.writable)
-            .parallel_writes(true)
-            .max_segment(Some(names::MAX_SEGMENT))
-    }
-
-    fn len(&self, key: &Key) -> Result<Option<u64>> {
-        self.find(key)
-    }
-
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_range(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         if self.find(key)?.is_none() {
             return Ok(false);
@@ -419,39 +402,54 @@ impl ZMap for FileMap {
             Err(error) => Err(self.fail(key.as_str(), "read", error)),
         }
     }
+}
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+impl ZMap for FileMap {
+    fn caps(&self) -> MapCaps {
+        MapCaps::new()
+            .write(self.writable)
+            .overwrite(self.writable)
+            .delete(self.writable)
+            .list(true)
+            .range_read(true)
+            .conditional_write(self.writable)
+            .parallel_writes(true)
+            .max_segment(Some(names::MAX_SEGMENT))
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.find(key)
+    }
+
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if !options.versioned {
+            return Ok(self.read_range(key, options.range, out)?.then(ObjectInfo::default));
+        }
         self.want(key, "conditionally written")?;
-        if !self.read(key, ByteRange::ALL, out)? {
+        if !self.read_range(key, ByteRange::ALL, out)? {
             return Ok(None);
         }
-        let mark = BytesVersion(out.clone());
-        out.truncate(limit);
-        Ok(Some(Version::new(mark)))
+        let wanted = options.range.cut(out).to_vec();
+        let mark = BytesVersion(std::mem::replace(out, wanted));
+        Ok(Some(ObjectInfo::new(Some(Version::new(mark)))))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.entry_names(prefix, true)
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        match mode {
+            ListMode::Children => self.entry_names(prefix, true).map(Some),
+            ListMode::PossibleChildren => self.entry_names(prefix, false).map(Some),
+            ListMode::InvalidNames => self.unnamable_entries(prefix).map(Some),
+            _ => Ok(None),
+        }
     }
 
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.entry_names(prefix, false)
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.unnamable_entries(prefix)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(key, value, None).map(|_| ())
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        let done = self.put(key, value, Some(expect))?;
-        Ok(if done {
-            WriteOutcome::Done(Some(Version::new(BytesVersion(value.to_vec()))))
-        } else {
-            WriteOutcome::Conflict
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        let done = self.put(key, value, expect)?;
+        let version = || Version::new(BytesVersion(value.to_vec()));
+        Ok(match expect {
+            _ if !done => WriteOutcome::Conflict,
+            Precondition::Any => WriteOutcome::Done(None),
+            Precondition::Absent | Precondition::Unchanged(_) => WriteOutcome::Done(Some(version())),
         })
     }
 
@@ -460,7 +458,7 @@ impl ZMap for FileMap {
         self.want_name(key)?;
         let _guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        let found = self.read(key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
+        let found = self.read_range(key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
         if old.len() > limit {
             return Err(self.refuse(
                 ErrorKind::Io,
@@ -469,7 +467,7 @@ impl ZMap for FileMap {
             ));
         }
         change(found.then_some(&old), &mut new)?;
-        self.put_held(key, &new, None).map(|_| ())
+        self.put_held(key, &new, &Precondition::Any).map(|_| ())
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -525,6 +523,7 @@ impl ZMap for FileMap {
 
 #[cfg(test)]
 mod tests {
+    use nczarr_storage::ZMapExt;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -556,7 +555,7 @@ mod tests {
         assert_eq!(create(Some(&["a"])).unwrap_err().kind(), ErrorKind::Object);
         fs::write(path.join("mark"), b"").unwrap();
         let map = create(Some(&["mark"])).unwrap();
-        assert!(map.list(&Key::root()).unwrap().is_empty());
+        assert!(map.keys(&Key::root()).unwrap().is_empty());
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("/", path.join("link")).unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{Key, MapOptions, Precondition, WriteOutcome, ZMap};
+use nczarr_storage::{Key, MapOptions, Precondition, WriteOutcome, ZMap, ZMapExt};
 
 use super::Scratch;
 
@@ -71,7 +71,7 @@ fn a_creation_is_not_lost_in_a_directory_that_was_moved() {
     fs::rename(map.path().join("a"), map.path().join("z")).unwrap();
     fs::create_dir(map.path().join("a")).unwrap();
     fs::write(map.path().join("a/3"), b"theirs").unwrap();
-    let written = map.write_if(&key("a/3"), b"ours", Precondition::Absent).unwrap();
+    let written = map.write_if(&key("a/3"), b"ours", &Precondition::Absent).unwrap();
     assert!(matches!(written, WriteOutcome::Conflict), "there is one already");
     assert_eq!(fs::read(map.path().join("a/3")).unwrap(), b"theirs");
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_storage::{Durability, Key, MapOptions, ZMap};
+use nczarr_storage::{Durability, Key, MapOptions, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ fn with_syncing_the_same_is_stored() {
     // Some of the directories to sync no longer exist.
     map.sync().unwrap();
     map.close().unwrap();
-    assert_eq!(map.list(&Key::root()).unwrap(), [key("d"), key("g/h/i/c")]);
+    assert_eq!(map.keys(&Key::root()).unwrap(), [key("d"), key("g/h/i/c")]);
     assert!(!map.path().join(".nczarr-lock").exists(), "who is alone needs no lock");
     assert!(map.caps().conditional_write);
 }

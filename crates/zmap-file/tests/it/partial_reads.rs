@@ -12,7 +12,7 @@ use std::thread;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, MapOptions, OutBuf, Version, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, OutBuf, Version, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 
 use crate::Scratch;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, WriteOutcome, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 
 use crate::Scratch;
@@ -65,8 +65,8 @@ fn count_by_hand(map: &FileMap) {
     while done < ROUNDS {
         let version = map.read_versioned(&key, usize::MAX, &mut old).unwrap();
         let new = one_more(version.is_some().then_some(&old));
-        let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
-        if let WriteOutcome::Done(_) = map.write_if(&key, &new, expect).unwrap() {
+        let expect = Precondition::unchanged(version);
+        if let WriteOutcome::Done(_) = map.write_if(&key, &new, &expect).unwrap() {
             done += 1;
         }
     }
@@ -131,7 +131,7 @@ fn a_killed_process_leaves_whole_objects() {
         // The kill comes while it writes.
         child.kill().unwrap();
         child.wait().unwrap();
-        let keys = map.list(&Key::root()).unwrap();
+        let keys = map.keys(&Key::root()).unwrap();
         for key in &keys {
             let object = read(&map, key.as_str()).unwrap();
             assert!(object == whole(object[0]), "{key} after {lines} lines: {} bytes", object.len());
@@ -146,7 +146,7 @@ fn a_killed_process_leaves_whole_objects() {
         }
     }
     // Its leftovers disturb no writer.
-    for key in map.list(&Key::root()).unwrap() {
+    for key in map.keys(&Key::root()).unwrap() {
         assert!(map.delete(&key).unwrap());
     }
     assert_eq!(map.children(&Key::root()).unwrap(), [""; 0]);
@@ -174,7 +174,7 @@ fn come_and_go(map: &FileMap) {
             map.delete(&key).unwrap();
         }
         map.children(&Key::root()).unwrap();
-        map.list(&Key::root()).unwrap();
+        map.keys(&Key::root()).unwrap();
     }
 }
 
@@ -187,5 +187,5 @@ fn directories_come_and_go_under_many_processes() {
     for child in &mut children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(map.list(&Key::root()).unwrap(), []);
+    assert_eq!(map.keys(&Key::root()).unwrap(), []);
 }

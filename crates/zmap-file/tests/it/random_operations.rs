@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, Version, WriteOutcome, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use proptest::prelude::*;
@@ -180,7 +180,7 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
                 map.write(&key(k), &value(*seed))?;
                 Answer::Done
             }
-            Op::Create(k, seed) => written(map.write_if(&key(k), &value(*seed), Precondition::Absent)?),
+            Op::Create(k, seed) => written(map.write_if(&key(k), &value(*seed), &Precondition::Absent)?),
             Op::Look(k) => {
                 let mut out = Vec::new();
                 match map.read_versioned(&key(k), usize::MAX, &mut out)? {
@@ -193,9 +193,11 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
             }
             Op::Swap(k, seed) => match seen.get(k) {
                 None => Answer::Absent,
-                Some(version) => {
-                    written(map.write_if(&key(k), &value(*seed), Precondition::Unchanged(version))?)
-                }
+                Some(version) => written(map.write_if(
+                    &key(k),
+                    &value(*seed),
+                    &Precondition::Unchanged(version.clone()),
+                )?),
             },
             Op::Update(k) => {
                 map.update(&key(k), usize::MAX, &mut |old, new| {
@@ -214,7 +216,7 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
             Op::Read(k, offset, len) => read(map, &key(k), ByteRange { offset: *offset, len: *len })?,
             Op::Search(k) => Answer::Names(map.children(&key(k))?),
             Op::List(k) => {
-                Answer::Names(map.list(&key(k))?.iter().map(|key| key.as_str().to_owned()).collect())
+                Answer::Names(map.keys(&key(k))?.iter().map(|key| key.as_str().to_owned()).collect())
             }
         })
     };

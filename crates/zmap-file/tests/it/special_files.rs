@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use nczarr_model::{ErrorKind, Result};
-use nczarr_storage::{ByteRange, Key, MapOptions, OutBuf, Precondition, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, OutBuf, Precondition, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 use rustix::fs::{CWD, Mode, mkfifoat};
 
@@ -28,7 +28,7 @@ fn operations(map: &FileMap, key: &Key) -> Vec<(&'static str, Result<()>)> {
         ("read into", map.read_into(key, 0, &mut OutBuf::from_slice(&mut memory)).map(drop)),
         ("read versioned", map.read_versioned(key, 10, &mut Vec::new()).map(drop)),
         ("write", map.write(key, b"w")),
-        ("write if absent", map.write_if(key, b"w", Precondition::Absent).map(drop)),
+        ("write if absent", map.write_if(key, b"w", &Precondition::Absent).map(drop)),
         ("update", map.update(key, usize::MAX, &mut |_, _| Ok(()))),
         ("delete", map.delete(key).map(drop)),
         ("rename", map.rename(key, &Key::new("elsewhere").unwrap())),
@@ -66,7 +66,7 @@ fn what_is_no_file_is_refused_by_name_and_left_alone() {
     assert_eq!(map.write(&key("v/fifo/x"), b"").unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(map.rename(&key("v/0"), &key("out/x")).unwrap_err().kind(), ErrorKind::Access);
     assert_eq!(map.children(&key("out")).unwrap_err().kind(), ErrorKind::Access);
-    assert_eq!(map.list(&key("out")).unwrap_err().kind(), ErrorKind::Access);
+    assert_eq!(map.keys(&key("out")).unwrap_err().kind(), ErrorKind::Access);
     // A listing includes links, because a link may lead to data. It omits a fifo.
     assert_eq!(map.children(&key("v")).unwrap(), ["0", "broken", "inside", "link"]);
     assert_eq!(map.children(&Key::root()).unwrap(), ["out", "v", "w"]);
@@ -130,7 +130,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
         fs::write(root.join(OsStr::from_bytes(b"\xff")), b"x").unwrap();
     }
     assert_eq!(map.children(&Key::root()).unwrap(), ["v"]);
-    assert_eq!(map.list(&Key::root()).unwrap(), [key("v/0")]);
+    assert_eq!(map.keys(&Key::root()).unwrap(), [key("v/0")]);
     for reserved in [".nczarr-lock", ".nczarr-tmp-1-1", "v/.nczarr-tmp-1-2", "v/.nczarr-lock/x"] {
         let reserved = key(reserved);
         assert_eq!(map.len(&reserved).unwrap(), None);
@@ -158,7 +158,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
         Ok(())
     })
     .unwrap();
-    assert_eq!(map.list(&Key::root()).unwrap(), [key("hollow/0"), key("hollow/a/x"), key("left")]);
+    assert_eq!(map.keys(&Key::root()).unwrap(), [key("hollow/0"), key("hollow/a/x"), key("left")]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn creating_refuses_what_it_may_not_replace() {
     assert_eq!(create(&dir, Some(&["zarr.json"])).unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(fs::read(dir.join("v/w/0")).unwrap(), b"0");
     let map = create(&dir, Some(&["zarr.json", ".zgroup"])).unwrap();
-    assert!(map.list(&Key::root()).unwrap().is_empty());
+    assert!(map.keys(&Key::root()).unwrap().is_empty());
     assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
     map.write(&key("a"), b"1").unwrap();
     map.write(&key("a"), b"2").unwrap();
@@ -213,7 +213,7 @@ fn opening_and_reading_change_nothing() {
         assert_eq!(again.caps().conditional_write, writable);
         assert_eq!(again.len(&key("a/b")).unwrap(), Some(1));
         let _ = again.read_versioned(&key("a/b"), 10, &mut Vec::new());
-        again.list(&Key::root()).unwrap();
+        again.keys(&Key::root()).unwrap();
         again.close().unwrap();
     }
     assert_eq!(tree(map.path()), before);

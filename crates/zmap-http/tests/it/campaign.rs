@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_storage::batch::Ranges;
-use nczarr_storage::{ByteRange, Key, ZMap};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 
 use crate::support::{Answer, batch, content, map, patience};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_storage::batch::Ranges;
 use nczarr_storage::source::{ByteSource as _, InitialRead};
-use nczarr_storage::{ByteRange, Key, ZMap as _};
+use nczarr_storage::{ByteRange, Key, ZMap as _, ZMapExt};
 use nczarr_zmap_http::{Config, HttpMap, HttpSource, Settings};
 
 use crate::support::{batch, content, target};

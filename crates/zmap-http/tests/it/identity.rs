@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Mock, Reply};
-use nczarr_storage::{ByteRange, Key, ZMap as _};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 use nczarr_zmap_http::{HttpMap, Settings};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

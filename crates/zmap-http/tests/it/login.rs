@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Asked, Mock, Reply};
 use nczarr_storage::source::{ByteSource as _, InitialRead};
-use nczarr_storage::{ByteRange, Key, Target, ZMap as _};
+use nczarr_storage::{ByteRange, Key, Target, ZMapExt};
 use nczarr_zmap_http::{HttpMap, HttpSource, Settings};
 
 use crate::support::{content, patience};

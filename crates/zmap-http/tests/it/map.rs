@@ -6,7 +6,7 @@ use std::time::Duration;
 use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_storage::batch::Ranges;
-use nczarr_storage::{ByteRange, Key, ZMap};
+use nczarr_storage::{ByteRange, Key, ZMap, ZMapExt};
 
 use crate::support::{batch, content, map, patience};
 
@@ -61,7 +61,10 @@ fn nothing_is_written_or_listed() {
     let server = server();
     let map = map(&server, &patience());
     assert_eq!(map.children(&Key::root()).unwrap_err().kind(), ErrorKind::Perm);
-    assert_eq!(map.list(&Key::root()).unwrap_err().kind(), ErrorKind::Perm);
+    // Both have an answer without a listing.
+    assert_eq!(map.invalid_names(&Key::root()).unwrap(), [] as [String; 0]);
+    assert!(map.keys_in_one_request(&Key::root()).unwrap().is_none());
+    assert_eq!(map.keys(&Key::root()).unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(map.write(&key("a"), b"new").unwrap_err().kind(), ErrorKind::Perm);
     assert_eq!(map.delete(&key("a")).unwrap_err().kind(), ErrorKind::Perm);
     assert!(map.caps().remote && map.caps().range_read && !map.caps().write && !map.caps().list);

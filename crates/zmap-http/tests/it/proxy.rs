@@ -1,7 +1,7 @@
 //! Requests use the proxy in rc files or environment.
 
 use nczarr_s3_server::{Mock, Proxy, Reply};
-use nczarr_storage::{ByteRange, Key, ZMap as _};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 use nczarr_zmap_http::{HttpMap, Settings};
 
 use crate::support::patience;

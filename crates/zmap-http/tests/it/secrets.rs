@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 use nczarr_storage::source::{ByteSource as _, InitialRead};
-use nczarr_storage::{ByteRange, Key, ZMap};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 use nczarr_zmap_http::{HttpMap, HttpSource};
 
 use crate::support::patience;

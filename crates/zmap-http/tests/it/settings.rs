@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Config as Kind, Server};
-use nczarr_storage::{ByteRange, Key, ZMap as _};
+use nczarr_storage::{ByteRange, Key, ZMapExt};
 use nczarr_zmap_http::{Config, HttpMap, Settings};
 
 use crate::support::{patience, target};

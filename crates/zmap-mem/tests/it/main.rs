@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{Clobber, CreateMap, Key, MapFactory, MapOptions, OpenMap, ZMap};
+use nczarr_storage::{Clobber, CreateMap, Key, MapFactory, MapOptions, OpenMap, ZMapExt};
 use nczarr_zmap_mem::{MemMap, MemMaps};
 
 #[test]
@@ -47,7 +47,7 @@ fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
         let writer = MemMaps.open(&open(true)).unwrap();
         writer.write(&key, b"[]").unwrap();
         let replaced = MemMaps.create(&create(Clobber::Replace, &["zarr.json", ".zgroup"])).unwrap();
-        assert!(replaced.list(&Key::root()).unwrap().is_empty());
+        assert!(replaced.keys(&Key::root()).unwrap().is_empty());
         MemMaps.delete(&open(true)).unwrap();
         assert_eq!(MemMaps.delete(&open(true)).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(MemMaps.open(&open(false)).unwrap_err().kind(), ErrorKind::NotFound);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nczarr_model::Result;
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
-use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, Precondition, Version, WriteOutcome, ZMap, ZMapExt};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 
@@ -255,7 +255,7 @@ fn writes() {
                 }
                 // There is no other writer, so the first write stays.
                 let name = key(&format!("q/{number}"));
-                let written = map.write_if(&name, &new, Precondition::Absent);
+                let written = map.write_if(&name, &new, &Precondition::Absent);
                 let there = server.get("bucket", &format!("set/{name}"));
                 all += 1;
                 match written {
@@ -332,7 +332,7 @@ fn listings() {
                     }
                 }
                 all += 1;
-                if let Ok(found) = map.list(&Key::root()) {
+                if let Ok(found) = map.keys(&Key::root()) {
                     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
                     assert_eq!(found, names, "{fault:?} {seed}");
                     right += 1;

@@ -4,6 +4,7 @@
 //! `NCZ_S3_UNCONDITIONAL` may name another such server with its keys: `http://id:secret@host:port`.
 
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
+use nczarr_storage::ZMapExt;
 use s3_server::{Config, Fault, Op, Rule, Server};
 
 use crate::common::url;
@@ -58,7 +59,7 @@ fn one_who_is_alone_writes_every_kind_of_store() {
             None => url(&own, &name, kind),
         };
         let is_empty = |at: &str| {
-            OpenOptions::new().open_map(at).unwrap().list(&nczarr_storage::Key::root()).unwrap().is_empty()
+            OpenOptions::new().open_map(at).unwrap().keys(&nczarr_storage::Key::root()).unwrap().is_empty()
         };
         for (by, refused) in [
             ("default", create(&CreateOptions::new(), &at, shards).unwrap_err()),

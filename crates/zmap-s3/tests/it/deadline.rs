@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nczarr_model::Result;
 use nczarr_storage::batch::{Ranges, ReadJob, ReadOutcome, ReadTicket};
 use nczarr_storage::source::InitialRead;
-use nczarr_storage::{ByteRange, Key, Precondition, Version, ZMap as _};
+use nczarr_storage::{ByteRange, Key, Precondition, Version, ZMap as _, ZMapExt};
 use nczarr_zmap_s3::{Access, S3Map, S3Source};
 use s3_server::{Config, Fault, Rule, Server, content};
 
@@ -40,9 +40,9 @@ const SIMPLE: &[Operation] = &[
     ("read a range", |access| read(access, ByteRange::new(1, 5))),
     ("read from a place on", |access| read(access, ByteRange { offset: 2, len: None })),
     ("length", |access| map(access).len(&key("k")).map(drop)),
-    ("list", |access| map(access).list(&Key::root()).map(drop)),
+    ("list", |access| map(access).keys(&Key::root()).map(drop)),
     ("search", |access| map(access).children(&Key::root()).map(drop)),
-    ("list once", |access| map(access).list_in_one_request(&Key::root()).map(drop)),
+    ("list once", |access| map(access).keys_in_one_request(&Key::root()).map(drop)),
     ("write", |access| map(access).write(&key("k"), &content(1, 100_000))),
     ("open a source", |access| S3Source::open(access.clone(), InitialRead::Head(100)).map(drop)),
     ("read a batch", |access| {
@@ -55,7 +55,9 @@ const SIMPLE: &[Operation] = &[
 /// Operations of several requests.
 const COMPOSED: &[Operation] = &[
     ("delete", |access| map(access).delete(&key("k")).map(drop)),
-    ("write conditionally", |access| map(access).write_if(&key("k"), b"new", Precondition::Absent).map(drop)),
+    ("write conditionally", |access| {
+        map(access).write_if(&key("k"), b"new", &Precondition::Absent).map(drop)
+    }),
     ("read with a version", |access| map(access).read_versioned(&key("k"), 1000, &mut Vec::new()).map(drop)),
     ("update", |access| {
         map(access).update(&key("k"), 1 << 20, &mut |_, new| {
@@ -65,7 +67,7 @@ const COMPOSED: &[Operation] = &[
     }),
     ("write in parts", |access| in_parts(access).write(&key("k"), &content(1, 1500))),
     ("write in parts conditionally", |access| {
-        in_parts(access).write_if(&key("k"), &content(1, 1500), Precondition::Absent).map(drop)
+        in_parts(access).write_if(&key("k"), &content(1, 1500), &Precondition::Absent).map(drop)
     }),
 ];
 
@@ -201,7 +203,7 @@ fn the_failure_before_the_end_is_told() {
         server.no_faults();
         server.fault(Rule::new(Fault::Status(503, "SlowDown")).times(1));
         server.fault(Rule::new(Fault::Stall));
-        map.list(&Key::root()).unwrap_err()
+        map.keys(&Key::root()).unwrap_err()
     }] {
         let error = error.to_string();
         assert!(error.contains("SlowDown") && error.contains("timed out after 0.5 s"), "{error}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nczarr_storage::{ByteRange, Precondition, WriteOutcome, ZMap as _};
+use nczarr_storage::{ByteRange, Precondition, WriteOutcome, ZMap as _, ZMapExt};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Server};
 
@@ -39,12 +39,12 @@ fn parts_on_the_server_that_is_named() {
     map.write(&name, &first).unwrap();
     assert!(map.read(&name, ByteRange::ALL, &mut found).unwrap() && found == first);
     // Servers without conditions skip this part.
-    match map.write_if(&name, &second, Precondition::Absent) {
+    match map.write_if(&name, &second, &Precondition::Absent) {
         Ok(written) => {
             assert!(matches!(written, WriteOutcome::Conflict));
             let version = map.read_versioned(&name, 20_000_000, &mut found).unwrap().expect("it is there");
             assert!(matches!(
-                map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(),
+                map.write_if(&name, &second, &Precondition::Unchanged(version.clone())).unwrap(),
                 WriteOutcome::Done(_)
             ));
             assert!(map.read(&name, ByteRange::ALL, &mut found).unwrap() && found == second);

@@ -1,6 +1,6 @@
 //! Large objects in parts: request counts, faults, and concurrent writers.
 
-use nczarr_storage::{Precondition, WriteOutcome, ZMap as _};
+use nczarr_storage::{Precondition, WriteOutcome, ZMap as _, ZMapExt};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
 
@@ -46,17 +46,18 @@ fn conditions_hold_for_parts_too() {
     let map = map(&server);
     let (first, second, third) = (content(1, 25_000), content(2, 24_000), content(3, 23_000));
     let name = key("big");
-    let WriteOutcome::Done(Some(version)) = map.write_if(&name, &first, Precondition::Absent).unwrap() else {
+    let WriteOutcome::Done(Some(version)) = map.write_if(&name, &first, &Precondition::Absent).unwrap()
+    else {
         panic!("nobody was first")
     };
-    assert!(matches!(map.write_if(&name, &second, Precondition::Absent).unwrap(), WriteOutcome::Conflict));
+    assert!(matches!(map.write_if(&name, &second, &Precondition::Absent).unwrap(), WriteOutcome::Conflict));
     assert!(matches!(
-        map.write_if(&name, &second, Precondition::Unchanged(&version)).unwrap(),
+        map.write_if(&name, &second, &Precondition::Unchanged(version.clone())).unwrap(),
         WriteOutcome::Done(_)
     ));
     // That version is outdated.
     assert!(matches!(
-        map.write_if(&name, &third, Precondition::Unchanged(&version)).unwrap(),
+        map.write_if(&name, &third, &Precondition::Unchanged(version.clone())).unwrap(),
         WriteOutcome::Conflict
     ));
     assert!(server.get("bucket", "set/big").unwrap() == second);
@@ -67,7 +68,7 @@ fn conditions_hold_for_parts_too() {
     careless.put("bucket", "set/big", first.clone());
     careless.fault(Rule::new(Fault::Unconditional).on(Op::UploadEnd));
     let map = self::map(&careless);
-    let error = map.write_if(&name, &second, Precondition::Absent).unwrap_err();
+    let error = map.write_if(&name, &second, &Precondition::Absent).unwrap_err();
     assert!(error.to_string().contains("conditions"), "{error}");
     assert!(careless.get("bucket", "set/big").unwrap() == first);
 }
@@ -98,7 +99,7 @@ fn a_part_is_tried_again_and_what_fails_is_taken_back() {
             let name = key("big");
             // The server is probed before the upload.
             assert!(matches!(
-                map.write_if(&key("other"), &new, Precondition::Absent).unwrap(),
+                map.write_if(&key("other"), &new, &Precondition::Absent).unwrap(),
                 WriteOutcome::Done(_)
             ));
             map.write(&name, &old).unwrap();
@@ -106,7 +107,7 @@ fn a_part_is_tried_again_and_what_fails_is_taken_back() {
             let version = map.read_versioned(&name, 1000, &mut bytes).unwrap().expect("it is there");
             server.fault(Rule::new(fault.clone()).on(op).times(times));
             let written = if conditional {
-                map.write_if(&name, &new, Precondition::Unchanged(&version)).map(|written| {
+                map.write_if(&name, &new, &Precondition::Unchanged(version.clone())).map(|written| {
                     assert!(matches!(written, WriteOutcome::Done(_)), "{op:?} {fault:?}: lost to nobody");
                 })
             } else {

@@ -1,6 +1,6 @@
 //! With requester pays, every request has the header.
 
-use nczarr_storage::{ByteRange, Key, Precondition, ZMap as _};
+use nczarr_storage::{ByteRange, Key, Precondition, ZMap as _, ZMapExt};
 use nczarr_zmap_s3::{Access, S3Map};
 use s3_server::{Config, Op, Server, content};
 
@@ -12,10 +12,10 @@ fn everything(mut access: Access) {
     let map = S3Map::open(access, true).unwrap();
     let mut bytes = Vec::new();
     map.write(&key("a"), b"1").unwrap();
-    map.write_if(&key("b"), b"2", Precondition::Absent).unwrap();
+    map.write_if(&key("b"), b"2", &Precondition::Absent).unwrap();
     map.write(&key("c"), &content(1, 1500)).unwrap();
     assert!(map.read(&key("c"), ByteRange::ALL, &mut bytes).unwrap() && bytes == content(1, 1500));
-    assert_eq!(map.list(&Key::root()).unwrap().len(), 3);
+    assert_eq!(map.keys(&Key::root()).unwrap().len(), 3);
     map.rename(&key("a"), &key("d")).unwrap();
     assert!(map.delete(&key("d")).unwrap());
 }

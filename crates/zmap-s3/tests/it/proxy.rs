@@ -1,6 +1,6 @@
 //! Requests use the proxy of the environment, also for buckets in the host name.
 
-use nczarr_storage::{ByteRange, Key, Precondition, ZMap as _};
+use nczarr_storage::{ByteRange, Key, Precondition, ZMap as _, ZMapExt};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Proxy, Server, content};
 
@@ -22,9 +22,9 @@ fn every_request_goes_through_the_proxy() {
         let map = S3Map::open(access, true).unwrap();
         let mut bytes = Vec::new();
         map.write(&key("a"), &content(1, 1000)).unwrap();
-        map.write_if(&key("b"), b"2", Precondition::Absent).unwrap();
+        map.write_if(&key("b"), b"2", &Precondition::Absent).unwrap();
         assert!(map.read(&key("a"), ByteRange::ALL, &mut bytes).unwrap() && bytes == content(1, 1000));
-        assert_eq!(map.list(&Key::root()).unwrap().len(), 2);
+        assert_eq!(map.keys(&Key::root()).unwrap().len(), 2);
         assert!(map.delete(&key("a")).unwrap() && map.delete(&key("b")).unwrap());
         let log = &proxy.log()[before..];
         for method in ["GET", "PUT"] {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use nczarr_storage::{ByteRange, Precondition, ZMap};
+use nczarr_storage::{ByteRange, Precondition, ZMap, ZMapExt};
 use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Rule, Server};
 
@@ -76,8 +76,8 @@ fn planted_secrets_are_nowhere() {
             let done = [
                 map.write(&key, b"1").err(),
                 map.read(&key, ByteRange::ALL, &mut out).err(),
-                map.write_if(&key, b"2", Precondition::Absent).err(),
-                map.list(&nczarr_storage::Key::root()).err(),
+                map.write_if(&key, b"2", &Precondition::Absent).err(),
+                map.keys(&nczarr_storage::Key::root()).err(),
                 map.delete(&key).err(),
             ];
             // A URL has no place for a token.
@@ -109,7 +109,7 @@ fn nobody_is_followed_elsewhere() {
         // The error states the region of the bucket.
         assert!(error.to_string().contains("aws.region=eu-north-1"), "{status}: {error}");
         map.write(&key, b"1").unwrap_err();
-        map.list(&nczarr_storage::Key::root()).unwrap_err();
+        map.keys(&nczarr_storage::Key::root()).unwrap_err();
     }
     assert_eq!(other.counts().total(), 0);
 }

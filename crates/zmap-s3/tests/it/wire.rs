@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use nczarr_storage::{ByteRange, ZMap as _};
+use nczarr_storage::{ByteRange, ZMapExt};
 use nczarr_zmap_s3::S3Map;
 
 use crate::common::{KEYS, access_as, key};

@@ -2,7 +2,9 @@
 
 use nczarr_model::Result;
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, Layer, OutBuf, Precondition, UpdateFn, WriteOutcome, ZMap};
+use nczarr_storage::{
+    ByteRange, Key, Layer, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn, WriteOutcome, ZMap,
+};
 
 use super::job::{CachedReads, TrackedWrites};
 use super::part::ObjectPart;
@@ -27,8 +29,11 @@ impl Layer for Cached {
         }
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        let part = ObjectPart::of(range);
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        if options.versioned {
+            return self.inner.read_with(key, options, out);
+        }
+        let part = ObjectPart::of(options.range);
         let (answer, seen) = self.find(key, Some(part));
         let bytes = match &answer {
             Some(CacheAnswer::Whole(bytes)) => part.cut(bytes),
@@ -36,23 +41,18 @@ impl Layer for Cached {
             Some(CacheAnswer::Absent) => {
                 self.hit(0);
                 out.clear();
-                return Ok(false);
+                return Ok(None);
             }
             None => {
-                let found = self.inner.read(key, range, out)?;
-                self.record_answer(key, part, found.then_some(out), seen);
+                let found = self.inner.read_with(key, options, out)?;
+                self.record_answer(key, part, found.is_some().then_some(out), seen);
                 return Ok(found);
             }
         };
         self.hit(bytes.len());
         out.clear();
         out.extend_from_slice(bytes);
-        Ok(true)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        let _writing = self.begin(key)?;
-        self.inner.write(key, value)
+        Ok(Some(ObjectInfo::default()))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -63,16 +63,6 @@ impl Layer for Cached {
     fn sync(&self) -> Result<()> {
         self.inner.sync()?;
         self.refresh()
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        match self.find(key, None).0 {
-            Some(answer) => {
-                self.hit(0);
-                Ok(!matches!(answer, CacheAnswer::Absent))
-            }
-            None => self.inner.exists(key),
-        }
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
@@ -103,7 +93,7 @@ impl Layer for Cached {
         Ok(true)
     }
 
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         let _writing = self.begin(key)?;
         self.inner.write_if(key, value, expect)
     }

@@ -130,10 +130,7 @@ impl<'a> SlowWrites<'a> {
         };
         let half = &value[..value.len() / 2];
         self.slow.carry(half.len());
-        match &ticket.precondition {
-            None => self.slow.inner.write(key, half),
-            Some(expect) => self.slow.inner.write_if(key, half, expect.as_precondition()).map(drop),
-        }
+        self.slow.inner.write_if(key, half, &ticket.precondition).map(drop)
     }
 }
 

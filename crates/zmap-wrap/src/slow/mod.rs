@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::batch::{ReadJob, WriteJob};
-use nczarr_storage::{ByteRange, Key, Layer, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, Layer, ListMode, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn, WriteOutcome, ZMap,
+};
 
 use crate::Op;
 use job::{SlowReads, SlowWrites};
@@ -181,24 +183,16 @@ impl Layer for Slow {
         self.run(Op::Len, key, || self.inner.len(key))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        self.fetch(Op::Read, key, out, |out| self.inner.read(key, range, out))
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        self.fetch(Op::of_read(options), key, out, |out| self.inner.read_with(key, options, out))
     }
 
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.run(Op::Search, prefix, || self.inner.children(prefix))
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        self.run(Op::of_list(mode), prefix, || self.inner.list(prefix, mode))
     }
 
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.run(Op::Names, prefix, || self.inner.possible_children(prefix))
-    }
-
-    fn invalid_names(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.run(Op::Names, prefix, || self.inner.invalid_names(prefix))
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.store(Op::Write, key, value, |value| self.inner.write(key, value))
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        self.store(Op::of_write(expect), key, value, |value| self.inner.write_if(key, value, expect))
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -211,18 +205,6 @@ impl Layer for Slow {
 
     fn close(&self) -> Result<()> {
         self.run(Op::Close, &Key::root(), || self.inner.close())
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        self.run(Op::Exists, key, || self.inner.exists(key))
-    }
-
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        self.run(Op::List, prefix, || self.inner.list(prefix))
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        self.run(Op::ListOnce, prefix, || self.inner.list_in_one_request(prefix))
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
@@ -242,14 +224,6 @@ impl Layer for Slow {
         }
         self.carry(out.filled().len());
         self.end(Op::ReadInto, key, fault).map(|()| found)
-    }
-
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.fetch(Op::ReadVersioned, key, out, |out| self.inner.read_versioned(key, limit, out))
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
-        self.store(Op::WriteIf, key, value, |value| self.inner.write_if(key, value, expect))
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut UpdateFn<'_>) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use nczarr_model::ErrorKind;
 use nczarr_storage::batch::Ranges;
-use nczarr_storage::{ByteRange, OutBuf, Precondition, ZMap};
+use nczarr_storage::{ByteRange, OutBuf, Precondition, ZMap, ZMapExt};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Cached, Counting, Fault, Faults, Keep, Op, Slow, When};
 use proptest::prelude::*;
@@ -176,7 +176,7 @@ fn every_way_to_write_is_seen() {
             "write_if",
             |map| {
                 let version = map.read_versioned(&key("a"), 100, &mut Vec::new()).unwrap().unwrap();
-                map.write_if(&key("a"), b"changed", Precondition::Unchanged(&version)).unwrap();
+                map.write_if(&key("a"), b"changed", &Precondition::Unchanged(version.clone())).unwrap();
             },
             Some("changed"),
         ),
@@ -348,7 +348,7 @@ fn no_reader_sees_what_was_before_a_write_that_was_done() {
                     _ => {
                         let version = cached.read_versioned(&key("n"), 8, &mut Vec::new()).unwrap().unwrap();
                         cached
-                            .write_if(&key("n"), &n.to_le_bytes(), Precondition::Unchanged(&version))
+                            .write_if(&key("n"), &n.to_le_bytes(), &Precondition::Unchanged(version.clone()))
                             .unwrap();
                     }
                 }

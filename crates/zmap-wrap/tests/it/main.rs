@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nczarr_conformance::check_map;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::{Payload, Ranges, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket};
-use nczarr_storage::{ByteRange, Key, MapOptions, Version, WriteOutcome, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, Precondition, Version, WriteOutcome, ZMap, ZMapExt};
 use nczarr_zmap_file::FileMap;
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Cached, Counting, Faults, Keep, ReadOnly, Slow};
@@ -105,7 +105,7 @@ fn a_view_for_reading_refuses_to_write_and_names_the_key() {
     errors.push(map.delete(&key("a/b")).unwrap_err());
     errors.push(map.rename(&key("a/b"), &key("d")).unwrap_err());
     errors.push(map.update(&key("a/b"), 100, &mut |_, _| panic!("not asked")).unwrap_err());
-    errors.push(map.write_if(&key("a/b"), b"new", nczarr_storage::Precondition::Absent).unwrap_err());
+    errors.push(map.write_if(&key("a/b"), b"new", &nczarr_storage::Precondition::Absent).unwrap_err());
     for (i, error) in errors.iter().enumerate() {
         assert_eq!(error.kind(), ErrorKind::Perm);
         assert!(error.to_string().contains(if i == 1 { "\"c\"" } else { "\"a/b\"" }), "{error}");
@@ -211,7 +211,7 @@ impl WriteJob for Batch {
     }
 
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
-        Some(WriteTicket { index: self.take(key)?.0, precondition: None })
+        Some(WriteTicket { index: self.take(key)?.0, precondition: Precondition::Any })
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {

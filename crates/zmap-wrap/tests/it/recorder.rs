@@ -5,7 +5,10 @@ use std::sync::Mutex;
 
 use nczarr_model::Result;
 use nczarr_storage::batch::{ReadJob, ReadOutcome, WriteJob};
-use nczarr_storage::{ByteRange, Key, MapCaps, OutBuf, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr_storage::{
+    Key, ListMode, MapCaps, ObjectInfo, OutBuf, Precondition, ReadOptions, UpdateFn, Version, WriteOutcome,
+    ZMap,
+};
 use nczarr_zmap_wrap::Op;
 
 #[derive(Debug, Default)]
@@ -46,31 +49,33 @@ impl ZMap for Recorder {
         Ok(Some(11))
     }
 
-    fn read(&self, _: &Key, _: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        self.note(Op::Read);
+    fn read_with(&self, _: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
+        self.note(Op::of_read(options));
         out.clear();
-        out.extend_from_slice(b"read");
-        Ok(true)
+        out.extend_from_slice(if options.versioned { b"versioned" } else { b"read" });
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| Version::new(7u8)))))
     }
 
-    fn children(&self, _: &Key) -> Result<Vec<String>> {
-        self.note(Op::Search);
-        Ok(vec!["search".to_owned()])
+    fn list(&self, _: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        self.note(Op::of_list(mode));
+        let name = match mode {
+            ListMode::Children => "search",
+            ListMode::PossibleChildren => "names",
+            ListMode::InvalidNames => "unnamable",
+            ListMode::Keys => "list",
+            ListMode::KeysInOneRequest => "once",
+            _ => return Ok(None),
+        };
+        Ok(Some(vec![name.to_owned()]))
     }
 
-    fn possible_children(&self, _: &Key) -> Result<Vec<String>> {
-        self.note(Op::Names);
-        Ok(vec!["names".to_owned()])
-    }
-
-    fn invalid_names(&self, _: &Key) -> Result<Vec<String>> {
-        self.note(Op::Names);
-        Ok(vec!["unnamable".to_owned()])
-    }
-
-    fn write(&self, _: &Key, _: &[u8]) -> Result<()> {
-        self.note(Op::Write);
-        Ok(())
+    fn write_if(&self, _: &Key, _: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
+        self.note(Op::of_write(expect));
+        Ok(if matches!(expect, Precondition::Any) {
+            WriteOutcome::Done(None)
+        } else {
+            WriteOutcome::Conflict
+        })
     }
 
     fn delete(&self, _: &Key) -> Result<bool> {
@@ -88,21 +93,6 @@ impl ZMap for Recorder {
         Ok(())
     }
 
-    fn exists(&self, _: &Key) -> Result<bool> {
-        self.note(Op::Exists);
-        Ok(true)
-    }
-
-    fn list(&self, _: &Key) -> Result<Vec<Key>> {
-        self.note(Op::List);
-        Ok(vec![Key::new("list")?])
-    }
-
-    fn list_in_one_request(&self, _: &Key) -> Result<Option<Vec<Key>>> {
-        self.note(Op::ListOnce);
-        Ok(Some(vec![Key::new("once")?]))
-    }
-
     fn rename(&self, _: &Key, _: &Key) -> Result<()> {
         self.note(Op::Rename);
         Ok(())
@@ -112,18 +102,6 @@ impl ZMap for Recorder {
         self.note(Op::ReadInto);
         out.put(b"into")?;
         Ok(true)
-    }
-
-    fn read_versioned(&self, _: &Key, _: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.note(Op::ReadVersioned);
-        out.clear();
-        out.extend_from_slice(b"versioned");
-        Ok(Some(Version::new(7u8)))
-    }
-
-    fn write_if(&self, _: &Key, _: &[u8], _: Precondition<'_>) -> Result<WriteOutcome> {
-        self.note(Op::WriteIf);
-        Ok(WriteOutcome::Conflict)
     }
 
     fn update(&self, _: &Key, _: usize, change: &mut UpdateFn<'_>) -> Result<()> {

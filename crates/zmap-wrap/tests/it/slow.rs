@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::batch::Ranges;
-use nczarr_storage::{ByteRange, OutBuf, Precondition, ZMap};
+use nczarr_storage::{ByteRange, OutBuf, Precondition, ZMap, ZMapExt};
 use nczarr_zmap_mem::MemMap;
 use nczarr_zmap_wrap::{Fault, Faults, Op, Slow, When};
 
@@ -21,8 +21,8 @@ fn write(map: &dyn ZMap, op: Op, value: &[u8]) -> Result<()> {
         Op::Write => map.write(&key("a"), value),
         Op::WriteIf => {
             let version = map.read_versioned(&key("a"), 100, &mut Vec::new())?;
-            let expect = version.as_ref().map_or(Precondition::Absent, Precondition::Unchanged);
-            map.write_if(&key("a"), value, expect).map(drop)
+            let expect = Precondition::unchanged(version);
+            map.write_if(&key("a"), value, &expect).map(drop)
         }
         Op::Update => map.update(&key("a"), 100, &mut |_, new| {
             new.extend_from_slice(value);
@@ -106,9 +106,7 @@ fn a_read_fails_or_is_short() {
             assert_eq!(seen, [sound(), second, sound()], "{op}, {fault:?}");
         }
     }
-    for op in
-        [Op::Len, Op::Exists, Op::Search, Op::Names, Op::List, Op::Delete, Op::Rename, Op::Sync, Op::Close]
-    {
+    for op in [Op::Len, Op::Search, Op::Names, Op::List, Op::Delete, Op::Rename, Op::Sync, Op::Close] {
         let map = Slow::new(inner.clone()).faults(Faults::new(0).with(
             Op::ALL.as_slice(),
             When::From(1),
@@ -116,10 +114,9 @@ fn a_read_fails_or_is_short() {
         ));
         let error = match op {
             Op::Len => map.len(&key("a")).map(drop),
-            Op::Exists => map.exists(&key("a")).map(drop),
             Op::Search => map.children(&key("a")).map(drop),
             Op::Names => map.possible_children(&key("a")).map(drop),
-            Op::List => map.list(&key("a")).map(drop),
+            Op::List => map.keys(&key("a")).map(drop),
             Op::Delete => map.delete(&key("a")).map(drop),
             Op::Rename => map.rename(&key("a"), &key("b")),
             Op::Sync => map.sync(),

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read, Write};
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{ByteRange, Durability, Key, MapOptions, ZMap};
+use nczarr_storage::{ByteRange, Durability, Key, MapOptions, ZMap, ZMapExt};
 use nczarr_zmap_zip::{ZipMap, archive, repack};
 use proptest::prelude::*;
 use zip::write::SimpleFileOptions;

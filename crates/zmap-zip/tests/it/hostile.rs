@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write};
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{ByteRange, Key, Limits, ZMap};
+use nczarr_storage::{ByteRange, Key, Limits, ZMap, ZMapExt};
 use nczarr_zmap_zip::ZipMap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -43,7 +43,7 @@ fn names_that_are_no_keys_are_out_of_reach() {
     let mut members: Vec<_> = names.iter().map(|name| (*name, b"x".as_slice())).collect();
     members.push((".zgroup", b"{}"));
     let map = of(&archive(&members)).unwrap();
-    let keys: Vec<String> = map.list(&Key::root()).unwrap().iter().map(Key::to_string).collect();
+    let keys: Vec<String> = map.keys(&Key::root()).unwrap().iter().map(Key::to_string).collect();
     assert_eq!(keys, [".zgroup", "C:\\x"]);
     for segment in map.children(&Key::root()).unwrap() {
         assert!(Key::is_segment(&segment), "{segment:?}");
@@ -162,7 +162,7 @@ fn every_change_of_a_byte_is_survived() {
             let mut changed = bytes.clone();
             changed[at] ^= flip;
             let Ok(map) = of(&changed) else { continue };
-            for found in map.list(&Key::root()).unwrap() {
+            for found in map.keys(&Key::root()).unwrap() {
                 let mut out = Vec::new();
                 let Ok(true) = map.read(&found, ByteRange::ALL, &mut out) else { continue };
                 // Every read returns a written value, perhaps under another name.
@@ -172,7 +172,7 @@ fn every_change_of_a_byte_is_survived() {
                 );
             }
         }
-        let _ = of(&bytes[..at]).map(|map| map.list(&Key::root()).unwrap().len());
+        let _ = of(&bytes[..at]).map(|map| map.keys(&Key::root()).unwrap().len());
     }
 }
 
@@ -181,7 +181,7 @@ fn no_key_is_a_prefix_of_another() {
     // An empty member may be a folder. A member with bytes cannot also be a folder.
     let map = of(&archive(&[(".zgroup", b"{}"), ("v", b""), ("v-1", b"x"), ("v/w", b""), ("v/w/0", b"y")]))
         .unwrap();
-    let keys: Vec<String> = map.list(&Key::root()).unwrap().iter().map(Key::to_string).collect();
+    let keys: Vec<String> = map.keys(&Key::root()).unwrap().iter().map(Key::to_string).collect();
     assert_eq!(keys, [".zgroup", "v-1", "v/w/0"]);
     assert_eq!(map.children(&Key::root()).unwrap(), [".zgroup", "v", "v-1"]);
     assert_eq!(map.len(&key("v")).unwrap_err().kind(), ErrorKind::Empty);

@@ -1,6 +1,6 @@
 //! A killed writer: after every written byte, readers find the last complete directory.
 
-use nczarr_storage::{MapOptions, ZMap};
+use nczarr_storage::{MapOptions, ZMap, ZMapExt};
 use nczarr_zmap_zip::ZipMap;
 
 use crate::{Scratch, key, objects, open};
@@ -73,7 +73,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
         std::fs::write(&path, &bytes).unwrap();
         let found = open(&path, false).map(|map| {
             let mut bytes = Vec::new();
-            let keys = map.list(&key("")).unwrap();
+            let keys = map.keys(&key("")).unwrap();
             keys.iter()
                 .map(|key| map.read(key, nczarr_storage::ByteRange::ALL, &mut bytes).map(|_| bytes.clone()))
                 .collect::<Vec<_>>()

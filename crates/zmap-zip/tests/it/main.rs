@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nczarr_storage::{ByteRange, Key, MapOptions, ZMap};
+use nczarr_storage::{ByteRange, Key, MapOptions, ZMap, ZMapExt};
 use nczarr_zmap_zip::ZipMap;
 use tempfile::TempDir;
 
@@ -44,7 +44,7 @@ fn open(path: &std::path::Path, writable: bool) -> nczarr_model::Result<ZipMap> 
 /// Returns all objects of a map.
 fn objects(map: &dyn ZMap) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for key in map.list(&Key::root()).unwrap() {
+    for key in map.keys(&Key::root()).unwrap() {
         let mut bytes = Vec::new();
         assert!(map.read(&key, ByteRange::ALL, &mut bytes).unwrap(), "{key}");
         all.push((key.to_string(), bytes));

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nczarr_model::ErrorKind;
-use nczarr_storage::{MapOptions, ZMap};
+use nczarr_storage::{MapOptions, ZMap, ZMapExt};
 use nczarr_zmap_zip::{ZipMap, repack};
 
 use crate::{MARKERS, Scratch, key, objects, open};
@@ -123,7 +123,7 @@ fn what_is_known_to_be_in_vain_is_not_written() {
     let map = ZipMap::create(&path, "", false, &MapOptions::default()).unwrap();
     map.write(&key("v"), b"1").unwrap();
     let before = std::fs::metadata(&path).unwrap().len();
-    let lost = map.write_if(&key("v"), &[0; 1000], nczarr_storage::Precondition::Absent).unwrap();
+    let lost = map.write_if(&key("v"), &[0; 1000], &nczarr_storage::Precondition::Absent).unwrap();
     assert!(matches!(lost, nczarr_storage::WriteOutcome::Conflict));
     assert_eq!(map.write(&key("v/0"), &[0; 1000]).unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), before);
@@ -139,7 +139,7 @@ fn what_is_written_while_it_is_closed_is_there_or_refused() {
         let written = std::thread::scope(|scope| {
             let writer =
                 scope.spawn(|| (0..).find(|i| map.write(&key(&format!("v/{i}")), b"x").is_err()).unwrap());
-            while map.list(&key("")).unwrap().len() < 5 {
+            while map.keys(&key("")).unwrap().len() < 5 {
                 std::thread::yield_now();
             }
             map.close().unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nczarr::dispatch::Durability;
-use nczarr::storage::{ByteRange, Key, ZMap};
+use nczarr::storage::{ByteRange, Key, ZMap, ZMapExt};
 use nczarr::{CreateOptions, OpenOptions};
 use nczarr_model::{Error, ErrorKind, Result};
 

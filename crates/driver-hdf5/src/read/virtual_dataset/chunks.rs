@@ -12,7 +12,7 @@ use nczarr_dispatch::{CacheConfig, byte_len};
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 use nczarr_runtime::Buffer;
 use nczarr_storage::batch::{ReadJob, read_parallel};
-use nczarr_storage::{ByteRange, Key, MapCaps, ZMap};
+use nczarr_storage::{Key, MapCaps, ObjectInfo, ReadOptions, ZMap};
 
 use super::super::cursor::damaged;
 use super::super::datatype::Datatype;
@@ -306,23 +306,19 @@ impl ZMap for VirtualChunks {
         self.chunk_bytes().map(|bytes| Some(bytes as u64))
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         // A reader may probe for bytes behind the chunk.
-        if range.len == Some(0) || range.offset >= self.chunk_bytes()? as u64 {
+        if options.range.len == Some(0) || options.range.offset >= self.chunk_bytes()? as u64 {
             out.clear();
-            return Ok(true);
+            return Ok(Some(ObjectInfo::default()));
         }
         *out = self.assemble(key)?;
-        let from = usize::try_from(range.offset).unwrap_or(usize::MAX).min(out.len());
+        let from = usize::try_from(options.range.offset).unwrap_or(usize::MAX).min(out.len());
         out.drain(..from);
-        if let Some(len) = range.len {
+        if let Some(len) = options.range.len {
             out.truncate(usize::try_from(len).unwrap_or(usize::MAX));
         }
-        Ok(true)
-    }
-
-    fn children(&self, _: &Key) -> Result<Vec<String>> {
-        Ok(Vec::new())
+        Ok(Some(ObjectInfo::default()))
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -174,7 +174,7 @@ fn check_root(
     }
     let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
     let refused: Vec<_> = keys.iter().zip(found).filter(|(_, found)| is_refused(found)).collect();
-    let may_list = prefetched.caps().list && prefetched.keys().is_none_or(|keys| !keys.is_empty());
+    let may_list = prefetched.caps().list && prefetched.cached_keys().is_none_or(|keys| !keys.is_empty());
     if refused.is_empty() && (may_list || found.iter().any(Result::is_err)) {
         return Ok(());
     }

@@ -10,7 +10,7 @@ mod whole;
 use nczarr_codec::ZarrFormat;
 use nczarr_dispatch::{MountedMap, OpenRequest};
 use nczarr_model::Result;
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use self::documents::RootDocuments;
 use super::metadata_reader::{MetadataReader, read_here};

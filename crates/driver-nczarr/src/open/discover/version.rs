@@ -1,7 +1,7 @@
 //! Detection of the NCZarr style of a V2 root.
 
 use nczarr_model::Result;
-use nczarr_storage::Key;
+use nczarr_storage::{Key, ZMapExt};
 
 use super::DiscoveredRoot;
 use crate::flavour;

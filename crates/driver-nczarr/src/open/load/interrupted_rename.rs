@@ -4,6 +4,7 @@
 //! children and has equally many unlisted ones. Those are taken as the renamed children, under their current
 //! names. If the numbers differ, data are lost, and that stays an error.
 
+use nczarr_storage::ZMapExt;
 use std::collections::{BTreeSet, HashSet};
 
 use nczarr_model::{ErrorKind, Result};

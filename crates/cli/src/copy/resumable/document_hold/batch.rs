@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nczarr::storage::batch::{
     ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };
-use nczarr::storage::{Key, Version, WriteOutcome};
+use nczarr::storage::{Key, Precondition, Version, WriteOutcome};
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::DocumentHold;
@@ -85,10 +85,7 @@ impl WriteJob for HeldWrites<'_> {
             });
             let outcome = payload.map(|bytes| {
                 let (bytes, mut documents) = (bytes.unwrap_or(&scratch), self.hold.documents());
-                match &ticket.precondition {
-                    Some(expect) => documents.put_if(key, bytes, expect.as_precondition()),
-                    None => WriteOutcome::Done(Some(documents.put(key, bytes))),
-                }
+                documents.put_if(key, bytes, &ticket.precondition)
             });
             self.job.done(ticket, outcome);
         }
@@ -137,7 +134,7 @@ impl WriteJob for DocumentBatch {
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         key.set(&self.documents.get(index)?.0);
-        Some(WriteTicket { index, precondition: None })
+        Some(WriteTicket { index, precondition: Precondition::Any })
     }
 
     fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {

@@ -16,7 +16,10 @@ use std::thread;
 
 use nczarr::dispatch::OutBuf;
 use nczarr::storage::batch::{ReadJob, WriteJob};
-use nczarr::storage::{ByteRange, Key, Layer, Precondition, UpdateFn, Version, WriteOutcome, ZMap};
+use nczarr::storage::{
+    ByteRange, Key, Layer, ListMode, ObjectInfo, Precondition, ReadOptions, UpdateFn, Version, WriteOutcome,
+    ZMap, ZMapExt,
+};
 use nczarr_model::{ErrorKind, Result};
 
 use super::super::fingerprint::TextHash;
@@ -48,15 +51,31 @@ impl Documents {
         Version::comparable(self.writes)
     }
 
-    fn put_if(&mut self, key: &Key, bytes: &[u8], expect: Precondition<'_>) -> WriteOutcome {
+    fn put_if(&mut self, key: &Key, bytes: &[u8], expect: &Precondition) -> WriteOutcome {
         let there = self.all.get(key).map(|(_, write)| *write);
         let same = match expect {
+            Precondition::Any => true,
             Precondition::Absent => there.is_none(),
             Precondition::Unchanged(version) => {
                 there.is_some_and(|write| Version::comparable(write).same(version))
             }
         };
         if same { WriteOutcome::Done(Some(self.put(key, bytes))) } else { WriteOutcome::Conflict }
+    }
+
+    /// Returns the names directly below a prefix, sorted.
+    fn children(&self, prefix: &Key) -> Vec<String> {
+        let below = self.all.keys().filter_map(|key| key.relative_to(prefix)?.split('/').next());
+        let mut names: Vec<String> = below.map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Returns the keys at or below a prefix, sorted.
+    fn keys(&self, prefix: &Key) -> Vec<String> {
+        let below = self.all.keys().filter(|key| *key == prefix || key.relative_to(prefix).is_some());
+        below.map(|key| key.as_str().to_owned()).collect()
     }
 }
 
@@ -127,7 +146,7 @@ impl DocumentHold {
 ///
 /// The first failure.
 pub fn clear(map: &dyn ZMap, but: &str) -> Result<()> {
-    let keys: Vec<Key> = map.list(&Key::root())?.into_iter().filter(|key| key.as_str() != but).collect();
+    let keys: Vec<Key> = map.keys(&Key::root())?.into_iter().filter(|key| key.as_str() != but).collect();
     let next = AtomicUsize::new(0);
     let some = || {
         while let Some(key) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -161,38 +180,22 @@ impl Layer for DocumentHold {
         }
     }
 
-    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read_with(&self, key: &Key, options: ReadOptions, out: &mut Vec<u8>) -> Result<Option<ObjectInfo>> {
         if !self.is_held(key) {
-            return self.inner.read(key, range, out);
+            return self.inner.read_with(key, options, out);
         }
         out.clear();
-        let found = self.held(key);
-        if let Some((bytes, _)) = &found {
-            out.extend_from_slice(range.cut(bytes));
-        }
-        Ok(found.is_some())
+        let Some((bytes, write)) = self.held(key) else { return Ok(None) };
+        out.extend_from_slice(options.range.cut(&bytes));
+        Ok(Some(ObjectInfo::new(options.versioned.then(|| Version::comparable(write)))))
     }
 
     /// A group exists here only through its documents.
-    fn children(&self, prefix: &Key) -> Result<Vec<String>> {
-        let documents = self.documents();
-        let below = documents.all.keys().filter_map(|key| key.relative_to(prefix)?.split('/').next());
-        let mut names: Vec<String> = below.map(str::to_owned).collect();
-        names.sort_unstable();
-        names.dedup();
-        Ok(names)
-    }
-
-    fn possible_children(&self, prefix: &Key) -> Result<Vec<String>> {
-        Layer::children(self, prefix)
-    }
-
-    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        if self.is_held(key) {
-            self.documents().put(key, value);
-            Ok(())
-        } else {
-            self.inner.write(key, value)
+    fn list(&self, prefix: &Key, mode: ListMode) -> Result<Option<Vec<String>>> {
+        match mode {
+            ListMode::Children | ListMode::PossibleChildren => Ok(Some(self.documents().children(prefix))),
+            ListMode::Keys | ListMode::KeysInOneRequest => Ok(Some(self.documents().keys(prefix))),
+            _ => self.inner.list(prefix, mode),
         }
     }
 
@@ -207,25 +210,6 @@ impl Layer for DocumentHold {
     /// Documents remain to be stored: the inner map stays open until this one is dropped.
     fn close(&self) -> Result<()> {
         self.inner.sync()
-    }
-
-    fn exists(&self, key: &Key) -> Result<bool> {
-        if self.is_held(key) { Ok(self.held(key).is_some()) } else { self.inner.exists(key) }
-    }
-
-    /// Like [`Layer::children`].
-    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        let documents = self.documents();
-        Ok(documents
-            .all
-            .keys()
-            .filter(|key| *key == prefix || key.relative_to(prefix).is_some())
-            .cloned()
-            .collect())
-    }
-
-    fn list_in_one_request(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
-        Layer::list(self, prefix).map(Some)
     }
 
     /// A copy renames nothing and lists no chunks here.
@@ -245,17 +229,7 @@ impl Layer for DocumentHold {
         Ok(found.is_some())
     }
 
-    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        if !self.is_held(key) {
-            return self.inner.read_versioned(key, limit, out);
-        }
-        out.clear();
-        let Some((bytes, write)) = self.held(key) else { return Ok(None) };
-        out.extend_from_slice(ByteRange::first(limit as u64).cut(&bytes));
-        Ok(Some(Version::comparable(write)))
-    }
-
-    fn write_if(&self, key: &Key, value: &[u8], expect: Precondition<'_>) -> Result<WriteOutcome> {
+    fn write_if(&self, key: &Key, value: &[u8], expect: &Precondition) -> Result<WriteOutcome> {
         if self.is_held(key) {
             Ok(self.documents().put_if(key, value, expect))
         } else {
