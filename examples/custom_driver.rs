@@ -10,14 +10,8 @@ use nczarr::dispatch::{
 use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId, convert};
 use nczarr::{Error, ErrorKind, NcType, OpenOptions, Result, Values};
 
-static INFO: DriverInfo = DriverInfo {
-    name: "numbers",
-    formatx: FormatX::Udf(0),
-    modes: &["numbers"],
-    magic: &[],
-    markers: &[],
-    about: "text files with one number a line",
-};
+static INFO: DriverInfo =
+    DriverInfo::new("numbers", FormatX::Udf(0), "text files with one number a line").modes(&["numbers"]);
 
 struct NumbersDriver;
 

@@ -721,7 +721,7 @@ impl Variable {
     /// # v.put_attribute("units", "K")?;
     /// # v.put(&[1.0f32, 2.0, 3.0], ..)?;
     /// use nczarr::CacheConfig;
-    /// v.set_chunk_cache(CacheConfig { bytes: 16 << 20, ..CacheConfig::default() })?;
+    /// v.set_chunk_cache(CacheConfig::default().bytes(16 << 20))?;
     /// # }
     /// # Ok::<(), nczarr::Error>(())
     /// ```

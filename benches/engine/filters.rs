@@ -24,16 +24,9 @@ pub fn bench(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(plain.len() as u64));
         for item_size in [2, 4, 8] {
             let mut filter = filters(chain).expect("filters").remove(0);
-            let info = ChunkInfo {
-                item_size,
-                chunk_bytes: plain.len(),
-                shape: &[],
-                elements: plain.len() / item_size,
-                row: plain.len() / item_size,
-                array_row: Some(plain.len() / item_size),
-                big_endian: false,
-                item: ItemType::bytes(item_size),
-            };
+            let info = ChunkInfo::new(ItemType::bytes(item_size), plain.len() / item_size)
+                .chunk_bytes(plain.len())
+                .array_row(Some(plain.len() / item_size));
             filter.bind(&info).expect("bound");
             let room = filter.encode_bound(plain.len()).expect("a bound");
             let mut encoded = vec![MaybeUninit::uninit(); room];

@@ -92,7 +92,7 @@ fn cached(criterion: &mut Criterion) {
     array.flush().expect("flushed");
     let mut group = criterion.benchmark_group("element");
     for (name, bytes) in [("kept", 64 << 20), ("stored", 0)] {
-        array.set_chunk_cache(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
+        array.set_chunk_cache(CacheConfig::default().bytes(bytes)).expect("tuned");
         let (mut at, mut out) = (0, [0; 4]);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
@@ -119,7 +119,7 @@ fn text(criterion: &mut Criterion) {
             .expect("written");
         array.sync().expect("stored");
         for (op, count, bytes) in [("few-kept", 8, 64 << 20), ("few-stored", 8, 0), ("all", len, 0)] {
-            array.set_chunk_cache(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
+            array.set_chunk_cache(CacheConfig::default().bytes(bytes)).expect("tuned");
             let mut out = vec![NcString::new(); count as usize];
             group.throughput(Throughput::Elements(count));
             group.bench_function(BenchmarkId::new(op, name), |bencher| {

@@ -50,14 +50,7 @@ pub fn list(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let registry = nczarr::registry()?;
     let (target, options) = (nczarr_url_infer::parse(&op.url())?, Options::default());
-    let request = OpenRequest {
-        target: &target,
-        writable: false,
-        options: &options,
-        registry: &registry,
-        map: None,
-        scope: None,
-    };
+    let request = OpenRequest::new(&target, &options, &registry);
     let map = registry.open_map(&request)?;
     let keys = map.keys(&Key::new("v")?)?;
     let chunks = keys.iter().filter(|key| !is_document(key.name())).count() as u64;

@@ -53,10 +53,8 @@ impl ChunkedArray {
     /// element type without a size; otherwise a filter's error about its parameters.
     pub fn new(spec: ArraySpec) -> Result<Self> {
         let name = spec.name.clone();
-        let cache = CacheConfig {
-            bytes: spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes),
-            ..CacheConfig::default()
-        };
+        let cache =
+            CacheConfig::default().bytes(spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes));
         let kind = ArrayKind::new(spec).map_err(|error| error.at(name))?;
         Ok(Self { kind, cache: Mutex::new(cache) })
     }
@@ -216,16 +214,10 @@ impl ArrayKind {
         for filter in shards.iter_mut().flat_map(|shard| &mut shard.filters) {
             let name = filter.info().name;
             // A shard is a sequence of bytes; only the size of its elements is known.
-            let around = ChunkInfo {
-                item_size: source.item,
-                chunk_bytes: source.item,
-                shape: &[],
-                elements: 1,
-                row: 1,
-                array_row: None,
-                big_endian,
-                item: ItemType::bytes(1),
-            };
+            let around = ChunkInfo::new(ItemType::bytes(1), 1)
+                .item_size(source.item)
+                .chunk_bytes(source.item)
+                .big_endian(big_endian);
             filter.bind(&around).map_err(|error| error.at(format_args!("filter {name} around shards")))?;
         }
         let stored = ShardedStore { store, shards };

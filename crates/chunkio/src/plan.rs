@@ -94,16 +94,13 @@ impl FilterPlan {
         let mut entering = source.elements;
         let (mut shape, mut count, mut row) = (source.shape.clone(), source.count, source.row);
         for mut filter in filters {
-            let info = ChunkInfo {
-                item_size: source.item,
-                chunk_bytes: bound.unwrap_or(0),
-                shape: &shape,
-                elements: count,
-                row,
-                array_row: source.line,
-                big_endian: source.big_endian,
-                item: entering,
-            };
+            let info = ChunkInfo::new(entering, count)
+                .item_size(source.item)
+                .chunk_bytes(bound.unwrap_or(0))
+                .shape(&shape)
+                .row(row)
+                .array_row(source.line)
+                .big_endian(source.big_endian);
             let name = filter.info().name;
             filter.bind(&info).map_err(|error| error.at(format_args!("filter {name}")))?;
             entering = filter.encoded_item();

@@ -52,7 +52,7 @@ pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
 
 /// Returns the facts about a dataset, with all faults.
 fn info(file: &File) -> Result<DatasetInfo> {
-    Ok(DatasetInfo { faults: file.faults()?, ..file.info() })
+    Ok(file.info().faults(file.faults()?))
 }
 
 fn as_text(url: &str, file: &File) -> Result<String> {

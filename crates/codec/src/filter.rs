@@ -110,7 +110,15 @@ impl ItemType {
 }
 
 /// The properties of chunks that a filter may use.
+///
+/// ```
+/// use nczarr_codec::{ChunkInfo, ItemType};
+///
+/// let chunk = ChunkInfo::new(ItemType::bytes(4), 6).shape(&[2, 3]).row(3);
+/// assert_eq!((chunk.item_size, chunk.chunk_bytes, chunk.array_row), (4, 24, None));
+/// ```
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ChunkInfo<'a> {
     /// Size of one element in bytes, as it enters the first filter.
     pub item_size: usize,
@@ -130,6 +138,32 @@ pub struct ChunkInfo<'a> {
     /// The elements that enter this filter when encoding: those of the array, or the output of the previous
     /// filter.
     pub item: ItemType,
+}
+
+impl<'a> ChunkInfo<'a> {
+    /// Describes chunks of one row of elements, outside an array.
+    pub const fn new(item: ItemType, elements: usize) -> Self {
+        Self {
+            item_size: item.size,
+            chunk_bytes: elements.saturating_mul(item.size),
+            shape: &[],
+            elements,
+            row: elements,
+            array_row: None,
+            big_endian: item.big_endian,
+            item,
+        }
+    }
+
+    nczarr_runtime::setters! {
+        const
+        item_size: usize,
+        chunk_bytes: usize,
+        shape: &'a [u64],
+        row: usize,
+        array_row: Option<usize>,
+        big_endian: bool,
+    }
 }
 
 /// The effect of a filter that only reorders bytes.

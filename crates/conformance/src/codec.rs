@@ -38,16 +38,10 @@ impl ArraySample<'_> {
     }
 
     fn chunk(&self) -> ChunkInfo<'_> {
-        ChunkInfo {
-            item_size: self.item.size,
-            chunk_bytes: self.bytes(),
-            shape: self.shape,
-            elements: self.elements(),
-            row: self.shape.last().map_or(1, |&row| row as usize),
-            array_row: None,
-            big_endian: self.item.big_endian,
-            item: self.item,
-        }
+        ChunkInfo::new(self.item, self.elements())
+            .chunk_bytes(self.bytes())
+            .shape(self.shape)
+            .row(self.shape.last().map_or(1, |&row| row as usize))
     }
 }
 

@@ -15,7 +15,13 @@ use nczarr_model::{
 use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
 
 /// The size and policy of a variable's chunk cache.
+///
+/// ```
+/// let cache = nczarr_dispatch::CacheConfig::default().bytes(16 << 20);
+/// assert_eq!(cache.bytes, 16 << 20);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct CacheConfig {
     /// The capacity in bytes.
     pub bytes: usize,
@@ -28,6 +34,13 @@ pub struct CacheConfig {
 impl CacheConfig {
     /// The built-in default.
     pub const BUILT_IN: Self = Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 };
+
+    nczarr_runtime::setters! {
+        const
+        bytes: usize,
+        slots: usize,
+        preemption: f32,
+    }
 
     /// Checks that the preemption is in 0 to 1.
     ///
@@ -51,6 +64,7 @@ impl Default for CacheConfig {
 
 /// The description of an open dataset.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DatasetInfo {
     /// The driver's name.
     pub driver: &'static str,
@@ -79,8 +93,7 @@ pub struct DatasetInfo {
 }
 
 impl DatasetInfo {
-    /// Returns the description of a read-only dataset without map, flavour and version. Fill in the rest with
-    /// `..`.
+    /// Returns the description of a read-only dataset without map, flavour and version.
     pub fn new(driver: &DriverInfo, format: Format) -> Self {
         Self {
             driver: driver.name,
@@ -96,6 +109,18 @@ impl DatasetInfo {
             superblock: None,
             foreign: false,
         }
+    }
+
+    nczarr_runtime::setters! {
+        map: Option<String>,
+        flavour: String,
+        version: String,
+        writable: bool,
+        notes: Vec<String>,
+        faults: Vec<Fault>,
+        properties: Option<String>,
+        superblock: Option<i32>,
+        foreign: bool,
     }
 }
 

@@ -84,7 +84,15 @@ impl Format {
 }
 
 /// A driver's name, and the marks of its datasets.
+///
+/// ```
+/// use nczarr_dispatch::{DriverInfo, FormatX};
+///
+/// static INFO: DriverInfo = DriverInfo::new("ramp", FormatX::Udf(0), "counts from 0").modes(&["ramp"]);
+/// assert!(INFO.magic.is_empty());
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct DriverInfo {
     /// Its name, unique in a registry.
     pub name: &'static str,
@@ -101,8 +109,23 @@ pub struct DriverInfo {
     pub about: &'static str,
 }
 
+impl DriverInfo {
+    /// Describes a driver that no mode, first bytes or marker key selects.
+    pub const fn new(name: &'static str, formatx: FormatX, about: &'static str) -> Self {
+        Self { name, formatx, modes: &[], magic: &[], markers: &[], about }
+    }
+
+    nczarr_runtime::setters! {
+        const
+        modes: &'static [&'static str],
+        magic: &'static [Magic],
+        markers: &'static [&'static str],
+    }
+}
+
 /// A request to open a dataset.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct OpenRequest<'a> {
     /// The location, and the options of the fragment.
     pub target: &'a Target,
@@ -119,7 +142,18 @@ pub struct OpenRequest<'a> {
     pub scope: Option<OpenScope<'a>>,
 }
 
-impl OpenRequest<'_> {
+impl<'a> OpenRequest<'a> {
+    /// Creates a request to open a dataset for reading.
+    pub fn new(target: &'a Target, options: &'a Options, registry: &'a Arc<Registry>) -> Self {
+        Self { target, writable: false, options, registry, map: None, scope: None }
+    }
+
+    nczarr_runtime::setters! {
+        writable: bool,
+        map: Option<MountedMap>,
+        scope: Option<OpenScope<'a>>,
+    }
+
     /// Calls `run` with the request to open the dataset's map.
     pub(crate) fn with_map_request<T>(&self, run: impl FnOnce(&OpenMap<'_>) -> T) -> T {
         let (options, markers) = (self.options.for_map(), self.registry.markers());
@@ -206,6 +240,7 @@ impl fmt::Debug for MountedMap {
 
 /// A request to create a dataset.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct CreateRequest<'a> {
     /// The location, and the options of the fragment.
     pub target: &'a Target,
@@ -223,7 +258,27 @@ pub struct CreateRequest<'a> {
     pub markers: &'a [&'a str],
 }
 
-impl CreateRequest<'_> {
+impl<'a> CreateRequest<'a> {
+    /// Creates a request that replaces nothing.
+    pub fn new(target: &'a Target, options: &'a Options, registry: &'a Arc<Registry>) -> Self {
+        Self {
+            target,
+            clobber: Clobber::Refuse,
+            classic_model: false,
+            options,
+            registry,
+            map: None,
+            markers: &[],
+        }
+    }
+
+    nczarr_runtime::setters! {
+        clobber: Clobber,
+        classic_model: bool,
+        map: Option<MountedMap>,
+        markers: &'a [&'a str],
+    }
+
     /// Calls `run` with the request to create the dataset's map.
     pub(crate) fn with_map_request<T>(&self, run: impl FnOnce(&CreateMap<'_>) -> T) -> T {
         let options = self.options.for_map();
@@ -241,14 +296,8 @@ impl CreateRequest<'_> {
 /// use nczarr_dispatch::{Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, OpenRequest, VarData};
 /// use nczarr_model::{ErrorKind, Model, ModelCell, Result, VarId};
 ///
-/// static INFO: DriverInfo = DriverInfo {
-///     name: "empty",
-///     formatx: FormatX::Udf(0),
-///     modes: &["empty"],
-///     magic: &[],
-///     markers: &[],
-///     about: "datasets without variables",
-/// };
+/// static INFO: DriverInfo =
+///     DriverInfo::new("empty", FormatX::Udf(0), "datasets without variables").modes(&["empty"]);
 ///
 /// struct EmptyDriver;
 ///

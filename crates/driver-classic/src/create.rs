@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
 use nczarr_dispatch::single_file::{self, TempFile};
-use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, PersistTarget, settings};
+use nczarr_dispatch::{CreateRequest, Dataset, PersistTarget, settings};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
@@ -79,7 +79,7 @@ pub(crate) fn start(
     Ok(Arc::new(ClassicDataset {
         shared: Arc::new(ClassicShared::new(model, kind, request.options, true, current)),
         registry: Arc::clone(request.registry),
-        info: DatasetInfo { notes: vec!["created".to_owned()], ..info(kind, true, Vec::new()) },
+        info: info(kind, true, Vec::new()).notes(vec!["created".to_owned()]),
         counted: 0,
         persist,
         committed: Mutex::new(CommittedHeader { unfinished, ..CommittedHeader::default() }),

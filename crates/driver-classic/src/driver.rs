@@ -15,14 +15,13 @@ const fn first(bytes: &'static [u8]) -> Magic {
 }
 
 /// The description of the driver.
-pub static INFO: DriverInfo = DriverInfo {
-    name: "classic",
-    formatx: FormatX::Nc3,
-    modes: &["classic", "netcdf-3", "cdf1", "64bitoffset", "cdf2", "64bitdata", "cdf5"],
-    magic: &[first(b"CDF\x01"), first(b"CDF\x02"), first(b"CDF\x05")],
-    markers: &[],
-    about: "netCDF classic files: CDF-1, CDF-2 (64-bit offset), CDF-5 (64-bit data), read and write",
-};
+pub static INFO: DriverInfo = DriverInfo::new(
+    "classic",
+    FormatX::Nc3,
+    "netCDF classic files: CDF-1, CDF-2 (64-bit offset), CDF-5 (64-bit data), read and write",
+)
+.modes(&["classic", "netcdf-3", "cdf1", "64bitoffset", "cdf2", "64bitdata", "cdf5"])
+.magic(&[first(b"CDF\x01"), first(b"CDF\x02"), first(b"CDF\x05")]);
 
 /// The driver of classic files.
 pub struct ClassicDriver;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr_chunkio::ByteStore;
-use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemRef, Options, Registry};
+use nczarr_dispatch::{CreateRequest, Dataset, MemRef, Options, Registry};
 use nczarr_model::{Error, ErrorKind, FillMode, GroupId, NcType, Result, Values, VarId, fill};
 use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
@@ -72,15 +72,7 @@ const RECORDS: u64 = 4;
 fn dataset(store: &Failing) -> Arc<dyn Dataset> {
     let registry = Arc::new(Registry::new().with_driver(ClassicDriver));
     let (target, options) = (nczarr_url_infer::parse("x.nc#mode=cdf2").unwrap(), Options::default());
-    let request = CreateRequest {
-        target: &target,
-        clobber: Clobber::Refuse,
-        classic_model: false,
-        options: &options,
-        registry: &registry,
-        map: None,
-        markers: &[],
-    };
+    let request = CreateRequest::new(&target, &options, &registry);
     create::start(&request, FileStore::failing(store.clone()), None, None).unwrap()
 }
 

@@ -169,10 +169,8 @@ fn open_store(
 
 /// Returns the description of a dataset of this format.
 pub(crate) fn info(kind: CdfVersion, writable: bool, faults: Vec<Fault>) -> DatasetInfo {
-    DatasetInfo {
-        version: kind.version().to_string(),
-        writable,
-        faults,
-        ..DatasetInfo::new(&INFO, kind.format())
-    }
+    DatasetInfo::new(&INFO, kind.format())
+        .version(kind.version().to_string())
+        .writable(writable)
+        .faults(faults)
 }

@@ -11,14 +11,9 @@ use nczarr_storage::source::ByteSource;
 use crate::open;
 
 /// Name, modes and signature of the driver.
-pub static INFO: DriverInfo = DriverInfo {
-    name: "hdf4",
-    formatx: FormatX::Hdf4,
-    modes: &["hdf4"],
-    magic: &[Magic { offset: 0, bytes: b"\x0e\x03\x13\x01" }],
-    markers: &[],
-    about: "HDF4 scientific datasets, read only",
-};
+pub static INFO: DriverInfo = DriverInfo::new("hdf4", FormatX::Hdf4, "HDF4 scientific datasets, read only")
+    .modes(&["hdf4"])
+    .magic(&[Magic { offset: 0, bytes: b"\x0e\x03\x13\x01" }]);
 
 /// The driver for HDF4 files.
 pub struct Hdf4Driver;

@@ -87,7 +87,7 @@ fn open_store(request: &OpenRequest<'_>, store: FileSource) -> Result<Arc<dyn Da
         arrays: Mutex::default(),
         registry: Arc::clone(request.registry),
         options: request.options.clone(),
-        info: DatasetInfo { version: "4".to_owned(), faults, ..DatasetInfo::new(&INFO, Format::NetCdf4) },
+        info: DatasetInfo::new(&INFO, Format::NetCdf4).version("4".to_owned()).faults(faults),
     }))
 }
 

@@ -11,14 +11,10 @@ use nczarr_storage::source::ByteSource;
 use crate::{read, write};
 
 /// Name, modes and signatures of the driver.
-pub static INFO: DriverInfo = DriverInfo {
-    name: "hdf5",
-    formatx: FormatX::Hdf5,
-    modes: &["hdf5", "netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"],
-    magic: MAGIC,
-    markers: &[],
-    about: "netCDF-4 files and other HDF5 files, read and write",
-};
+pub static INFO: DriverInfo =
+    DriverInfo::new("hdf5", FormatX::Hdf5, "netCDF-4 files and other HDF5 files, read and write")
+        .modes(&["hdf5", "netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"])
+        .magic(MAGIC);
 
 /// The HDF5 signature, at each offset where it may stand: 0, or a power of two from 512 on behind a user
 /// block.

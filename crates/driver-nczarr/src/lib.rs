@@ -42,14 +42,10 @@ use nczarr_dispatch::{
 use nczarr_model::Result;
 
 /// The driver's name, modes and markers.
-pub static INFO: DriverInfo = DriverInfo {
-    name: "nczarr",
-    formatx: FormatX::NcZarr,
-    modes: &["nczarr", "zarr", "xarray", "noxarray"],
-    magic: &[],
-    markers: &[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr"],
-    about: "NCZarr, Zarr V2 and Zarr V3, read and write",
-};
+pub static INFO: DriverInfo =
+    DriverInfo::new("nczarr", FormatX::NcZarr, "NCZarr, Zarr V2 and Zarr V3, read and write")
+        .modes(&["nczarr", "zarr", "xarray", "noxarray"])
+        .markers(&[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr"]);
 
 /// The driver of NCZarr, Zarr V2 and Zarr V3 datasets.
 pub struct NcZarrDriver;

@@ -19,6 +19,7 @@ mod outbuf;
 mod pool;
 mod rc_file;
 mod rename_lock;
+mod setters;
 mod static_plugin;
 pub mod trace;
 mod wait;

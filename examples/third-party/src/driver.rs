@@ -6,8 +6,7 @@ use nczarr::dispatch::{Dataset, DatasetInfo, Driver, DriverInfo, DriverPlugin, F
 use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId, convert};
 use nczarr::{ErrorKind, NcType, Result, Values};
 
-static INFO: DriverInfo =
-    DriverInfo { name: "ramp", formatx: FormatX::Udf(0), modes: &["ramp"], magic: &[], markers: &[], about: "numbers that count" };
+static INFO: DriverInfo = DriverInfo::new("ramp", FormatX::Udf(0), "numbers that count").modes(&["ramp"]);
 
 /// Opens ramps.
 pub struct Ramp;

@@ -116,16 +116,14 @@ fn chunks() -> Vec<ChunkInfo<'static>> {
         for elements in [1, 16, 300] {
             let (item, chunk_bytes) = (ItemType { kind, size, big_endian }, size * elements);
             let row = if elements == 300 { 20 } else { elements };
-            all.push(ChunkInfo {
-                item_size: size,
-                chunk_bytes,
-                shape: &[],
-                elements,
-                row,
-                array_row: Some(row),
-                big_endian,
-                item,
-            });
+            all.push(
+                ChunkInfo::new(item, elements)
+                    .item_size(size)
+                    .chunk_bytes(chunk_bytes)
+                    .row(row)
+                    .array_row(Some(row))
+                    .big_endian(big_endian),
+            );
         }
     }
     all

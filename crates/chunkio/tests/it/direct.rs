@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use nczarr_chunkio::{ChunkedArray, DimOrder, ElementLayout};
 use nczarr_codec::{ChunkInfo, ItemType};
-use nczarr_dispatch::{CacheConfig, MemMut, MissingChunks, Progress, VarData};
+use nczarr_dispatch::{MemMut, MissingChunks, Progress, VarData};
 use nczarr_model::{ErrorKind, NcType, Slab, Values};
 use nczarr_runtime::OutBuf;
 
@@ -101,16 +101,12 @@ fn folded_stages_store_what_the_filters_would() {
                 bytes.chunks_mut(item).for_each(<[u8]>::reverse);
             }
             for mut filter in chain(number, item) {
-                let info = ChunkInfo {
-                    item_size: item,
-                    chunk_bytes: bytes.len(),
-                    shape: &[],
-                    elements: bytes.len() / item,
-                    row: 7,
-                    array_row: Some(7),
-                    big_endian,
-                    item: ItemType::of(ty, big_endian),
-                };
+                let info = ChunkInfo::new(ItemType::of(ty, big_endian), bytes.len() / item)
+                    .item_size(item)
+                    .chunk_bytes(bytes.len())
+                    .row(7)
+                    .array_row(Some(7))
+                    .big_endian(big_endian);
                 filter.bind(&info).unwrap();
                 let mut encoded = vec![0; bytes.len() * 4 + 64];
                 let mut out = OutBuf::from_slice(&mut encoded);
@@ -140,13 +136,13 @@ fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
     assert_eq!(reads(&array, 15), 8000, "it pays");
     assert_eq!(reads(&array, 15), 0);
     let array = setup.open();
-    array.set_chunk_cache(CacheConfig { bytes: 16_000, ..array.chunk_cache() }).unwrap();
+    array.set_chunk_cache(array.chunk_cache().bytes(16_000)).unwrap();
     assert_eq!(reads(&array, 15), 8000, "it was asked for");
     let mut asked = Setup::new(&map, &[4000], &[2000], NcType::Int);
     asked.options.cache_bytes = Some(16_000);
     assert_eq!(reads(&asked.open(), 15), 8000, "it was asked for when opening");
     array.sync().unwrap();
-    array.set_chunk_cache(CacheConfig { bytes: 15_999, ..array.chunk_cache() }).unwrap();
+    array.set_chunk_cache(array.chunk_cache().bytes(15_999)).unwrap();
     assert_eq!(reads(&array, 100), 400, "not all of it fits");
 }
 
@@ -297,15 +293,15 @@ fn the_cache_keeps_to_its_budget() {
     };
     touch();
     assert!((10..=20).contains(&touch()), "at most ten of twenty chunks are kept");
-    let config = CacheConfig { bytes: 4000, ..array.chunk_cache() };
+    let config = array.chunk_cache().bytes(4000);
     array.set_chunk_cache(config).unwrap();
     assert_eq!(array.chunk_cache(), config);
     touch();
     assert_eq!(touch(), 0);
-    array.set_chunk_cache(CacheConfig { bytes: 0, ..config }).unwrap();
+    array.set_chunk_cache(config.bytes(0)).unwrap();
     assert_eq!(touch(), 20);
     assert_eq!(touch(), 20);
-    let error = array.set_chunk_cache(CacheConfig { preemption: 2.0, ..config }).unwrap_err();
+    let error = array.set_chunk_cache(config.preemption(2.0)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Inval);
 }
 

@@ -101,16 +101,7 @@ pub fn bench_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome<Filt
 /// The filter bound to these elements, and the encoded data.
 fn taken(mut filter: Box<dyn Filter>, item: ItemType, bytes: &[u8]) -> Result<(Box<dyn Filter>, Vec<u8>)> {
     let elements = bytes.len() / item.size;
-    filter.bind(&ChunkInfo {
-        item_size: item.size,
-        chunk_bytes: bytes.len(),
-        shape: &[],
-        elements,
-        row: elements,
-        array_row: Some(elements),
-        big_endian: item.big_endian,
-        item,
-    })?;
+    filter.bind(&ChunkInfo::new(item, elements).chunk_bytes(bytes.len()).array_row(Some(elements)))?;
     let mut memory = vec![0; room(&*filter, bytes)];
     let mut out = OutBuf::from_slice(&mut memory);
     filter.encode(bytes, &mut out)?;

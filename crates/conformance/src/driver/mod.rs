@@ -74,19 +74,15 @@ impl DriverSuite<'_> {
 
     fn open(&self, target: &Target, writable: bool) -> Result<Arc<dyn Dataset>> {
         let (options, registry) = (&self.options, self.registry);
-        self.driver.open(&OpenRequest { target, writable, options, registry, map: None, scope: None })
+        self.driver.open(&OpenRequest::new(target, options, registry).writable(writable))
     }
 
     fn create(&self, target: &Target, clobber: Clobber) -> Result<Arc<dyn Dataset>> {
-        let dataset = self.driver.create(&CreateRequest {
-            target,
-            clobber,
-            classic_model: false,
-            options: &self.options,
-            registry: self.registry,
-            map: None,
-            markers: self.driver.info().markers,
-        })?;
+        let dataset = self.driver.create(
+            &CreateRequest::new(target, &self.options, self.registry)
+                .clobber(clobber)
+                .markers(self.driver.info().markers),
+        )?;
         // The registry does the same.
         if !dataset.model().is_defining() {
             dataset.model().begin();

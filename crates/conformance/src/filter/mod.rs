@@ -130,16 +130,11 @@ const CHUNKS: &[ChunkInfo<'_>] = &[
 const fn chunk(item_size: usize, items: usize) -> ChunkInfo<'static> {
     let item = ItemType::bytes(item_size);
     let chunk_bytes = item_size * items;
-    ChunkInfo {
-        item_size,
-        chunk_bytes,
-        shape: &[],
-        elements: items,
-        row: items,
-        array_row: Some(items),
-        big_endian: false,
-        item,
-    }
+    ChunkInfo::new(item, items)
+        .item_size(item_size)
+        .chunk_bytes(chunk_bytes)
+        .array_row(Some(items))
+        .big_endian(false)
 }
 
 fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filter>>> {

@@ -84,15 +84,13 @@ impl Driver for FaultyDriver {
                 let (target, options, registry) = (request.target, request.options, request.registry);
                 let clobber = Clobber::Refuse;
                 let (classic_model, map, markers) = (false, None, &[][..]);
-                self.create(&CreateRequest {
-                    target,
-                    clobber,
-                    classic_model,
-                    options,
-                    registry,
-                    map,
-                    markers,
-                })
+                self.create(
+                    &CreateRequest::new(target, options, registry)
+                        .clobber(clobber)
+                        .classic_model(classic_model)
+                        .map(map)
+                        .markers(markers),
+                )
             }
             opened => opened.map(|dataset| self.wrap(dataset)),
         }

@@ -60,15 +60,8 @@ mod element_filters {
 
     fn chunks(kind: ItemKind, size: usize, big_endian: bool) -> Vec<ChunkInfo<'static>> {
         let item = ItemType { kind, size, big_endian };
-        let chunk = |count| ChunkInfo {
-            item_size: size,
-            chunk_bytes: size * count,
-            shape: &[],
-            elements: count,
-            row: count,
-            array_row: None,
-            big_endian,
-            item,
+        let chunk = |count| {
+            ChunkInfo::new(item, count).item_size(size).chunk_bytes(size * count).big_endian(big_endian)
         };
         [1, 33, 1000].map(chunk).to_vec()
     }

@@ -21,14 +21,7 @@ impl Registry {
     /// error.
     pub fn delete(self: &Arc<Self>, path: &str) -> Result<()> {
         let (target, options) = (parse_target(path)?, Options::default());
-        let request = OpenRequest {
-            target: &target,
-            writable: true,
-            options: &options,
-            registry: self,
-            map: None,
-            scope: None,
-        };
+        let request = OpenRequest::new(&target, &options, self).writable(true);
         trace::call("delete", &target, || match self.recognise(&request)? {
             _ if target.scheme.is_local() && is_link(&target.path) => remove_link(&target.path),
             DatasetLocation::Map(factory, ..) => request.with_map_request(|request| factory.delete(request)),
@@ -46,14 +39,7 @@ impl Registry {
     /// As [`Registry::delete`]; nothing is changed.
     pub fn check_dataset(self: &Arc<Self>, path: &str) -> Result<()> {
         let (target, options) = (parse_target(path)?, Options::default());
-        let request = OpenRequest {
-            target: &target,
-            writable: false,
-            options: &options,
-            registry: self,
-            map: None,
-            scope: None,
-        };
+        let request = OpenRequest::new(&target, &options, self);
         match self.recognise(&request) {
             Err(error) if error.kind() == ErrorKind::NotBuilt => Ok(()),
             recognised => recognised.map(drop),

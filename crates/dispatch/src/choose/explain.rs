@@ -52,14 +52,7 @@ impl Registry {
     pub fn explain(self: &Arc<Self>, path: &str) -> Result<Explanation> {
         let (target, options) = (parse_target(path)?, Options::default());
         let options = url_options::options(&target, &options, false)?.into_owned();
-        let mut request = OpenRequest {
-            target: &target,
-            writable: false,
-            options: &options,
-            registry: self,
-            map: None,
-            scope: None,
-        };
+        let mut request = OpenRequest::new(&target, &options, self);
         let mut looks = ProbeLog::enabled();
         let choice = self.choose(&request, &mut looks);
         let mut answer = Explanation {

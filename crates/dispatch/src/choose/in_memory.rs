@@ -12,7 +12,7 @@ use super::locate::DatasetLocation;
 use super::locate::TAIL;
 use super::{CreatePlace, ProbeLog, parse_target, url_options};
 use crate::registry::not_built;
-use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
+use crate::{Clobber, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
 
 impl Registry {
     /// Opens a dataset that is one file, from its bytes. `name`, a path or URL, supplies the name and the
@@ -40,15 +40,14 @@ impl Registry {
             archive = archive.or_else(|| self.maps().find(|map| map.recognises_tail(tail)));
         }
         if let Some(factory) = archive {
-            let request =
-                OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+            let request = OpenRequest::new(&target, options, self).writable(writable);
             return trace::call("open", &target, || {
                 let map =
                     request.with_map_request(|request| factory.open_bytes(request, Arc::clone(&bytes)))?;
                 let map = trace::traced(map);
                 let why = "the bytes in memory".into();
                 let map = Some(MountedMap::of(map, factory, why));
-                self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled())
+                self.open_request(request.clone().map(map), &mut ProbeLog::disabled())
             });
         }
         let driver = match known {
@@ -66,8 +65,7 @@ impl Registry {
                 }
             },
         };
-        let request =
-            OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+        let request = OpenRequest::new(&target, options, self).writable(writable);
         trace::call("open", &target, || driver.open_bytes(&request, Arc::clone(&bytes)))
     }
 
@@ -85,8 +83,7 @@ impl Registry {
     ) -> Result<Arc<dyn Dataset>> {
         let target = parse_target(path)?;
         let options = &*url_options::options(&target, options, writable)?;
-        let request =
-            OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+        let request = OpenRequest::new(&target, options, self).writable(writable);
         trace::call("open", &target, || {
             if target.scheme.is_local()
                 && let DatasetLocation::Map(factory, why, _) =
@@ -96,10 +93,10 @@ impl Registry {
                 let map = request.with_map_request(|request| factory.open_in_memory(request, persist));
                 let map = trace::traced(map.map_err(|error| error.at(&target))?);
                 let map = Some(MountedMap::of(map, factory, why));
-                return self.open_request(OpenRequest { map, ..request.clone() }, &mut ProbeLog::disabled());
+                return self.open_request(request.clone().map(map), &mut ProbeLog::disabled());
             }
             let choice = self.choose(&request, &mut ProbeLog::disabled())?;
-            choice.driver.open_in_memory(&OpenRequest { map: choice.map, ..request.clone() }, persist)
+            choice.driver.open_in_memory(&request.clone().map(choice.map), persist)
         })
     }
 
@@ -126,7 +123,7 @@ impl Registry {
             let map = request.with_map_request(|request| factory.create_in_memory(request, persist));
             let map = trace::traced(map.map_err(|error| error.at(request.target))?);
             let map = Some(MountedMap::of(map, factory, why.into()));
-            driver.create(&CreateRequest { map, ..request.clone() })
+            driver.create(&request.clone().map(map))
         })
     }
 }

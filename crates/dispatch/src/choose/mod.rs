@@ -125,7 +125,7 @@ impl Registry {
         let target = parse_target(path)?;
         let options = &*url_options::options(&target, options, writable)?;
         let map = map.map(|map| apply_forbidden_option(map, options).into());
-        let request = OpenRequest { target: &target, writable, options, registry: self, map, scope: None };
+        let request = OpenRequest::new(&target, options, self).writable(writable).map(map);
         trace::call("open", &target, || self.open_request(request, &mut ProbeLog::disabled()))
     }
 
@@ -143,8 +143,7 @@ impl Registry {
         let target = parse_target(path)?;
         let options = &*url_options::options(&target, options, false)?;
         let (map, only) = (map.map(|map| apply_forbidden_option(map, options).into()), Some(only));
-        let request =
-            OpenRequest { target: &target, writable: false, options, registry: self, map, scope: only };
+        let request = OpenRequest::new(&target, options, self).map(map).scope(only);
         trace::call("open", &target, || self.open_request(request, &mut ProbeLog::disabled()))
     }
 
@@ -195,15 +194,11 @@ impl Registry {
         let options = &*url_options::options(&target, options, true)?;
         trace::call("create", &target, || {
             let (driver, _) = self.creator(&target)?;
-            let request = CreateRequest {
-                target: &target,
-                clobber,
-                classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
-                options,
-                registry: self,
-                map: place.map,
-                markers: place.markers,
-            };
+            let request = CreateRequest::new(&target, options, self)
+                .clobber(clobber)
+                .classic_model(classic_model || settings::default_format() == Format::NetCdf4Classic)
+                .map(place.map)
+                .markers(place.markers);
             let dataset = create(&**driver, &request)?;
             if !dataset.model().is_defining() {
                 dataset.model().begin();
@@ -247,10 +242,8 @@ impl Registry {
             self.clear_for(factory, request)?;
         }
         let markers = self.markers();
-        let request = CreateRequest {
-            markers: if request.markers.is_empty() { &markers } else { request.markers },
-            ..request.clone()
-        };
+        let request =
+            request.clone().markers(if request.markers.is_empty() { &markers } else { request.markers });
         let map = trace::traced(request.with_map_request(|request| factory.create(request))?);
         Ok(MountedMap::of(map, factory, why.into()))
     }

@@ -23,8 +23,7 @@ impl Registry {
         let target = parse_target(path)?;
         self.check_words(&target, false)?;
         let options = &*url_options::options(&target, options, writable)?;
-        let request =
-            OpenRequest { target: &target, writable, options, registry: self, map: None, scope: None };
+        let request = OpenRequest::new(&target, options, self).writable(writable);
         trace::call("open map", &target, || Ok(self.open_map(&request)?.map))
     }
 
@@ -44,15 +43,7 @@ impl Registry {
         if self.driver_of(&target)?.is_none() {
             check_name(&target)?;
         }
-        let request = CreateRequest {
-            target: &target,
-            clobber,
-            classic_model: false,
-            options,
-            registry: self,
-            map: None,
-            markers: &[],
-        };
+        let request = CreateRequest::new(&target, options, self).clobber(clobber);
         trace::call("create map", &target, || Ok(self.create_map(&request)?.map))
     }
 }

@@ -163,7 +163,7 @@ fn a_path_with_a_fragment_in_its_name_is_opened_as_it_is_written() {
 fn a_plugin_changes_no_path_that_works() {
     // A driver and a map that claim words and bytes that the table's plugins already claim.
     static GREEDY: DriverInfo = driver_info("greedy", &["gridded", "one"], ALPHA, &[".grid"]);
-    let greedy = || TestDriver(DriverInfo { ..driver_info("greedy", GREEDY.modes, ALPHA, GREEDY.markers) });
+    let greedy = || TestDriver(driver_info("greedy", GREEDY.modes, ALPHA, GREEDY.markers));
     let greedy_map = Elsewhere(MapInfo { name: "all", schemes: &["file", "far"], magic: PACK, about: "" });
     let pack_driver = TestDriver(driver_info("packer", &[], PACK, &[]));
     let here = Here {
@@ -327,14 +327,7 @@ fn a_driver_gets_its_map_by_mode_scheme_or_place() {
         (here.path("g#mode=cloud"), Err(ErrorKind::NotBuilt)),
     ] {
         let target = nczarr_url_infer::parse(&path).unwrap();
-        let request = OpenRequest {
-            target: &target,
-            writable: false,
-            options: &options,
-            registry: &here.registry,
-            map: None,
-            scope: None,
-        };
+        let request = OpenRequest::new(&target, &options, &here.registry);
         let outcome = here.registry.open_map(&request);
         let found = outcome.as_ref().map(|map| (map.name(), &*map.why)).map_err(|error| error.kind());
         assert_eq!(found, expected, "{path}");

@@ -116,14 +116,11 @@ fn a_user_type_becomes_its_equal() {
 #[test]
 fn settings_are_kept() {
     let before = settings::chunk_cache();
-    let wanted = nczarr_dispatch::CacheConfig { bytes: 123, slots: 7, preemption: 0.5 };
+    let wanted = nczarr_dispatch::CacheConfig::BUILT_IN.bytes(123).slots(7).preemption(0.5);
     settings::set_chunk_cache(wanted).unwrap();
     assert_eq!(settings::chunk_cache(), wanted);
     assert_eq!(nczarr_dispatch::Options::default().cache_bytes, Some(123));
-    assert_eq!(
-        kind(settings::set_chunk_cache(nczarr_dispatch::CacheConfig { preemption: 2.0, ..wanted })),
-        Some(ErrorKind::Inval)
-    );
+    assert_eq!(kind(settings::set_chunk_cache(wanted.preemption(2.0))), Some(ErrorKind::Inval));
     settings::set_chunk_cache(before).unwrap();
     assert!(settings::library_version().starts_with("nczarr "));
 }

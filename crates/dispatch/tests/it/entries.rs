@@ -424,11 +424,11 @@ fn layout_is_defined_and_answered() {
     assert_eq!(ds.inq_var_quantize(f).unwrap(), Some(Quantize::BitRound(9)));
     assert_eq!(kind(ds.var_par_access(t, true)), Some(ErrorKind::NoPar));
 
-    let cache = CacheConfig { bytes: 1 << 20, ..CacheConfig::default() };
+    let cache = CacheConfig::default().bytes(1 << 20);
     ds.set_var_chunk_cache(t, cache).unwrap();
     ds.get_var_chunk_cache(t).unwrap();
     for preemption in [-0.1, 1.1, f32::NAN] {
-        let bad = CacheConfig { preemption, ..cache };
+        let bad = cache.preemption(preemption);
         assert_eq!(kind(ds.set_var_chunk_cache(t, bad)), Some(ErrorKind::Inval));
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use nczarr_codec::{ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, ZarrFormat};
-use nczarr_dispatch::{DriverInfo, KnownPlugin, Origin, PluginKind, PluginTable, Registry, StaticPlugin};
+use nczarr_dispatch::{KnownPlugin, Origin, PluginKind, PluginTable, Registry, StaticPlugin};
 use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 use nczarr_storage::MapInfo;
@@ -190,7 +190,7 @@ fn two_of_one_name_at_one_level_are_an_error_that_names_both() {
 
 #[test]
 fn every_kind_of_conflict_is_found() {
-    let driver = |name, modes| TestDriver(DriverInfo { name, modes, ..driver_info("", &[], &[], &[]) });
+    let driver = |name, modes| TestDriver(driver_info(name, modes, &[], &[]));
     let map = |name, schemes| Elsewhere(MapInfo { name, schemes, magic: &[], about: "" });
     static ID: FilterInfo = filter_info("blue", Some(301), &[], "");
     static ALIAS: FilterInfo = filter_info("blue", None, &["rot"], "");

@@ -165,20 +165,12 @@ impl TestDataset {
 
 impl Dataset for TestDataset {
     fn info(&self) -> DatasetInfo {
-        DatasetInfo {
-            driver: "test",
-            map: None,
-            format: self.format,
-            formatx: FormatX::Udf(0),
-            flavour: "plain".to_owned(),
-            version: "1".to_owned(),
-            writable: self.writable,
-            notes: Vec::new(),
-            faults: Vec::new(),
-            properties: Some("version=2,test=1".to_owned()),
-            superblock: Some(0),
-            foreign: false,
-        }
+        DatasetInfo::new(&driver_info("test", &[], &[], &[]), self.format)
+            .flavour("plain".to_owned())
+            .version("1".to_owned())
+            .writable(self.writable)
+            .properties(Some("version=2,test=1".to_owned()))
+            .superblock(Some(0))
     }
 
     fn model(&self) -> &ModelCell {
@@ -319,7 +311,7 @@ pub const fn driver_info(
     magic: &'static [Magic],
     markers: &'static [&'static str],
 ) -> DriverInfo {
-    DriverInfo { name, formatx: FormatX::Udf(0), modes, magic, markers, about: "made for tests" }
+    DriverInfo::new(name, FormatX::Udf(0), "made for tests").modes(modes).magic(magic).markers(markers)
 }
 
 impl Driver for TestDriver {
@@ -355,20 +347,8 @@ pub struct Opened {
 
 impl Dataset for Opened {
     fn info(&self) -> DatasetInfo {
-        DatasetInfo {
-            driver: self.driver,
-            map: None,
-            format: Format::NetCdf4,
-            formatx: FormatX::Udf(0),
-            flavour: String::new(),
-            version: String::new(),
-            writable: false,
-            notes: vec!["opened".to_owned()],
-            faults: Vec::new(),
-            properties: None,
-            superblock: None,
-            foreign: false,
-        }
+        DatasetInfo::new(&driver_info(self.driver, &[], &[], &[]), Format::NetCdf4)
+            .notes(vec!["opened".to_owned()])
     }
 
     fn model(&self) -> &ModelCell {

@@ -38,16 +38,12 @@ impl Szip {
         let mut inner = registry.filter("szip")?.parse_params(&[self.mask & 0xff, self.block.into()])?;
         let size = usize::from(self.bits).div_ceil(8).next_power_of_two();
         let line = self.line as usize;
-        inner.bind(&ChunkInfo {
-            item_size: size,
-            chunk_bytes: line.saturating_mul(size),
-            shape: &[],
-            elements: line,
-            row: line,
-            array_row: Some(line),
-            big_endian: self.mask & BIG_ENDIAN != 0,
-            item: ItemType::bytes(size),
-        })?;
+        inner.bind(
+            &ChunkInfo::new(ItemType::bytes(size), line)
+                .chunk_bytes(line.saturating_mul(size))
+                .array_row(Some(line))
+                .big_endian(self.mask & BIG_ENDIAN != 0),
+        )?;
         if inner.working_params().get(3) != Some(&self.line) {
             return Err(ErrorKind::Filter.context(format!(
                 "szip: invalid parameters (scanlines of {line} pixels, blocks of {})",

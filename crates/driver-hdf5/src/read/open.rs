@@ -135,7 +135,11 @@ fn read(request: &OpenRequest<'_>, store: FileBytes) -> Result<Arc<dyn Dataset>>
     let LoadedFile { model, stored, faults, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let superblock = Some(version.into());
-    let info = DatasetInfo { faults, properties, superblock, foreign, ..DatasetInfo::new(&INFO, format) };
+    let info = DatasetInfo::new(&INFO, format)
+        .faults(faults)
+        .properties(properties)
+        .superblock(superblock)
+        .foreign(foreign);
     Ok(Arc::new(HdfDataset {
         file: Arc::new(file),
         registry: Arc::clone(request.registry),

@@ -71,13 +71,11 @@ pub(super) fn start(
             options: request.options.clone(),
             closing: Arc::default(),
         }),
-        info: DatasetInfo {
-            writable: true,
-            notes: vec!["created".to_owned()],
-            properties: Some(format!("version=2,nczarr-rs={}", env!("CARGO_PKG_VERSION"))),
-            superblock: Some(superblock::VERSION.into()),
-            ..DatasetInfo::new(&INFO, format)
-        },
+        info: DatasetInfo::new(&INFO, format)
+            .writable(true)
+            .notes(vec!["created".to_owned()])
+            .properties(Some(format!("version=2,nczarr-rs={}", env!("CARGO_PKG_VERSION"))))
+            .superblock(Some(superblock::VERSION.into())),
         classic_model,
         persist,
         vars: RwLock::default(),

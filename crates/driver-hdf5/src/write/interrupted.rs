@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, Options, Registry};
+use nczarr_dispatch::{CreateRequest, Dataset, MemMut, MemRef, Options, Registry};
 use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
 use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
@@ -23,15 +23,7 @@ fn registry() -> Arc<Registry> {
 fn new() -> Arc<WritableDataset> {
     let (registry, options) = (registry(), Options::default());
     let target = nczarr_url_infer::parse("x.nc#mode=nc4").unwrap();
-    let request = CreateRequest {
-        target: &target,
-        clobber: Clobber::Refuse,
-        classic_model: false,
-        options: &options,
-        registry: &registry,
-        map: None,
-        markers: &[],
-    };
+    let request = CreateRequest::new(&target, &options, &registry);
     start(&request, WritableFile::memory(Vec::new()), CommittedFile::default(), None)
 }
 

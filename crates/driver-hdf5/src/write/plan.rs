@@ -129,16 +129,15 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     for spec in &var.filters {
         let filter = instance(spec, registry)?;
         let mut bound = filter.clone();
-        bound.bind(&ChunkInfo {
-            item_size: size(item),
-            chunk_bytes: size(elements.saturating_mul(item)),
-            shape,
-            elements: size(elements),
-            row: shape.last().map_or(1, |&row| size(row)),
-            array_row: line.map(|dim| size(dim.len())),
-            big_endian: is_big(var),
-            item: entering,
-        })?;
+        bound.bind(
+            &ChunkInfo::new(entering, size(elements))
+                .item_size(size(item))
+                .chunk_bytes(size(elements.saturating_mul(item)))
+                .shape(shape)
+                .row(shape.last().map_or(1, |&row| size(row)))
+                .array_row(line.map(|dim| size(dim.len())))
+                .big_endian(is_big(var)),
+        )?;
         entering = bound.encoded_item();
         let id = bound.info().hdf5_id.unwrap_or_default();
         stored.push(StoredFilter {

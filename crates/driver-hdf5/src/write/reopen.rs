@@ -144,12 +144,10 @@ fn take(
     Ok(Arc::new(WritableDataset {
         model: cell,
         shared,
-        info: DatasetInfo {
-            writable: true,
-            properties: built.properties,
-            superblock: Some(version.into()),
-            ..DatasetInfo::new(&INFO, format)
-        },
+        info: DatasetInfo::new(&INFO, format)
+            .writable(true)
+            .properties(built.properties)
+            .superblock(Some(version.into())),
         classic_model: built.classic,
         persist,
         vars: RwLock::new(vars),

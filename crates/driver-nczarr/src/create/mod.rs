@@ -119,14 +119,7 @@ fn undo(mounted: MountedMap, request: &CreateRequest<'_>) -> Box<dyn Fn() -> Res
     let (target, options, registry) =
         (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
     Box::new(move || {
-        let request = OpenRequest {
-            target: &target,
-            writable: true,
-            options: &options,
-            registry: &registry,
-            map: None,
-            scope: None,
-        };
+        let request = OpenRequest::new(&target, &options, &registry).writable(true);
         match mounted.delete(&request) {
             // Nothing to delete, or a storage that has no deletable location.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Perm) => Ok(()),

@@ -85,7 +85,7 @@ impl RectilinearArray {
             )));
         }
         let bytes = spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes);
-        let cache = CacheConfig { bytes, ..CacheConfig::default() };
+        let cache = CacheConfig::default().bytes(bytes);
         let kept = Mutex::new(RecentChunks { chunks: VecDeque::new(), bytes: 0, cache });
         Ok(Self { spec, axes, chunks, recent: kept })
     }

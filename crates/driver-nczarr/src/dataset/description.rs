@@ -92,22 +92,22 @@ impl DatasetDescription {
             );
         }
         notes.extend_from_slice(&self.notes);
-        DatasetInfo {
-            map: map.map(str::to_owned),
-            flavour: match (self.flavour, self.xarray_dims) {
-                (Flavour::NcZarr, _) => "nczarr",
-                (Flavour::Zarr, true) => "xarray",
-                (Flavour::Zarr, false) => "zarr",
-            }
-            .to_owned(),
-            version: if self.zarr == ZarrFormat::V3 { "3" } else { "2" }.to_owned(),
-            writable: self.writable,
-            notes,
-            faults: self.faults.clone(),
-            properties: self.properties.clone(),
-            superblock: Some(self.superblock()),
-            ..DatasetInfo::new(&INFO, self.format)
-        }
+        DatasetInfo::new(&INFO, self.format)
+            .map(map.map(str::to_owned))
+            .flavour(
+                match (self.flavour, self.xarray_dims) {
+                    (Flavour::NcZarr, _) => "nczarr",
+                    (Flavour::Zarr, true) => "xarray",
+                    (Flavour::Zarr, false) => "zarr",
+                }
+                .to_owned(),
+            )
+            .version(if self.zarr == ZarrFormat::V3 { "3" } else { "2" }.to_owned())
+            .writable(self.writable)
+            .notes(notes)
+            .faults(self.faults.clone())
+            .properties(self.properties.clone())
+            .superblock(Some(self.superblock()))
     }
 
     /// The major number of NCZarr's version; 0 for plain Zarr.

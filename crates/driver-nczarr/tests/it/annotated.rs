@@ -314,14 +314,11 @@ fn one_variable_opened_alone_is_the_same() {
     let all = read(&map);
     let target = nczarr_url_infer::parse("file:///some/store.zarr").unwrap();
     for (path, other) in [("/z", "/a"), ("/a", "/z"), ("/h/v", "/z")] {
-        let opened = NcZarrDriver.open(&OpenRequest {
-            target: &target,
-            writable: false,
-            options: &Options::default(),
-            registry: &registry(),
-            map: Some((Arc::clone(&map) as Arc<dyn ZMap>).into()),
-            scope: Some(OpenScope { path, data_only: false }),
-        });
+        let opened = NcZarrDriver.open(
+            &OpenRequest::new(&target, &Options::default(), &registry())
+                .map(Some((Arc::clone(&map) as Arc<dyn ZMap>).into()))
+                .scope(Some(OpenScope { path, data_only: false })),
+        );
         let model = opened.unwrap().model().snapshot();
         // All arrays together determine the length of an unlimited dimension.
         assert!(model.var_at(ROOT, other).is_ok());

@@ -22,14 +22,11 @@ fn open_data(
     let target = nczarr_url_infer::parse(&format!("file:///some/store.zarr#mode={modes},file"))?;
     let (registry, options) = among;
     let map = Some((Arc::clone(map) as Arc<dyn ZMap>).into());
-    NcZarrDriver.open(&OpenRequest {
-        target: &target,
-        writable: false,
-        options,
-        registry,
-        map,
-        scope: Some(OpenScope { path, data_only: true }),
-    })
+    NcZarrDriver.open(
+        &OpenRequest::new(&target, options, registry)
+            .map(map)
+            .scope(Some(OpenScope { path, data_only: true })),
+    )
 }
 
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(registry);

@@ -212,14 +212,11 @@ fn only_the_recorded_version_tells_of_swapped_elements() {
 fn open_only(map: &Arc<TestMap>, modes: &str, path: &str) -> Arc<dyn Dataset> {
     let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
     NcZarrDriver
-        .open(&OpenRequest {
-            target: &target,
-            writable: false,
-            options: &Options::default(),
-            registry: &registry(),
-            map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
-            scope: Some(OpenScope { path, data_only: false }),
-        })
+        .open(
+            &OpenRequest::new(&target, &Options::default(), &registry())
+                .map(Some((Arc::clone(map) as Arc<dyn ZMap>).into()))
+                .scope(Some(OpenScope { path, data_only: false })),
+        )
         .unwrap()
 }
 

@@ -143,7 +143,7 @@ fn layout_is_fixed_once_there_are_data() {
     }
     assert_eq!(d.def_var_fill(a, true, None).unwrap_err().kind(), ErrorKind::LateFill);
     // `b` has no stored data. Its metadata exists and its chunks do not.
-    let cache = nczarr_dispatch::CacheConfig { bytes: 12345, ..d.get_var_chunk_cache(b).unwrap() };
+    let cache = d.get_var_chunk_cache(b).unwrap().bytes(12345);
     d.set_var_chunk_cache(b, cache).unwrap();
     d.def_var_chunking(b, &Chunking::Chunked(vec![7])).unwrap();
     d.def_var_endian(b, Endian::Big).unwrap();

@@ -282,14 +282,11 @@ pub fn open_with(
     options: &Options,
 ) -> Result<Arc<dyn Dataset>> {
     let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
-    NcZarrDriver.open(&OpenRequest {
-        target: &target,
-        writable,
-        options,
-        registry: &registry(),
-        map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
-        scope: None,
-    })
+    NcZarrDriver.open(
+        &OpenRequest::new(&target, options, &registry())
+            .writable(writable)
+            .map(Some((Arc::clone(map) as Arc<dyn ZMap>).into())),
+    )
 }
 
 pub fn open(map: &Arc<TestMap>) -> Result<Arc<dyn Dataset>> {
@@ -317,15 +314,12 @@ pub fn create_among(
     classic: bool,
 ) -> Result<Arc<dyn Dataset>> {
     let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#{fragment}")).unwrap();
-    NcZarrDriver.create(&CreateRequest {
-        target: &target,
-        clobber,
-        classic_model: classic,
-        options: &Options::default(),
-        registry,
-        map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
-        markers: &[],
-    })
+    NcZarrDriver.create(
+        &CreateRequest::new(&target, &Options::default(), registry)
+            .clobber(clobber)
+            .classic_model(classic)
+            .map(Some((Arc::clone(map) as Arc<dyn ZMap>).into())),
+    )
 }
 
 pub fn create(map: &Arc<TestMap>, modes: &str) -> Arc<dyn Dataset> {

@@ -218,16 +218,7 @@ mod tests {
     #[test]
     fn it_wants_floats_and_a_number_of_bits() {
         let class = BitroundClass;
-        let chunk = |item| ChunkInfo {
-            item_size: 4,
-            chunk_bytes: 64,
-            shape: &[],
-            elements: 16,
-            row: 16,
-            array_row: None,
-            big_endian: false,
-            item,
-        };
+        let chunk = |item| ChunkInfo::new(item, 16).item_size(4).chunk_bytes(64).big_endian(false);
         let mut filter =
             class.parse_json(&json!({"id": "bitround", "keepbits": 24}), ZarrFormat::V2).unwrap();
         assert!(filter.bind(&chunk(item(4, false))).unwrap_err().to_string().contains("at most 23 bits"));

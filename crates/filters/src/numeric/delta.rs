@@ -184,16 +184,7 @@ mod tests {
         let mut delta = DeltaClass.parse_json(&json!({"id": "delta"}), ZarrFormat::V2).unwrap();
         assert_eq!(delta.to_json(ZarrFormat::V2), json!({"id": "delta"}));
         assert_eq!(encode(&*delta, &[]).unwrap_err().kind(), nczarr_model::ErrorKind::Internal);
-        let chunk = |item| ChunkInfo {
-            item_size: 4,
-            chunk_bytes: 8,
-            shape: &[],
-            elements: 2,
-            row: 2,
-            array_row: None,
-            big_endian: true,
-            item,
-        };
+        let chunk = |item| ChunkInfo::new(item, 2).item_size(4).chunk_bytes(8).big_endian(true);
         assert!(delta.bind(&chunk(ItemType::bytes(4))).unwrap_err().to_string().contains("\"dtype\""));
         delta.bind(&chunk(ItemType::of(nczarr_model::NcType::Int, true))).unwrap();
         assert_eq!(delta.to_json(ZarrFormat::V2), json!({"id": "delta", "dtype": ">i4"}));

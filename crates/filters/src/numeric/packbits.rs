@@ -153,16 +153,7 @@ mod tests {
             assert_eq!(decode(&*packbits(), stored, 8).unwrap_err().kind(), ErrorKind::Filter, "{stored:?}");
         }
         let item = ItemType::bytes(4);
-        let chunk = ChunkInfo {
-            item_size: 4,
-            chunk_bytes: 64,
-            shape: &[],
-            elements: 16,
-            row: 16,
-            array_row: None,
-            big_endian: false,
-            item,
-        };
+        let chunk = ChunkInfo::new(item, 16).item_size(4).chunk_bytes(64).big_endian(false);
         assert!(packbits().bind(&chunk).is_err());
     }
 

@@ -210,16 +210,7 @@ mod tests {
         let mut filter = ScaleAndOffsetClass.parse_json(&json, ZarrFormat::V3).unwrap();
         assert_eq!((filter.to_json(ZarrFormat::V3), filter.to_json(ZarrFormat::V2)), (json, Json::Null));
         let item = ItemType { kind: ItemKind::Int, size: 4, big_endian: false };
-        let chunk = ChunkInfo {
-            item_size: 4,
-            chunk_bytes: 4,
-            shape: &[],
-            elements: 1,
-            row: 1,
-            array_row: None,
-            big_endian: false,
-            item,
-        };
+        let chunk = ChunkInfo::new(item, 1).item_size(4).chunk_bytes(4).big_endian(false);
         assert!(filter.bind(&chunk).is_err(), "2.5 is no integer");
     }
 }

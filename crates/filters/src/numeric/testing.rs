@@ -11,16 +11,7 @@ pub(super) fn filter(class: &dyn FilterClass, codec: Json) -> Box<dyn Filter> {
 /// Makes the filter of a V2 description, bound to elements of a type.
 pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box<dyn Filter> {
     let mut filter = class.parse_json(&codec, ZarrFormat::V2).expect("a good description");
-    let chunk = ChunkInfo {
-        item_size: item.size,
-        chunk_bytes: 16 * item.size,
-        shape: &[],
-        elements: 16,
-        row: 16,
-        array_row: None,
-        big_endian: false,
-        item,
-    };
+    let chunk = ChunkInfo::new(item, 16).big_endian(false);
     filter.bind(&chunk).expect("bound");
     filter
 }

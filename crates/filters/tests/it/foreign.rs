@@ -468,16 +468,13 @@ fn szip_of_libaec() {
         let data = szip_data(kind, size.into());
         let mut filter = crate::class("szip").parse_params(&[mask & 36, block]).unwrap();
         filter
-            .bind(&ChunkInfo {
-                item_size,
-                chunk_bytes: data.len(),
-                shape: &[],
-                elements: data.len() / item_size,
-                row: line as usize,
-                array_row: Some(line as usize),
-                big_endian: mask & 16 != 0,
-                item: ItemType::bytes(item_size),
-            })
+            .bind(
+                &ChunkInfo::new(ItemType::bytes(item_size), data.len() / item_size)
+                    .chunk_bytes(data.len())
+                    .row(line as usize)
+                    .array_row(Some(line as usize))
+                    .big_endian(mask & 16 != 0),
+            )
             .unwrap();
         assert_eq!(*filter.working_params(), [mask, block, bits, line]);
         let stream = [&size.to_le_bytes(), coded].concat();

@@ -87,16 +87,7 @@ fn filters_of_hdf5_alone_have_no_codec() {
     // A chunk of elements of another size.
     let mut filter = crate::class("nbit").parse_params(&[8, 0, 999, 1, 4, 0, 17, 3]).unwrap();
     let item = nczarr_codec::ItemType::bytes(4);
-    let chunk = nczarr_codec::ChunkInfo {
-        item_size: 4,
-        chunk_bytes: 4000,
-        shape: &[],
-        elements: 1000,
-        row: 1000,
-        array_row: None,
-        big_endian: false,
-        item,
-    };
+    let chunk = nczarr_codec::ChunkInfo::new(item, 1000).item_size(4).chunk_bytes(4000).big_endian(false);
     assert_eq!(filter.bind(&chunk).unwrap_err().kind(), nczarr_model::ErrorKind::Filter);
 }
 

@@ -38,16 +38,11 @@ fn v2(codec: Json, item_size: usize) -> Box<dyn Filter> {
 fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
     let chunk_bytes = 1000 * item_size;
     let item = ItemType::bytes(item_size);
-    let chunk = ChunkInfo {
-        item_size,
-        chunk_bytes,
-        shape: &[],
-        elements: 1000,
-        row: 1000,
-        array_row: Some(1000),
-        big_endian: false,
-        item,
-    };
+    let chunk = ChunkInfo::new(item, 1000)
+        .item_size(item_size)
+        .chunk_bytes(chunk_bytes)
+        .array_row(Some(1000))
+        .big_endian(false);
     filter.bind(&chunk).expect("bound");
     filter
 }

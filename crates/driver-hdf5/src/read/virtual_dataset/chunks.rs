@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use nczarr_chunkio::ChunkStore;
-use nczarr_dispatch::{CacheConfig, byte_len};
+use nczarr_dispatch::byte_len;
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 use nczarr_runtime::Buffer;
 use nczarr_storage::batch::{ReadJob, read_parallel};
@@ -267,7 +267,7 @@ impl VirtualChunks {
         source.more = self.kept.more(source.wanted().saturating_sub(share.cache));
         if source.more > 0 {
             let bytes = share.cache + source.more;
-            source.inner.tune(CacheConfig { bytes, ..source.inner.cache() })?;
+            source.inner.tune(source.inner.cache().bytes(bytes))?;
         }
         Ok(Some(source))
     }

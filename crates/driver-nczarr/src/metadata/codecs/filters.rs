@@ -41,16 +41,15 @@ pub(crate) fn bind_filter(
     // The same condition as in the engine.
     let has_line = matches!(dtype.kind, DTypeKind::Number(_) | DTypeKind::Bool | DTypeKind::Char);
     let mut bound = filter.clone();
-    bound.bind(&ChunkInfo {
-        item_size: if pointers { STRING_ITEM } else { item },
-        chunk_bytes: usize::try_from(chunk).unwrap_or(usize::MAX),
-        shape: chunks,
-        elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
-        row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
-        array_row: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
-        big_endian: dtype.big_endian,
-        item: *entering,
-    })?;
+    bound.bind(
+        &ChunkInfo::new(*entering, usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX))
+            .item_size(if pointers { STRING_ITEM } else { item })
+            .chunk_bytes(usize::try_from(chunk).unwrap_or(usize::MAX))
+            .shape(chunks)
+            .row(chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)))
+            .array_row(line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()))
+            .big_endian(dtype.big_endian),
+    )?;
     *entering = bound.encoded_item();
     let codec = Json::from_serde(&bound.to_json(ZarrFormat::V2));
     // The engine passes the stored width to filters, so the description must be authoritative.

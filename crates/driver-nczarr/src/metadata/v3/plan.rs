@@ -242,16 +242,14 @@ fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<V
     for filter in filters {
         plan::check_item(&**filter, entering)?;
         let mut filter = filter.clone();
-        filter.bind(&ChunkInfo {
-            item_size: item,
-            chunk_bytes: number(chunk_bytes(chunks, item as u64)),
-            shape: &shape,
-            elements: number(chunk_bytes(&shape, 1)),
-            row: shape.last().map_or(1, |&row| number(row)),
-            array_row: None,
-            big_endian: dtype.big_endian,
-            item: entering,
-        })?;
+        filter.bind(
+            &ChunkInfo::new(entering, number(chunk_bytes(&shape, 1)))
+                .item_size(item)
+                .chunk_bytes(number(chunk_bytes(chunks, item as u64)))
+                .shape(&shape)
+                .row(shape.last().map_or(1, |&row| number(row)))
+                .big_endian(dtype.big_endian),
+        )?;
         entering = filter.encoded_item();
         shape = filter.encoded_shape().unwrap_or(shape);
         codecs.push(filter);
