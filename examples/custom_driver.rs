@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nczarr::dispatch::{
     Dataset, DatasetInfo, Driver, DriverInfo, Format, FormatX, MemMut, OpenRequest, Registry, VarData,
 };
-use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId, convert};
+use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId};
 use nczarr::{Error, ErrorKind, NcType, OpenOptions, Result, Values};
 
 static INFO: DriverInfo =
@@ -70,11 +70,7 @@ impl VarData for Numbers {
     fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let place = |i: u64| (slab.start[0] + i * slab.step(0)) as usize;
         let numbers = (0..slab.count[0]).map(|i| self.0[place(i)]).collect();
-        let (values, out_of_range) = convert::convert_values(&Values::Double(numbers), out.ty())?;
-        if let (MemMut::Fixed { out, .. }, Some(bytes)) = (out, values.to_native_bytes()) {
-            out.put(&bytes)?;
-        }
-        if out_of_range { Err(ErrorKind::Range.into()) } else { Ok(()) }
+        out.put_values(&Values::Double(numbers))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use nczarr::codec::{Filter, FilterClass, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr::codec::{Filter, FilterClass, FilterInfo, OutBuf};
 use nczarr::{CreateOptions, ErrorKind, OpenOptions, Registry, Result};
 
 // HDF5 ids from 32768 on are free for private use.
@@ -26,10 +26,6 @@ impl FilterClass for InvertClass {
                 .context(format!("filter invert: too many parameters (expected 0, found {params:?})"))),
         }
     }
-
-    fn parse_json(&self, _codec: &Json, _format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(Invert))
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -42,11 +38,6 @@ impl Filter for Invert {
 
     fn params(&self) -> Cow<'_, [u32]> {
         Cow::Borrowed(&[])
-    }
-
-    fn to_json(&self, format: ZarrFormat) -> Json {
-        let member = if format == ZarrFormat::V2 { "id" } else { "name" };
-        Json::from_iter([(member, INFO.name)])
     }
 
     fn encode_bound(&self, decoded: usize) -> Option<usize> {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use dyn_clone::DynClone;
 use nczarr_model::{NcType, Result};
 
-use crate::{CodecKind, OutBuf};
+use crate::{CodecKind, OutBuf, filter_json};
 
 /// A JSON value of a codec description.
 pub type Json = serde_json::Value;
@@ -44,12 +44,16 @@ pub struct FilterInfo {
     /// The names of its codec in Zarr V3; `None`: `name` and `aliases`. numcodecs and V3 have different
     /// codecs of one name.
     pub v3_names: Option<&'static [&'static str]>,
+    /// The members of a codec description that hold the HDF5 parameters, in their order: for
+    /// [`FilterClass::parse_json`] and [`Filter::to_json`], if a filter does not implement them itself.
+    pub json_members: &'static [&'static str],
 }
 
 impl FilterInfo {
     /// Describes a filter of bytes that has one name and no HDF5 id.
     pub const fn new(name: &'static str, about: &'static str) -> Self {
-        Self { hdf5_id: None, name, aliases: &[], about, kind: CodecKind::BytesToBytes, v3_names: None }
+        let kind = CodecKind::BytesToBytes;
+        Self { hdf5_id: None, name, aliases: &[], about, kind, v3_names: None, json_members: &[] }
     }
 
     /// Whether a codec of this name is this filter in Zarr V3.
@@ -190,7 +194,7 @@ pub enum Stage {
 /// Builds filters from parameters or codec descriptions.
 ///
 /// ```
-/// use nczarr_codec::{Filter, FilterClass, FilterInfo, Json, ZarrFormat};
+/// use nczarr_codec::{Filter, FilterClass, FilterInfo};
 /// use nczarr_model::{ErrorKind, Result};
 ///
 /// static INFO: FilterInfo = FilterInfo::new("never", "no parameters fit");
@@ -203,9 +207,6 @@ pub enum Stage {
 ///     }
 ///     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
 ///         Err(ErrorKind::Filter.context(format!("filter never: invalid parameters (found {params:?})")))
-///     }
-///     fn parse_json(&self, _codec: &Json, _format: ZarrFormat) -> Result<Box<dyn Filter>> {
-///         self.parse_params(&[])
 ///     }
 /// }
 ///
@@ -230,11 +231,15 @@ pub trait FilterClass: Send + Sync + 'static {
         self.parse_params(params)
     }
 
-    /// Returns a filter for a codec description of this Zarr version.
+    /// Returns a filter for a codec description of this Zarr version. The JSON may contain anything.
+    ///
+    /// The default reads the parameters from the members [`FilterInfo::json_members`].
     ///
     /// # Errors
     /// As [`FilterClass::parse_params`].
-    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>>;
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        self.parse_params(&filter_json::parse(self.info(), codec, format)?)
+    }
 
     /// Whether decoding returns all encoded bytes exactly. Numeric filters may lose values, reject some, or
     /// depend on the element type; programs that copy data must check this.
@@ -254,7 +259,7 @@ pub trait FilterClass: Send + Sync + 'static {
 /// ```
 /// use std::borrow::Cow;
 ///
-/// use nczarr_codec::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+/// use nczarr_codec::{Filter, FilterInfo, OutBuf, ZarrFormat};
 /// use nczarr_model::Result;
 ///
 /// static INFO: FilterInfo = FilterInfo::new("invert", "inverts every bit");
@@ -268,9 +273,6 @@ pub trait FilterClass: Send + Sync + 'static {
 ///     }
 ///     fn params(&self) -> Cow<'_, [u32]> {
 ///         Cow::Borrowed(&[])
-///     }
-///     fn to_json(&self, _format: ZarrFormat) -> Json {
-///         Json::from_iter([("id", "invert")])
 ///     }
 ///     fn encode_bound(&self, decoded: usize) -> Option<usize> {
 ///         Some(decoded)
@@ -286,6 +288,7 @@ pub trait FilterClass: Send + Sync + 'static {
 /// let mut stored = [0; 2];
 /// Invert.encode(&[0, 255], &mut OutBuf::from_slice(&mut stored))?;
 /// assert_eq!(stored, [255, 0]);
+/// assert_eq!(Invert.to_json(ZarrFormat::V2).to_string(), r#"{"id":"invert"}"#);
 /// # Ok::<(), nczarr_model::Error>(())
 /// ```
 pub trait Filter: DynClone + Send + Sync + fmt::Debug {
@@ -301,7 +304,11 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     }
 
     /// Returns the codec description for this Zarr version; `Null` if Zarr has no such codec.
-    fn to_json(&self, format: ZarrFormat) -> Json;
+    ///
+    /// The default writes the parameters to the members [`FilterInfo::json_members`].
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        filter_json::describe(self.info(), &self.params(), format)
+    }
 
     /// Adapts the filter to the chunks of a variable; called once per variable, before any data.
     ///

@@ -13,6 +13,7 @@ mod chunk_grid;
 mod data_type;
 mod element;
 mod filter;
+mod filter_json;
 mod filter_text;
 mod plugin;
 

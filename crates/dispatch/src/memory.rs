@@ -3,7 +3,7 @@
 //!
 //! Elements follow one another in C order of the slab, in native byte order.
 
-use nczarr_model::{ErrorKind, NcString, NcType, Result};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Values, convert};
 
 use crate::OutBuf;
 
@@ -54,6 +54,49 @@ impl MemMut<'_, '_> {
         match self {
             Self::Fixed { ty, .. } => *ty,
             Self::Strings(_) => NcType::String,
+        }
+    }
+
+    /// Fills the memory with values, converted to its type.
+    ///
+    /// ```
+    /// use nczarr_dispatch::{MemMut, OutBuf};
+    /// use nczarr_model::{NcType, Values};
+    ///
+    /// let mut bytes = [0; 16];
+    /// let out = &mut OutBuf::from_slice(&mut bytes);
+    /// MemMut::Fixed { ty: NcType::Double, out }.put_values(&Values::Short(vec![7, 8]))?;
+    /// assert_eq!(bytes[8..], 8f64.to_ne_bytes());
+    /// # Ok::<(), nczarr_model::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NC_ERANGE`, after all values, if one does not fit the type; `NC_ECHAR` or `NC_EBADTYPE` if the types
+    /// do not convert; `NC_EINVAL` for another number of values.
+    pub fn put_values(self, values: &Values) -> Result<()> {
+        let room = self.room();
+        let wrong = |found: usize| {
+            ErrorKind::Inval.context(format!("wrong number of values (room for {room}, found {found})"))
+        };
+        let (values, out_of_range) = convert::convert_values(values, self.ty())?;
+        match (self, values) {
+            (Self::Strings(out), Values::String(list)) if list.len() == room => {
+                out.iter_mut().zip(list).for_each(|(to, from)| *to = from);
+            }
+            (Self::Strings(_), values) => return Err(wrong(values.len())),
+            (Self::Fixed { ty, out }, values) => {
+                let no_size = || ErrorKind::BadType.context(format!("values of type {}", ty.name()));
+                let bytes = values.to_native_bytes().ok_or_else(no_size)?;
+                if bytes.len() != room {
+                    return Err(wrong(bytes.len()));
+                }
+                out.put(&bytes)?;
+            }
+        }
+        if out_of_range {
+            Err(ErrorKind::Range.context("a value does not fit the type in memory"))
+        } else {
+            Ok(())
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use nczarr_codec::{
-    ErrorKind, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, Result, ZarrFormat, inventory,
-};
+use nczarr_codec::{ErrorKind, Filter, FilterClass, FilterInfo, FilterPlugin, OutBuf, Result, inventory};
 
-// HDF5 ids from 32768 on are for private use. A filter for Zarr only has no id.
+// HDF5 ids from 32768 on are for private use. A filter for Zarr only has no id. A filter with parameters names
+// their members in Zarr's JSON: `json_members`.
 static INFO: FilterInfo =
     FilterInfo { hdf5_id: Some(40_010), ..FilterInfo::new("mirror", "bytes of a chunk, last one first") };
 
@@ -24,12 +23,6 @@ impl FilterClass for MirrorClass {
             _ => Err(ErrorKind::Filter.context(format!("mirror wants no parameters, found {params:?}"))),
         }
     }
-
-    // In Zarr V2 the parameters are members of `codec`; in V3 they are in its member "configuration". The
-    // JSON may contain anything: return an error, and never panic.
-    fn parse_json(&self, _codec: &Json, _format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        self.parse_params(&[])
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -42,11 +35,6 @@ impl Filter for Mirror {
 
     fn params(&self) -> Cow<'_, [u32]> {
         Cow::Borrowed(&[])
-    }
-
-    fn to_json(&self, format: ZarrFormat) -> Json {
-        let member = if format == ZarrFormat::V2 { "id" } else { "name" };
-        Json::from_iter([(member, INFO.name)])
     }
 
     // Returns the maximum size after encoding; `None` if it is unknown.

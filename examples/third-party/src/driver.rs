@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr::dispatch::{Dataset, DatasetInfo, Driver, DriverInfo, DriverPlugin, Format, FormatX, MemMut, OpenRequest, VarData, inventory};
-use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId, convert};
+use nczarr::model::{CheckedSlab, GroupId, Model, ModelCell, Var, VarId};
 use nczarr::{ErrorKind, NcType, Result, Values};
 
 static INFO: DriverInfo = DriverInfo::new("ramp", FormatX::Udf(0), "numbers that count").modes(&["ramp"]);
@@ -38,9 +38,7 @@ struct Counting;
 impl VarData for Counting {
     fn get(&self, slab: &CheckedSlab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let numbers = (0..slab.count[0]).map(|i| (slab.start[0] + i * slab.step(0)) as i64).collect();
-        let (numbers, out_of_range) = convert::convert_values(&Values::Int64(numbers), out.ty())?;
-        if let (MemMut::Fixed { out, .. }, Some(bytes)) = (out, numbers.to_native_bytes()) { out.put(&bytes)? }
-        if out_of_range { Err(ErrorKind::Range.into()) } else { Ok(()) }
+        out.put_values(&Values::Int64(numbers))
     }
 }
 

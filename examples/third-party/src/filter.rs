@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use nczarr::codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr::codec::{Filter, FilterClass, FilterInfo, FilterPlugin, OutBuf, inventory};
 use nczarr::{ErrorKind, Result};
 
 static INFO: FilterInfo =
-    FilterInfo { hdf5_id: Some(40_001), ..FilterInfo::new("xor", "every byte xor a key of 0 to 255") };
+    FilterInfo { hdf5_id: Some(40_001), json_members: &["key"], ..FilterInfo::new("xor", "every byte xor a key of 0 to 255") };
 
 /// Makes filters with one parameter, the key.
 pub struct XorClass;
@@ -20,12 +20,6 @@ impl FilterClass for XorClass {
             _ => Err(ErrorKind::Filter.context(format!("xor wants one key of 0 to 255, found {params:?}"))),
         }
     }
-
-    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let members = if format == ZarrFormat::V2 { codec } else { &codec["configuration"] };
-        let key = members["key"].as_u64().and_then(|key| u32::try_from(key).ok());
-        self.parse_params(key.as_slice())
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -34,12 +28,6 @@ struct Xor(u8);
 impl Filter for Xor {
     fn info(&self) -> &FilterInfo { &INFO }
     fn params(&self) -> Cow<'_, [u32]> { vec![self.0.into()].into() }
-    fn to_json(&self, format: ZarrFormat) -> Json {
-        match format {
-            ZarrFormat::V2 => Json::from_iter([("id", Json::from("xor")), ("key", self.0.into())]),
-            ZarrFormat::V3 => Json::from_iter([("name", Json::from("xor")), ("configuration", Json::from_iter([("key", self.0)]))]),
-        }
-    }
     fn encode_bound(&self, decoded: usize) -> Option<usize> { Some(decoded) }
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> { dst.extend(src.iter().map(|byte| byte ^ self.0)) }
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> { self.encode(src, dst) }
