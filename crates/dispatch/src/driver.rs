@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nczarr_model::{ErrorKind, Result};
 use nczarr_url_infer::Target;
 
-use nczarr_storage::source::ByteSource;
+use nczarr_storage::source::Backing;
 use nczarr_storage::{Clobber, CreateMap, Magic, MapFactory, OpenMap, PrefetchedMap, ZMap};
 
 use crate::{Dataset, Options, Registry};
@@ -107,12 +107,26 @@ pub struct DriverInfo {
     pub markers: &'static [&'static str],
     /// A description in one line.
     pub about: &'static str,
+    /// Whether datasets are single files that can be in memory. The driver then accepts any [`Backing`], and
+    /// its datasets have an [image](Dataset::image).
+    pub in_memory: bool,
 }
 
 impl DriverInfo {
     /// Describes a driver that no mode, first bytes or marker key selects.
     pub const fn new(name: &'static str, formatx: FormatX, about: &'static str) -> Self {
-        Self { name, formatx, modes: &[], magic: &[], markers: &[], about }
+        Self { name, formatx, modes: &[], magic: &[], markers: &[], about, in_memory: false }
+    }
+
+    /// Refuses a backing that the driver does not know.
+    pub(crate) fn check_backing(&self, backing: &Backing, verb: &str) -> Result<()> {
+        let kind = match backing {
+            Backing::Place | Backing::Source(_) => return Ok(()),
+            _ if self.in_memory => return Ok(()),
+            Backing::Bytes(_) => ErrorKind::InMemory,
+            Backing::Memory { .. } => ErrorKind::Diskless,
+        };
+        Err(kind.context(format!("driver {} cannot {verb} datasets in memory", self.name)))
     }
 
     nczarr_runtime::setters! {
@@ -120,6 +134,7 @@ impl DriverInfo {
         modes: &'static [&'static str],
         magic: &'static [Magic],
         markers: &'static [&'static str],
+        in_memory: bool,
     }
 }
 
@@ -140,18 +155,22 @@ pub struct OpenRequest<'a> {
     /// The variable to open, if the rest of the dataset is not needed. A driver may ignore this and open
     /// everything.
     pub scope: Option<OpenScope<'a>>,
+    /// The bytes of the dataset. [`Backing::Bytes`] and [`Backing::Memory`] only reach drivers with
+    /// [`DriverInfo::in_memory`].
+    pub backing: Backing,
 }
 
 impl<'a> OpenRequest<'a> {
     /// Creates a request to open a dataset for reading.
     pub fn new(target: &'a Target, options: &'a Options, registry: &'a Arc<Registry>) -> Self {
-        Self { target, writable: false, options, registry, map: None, scope: None }
+        Self { target, writable: false, options, registry, map: None, scope: None, backing: Backing::Place }
     }
 
     nczarr_runtime::setters! {
         writable: bool,
         map: Option<MountedMap>,
         scope: Option<OpenScope<'a>>,
+        backing: Backing,
     }
 
     /// Calls `run` with the request to open the dataset's map.
@@ -159,7 +178,7 @@ impl<'a> OpenRequest<'a> {
         let (options, markers) = (self.options.for_map(), self.registry.markers());
         let sources = |part| self.registry.open_source(self, part);
         let request = OpenMap::new(self.target, &options).writable(self.writable);
-        run(&request.markers(&markers).sources(&sources))
+        run(&request.markers(&markers).sources(&sources).backing(&self.backing))
     }
 }
 
@@ -256,6 +275,8 @@ pub struct CreateRequest<'a> {
     pub map: Option<MountedMap>,
     /// A dataset in a map is replaced only if its root has one of these keys. Empty: nothing is replaced.
     pub markers: &'a [&'a str],
+    /// The place of the new dataset: the target, or memory if the driver has [`DriverInfo::in_memory`].
+    pub backing: Backing,
 }
 
 impl<'a> CreateRequest<'a> {
@@ -269,6 +290,7 @@ impl<'a> CreateRequest<'a> {
             registry,
             map: None,
             markers: &[],
+            backing: Backing::Place,
         }
     }
 
@@ -277,12 +299,14 @@ impl<'a> CreateRequest<'a> {
         classic_model: bool,
         map: Option<MountedMap>,
         markers: &'a [&'a str],
+        backing: Backing,
     }
 
     /// Calls `run` with the request to create the dataset's map.
     pub(crate) fn with_map_request<T>(&self, run: impl FnOnce(&CreateMap<'_>) -> T) -> T {
         let options = self.options.for_map();
-        run(&CreateMap::new(self.target, &options).clobber(self.clobber).markers(self.markers))
+        let request = CreateMap::new(self.target, &options).clobber(self.clobber);
+        run(&request.markers(self.markers).backing(&self.backing))
     }
 }
 
@@ -336,56 +360,18 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Opens a dataset. It never truncates or repairs a file.
     ///
+    /// [`OpenRequest::backing`] says where the bytes are. A driver may open the target instead of a
+    /// [`Backing::Source`].
+    ///
     /// # Errors
     /// `NC_ENOTNC` or `NC_ENOTZARR` if the data have another format; otherwise an error of the format.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>>;
 
-    /// As [`Driver::open`], from the remote file that was opened for recognition ([`Registry::open_source`]).
-    ///
-    /// # Errors
-    /// As [`Driver::open`].
-    fn open_from_source(
-        &self,
-        request: &OpenRequest<'_>,
-        _source: Arc<dyn ByteSource>,
-    ) -> Result<Arc<dyn Dataset>> {
-        self.open(request)
-    }
-
-    /// Creates a dataset.
+    /// Creates a dataset, at the target or in memory ([`CreateRequest::backing`]).
     ///
     /// # Errors
     /// `NC_EPERM` if the format cannot be written.
     fn create(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         Err(ErrorKind::Perm.context(format!("driver {} cannot create datasets", self.info().name)))
-    }
-
-    /// Opens a dataset of one file from its bytes. Changes stay in memory ([`Dataset::image`]). The target
-    /// only names it.
-    ///
-    /// # Errors
-    /// As [`Driver::open`]; `NC_EINMEMORY` if the format is no single file.
-    fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::InMemory
-            .context(format!("driver {} cannot open datasets in memory", self.info().name)))
-    }
-
-    /// Opens a dataset of one file and reads it into memory. `persist`: closing a writable dataset writes it
-    /// back in one step.
-    ///
-    /// # Errors
-    /// As [`Driver::open`]; `NC_EDISKLESS` if the format is no single file.
-    fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::Diskless
-            .context(format!("driver {} cannot open datasets in memory", self.info().name)))
-    }
-
-    /// Creates a dataset of one file in memory. `persist`: closing writes the file to the target.
-    ///
-    /// # Errors
-    /// As [`Driver::create`]; `NC_EDISKLESS` if the format is no single file.
-    fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        Err(ErrorKind::Diskless
-            .context(format!("driver {} cannot create datasets in memory", self.info().name)))
     }
 }

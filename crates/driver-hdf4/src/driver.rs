@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
+    Backing, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
 };
 use nczarr_model::{ErrorKind, Result};
-use nczarr_storage::source::ByteSource;
 
 use crate::open;
 
 /// Name, modes and signature of the driver.
 pub static INFO: DriverInfo = DriverInfo::new("hdf4", FormatX::Hdf4, "HDF4 scientific datasets, read only")
     .modes(&["hdf4"])
-    .magic(&[Magic { offset: 0, bytes: b"\x0e\x03\x13\x01" }]);
+    .magic(&[Magic { offset: 0, bytes: b"\x0e\x03\x13\x01" }])
+    .in_memory(true);
 
 /// The driver for HDF4 files.
 pub struct Hdf4Driver;
@@ -24,29 +24,21 @@ impl Driver for Hdf4Driver {
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
-        open::open(request)
-    }
-
-    fn open_from_source(
-        &self,
-        request: &OpenRequest<'_>,
-        source: Arc<dyn ByteSource>,
-    ) -> Result<Arc<dyn Dataset>> {
-        open::open_from_source(request, source)
+        match &request.backing {
+            Backing::Place => open::open(request),
+            Backing::Source(source) => open::open_from_source(request, Arc::clone(source)),
+            Backing::Bytes(bytes) => open::open_bytes(request, Arc::clone(bytes)),
+            Backing::Memory { .. } => open::open_in_memory(request),
+        }
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        if let Backing::Memory { .. } = request.backing {
+            return Err(ErrorKind::Diskless.context("driver hdf4 cannot create datasets in memory"));
+        }
         let what =
             "HDF4 files cannot be created; use NCZarr (.zarr), an archive (.zip) or a classic file (.nc)";
         Err(ErrorKind::NotNc4.context(what).at(request.target))
-    }
-
-    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-        open::open_bytes(request, bytes)
-    }
-
-    fn open_in_memory(&self, request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        open::open_in_memory(request)
     }
 }
 

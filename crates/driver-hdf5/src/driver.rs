@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use nczarr_dispatch::{
-    CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
+    Backing, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
 };
 use nczarr_model::Result;
-use nczarr_storage::source::ByteSource;
 
 use crate::{read, write};
 
@@ -14,7 +13,8 @@ use crate::{read, write};
 pub static INFO: DriverInfo =
     DriverInfo::new("hdf5", FormatX::Hdf5, "netCDF-4 files and other HDF5 files, read and write")
         .modes(&["hdf5", "netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"])
-        .magic(MAGIC);
+        .magic(MAGIC)
+        .in_memory(true);
 
 /// The HDF5 signature, at each offset where it may stand: 0, or a power of two from 512 on behind a user
 /// block.
@@ -37,31 +37,19 @@ impl Driver for Hdf5Driver {
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
-        read::open(request)
-    }
-
-    fn open_from_source(
-        &self,
-        request: &OpenRequest<'_>,
-        source: Arc<dyn ByteSource>,
-    ) -> Result<Arc<dyn Dataset>> {
-        read::open_from_source(request, source)
+        match &request.backing {
+            Backing::Place => read::open(request),
+            Backing::Source(source) => read::open_from_source(request, Arc::clone(source)),
+            Backing::Bytes(bytes) => read::open_bytes(request, Arc::clone(bytes)),
+            &Backing::Memory { persist } => read::open_in_memory(request, persist),
+        }
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
-        write::create(request)
-    }
-
-    fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
-        write::create_in_memory(request, persist)
-    }
-
-    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-        read::open_bytes(request, bytes)
-    }
-
-    fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
-        read::open_in_memory(request, persist)
+        match request.backing {
+            Backing::Memory { persist } => write::create_in_memory(request, persist),
+            _ => write::create(request),
+        }
     }
 }
 

@@ -28,8 +28,35 @@ pub enum Clobber {
     Replace,
 }
 
+/// The bytes of a dataset or map.
+///
+/// A request has another backing than the place only for formats of one file.
+#[derive(Debug, Clone, Default)]
+pub enum Backing {
+    /// The target of the request.
+    #[default]
+    Place,
+    /// The file at the target, which was opened for recognition and is remote.
+    Source(Arc<dyn ByteSource>),
+    /// These bytes of a file. The target only names it, and changes stay in memory.
+    Bytes(Arc<[u8]>),
+    /// Memory. The file at the target is read into it, if the request opens a dataset.
+    Memory {
+        /// Whether closing writes the file to the target, in one step.
+        persist: bool,
+    },
+}
+
 /// A map factory's name, and the locations that it serves.
+///
+/// ```
+/// use nczarr_storage::MapInfo;
+///
+/// static INFO: MapInfo = MapInfo::new("shelf", "memory of this process").schemes(&["shelf"]);
+/// assert!(INFO.magic.is_empty());
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct MapInfo {
     /// Its name, unique in a registry. It is also its value of `mode=`.
     pub name: &'static str,
@@ -39,6 +66,23 @@ pub struct MapInfo {
     pub magic: &'static [Magic],
     /// A description in one line.
     pub about: &'static str,
+    /// Whether maps are single files that can be in memory. The factory then accepts any [`Backing`], and its
+    /// maps have an [image](ZMap::image).
+    pub in_memory: bool,
+}
+
+impl MapInfo {
+    /// Describes a factory that no URL scheme or first bytes select.
+    pub const fn new(name: &'static str, about: &'static str) -> Self {
+        Self { name, schemes: &[], magic: &[], about, in_memory: false }
+    }
+
+    nczarr_runtime::setters! {
+        const
+        schemes: &'static [&'static str],
+        magic: &'static [Magic],
+        in_memory: bool,
+    }
 }
 
 /// Opens the single object of a request as a file ([`OpenMap::open_source`]).
@@ -56,13 +100,16 @@ pub struct OpenMap<'a> {
     pub options: &'a MapOptions,
     /// The keys that identify a dataset, if one of them is in the root.
     pub markers: &'a [&'a str],
+    /// The bytes of the map. [`Backing::Bytes`] and [`Backing::Memory`] only reach factories with
+    /// [`MapInfo::in_memory`].
+    pub backing: &'a Backing,
     sources: Option<&'a SourceOpener<'a>>,
 }
 
 impl<'a> OpenMap<'a> {
     /// Creates a request to open a map for reading.
     pub fn new(target: &'a Target, options: &'a MapOptions) -> Self {
-        Self { target, writable: false, options, markers: &[], sources: None }
+        Self { target, writable: false, options, markers: &[], backing: &Backing::Place, sources: None }
     }
 
     /// Sets whether the map is opened for writing.
@@ -75,6 +122,12 @@ impl<'a> OpenMap<'a> {
     #[must_use]
     pub fn markers(self, markers: &'a [&'a str]) -> Self {
         Self { markers, ..self }
+    }
+
+    /// Sets the bytes of the map.
+    #[must_use]
+    pub fn backing(self, backing: &'a Backing) -> Self {
+        Self { backing, ..self }
     }
 
     /// Sets the function that opens the object of the target as a file.
@@ -107,6 +160,7 @@ impl fmt::Debug for OpenMap<'_> {
             .field("writable", &self.writable)
             .field("options", &self.options)
             .field("markers", &self.markers)
+            .field("backing", &self.backing)
             .finish_non_exhaustive()
     }
 }
@@ -123,12 +177,14 @@ pub struct CreateMap<'a> {
     pub clobber: Clobber,
     /// A dataset is replaced only if its root has one of these keys. Empty: nothing is replaced.
     pub markers: &'a [&'a str],
+    /// The place of the new map: the target, or memory if the factory has [`MapInfo::in_memory`].
+    pub backing: &'a Backing,
 }
 
 impl<'a> CreateMap<'a> {
     /// Creates a request that replaces nothing.
     pub fn new(target: &'a Target, options: &'a MapOptions) -> Self {
-        Self { target, options, clobber: Clobber::Refuse, markers: &[] }
+        Self { target, options, clobber: Clobber::Refuse, markers: &[], backing: &Backing::Place }
     }
 
     /// Sets the treatment of an existing dataset.
@@ -141,6 +197,12 @@ impl<'a> CreateMap<'a> {
     #[must_use]
     pub fn markers(self, markers: &'a [&'a str]) -> Self {
         Self { markers, ..self }
+    }
+
+    /// Sets the place of the new map.
+    #[must_use]
+    pub fn backing(self, backing: &'a Backing) -> Self {
+        Self { backing, ..self }
     }
 }
 
@@ -156,57 +218,23 @@ pub trait MapFactory: Send + Sync + 'static {
         false
     }
 
-    /// Opens an existing map.
+    /// Opens an existing map. [`OpenMap::backing`] says where its bytes are. A factory may open the target
+    /// instead of a [`Backing::Source`].
+    ///
+    /// Dropping a map in memory without `close` writes nothing.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there.
     fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>>;
 
-    /// As [`MapFactory::open`], from the remote file that was opened for recognition
-    /// ([`OpenMap::open_source`]).
-    ///
-    /// # Errors
-    /// As [`MapFactory::open`].
-    fn open_from_source(&self, request: &OpenMap<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
-        self.open(request)
-    }
-
-    /// Creates an empty map.
+    /// Creates an empty map, at the target or in memory ([`CreateMap::backing`]). Closing a map in memory
+    /// writes no file if nothing was written.
     ///
     /// # Errors
     /// `NC_EPERM` if the storage is read-only; `NC_EOBJECT` if a dataset exists and may not be replaced;
     /// `NC_EEXIST` if something else exists.
     fn create(&self, _request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
         Err(ErrorKind::Perm.context(format!("map {} cannot create datasets", self.info().name)))
-    }
-
-    /// Opens a map of one file from its bytes. Changes stay in memory ([`ZMap::image`]). The target only
-    /// names it.
-    ///
-    /// # Errors
-    /// `NC_EINMEMORY` if such a map is not a single file; otherwise an error about the bytes.
-    fn open_bytes(&self, _request: &OpenMap<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::InMemory.context(format!("map {} cannot open archives in memory", self.info().name)))
-    }
-
-    /// Opens a map of one file and reads it into memory ([`ZMap::image`]). `persist`: closing a writable map
-    /// writes the file back in one step. Dropping it without `close` writes nothing.
-    ///
-    /// # Errors
-    /// As [`MapFactory::open`]; `NC_EDISKLESS` if such a map is no single file.
-    fn open_in_memory(&self, _request: &OpenMap<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Diskless
-            .context(format!("map {} is not a single file, so it cannot be in memory", self.info().name)))
-    }
-
-    /// Creates an empty map of one file in memory ([`ZMap::image`]). `persist`: closing writes the file to
-    /// the target, unless nothing was written.
-    ///
-    /// # Errors
-    /// As [`MapFactory::create`]; `NC_EDISKLESS` if such a map is no single file.
-    fn create_in_memory(&self, _request: &CreateMap<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
-        Err(ErrorKind::Diskless
-            .context(format!("map {} is not a single file, so it cannot be in memory", self.info().name)))
     }
 
     /// Opens the object of the target as a file for reading. `part` is probably read first; it is fetched at

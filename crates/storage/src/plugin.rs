@@ -33,28 +33,8 @@ macro_rules! forward {
                 self.deref().open(request)
             }
 
-            fn open_from_source(
-                &self,
-                request: &OpenMap<'_>,
-                source: Arc<dyn ByteSource>,
-            ) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_from_source(request, source)
-            }
-
             fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
                 self.deref().create(request)
-            }
-
-            fn open_bytes(&self, request: &OpenMap<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_bytes(request, bytes)
-            }
-
-            fn open_in_memory(&self, request: &OpenMap<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
-                self.deref().open_in_memory(request, persist)
-            }
-
-            fn create_in_memory(&self, request: &CreateMap<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
-                self.deref().create_in_memory(request, persist)
             }
 
             fn open_source(&self, request: &OpenMap<'_>, part: InitialRead) -> Result<Arc<dyn ByteSource>> {

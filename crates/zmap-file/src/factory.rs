@@ -9,8 +9,7 @@ use nczarr_storage::{Clobber, CreateMap, MapFactory, MapInfo, MapPlugin, OpenMap
 use crate::FileMap;
 
 /// The factory's name and scheme.
-pub static INFO: MapInfo =
-    MapInfo { name: "file", schemes: &["file"], magic: &[], about: "a directory tree, one file per object" };
+pub static INFO: MapInfo = MapInfo::new("file", "a directory tree, one file per object").schemes(&["file"]);
 
 /// The factory of [`FileMap`]s.
 #[derive(Debug, Clone, Copy, Default)]

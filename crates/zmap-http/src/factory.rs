@@ -9,12 +9,8 @@ use nczarr_storage::{MapFactory, MapInfo, MapPlugin, OpenMap, ZMap};
 use crate::{Config, HttpMap, HttpSource, Settings};
 
 /// The name and URLs of the factory.
-pub static INFO: MapInfo = MapInfo {
-    name: "http",
-    schemes: &["http", "https"],
-    magic: &[],
-    about: "files on a web server, read-only, one file per object",
-};
+pub static INFO: MapInfo =
+    MapInfo::new("http", "files on a web server, read-only, one file per object").schemes(&["http", "https"]);
 
 /// The factory of [`HttpMap`]s and [`HttpSource`]s, with the settings for requests.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,7 @@ use crate::MemMap;
 use crate::store::ObjectTable;
 
 /// The factory's name and scheme.
-pub static INFO: MapInfo =
-    MapInfo { name: "mem", schemes: &["memory"], magic: &[], about: "memory of this process, by name" };
+pub static INFO: MapInfo = MapInfo::new("mem", "memory of this process, by name").schemes(&["memory"]);
 
 /// The factory of named [`MemMap`]s: `memory://name`, or any path with `mode=mem`.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,12 +11,7 @@ use nczarr_storage::{
 use crate::{Access, S3Map, S3Source};
 
 /// The name and schemes of the factory.
-pub static INFO: MapInfo = MapInfo {
-    name: "s3",
-    schemes: &["s3", "gs3"],
-    magic: &[],
-    about: "objects in S3 and compatible servers",
-};
+pub static INFO: MapInfo = MapInfo::new("s3", "objects in S3 and compatible servers").schemes(&["s3", "gs3"]);
 
 /// The factory of [`S3Map`]s and [`S3Source`]s: `s3:` and `gs3:`, hosts of Amazon and Google, and any other
 /// with `mode=s3`.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
-use nczarr_storage::source::{ByteSource, InitialRead};
+use nczarr_storage::source::{Backing, ByteSource, InitialRead};
 use nczarr_storage::{
     Clobber, CreateMap, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenMap, Target, ZMap, ZMapExt,
 };
@@ -15,12 +15,9 @@ use crate::persist::Persist;
 use crate::records::{END, END_LEN, u16_at, u32_at};
 
 /// The factory's name, and the first bytes of an archive: a member, or its end record.
-pub static INFO: MapInfo = MapInfo {
-    name: "zip",
-    schemes: &[],
-    magic: &[Magic { offset: 0, bytes: b"PK\x03\x04" }, Magic { offset: 0, bytes: b"PK\x05\x06" }],
-    about: "a zip archive, one member per object",
-};
+pub static INFO: MapInfo = MapInfo::new("zip", "a zip archive, one member per object")
+    .magic(&[Magic { offset: 0, bytes: b"PK\x03\x04" }, Magic { offset: 0, bytes: b"PK\x05\x06" }])
+    .in_memory(true);
 
 /// The factory of [`ZipMap`]s. The fragment's `zipdir` names the folder of the keys in the archive.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,55 +33,46 @@ impl MapFactory for ZipMaps {
     }
 
     fn open(&self, request: &OpenMap<'_>) -> Result<Arc<dyn ZMap>> {
+        let &OpenMap { markers, writable, options, .. } = request;
+        match request.backing {
+            Backing::Source(source) => {
+                check_read_only(request)?;
+                // An archive is read from its end.
+                if source.prefetched_range() == (0..source.len()) {
+                    return open_remote(request, Arc::clone(source));
+                }
+            }
+            Backing::Bytes(bytes) => {
+                let folder = folder_of(request.target)?;
+                let bytes = Arc::clone(bytes);
+                return Ok(Arc::new(ZipMap::in_memory(bytes, folder, markers, writable, options)?));
+            }
+            &Backing::Memory { persist } => {
+                let (path, folder) = (path_of(request.target)?, folder_of(request.target)?);
+                let map = ZipMap::open_in_memory(path, folder, markers, writable, persist, options)?;
+                return Ok(Arc::new(map));
+            }
+            Backing::Place => {}
+        }
         if !request.target.scheme.is_local() {
             check_read_only(request)?;
             return open_remote(request, request.open_source(InitialRead::Tail(TAIL))?);
         }
-        let path = path_of(request.target)?;
-        let folder = folder_of(request.target)?;
-        let map = ZipMap::open(path, folder, request.markers, request.writable, request.options)?;
-        Ok(Arc::new(map))
-    }
-
-    fn open_from_source(&self, request: &OpenMap<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
-        check_read_only(request)?;
-        // An archive is read from its end.
-        if source.prefetched_range() == (0..source.len()) {
-            open_remote(request, source)
-        } else {
-            self.open(request)
-        }
+        let (path, folder) = (path_of(request.target)?, folder_of(request.target)?);
+        Ok(Arc::new(ZipMap::open(path, folder, markers, writable, options)?))
     }
 
     fn create(&self, request: &CreateMap<'_>) -> Result<Arc<dyn ZMap>> {
-        let path = path_of(request.target)?;
-        let old = replaced(request, path)?;
-        let folder = folder_of(request.target)?.unwrap_or_default();
-        Ok(Arc::new(ZipMap::create_over(path, folder, old, request.options)?))
-    }
-
-    fn open_bytes(&self, request: &OpenMap<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
-        let folder = folder_of(request.target)?;
-        let map = ZipMap::in_memory(bytes, folder, request.markers, request.writable, request.options)?;
-        Ok(Arc::new(map))
-    }
-
-    fn open_in_memory(&self, request: &OpenMap<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
-        let (path, folder) = (path_of(request.target)?, folder_of(request.target)?);
-        Ok(Arc::new(ZipMap::open_in_memory(
-            path,
-            folder,
-            request.markers,
-            request.writable,
-            persist,
-            request.options,
-        )?))
-    }
-
-    fn create_in_memory(&self, request: &CreateMap<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
-        let folder = folder_of(request.target)?.unwrap_or_default();
+        let target = request.target;
+        let &Backing::Memory { persist } = request.backing else {
+            let path = path_of(target)?;
+            let old = replaced(request, path)?;
+            let folder = folder_of(target)?.unwrap_or_default();
+            return Ok(Arc::new(ZipMap::create_over(path, folder, old, request.options)?));
+        };
+        let folder = folder_of(target)?.unwrap_or_default();
         let persist = if persist {
-            let path = path_of(request.target)?;
+            let path = path_of(target)?;
             Some(Persist::to_new(path, replaced(request, path)?, request.options)?)
         } else {
             None

@@ -11,8 +11,7 @@ use nczarr_storage::{
     Result, ZMap, inventory,
 };
 
-static INFO: MapInfo =
-    MapInfo { name: "squares", schemes: &["squares"], magic: &[], about: "the squares of 0 to 9" };
+static INFO: MapInfo = MapInfo::new("squares", "the squares of 0 to 9").schemes(&["squares"]);
 
 const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#;
 const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [10], "data_type": "int32",

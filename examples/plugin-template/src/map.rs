@@ -12,8 +12,7 @@ use nczarr_storage::{
     OpenMap, Precondition, ReadOptions, Result, Target, WriteOutcome, ZMap, inventory,
 };
 
-static INFO: MapInfo =
-    MapInfo { name: "shelf", schemes: &["shelf"], magic: &[], about: "memory of this process" };
+static INFO: MapInfo = MapInfo::new("shelf", "memory of this process").schemes(&["shelf"]);
 
 type Objects = RwLock<BTreeMap<String, Arc<[u8]>>>;
 

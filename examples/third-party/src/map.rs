@@ -6,7 +6,7 @@ use nczarr::Result;
 use nczarr::storage::*;
 use nczarr_zmap_mem::MemMaps;
 
-static INFO: MapInfo = MapInfo { name: "veil", schemes: &["veil"], magic: &[], about: "datasets in memory, inverted" };
+static INFO: MapInfo = MapInfo::new("veil", "datasets in memory, inverted").schemes(&["veil"]);
 
 /// Opens and creates veiled datasets.
 pub struct Veils;

@@ -13,8 +13,7 @@ use nczarr_zmap_mem::MemMaps;
 
 use crate::small;
 
-static INFO: MapInfo =
-    MapInfo { name: "lossy", schemes: &["lossy"], magic: &[], about: "a map for this test" };
+static INFO: MapInfo = MapInfo::new("lossy", "a map for this test").schemes(&["lossy"]);
 
 /// Maps in memory, the number of existing ones, and whether they change the chunks that are read.
 struct LossyMaps {

@@ -82,15 +82,7 @@ impl Driver for FaultyDriver {
         match NcZarrDriver.open(&request) {
             Err(_) if self.0 == Fault::OpenCreates => {
                 let (target, options, registry) = (request.target, request.options, request.registry);
-                let clobber = Clobber::Refuse;
-                let (classic_model, map, markers) = (false, None, &[][..]);
-                self.create(
-                    &CreateRequest::new(target, options, registry)
-                        .clobber(clobber)
-                        .classic_model(classic_model)
-                        .map(map)
-                        .markers(markers),
-                )
+                self.create(&CreateRequest::new(target, options, registry))
             }
             opened => opened.map(|dataset| self.wrap(dataset)),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nczarr_model::Result;
 
 use super::{ProbeLog, open_chosen, parse_target, url_options};
-use crate::{DatasetInfo, OpenRequest, Options, Registry};
+use crate::{Backing, DatasetInfo, OpenRequest, Options, Registry};
 
 /// One probe, and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,10 @@ impl Registry {
         let opened = choice.and_then(|choice| {
             answer.driver = Some((choice.driver.info().name.to_owned(), choice.why));
             request.map = choice.map;
-            open_chosen(choice.driver, &request, choice.source)
+            if let Some(source) = choice.source {
+                request.backing = Backing::Source(source);
+            }
+            open_chosen(choice.driver, &request)
         });
         match opened {
             Ok(dataset) => {

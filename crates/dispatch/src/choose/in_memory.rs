@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
+use nczarr_storage::{MapFactory, ZMap};
 
 use super::locate::DatasetLocation;
 use super::locate::TAIL;
-use super::{CreatePlace, ProbeLog, parse_target, url_options};
+use super::{CreatePlace, ProbeLog, open_chosen, parse_target, url_options};
 use crate::registry::not_built;
-use crate::{Clobber, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
+use crate::{Backing, Clobber, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
 
 impl Registry {
     /// Opens a dataset that is one file, from its bytes. `name`, a path or URL, supplies the name and the
@@ -42,9 +43,8 @@ impl Registry {
         if let Some(factory) = archive {
             let request = OpenRequest::new(&target, options, self).writable(writable);
             return trace::call("open", &target, || {
-                let map =
-                    request.with_map_request(|request| factory.open_bytes(request, Arc::clone(&bytes)))?;
-                let map = trace::traced(map);
+                let backing = Backing::Bytes(Arc::clone(&bytes));
+                let map = trace::traced(open_map(&request, factory, &backing)?);
                 let why = "the bytes in memory".into();
                 let map = Some(MountedMap::of(map, factory, why));
                 self.open_request(request.clone().map(map), &mut ProbeLog::disabled())
@@ -66,7 +66,8 @@ impl Registry {
             },
         };
         let request = OpenRequest::new(&target, options, self).writable(writable);
-        trace::call("open", &target, || driver.open_bytes(&request, Arc::clone(&bytes)))
+        let request = request.backing(Backing::Bytes(bytes));
+        trace::call("open", &target, || open_chosen(driver, &request))
     }
 
     /// Opens the dataset at `path`, a path or URL, and reads its file into memory. `persist`: closing writes
@@ -90,13 +91,14 @@ impl Registry {
                     self.locate(&request, false, &mut ProbeLog::disabled())?
                 && !factory.info().magic.is_empty()
             {
-                let map = request.with_map_request(|request| factory.open_in_memory(request, persist));
+                let map = open_map(&request, factory, &Backing::Memory { persist });
                 let map = trace::traced(map.map_err(|error| error.at(&target))?);
                 let map = Some(MountedMap::of(map, factory, why));
                 return self.open_request(request.clone().map(map), &mut ProbeLog::disabled());
             }
             let choice = self.choose(&request, &mut ProbeLog::disabled())?;
-            choice.driver.open_in_memory(&request.clone().map(choice.map), persist)
+            let request = request.clone().map(choice.map).backing(Backing::Memory { persist });
+            open_chosen(choice.driver, &request)
         })
     }
 
@@ -116,15 +118,42 @@ impl Registry {
         let markers = self.markers();
         let place = CreatePlace { map: None, markers: &markers };
         self.create_by(path, clobber, classic_model, options, place, |driver, request| {
+            let backing = Backing::Memory { persist };
             if driver.info().markers.is_empty() {
-                return driver.create_in_memory(request, persist);
+                driver.info().check_backing(&backing, "create")?;
+                return driver.create(&request.backing(backing));
             }
             let (factory, why) = self.map_to_create(request.target)?;
-            let map = request.with_map_request(|request| factory.create_in_memory(request, persist));
+            let map = check_backing(factory, &backing).and_then(|()| {
+                request.with_map_request(|request| factory.create(&request.backing(&backing)))
+            });
             let map = trace::traced(map.map_err(|error| error.at(request.target))?);
             let map = Some(MountedMap::of(map, factory, why.into()));
-            driver.create(&request.clone().map(map))
+            driver.create(&request.map(map))
         })
+    }
+}
+
+/// Opens a map of one file in memory.
+fn open_map(
+    request: &OpenRequest<'_>,
+    factory: &Arc<dyn MapFactory>,
+    backing: &Backing,
+) -> Result<Arc<dyn ZMap>> {
+    check_backing(factory, backing)?;
+    request.with_map_request(|request| factory.open(&request.backing(backing)))
+}
+
+/// Refuses a backing that a map factory does not know.
+fn check_backing(factory: &Arc<dyn MapFactory>, backing: &Backing) -> Result<()> {
+    let (name, in_memory) = (factory.info().name, factory.info().in_memory);
+    match backing {
+        Backing::Bytes(_) if !in_memory => {
+            Err(ErrorKind::InMemory.context(format!("map {name} cannot open archives in memory")))
+        }
+        Backing::Memory { .. } if !in_memory => Err(ErrorKind::Diskless
+            .context(format!("map {name} is not a single file, so it cannot be in memory"))),
+        _ => Ok(()),
     }
 }
 

@@ -25,8 +25,8 @@ use nczarr_url_infer::Target;
 use crate::forbidden_is_absent::ForbiddenIsAbsent;
 use crate::registry::not_built;
 use crate::{
-    Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, MountedMap, OpenRequest,
-    OpenScope, Options, PluginKind, Registry,
+    Backing, Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, MountedMap,
+    OpenRequest, OpenScope, Options, PluginKind, Registry,
 };
 use crate::{settings, trace};
 use locate::{DatasetLocation, FileContent};
@@ -81,15 +81,9 @@ struct DriverChoice<'r> {
 }
 
 /// Opens a dataset with the chosen driver.
-fn open_chosen(
-    driver: &Arc<dyn Driver>,
-    request: &OpenRequest<'_>,
-    source: Option<Arc<dyn ByteSource>>,
-) -> Result<Arc<dyn Dataset>> {
-    match source {
-        Some(source) => driver.open_from_source(request, source),
-        None => driver.open(request),
-    }
+fn open_chosen(driver: &Arc<dyn Driver>, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    driver.info().check_backing(&request.backing, "open")?;
+    driver.open(request)
 }
 
 /// The place where a dataset is created.
@@ -176,7 +170,9 @@ impl Registry {
     ) -> Result<Arc<dyn Dataset>> {
         let markers = self.markers();
         let place = CreatePlace { map: map.map(MountedMap::from), markers: &markers };
-        self.create_by(path, clobber, classic_model, options, place, |driver, request| driver.create(request))
+        self.create_by(path, clobber, classic_model, options, place, |driver, request| {
+            driver.create(&request)
+        })
     }
 
     /// Creates what `create` makes of a request, in define mode.
@@ -187,7 +183,7 @@ impl Registry {
         classic_model: bool,
         options: &Options,
         place: CreatePlace<'_>,
-        create: impl FnOnce(&dyn Driver, &CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
+        create: impl FnOnce(&dyn Driver, CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
     ) -> Result<Arc<dyn Dataset>> {
         let target = nczarr_url_infer::parse(path)?;
         self.check_words(&target, true)?;
@@ -199,7 +195,7 @@ impl Registry {
                 .classic_model(classic_model || settings::default_format() == Format::NetCdf4Classic)
                 .map(place.map)
                 .markers(place.markers);
-            let dataset = create(&**driver, &request)?;
+            let dataset = create(&**driver, request)?;
             if !dataset.model().is_defining() {
                 dataset.model().begin();
             }
@@ -254,7 +250,10 @@ impl Registry {
         if let Some(map) = choice.map {
             request.map = Some(map);
         }
-        open_chosen(choice.driver, &request, choice.source)
+        if let Some(source) = choice.source {
+            request.backing = Backing::Source(source);
+        }
+        open_chosen(choice.driver, &request)
     }
 
     fn choose(&self, request: &OpenRequest<'_>, looks: &mut ProbeLog) -> Result<DriverChoice<'_>> {
@@ -529,10 +528,8 @@ impl Registry {
         request: &OpenRequest<'_>,
         source: Option<Arc<dyn ByteSource>>,
     ) -> Result<MountedMap> {
-        let opened = request.with_map_request(|request| match source {
-            Some(source) => factory.open_from_source(request, source),
-            None => factory.open(request),
-        });
+        let backing = source.map_or(Backing::Place, Backing::Source);
+        let opened = request.with_map_request(|request| factory.open(&request.backing(&backing)));
         match opened {
             // An archive is one object: its members cannot be forbidden one by one.
             Ok(map) if factory.info().magic.is_empty() => {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use nczarr_model::Result;
 
 use crate::{CreateRequest, Dataset, Driver, DriverInfo, OpenRequest, StaticPlugin};
-use nczarr_storage::source::ByteSource;
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
@@ -23,28 +22,8 @@ macro_rules! forward {
                 self.deref().open(request)
             }
 
-            fn open_from_source(
-                &self,
-                request: &OpenRequest<'_>,
-                source: Arc<dyn ByteSource>,
-            ) -> Result<Arc<dyn Dataset>> {
-                self.deref().open_from_source(request, source)
-            }
-
             fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
                 self.deref().create(request)
-            }
-
-            fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-                self.deref().open_bytes(request, bytes)
-            }
-
-            fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
-                self.deref().open_in_memory(request, persist)
-            }
-
-            fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
-                self.deref().create_in_memory(request, persist)
             }
         }
     )*};

@@ -20,10 +20,8 @@ const OMEGA: &[Magic] = &[Magic { offset: 0, bytes: b"OMEGA" }];
 static SINGLE: TestDriver = TestDriver(driver_info("single", &["one"], ALPHA, &[]));
 /// Datasets in maps. The objects in their root identify them.
 static GRID: TestDriver = TestDriver(driver_info("grid", &["gridded"], &[], &[".grid", ".cell"]));
-static PACKED: Elsewhere =
-    Elsewhere(MapInfo { name: "pack", schemes: &[], magic: PACK, about: "archives, for tests" });
-static REMOTE: Elsewhere =
-    Elsewhere(MapInfo { name: "far", schemes: &["far", "http"], magic: &[], about: "" });
+static PACKED: Elsewhere = Elsewhere(MapInfo::new("pack", "archives, for tests").magic(PACK));
+static REMOTE: Elsewhere = Elsewhere(MapInfo::new("far", "").schemes(&["far", "http"]));
 
 static TABLE: PluginTable = PluginTable {
     drivers: &[&SINGLE, &GRID],
@@ -164,7 +162,7 @@ fn a_plugin_changes_no_path_that_works() {
     // A driver and a map that claim words and bytes that the table's plugins already claim.
     static GREEDY: DriverInfo = driver_info("greedy", &["gridded", "one"], ALPHA, &[".grid"]);
     let greedy = || TestDriver(driver_info("greedy", GREEDY.modes, ALPHA, GREEDY.markers));
-    let greedy_map = Elsewhere(MapInfo { name: "all", schemes: &["file", "far"], magic: PACK, about: "" });
+    let greedy_map = Elsewhere(MapInfo::new("all", "").schemes(&["file", "far"]).magic(PACK));
     let pack_driver = TestDriver(driver_info("packer", &[], PACK, &[]));
     let here = Here {
         registry: Arc::new(

@@ -191,7 +191,7 @@ fn two_of_one_name_at_one_level_are_an_error_that_names_both() {
 #[test]
 fn every_kind_of_conflict_is_found() {
     let driver = |name, modes| TestDriver(driver_info(name, modes, &[], &[]));
-    let map = |name, schemes| Elsewhere(MapInfo { name, schemes, magic: &[], about: "" });
+    let map = |name, schemes| Elsewhere(MapInfo::new(name, "").schemes(schemes));
     static ID: FilterInfo = filter_info("blue", Some(301), &[], "");
     static ALIAS: FilterInfo = filter_info("blue", None, &["rot"], "");
     for (what, registry) in [
@@ -252,8 +252,8 @@ fn the_list_is_sorted_and_complete() {
         .with_element(Elements(&["vlen", "vlen2"]))
         .with_filter(Class(&ROT))
         .with_table(&RED_TABLE)
-        .with_map(Elsewhere(MapInfo { name: "z", schemes: &["zz"], magic: &[], about: "z" }))
-        .with_map(Elsewhere(MapInfo { name: "a", schemes: &[], magic: &[], about: "a" }))
+        .with_map(Elsewhere(MapInfo::new("z", "z").schemes(&["zz"])))
+        .with_map(Elsewhere(MapInfo::new("a", "a")))
         .with_driver(TestDriver(driver_info("d", &["e"], &[], &[])));
     let list: Vec<_> =
         registry.plugins().into_iter().map(|plugin| (plugin.kind, plugin.name, plugin.aliases)).collect();

@@ -367,8 +367,7 @@ impl Dataset for Opened {
 /// Directories as simple maps.
 pub struct Directories;
 
-static DIRECTORIES: MapInfo =
-    MapInfo { name: "file", schemes: &["file"], magic: &[], about: "directories, for tests" };
+static DIRECTORIES: MapInfo = MapInfo::new("file", "directories, for tests").schemes(&["file"]);
 
 #[derive(Debug)]
 struct Directory(std::path::PathBuf);

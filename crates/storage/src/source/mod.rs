@@ -13,6 +13,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::{ByteRange, OutBuf};
 
+pub use crate::factory::Backing;
 pub use read_ahead::ReadAhead;
 
 /// The callback of a read: receives the bytes or the error.
