@@ -22,26 +22,28 @@ const FIGURES: &str = "The spread is the range between the quartiles, divided by
 const VERDICTS: &str = "A verdict needs five rounds in both runs, medians that differ by more than the margin, quartile \
     ranges that do not overlap, and a rank test at the level of 1 %.";
 
-/// Returns the page.
-pub fn page(report: &BenchReport) -> String {
-    let title = escaped(&format!("Benchmark of {}", report.data));
-    let mut text = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-        <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-        <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-    );
-    let about = escaped(&report.title());
-    // Writing to a string cannot fail.
-    let _ = write!(text, "<p>{about}</p>\n<p class=\"weak\">{ABOUT}</p>\n");
-    text += &legend(report);
-    for quantity in Quantity::of_report(report) {
-        let (heading, about) = (escaped(&quantity.heading()), quantity.about);
-        let _ = writeln!(text, "<h2>{heading} <small>({about})</small></h2>\n<div class=\"wide\">");
-        text += &plot(report, quantity);
-        text += "</div>\n";
+impl BenchReport {
+    /// Returns an HTML page with plots and all figures. It needs no other file and no script.
+    pub fn html(&self) -> String {
+        let title = escaped(&format!("Benchmark of {}", self.data));
+        let mut text = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+            <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        );
+        let about = escaped(&self.title());
+        // Writing to a string cannot fail.
+        let _ = write!(text, "<p>{about}</p>\n<p class=\"weak\">{ABOUT}</p>\n");
+        text += &legend(self);
+        for quantity in Quantity::of_report(self) {
+            let (heading, about) = (escaped(&quantity.heading()), quantity.about);
+            let _ = writeln!(text, "<h2>{heading} <small>({about})</small></h2>\n<div class=\"wide\">");
+            text += &plot(self, quantity);
+            text += "</div>\n";
+        }
+        text += &table(self);
+        text + "</body>\n</html>\n"
     }
-    text += &table(report);
-    text + "</body>\n</html>\n"
 }
 
 /// Returns the different targets, in the order of the rows.

@@ -4,15 +4,18 @@ use serde_json::{Map, Value, json};
 
 use crate::{AccessPattern, BenchReport, Measured, Row};
 
-/// Returns all figures, in seconds and bytes.
-pub fn render(report: &BenchReport) -> String {
-    let rows: Vec<Value> = report.rows.iter().map(row_value).collect();
-    let all = json!({
-        "data": report.data, "type": report.ty, "shape": report.shape, "bytes": report.bytes,
-        "box": report.boxed, "repeats": report.rounds, "threads": report.threads(),
-        "reference_rounds": report.reference, "margin": report.margin, "cells": rows,
-    });
-    format!("{all:#}\n")
+impl BenchReport {
+    /// Returns all figures as JSON, in seconds and bytes. [`Baseline::parse`](crate::Baseline::parse) reads
+    /// this form.
+    pub fn json(&self) -> String {
+        let rows: Vec<Value> = self.rows.iter().map(row_value).collect();
+        let all = json!({
+            "data": self.data, "type": self.ty, "shape": self.shape, "bytes": self.bytes,
+            "box": self.boxed, "repeats": self.rounds, "threads": self.threads(),
+            "reference_rounds": self.reference, "margin": self.margin, "cells": rows,
+        });
+        format!("{all:#}\n")
+    }
 }
 
 fn row_value(row: &Row) -> Value {

@@ -1,8 +1,8 @@
 //! [`BenchReport`]: the results of a run, one [`Row`] for each combination.
+//!
+//! `text`, `html` and `json` print it.
 
 use crate::datasets::cell::Round;
-use crate::datasets::text;
-use crate::datasets::{html, json};
 use crate::{AccessPattern, Baseline, Cell, Sample, Summary, Verdict, machine_margin, verdict};
 
 /// The results of a run.
@@ -152,31 +152,6 @@ impl BenchReport {
     /// Whether a baseline was compared.
     pub fn is_compared(&self) -> bool {
         self.rows.iter().flat_map(|row| &row.measured).any(|measured| measured.verdict.is_some())
-    }
-
-    /// Returns a table of medians, one line for each combination, and the verdicts, if there are any.
-    pub fn table(&self) -> String {
-        text::table(self)
-    }
-
-    /// Returns a table of percentiles, one line for each combination and access pattern.
-    pub fn details(&self) -> String {
-        text::details(self)
-    }
-
-    /// Returns bars of characters, one for each combination and figure.
-    pub fn plot(&self) -> String {
-        text::plot(self)
-    }
-
-    /// Returns all figures as JSON, in seconds and bytes. [`Baseline::parse`] reads this form.
-    pub fn json(&self) -> String {
-        json::render(self)
-    }
-
-    /// Returns an HTML page with plots and all figures. It needs no other file and no script.
-    pub fn html(&self) -> String {
-        html::page(self)
     }
 
     /// Returns the different numbers of threads, in the order of the rows.

@@ -14,21 +14,66 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 /// Stands for a figure that a row lacks.
 const NOTHING: &str = "-";
 
-/// Returns one line for each row, and the verdicts, if there are any.
-pub fn table(report: &BenchReport) -> String {
-    let quantities = Quantity::of_report(report);
-    let mut head = names_head(report);
-    let names = head.len();
-    head.extend(quantities.iter().map(|quantity| quantity.heading()));
-    let mut lines = vec![head];
-    for row in &report.rows {
-        let values = quantities
-            .iter()
-            .map(|quantity| quantity.of(row).map_or(NOTHING.to_owned(), |values| short(values.median)));
-        lines.push(names_of(report, row).into_iter().chain(values).collect());
+impl BenchReport {
+    /// Returns a table of medians, one line for each combination, and the verdicts, if there are any.
+    pub fn table(&self) -> String {
+        let quantities = Quantity::of_report(self);
+        let mut head = names_head(self);
+        let names = head.len();
+        head.extend(quantities.iter().map(|quantity| quantity.heading()));
+        let mut lines = vec![head];
+        for row in &self.rows {
+            let values = quantities
+                .iter()
+                .map(|quantity| quantity.of(row).map_or(NOTHING.to_owned(), |values| short(values.median)));
+            lines.push(names_of(self, row).into_iter().chain(values).collect());
+        }
+        let text = format!("{}\n{}", self.title(), aligned(&lines, names));
+        if self.is_compared() { text + "\n" + &verdicts(self) } else { text }
     }
-    let text = format!("{}\n{}", report.title(), aligned(&lines, names));
-    if report.is_compared() { text + "\n" + &verdicts(report) } else { text }
+
+    /// Returns a table of percentiles, one line for each combination and access pattern.
+    pub fn details(&self) -> String {
+        let mut head = names_head(self);
+        head.push("pattern".to_owned());
+        let names = head.len();
+        head.extend(["p50", "p95", "p99", "min", "spread", "MB/s"].map(str::to_owned));
+        let mut lines = vec![head];
+        for row in &self.rows {
+            for measured in &row.measured {
+                let summary = &measured.summary;
+                let mut line = names_of(self, row);
+                line.push(measured.pattern.name().to_owned());
+                line.extend([summary.p50, summary.p95, summary.p99, summary.min].map(duration));
+                line.push(format!("{:.0} %", summary.spread() * 100.0));
+                line.push(measured.mb_per_second().map_or(NOTHING.to_owned(), short));
+                lines.push(line);
+            }
+        }
+        format!("{}\n{}", self.title(), aligned(&lines, names))
+    }
+
+    /// Returns bars of characters, one for each combination and figure.
+    pub fn plot(&self) -> String {
+        let mut text = self.title() + "\n";
+        let names: Vec<Vec<String>> = self.rows.iter().map(|row| names_of(self, row)).collect();
+        let widths = widths(&names);
+        for quantity in Quantity::of_report(self) {
+            let values: Vec<Option<f64>> =
+                self.rows.iter().map(|row| quantity.of(row).map(|values| values.median)).collect();
+            let most = values.iter().flatten().copied().fold(0.0, f64::max);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "\n{} ({})", quantity.heading(), quantity.about);
+            for (names, value) in names.iter().zip(values) {
+                let label: Vec<String> =
+                    names.iter().zip(&widths).map(|(name, &width)| format!("{name:width$}")).collect();
+                let figure = value.map_or(NOTHING.to_owned(), short);
+                let bar = bar(value.unwrap_or(0.0) / most);
+                let _ = writeln!(text, "{}  {bar} {figure}", label.join(" "));
+            }
+        }
+        text
+    }
 }
 
 /// Returns one line for each row with the verdict of each pattern.
@@ -50,49 +95,6 @@ fn verdicts(report: &BenchReport) -> String {
     }
     let note = report.margin_note().map_or(String::new(), |note| format!("{note}\n"));
     format!("compared with the baseline\n{}{note}", aligned(&lines, names))
-}
-
-/// Returns one line for each row and pattern.
-pub fn details(report: &BenchReport) -> String {
-    let mut head = names_head(report);
-    head.push("pattern".to_owned());
-    let names = head.len();
-    head.extend(["p50", "p95", "p99", "min", "spread", "MB/s"].map(str::to_owned));
-    let mut lines = vec![head];
-    for row in &report.rows {
-        for measured in &row.measured {
-            let summary = &measured.summary;
-            let mut line = names_of(report, row);
-            line.push(measured.pattern.name().to_owned());
-            line.extend([summary.p50, summary.p95, summary.p99, summary.min].map(duration));
-            line.push(format!("{:.0} %", summary.spread() * 100.0));
-            line.push(measured.mb_per_second().map_or(NOTHING.to_owned(), short));
-            lines.push(line);
-        }
-    }
-    format!("{}\n{}", report.title(), aligned(&lines, names))
-}
-
-/// Returns one bar for each row and figure.
-pub fn plot(report: &BenchReport) -> String {
-    let mut text = report.title() + "\n";
-    let names: Vec<Vec<String>> = report.rows.iter().map(|row| names_of(report, row)).collect();
-    let widths = widths(&names);
-    for quantity in Quantity::of_report(report) {
-        let values: Vec<Option<f64>> =
-            report.rows.iter().map(|row| quantity.of(row).map(|values| values.median)).collect();
-        let most = values.iter().flatten().copied().fold(0.0, f64::max);
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{} ({})", quantity.heading(), quantity.about);
-        for (names, value) in names.iter().zip(values) {
-            let label: Vec<String> =
-                names.iter().zip(&widths).map(|(name, &width)| format!("{name:width$}")).collect();
-            let figure = value.map_or(NOTHING.to_owned(), short);
-            let bar = bar(value.unwrap_or(0.0) / most);
-            let _ = writeln!(text, "{}  {bar} {figure}", label.join(" "));
-        }
-    }
-    text
 }
 
 /// Returns the headings of the axes that differ between rows, or always appear.
