@@ -5,16 +5,12 @@
 
 use std::sync::Arc;
 
-use nczarr_model::{
-    Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId,
-};
+use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, TypeId, Values, VarId};
 
+use super::cursor::Located;
 use super::layout::{SpecialLayout, is_special_of_dataset};
 use super::tree::{AttDef, ClassDef, GroupDef, TypeDef, TypeRef};
 use super::{CdlTarget, data, types, values};
-
-/// A result whose error has a byte offset in the text.
-pub(super) type Located<T> = Result<T, (usize, Error)>;
 
 /// Makes definitions, then data.
 pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn CdlTarget) -> Located<()> {

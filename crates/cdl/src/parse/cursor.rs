@@ -3,7 +3,10 @@
 //! It knows no grammar. Source: the CDL chapter of the netCDF user's guide; escapes as the printer writes
 //! them.
 
-use nczarr_model::{ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
+
+/// A result whose error has a byte offset in the text.
+pub(super) type Located<T> = Result<T, (usize, Error)>;
 
 /// A position in a text.
 #[derive(Debug, Clone)]

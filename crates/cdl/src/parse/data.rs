@@ -7,9 +7,8 @@ use std::collections::HashMap;
 
 use nczarr_model::{DimId, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
 
-use super::build::Located;
 use super::constant::{self, Constant, Placed};
-use super::cursor::{CdlCursor, is_blank};
+use super::cursor::{CdlCursor, Located, is_blank};
 use super::values::{self, CdlNumber, ValueBudget};
 use super::{CdlTarget, types};
 
