@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use nczarr_model::Result;
 
-use super::map::log_operation;
+use super::operation::log_operation;
 use nczarr_storage::batch::{
     ObjectSink, Payload, PutPart, ReadJob, ReadOutcome, ReadTicket, WriteJob, WriteTicket,
 };

@@ -6,7 +6,7 @@ use std::time::Instant;
 use nczarr_model::Result;
 
 use super::job::{TracedReads, TracedWrites};
-use super::{MAPS, micros};
+use super::operation::log_operation;
 use crate::OutBuf;
 use nczarr_storage::batch::{ReadJob, WriteJob};
 use nczarr_storage::{
@@ -36,20 +36,6 @@ impl TracedMap {
         let outcome = run();
         log_operation(op, key, outcome.as_ref().map(bytes), started);
         outcome
-    }
-}
-
-/// Logs an operation: its key, its bytes or its error, and its duration.
-pub(super) fn log_operation(
-    op: &'static str,
-    key: &Key,
-    outcome: Result<u64, &nczarr_model::Error>,
-    started: Instant,
-) {
-    let us = micros(started);
-    match outcome {
-        Ok(bytes) => tracing::trace!(target: MAPS, op, %key, bytes, us),
-        Err(error) => tracing::trace!(target: MAPS, op, %key, us, error = format_args!("{error:#}")),
     }
 }
 

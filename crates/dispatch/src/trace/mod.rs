@@ -2,6 +2,7 @@
 
 mod job;
 mod map;
+mod operation;
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use tracing::Level;
 use nczarr_storage::ZMap;
 
 pub use map::TracedMap;
+pub(crate) use nczarr_runtime::trace::call;
 pub use nczarr_runtime::trace::{CALLS, MAPS, filter_of, log_level, set_log_level};
-pub(crate) use nczarr_runtime::trace::{call, micros};
 
 /// Returns the map, wrapped in a [`TracedMap`] if its operations are logged.
 pub(crate) fn traced(map: Arc<dyn ZMap>) -> Arc<dyn ZMap> {
