@@ -9,16 +9,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::single_file::{self, TempFile};
+use nczarr_dispatch::single_file;
 use nczarr_dispatch::{Durability, HeaderPadding};
 use nczarr_model::{Error, ErrorKind, Model, Result};
 
+use crate::committed::CommittedHeader;
 use crate::copy;
 use crate::dataset::ClassicDataset;
 use crate::file_state::{FileState, ReadyData};
-use crate::layout::{self, FileLayout};
+use crate::fill::is_filling;
+use crate::layout::FileLayout;
+use crate::offsets;
 use crate::store::FileStore;
-use crate::var::is_filling;
 use crate::write::{self, RECORDS_AT};
 
 /// The number of records of a streaming file: unknown. All bits are set in either width.
@@ -29,21 +31,6 @@ const SECTOR: usize = 512;
 
 /// The size of an empty file of netCDF-C, since files are compared.
 const EMPTY: u64 = 4096;
-
-/// The stored state.
-#[derive(Debug, Default)]
-pub(crate) struct CommittedHeader {
-    /// The header; its number of records is [`CommittedHeader::records`]. `None`: nothing was written.
-    pub(crate) header: Option<Vec<u8>>,
-    /// The number of records in the header; `None`: unknown.
-    pub(crate) records: Option<u64>,
-    /// The edition of the model that the header contains.
-    pub(crate) edition: Option<u64>,
-    /// That model, which an abort restores.
-    pub(crate) model: Option<Arc<Model>>,
-    /// The file of a new dataset.
-    pub(crate) unfinished: Option<TempFile>,
-}
 
 impl ClassicDataset {
     pub(crate) fn lock_committed(&self) -> MutexGuard<'_, CommittedHeader> {
@@ -84,10 +71,10 @@ impl ClassicDataset {
         let current = self.shared.numbered().1;
         let kind = self.shared.kind;
         let Some(stored) = &committed.header else {
-            let layout = layout::decide(kind, model, spacing, None)?;
+            let layout = offsets::decide(kind, model, spacing, None)?;
             return self.write_first(model, layout, &current, committed);
         };
-        let layout = layout::decide(kind, model, spacing, Some(&current.layout))?;
+        let layout = offsets::decide(kind, model, spacing, Some(&current.layout))?;
         let header = |records| {
             let mut header = write::header(kind, model, &layout, records)?;
             // The rest of a longer old header has no meaning, but is cleared.

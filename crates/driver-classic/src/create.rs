@@ -8,12 +8,13 @@ use nczarr_dispatch::{CreateRequest, Dataset, PersistTarget, settings};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
-use crate::commit::CommittedHeader;
-use crate::dataset::{ClassicDataset, ClassicShared};
+use crate::committed::CommittedHeader;
+use crate::dataset::ClassicDataset;
 use crate::file_state::{FileState, ReadyData};
 use crate::kind::CdfVersion;
 use crate::layout::FileLayout;
 use crate::open::info;
+use crate::shared::ClassicShared;
 use crate::store::FileStore;
 
 /// Creates a file.

@@ -1,21 +1,16 @@
 //! [`ClassicDataset`]: an open classic file.
 //!
-//! The model answers inquiries; [`FileState`] has the data. `admit` has the rules of edits, `commit` writes
+//! The model answers inquiries; `file_state` has the data. `admit` has the rules of edits, `commit` writes
 //! the file.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_dispatch::{
-    Dataset, DatasetInfo, HeaderPadding, Options, PersistTarget, Registry, VarData, single_file,
-};
+use nczarr_dispatch::{Dataset, DatasetInfo, HeaderPadding, PersistTarget, Registry, VarData, single_file};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
-use nczarr_runtime::RenameLock;
 
-use crate::commit::CommittedHeader;
-use crate::file_state::FileState;
-use crate::kind::CdfVersion;
+use crate::committed::CommittedHeader;
+use crate::shared::ClassicShared;
 use crate::var::ClassicVar;
 
 /// An open dataset.
@@ -34,92 +29,6 @@ pub(crate) struct ClassicDataset {
     pub(crate) edits: Mutex<()>,
     /// The data of variables that callers hold.
     pub(crate) vars: RwLock<Vec<Option<Arc<ClassicVar>>>>,
-}
-
-/// The state shared by a dataset and the data of its variables.
-#[derive(Debug)]
-pub(crate) struct ClassicShared {
-    pub(crate) model: ModelCell,
-    pub(crate) kind: CdfVersion,
-    pub(crate) options: Options,
-    pub(crate) writable: bool,
-    closed: AtomicBool,
-    /// Whether it was closed without waiting for a writer.
-    left: AtomicBool,
-    pub(crate) gate: RenameLock,
-    current: RwLock<Arc<FileState>>,
-    /// Changes with every [`FileState`].
-    number: AtomicU64,
-}
-
-impl ClassicShared {
-    pub(crate) fn new(
-        model: ModelCell,
-        kind: CdfVersion,
-        options: &Options,
-        writable: bool,
-        current: FileState,
-    ) -> Self {
-        Self {
-            model,
-            kind,
-            options: options.clone(),
-            writable,
-            closed: AtomicBool::new(false),
-            left: AtomicBool::new(false),
-            gate: RenameLock::default(),
-            current: RwLock::new(Arc::new(current)),
-            number: AtomicU64::new(0),
-        }
-    }
-
-    /// # Errors
-    /// `NC_EBADID` if it is closed.
-    pub(crate) fn check_open(&self) -> Result<()> {
-        if self.is_closed() { Err(ErrorKind::BadId.context("the dataset is closed")) } else { Ok(()) }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
-    /// Called at the end of a write: whether the dataset was closed without waiting for it. If not, closing
-    /// sees the write.
-    pub(crate) fn is_left(&self) -> bool {
-        fence(Ordering::SeqCst);
-        self.left.load(Ordering::Relaxed)
-    }
-
-    /// Closes it for new calls, and waits for writers. `false`: it was closed before.
-    fn close_for_new_calls(&self) -> bool {
-        if self.closed.swap(true, Ordering::AcqRel) {
-            return false;
-        }
-        if self.writable && !self.gate.wait_until_free() {
-            self.left.store(true, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-        }
-        true
-    }
-
-    /// Returns the number of the current state.
-    pub(crate) fn number(&self) -> u64 {
-        self.number.load(Ordering::Acquire)
-    }
-
-    /// Returns the current state, and its number.
-    pub(crate) fn numbered(&self) -> (u64, Arc<FileState>) {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        (self.number(), Arc::clone(&current))
-    }
-
-    /// Replaces the current state.
-    pub(crate) fn replace(&self, new: FileState) {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(new);
-        // Under the lock: a reader of the number finds the new state.
-        self.number.fetch_add(1, Ordering::Release);
-    }
 }
 
 impl ClassicDataset {

@@ -7,9 +7,9 @@ use nczarr_chunkio::{ArrayDim, BeyondEnd, FlatArray, FlatSpec};
 use nczarr_dispatch::Options;
 use nczarr_model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
 
-use crate::fill;
-use crate::growth::RecordGrowth;
+use crate::encoding::big_endian;
 use crate::layout::{FileLayout, VarSlot};
+use crate::record_growth::RecordGrowth;
 use crate::store::FileStore;
 
 /// A layout, its store, and the progress of its data.
@@ -70,7 +70,7 @@ impl FileState {
             let pattern = match &var.fill {
                 VarFill::NoFill => None,
                 _ if !writable => None,
-                _ => var.fill_value().map(|value| fill::pattern(&value)).transpose()?,
+                _ => var.fill_value().map(|value| big_endian(&value)).transpose()?,
             };
             let growth = match &all {
                 Some(all) => Arc::clone(all),

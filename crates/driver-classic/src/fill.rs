@@ -1,20 +1,16 @@
 //! Writes fill values: a repeated pattern of bytes.
 
 use nczarr_chunkio::ByteStore as _;
-use nczarr_model::{Result, Values};
+use nczarr_model::{FillMode, Model, Result};
 
 use crate::store::FileStore;
-use crate::write::big_endian;
 
 /// The approximate size of a write, in bytes.
 const BLOCK: usize = 256 << 10;
 
-/// Returns a fill value in its stored form.
-///
-/// # Errors
-/// `NC_EBADTYPE` for a type without a fixed size.
-pub(crate) fn pattern(value: &Values) -> Result<Vec<u8>> {
-    big_endian(value)
+/// Whether unwritten data are filled.
+pub(crate) fn is_filling(model: &Model) -> bool {
+    model.fill_mode == FillMode::Fill
 }
 
 /// Returns a buffer of the repeated pattern, of at most `len` bytes.

@@ -7,8 +7,6 @@
 //! Each variable has a lock, held while its records are filled, but not while they are written.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nczarr_chunkio::ByteStore as _;
@@ -19,37 +17,9 @@ use crate::claims::RecordClaims;
 use crate::file_state::{FileState, VarPlacement};
 use crate::fill;
 
-/// The progress of a variable's data.
-#[derive(Debug)]
-pub(crate) struct RecordGrowth {
-    /// The value of [`RecordClaims::ready`], for reads without the lock.
-    ready: AtomicU64,
-    claims: Mutex<RecordClaims>,
-}
-
 /// Records that a write must write completely.
 #[derive(Debug)]
 pub(crate) struct ClaimedRecords(u64);
-
-impl RecordGrowth {
-    /// Creates the progress with `ready` filled or written records.
-    pub(crate) fn new(ready: u64) -> Self {
-        Self { ready: AtomicU64::new(ready), claims: Mutex::new(RecordClaims::new(ready)) }
-    }
-
-    pub(crate) fn is_ready(&self, units: u64) -> bool {
-        self.ready.load(Ordering::Acquire) >= units
-    }
-
-    fn claims(&self) -> MutexGuard<'_, RecordClaims> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Called under the lock.
-    fn publish(&self, claims: &RecordClaims) {
-        self.ready.store(claims.ready(), Ordering::Release);
-    }
-}
 
 /// The longest wait for writers of needed records, before they are filled.
 const PATIENCE: Duration = Duration::from_millis(10);

@@ -1,7 +1,7 @@
 //! The netCDF classic formats CDF-1, CDF-2 and CDF-5 as a netCDF driver: [`ClassicDriver`].
 //!
 //! A file is a header (`parse`, `write`), whose lists become a model (`load`), and data at offsets that
-//! follow from header and sizes (`layout`). The flat arrays of `chunkio` move data. This crate prepares the
+//! follow from header and sizes (`offsets`). The flat arrays of `chunkio` move data. This crate prepares the
 //! file (`growth`), keeps header and data consistent (`commit`), and has the storage (`store`).
 //!
 //! It knows no chunks, maps or filters.
@@ -12,11 +12,13 @@
 mod admit;
 mod claims;
 mod commit;
+mod committed;
 mod copy;
 mod create;
 mod cursor;
 mod dataset;
 mod driver;
+mod encoding;
 #[cfg(test)]
 mod faults;
 mod file_state;
@@ -28,9 +30,12 @@ mod load;
 #[cfg(feature = "mmap")]
 #[allow(unsafe_code)]
 mod mapped;
+mod offsets;
 mod open;
 mod parse;
+mod record_growth;
 mod refresh;
+mod shared;
 mod store;
 mod var;
 mod write;

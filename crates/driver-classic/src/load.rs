@@ -7,10 +7,11 @@
 use nczarr_dispatch::Fault;
 use nczarr_model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
 
+use crate::encoding::TOO_LARGE;
 use crate::kind::CdfVersion;
-use crate::layout::{self, FileLayout, VarSlot};
+use crate::layout::{FileLayout, VarSlot};
+use crate::offsets;
 use crate::parse::{ClassicHeader, HeaderVar};
-use crate::write::TOO_LARGE;
 
 /// The content of a file.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ pub(crate) fn load(header: ClassicHeader, size: u64) -> Result<LoadedHeader> {
         stated.push((var.vsize, var.begin));
         model.add_var(variable(var))?;
     }
-    let mut slots = layout::sizes(&model)?;
+    let mut slots = offsets::sizes(&model)?;
     for (slot, (_, begin)) in slots.iter_mut().zip(&stated) {
         slot.begin = *begin;
     }

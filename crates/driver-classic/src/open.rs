@@ -7,11 +7,12 @@ use nczarr_dispatch::{Dataset, DatasetInfo, Fault, OpenRequest, PersistTarget, s
 use nczarr_model::{ErrorKind, ModelCell, Result};
 use nczarr_storage::source::{ByteSource, InitialRead};
 
-use crate::commit::CommittedHeader;
-use crate::dataset::{ClassicDataset, ClassicShared};
+use crate::committed::CommittedHeader;
+use crate::dataset::ClassicDataset;
 use crate::file_state::{FileState, ReadyData};
 use crate::kind::CdfVersion;
 use crate::load::{self, LoadedHeader};
+use crate::shared::ClassicShared;
 use crate::store::FileStore;
 use crate::{INFO, parse};
 

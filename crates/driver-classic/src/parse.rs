@@ -9,14 +9,11 @@ use nczarr_dispatch::Limits;
 use nczarr_model::{Att, Dim, DimId, ErrorKind, NcType, Result, Values, Var, VarId};
 
 use crate::cursor::{HeaderCursor, What};
+use crate::encoding::{ATTRIBUTES, DIMENSIONS, VARIABLES};
 use crate::file_state::VarPlacement;
 use crate::kind::CdfVersion;
 use crate::layout::VarSlot;
 use crate::store::FileStore;
-
-pub(crate) const DIMENSIONS: u32 = 10;
-pub(crate) const VARIABLES: u32 = 11;
-pub(crate) const ATTRIBUTES: u32 = 12;
 
 /// The content of a header.
 #[derive(Debug)]
@@ -246,18 +243,12 @@ fn var(cursor: &mut HeaderCursor<'_>, name: String, all: usize) -> Result<Header
     Ok(HeaderVar { name, dims, atts, ty, vsize, begin })
 }
 
-/// Converts elements of `item` bytes between the byte order of the file and the native one.
-pub(crate) fn swap(bytes: &mut [u8], item: usize) {
-    if cfg!(target_endian = "little") && item > 1 {
-        bytes.chunks_exact_mut(item).for_each(<[u8]>::reverse);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::encoding::swap;
 
     fn parsed(bytes: &[u8]) -> Result<ClassicHeader> {
         limited(bytes, &Limits::default())

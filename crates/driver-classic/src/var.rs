@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use nczarr_chunkio::FlatArray;
 use nczarr_dispatch::{Linear, MemMut, MemRef, VarData};
-use nczarr_model::{CheckedSlab, Error, ErrorKind, FillMode, Model, Result, VarId};
+use nczarr_model::{CheckedSlab, Error, ErrorKind, Result, VarId};
 
-use crate::dataset::ClassicShared;
 use crate::file_state::FileState;
+use crate::fill::is_filling;
 use crate::growth::ClaimedRecords;
+use crate::shared::ClassicShared;
 
 /// The data of one variable.
 #[derive(Debug)]
@@ -117,11 +118,6 @@ impl Drop for LostOnDrop<'_> {
     fn drop(&mut self) {
         self.current.lost(self.id, self.claimed);
     }
-}
-
-/// Whether unwritten data are filled.
-pub(crate) fn is_filling(model: &Model) -> bool {
-    model.fill_mode == FillMode::Fill
 }
 
 impl VarData for ClassicVar {

@@ -3,14 +3,11 @@
 //! Source: the grammar of the netCDF classic format specification; netCDF-C for the number in place of a too
 //! large size.
 
-use nczarr_model::{Att, Dim, ErrorKind, Model, NcType, Result, Values};
+use nczarr_model::{Att, Dim, ErrorKind, Model, NcType, Result};
 
+use crate::encoding::{ATTRIBUTES, DIMENSIONS, TOO_LARGE, VARIABLES, big_endian};
 use crate::kind::CdfVersion;
 use crate::layout::{FileLayout, VarSlot};
-use crate::parse::{ATTRIBUTES, DIMENSIONS, VARIABLES, swap};
-
-/// The number for a size that exceeds 32 bits.
-pub(crate) const TOO_LARGE: u32 = u32::MAX;
 
 /// The offset of the number of records.
 pub(crate) const RECORDS_AT: u64 = 4;
@@ -124,17 +121,5 @@ impl HeaderWriter {
             CdfVersion::Cdf5 => self.number(slot.len, 8),
             _ => self.word(u32::try_from(slot.len).unwrap_or(TOO_LARGE)),
         }
-    }
-}
-
-/// Returns the values in big-endian order.
-pub(crate) fn big_endian(values: &Values) -> Result<Vec<u8>> {
-    let ty = values.nc_type();
-    match (values.to_native_bytes(), ty.size()) {
-        (Some(mut bytes), Some(item)) => {
-            swap(&mut bytes, item);
-            Ok(bytes)
-        }
-        _ => Err(ErrorKind::BadType.context(format!("type {} cannot be stored", ty.name()))),
     }
 }
