@@ -6,8 +6,9 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::coding::Coding;
 use crate::cursor::ElementCursor;
-use crate::file::Hdf4File;
+use crate::directory::Directory;
 use crate::linked_blocks::{ElementExtents, LINKED, linked};
+use crate::source::FileSource;
 
 /// The storage of an element.
 #[derive(Debug)]
@@ -50,10 +51,15 @@ const CHUNKED: u16 = 5;
 ///
 /// # Errors
 /// `NC_EHDFERR` if it is invalid, or if the data are in another file.
-pub(crate) fn read(file: &Hdf4File, description: &[u8], what: &str) -> Result<Element> {
+pub(crate) fn read(
+    directory: &Directory,
+    store: &FileSource,
+    description: &[u8],
+    what: &str,
+) -> Result<Element> {
     let mut cursor = ElementCursor::new(description, what);
     match cursor.u16()? {
-        LINKED => linked(file, description, what)?
+        LINKED => linked(directory, store, description, what)?
             .map(Element::Pieces)
             .ok_or_else(|| ErrorKind::Internal.context("linked blocks")),
         COMPRESSED => compressed(&mut cursor).map(Element::Compressed),

@@ -49,7 +49,7 @@ impl Hdf4File {
         if !entry.special {
             return Ok(Some(Element::Pieces(ElementExtents::one(entry.offset.into(), entry.len.into()))));
         }
-        element::read(self, &self.raw(entry)?, &called(tag, number)).map(Some)
+        element::read(&self.directory, &self.store, &self.raw(entry)?, &called(tag, number)).map(Some)
     }
 
     /// Returns the place of an element that is neither compressed nor chunked.
@@ -62,7 +62,7 @@ impl Hdf4File {
         if !entry.special {
             return Ok(ElementExtents::one(entry.offset.into(), entry.len.into()));
         }
-        match linked(self, &self.raw(entry)?, &what())? {
+        match linked(&self.directory, &self.store, &self.raw(entry)?, &what())? {
             Some(pieces) => Ok(pieces),
             None => {
                 Err(ErrorKind::HdfErr.context(format!("{}: neither contiguous nor in linked blocks", what())))

@@ -10,8 +10,7 @@ use nczarr_model::{ErrorKind, Result};
 use nczarr_runtime::OutBuf;
 
 use crate::cursor::ElementCursor;
-use crate::directory::tag;
-use crate::file::Hdf4File;
+use crate::directory::{Directory, tag};
 use crate::source::FileSource;
 
 /// The place of an element's bytes.
@@ -151,7 +150,12 @@ pub(crate) const LINKED: u16 = 1;
 ///
 /// # Errors
 /// `NC_EHDFERR` if blocks are missing or too short, or if their tables form a circle.
-pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<Option<ElementExtents>> {
+pub(crate) fn linked(
+    directory: &Directory,
+    store: &FileSource,
+    description: &[u8],
+    what: &str,
+) -> Result<Option<ElementExtents>> {
     let mut cursor = ElementCursor::new(description, what);
     if cursor.u16()? != LINKED {
         return Ok(None);
@@ -168,12 +172,11 @@ pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<
                 pieces.len()
             )));
         }
-        let entry =
-            file.directory.get(tag::LINKED, table).filter(|entry| !entry.special && !entry.overlapping);
+        let entry = directory.get(tag::LINKED, table).filter(|entry| !entry.special && !entry.overlapping);
         let entry = entry.ok_or_else(|| damaged(format!("its block table {table} is missing")))?;
         let mut bytes = Vec::new();
         let table_len = u64::from(count) * 2 + 2;
-        file.store.append(entry.offset.into(), table_len.min(entry.len.into()), &mut bytes)?;
+        store.append(entry.offset.into(), table_len.min(entry.len.into()), &mut bytes)?;
         let mut cursor = ElementCursor::new(&bytes, what);
         table = cursor.u16()?;
         for _ in 0..count {
@@ -182,7 +185,7 @@ pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<
             if left == 0 {
                 break;
             }
-            push_block(file, number, &mut pieces, block, left).map_err(damaged)?;
+            push_block(directory, number, &mut pieces, block, left).map_err(damaged)?;
         }
         if count == 0 {
             return Err(damaged("its block tables are empty".to_owned()));
@@ -194,13 +197,13 @@ pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<
 /// Adds a block; at most `left` bytes count. The first block has its own length; the others have one
 /// length.
 fn push_block(
-    file: &Hdf4File,
+    directory: &Directory,
     number: u16,
     pieces: &mut ElementExtents,
     block: u64,
     left: u64,
 ) -> std::result::Result<(), String> {
-    let entry = file.directory.get(tag::LINKED, number).filter(|_| number != 0);
+    let entry = directory.get(tag::LINKED, number).filter(|_| number != 0);
     let Some(entry) = entry else {
         if number != 0 {
             return Err(format!("its block {number} is missing"));
