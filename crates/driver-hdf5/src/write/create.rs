@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Format, PersistTarget, single_file};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
-use super::commit::CommittedFile;
+use super::committed::CommittedFile;
 use super::dataset::WritableDataset;
 use super::file::WritableFile;
 use super::superblock;

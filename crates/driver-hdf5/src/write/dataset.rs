@@ -10,7 +10,7 @@ use nczarr_chunkio::QuantizedArray;
 use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, PersistTarget, Registry, VarData};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
-use super::commit::CommittedFile;
+use super::committed::CommittedFile;
 use super::var::{WritableVar, WriteContext, kept_value};
 
 /// A dataset that is open for writing.

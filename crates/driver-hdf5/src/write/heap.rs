@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::bytes::PutBytes;
-use super::image::HeapValueId;
+
+/// The place of a value in the global heap: address of its collection, and index.
+pub(super) type HeapValueId = (u64, u32);
 
 /// Smallest size of a collection in bytes.
 pub(super) const LEAST: usize = 4096;

@@ -14,9 +14,6 @@ pub(super) struct MetadataImage {
     heap: heap::ImageHeap,
 }
 
-/// The place of a value in the global heap: address of its collection, and index.
-pub(super) type HeapValueId = (u64, u32);
-
 impl MetadataImage {
     /// `heap`: addresses of the collections, from the first pass.
     pub(super) fn new(base: u64, heap: Vec<u64>) -> Self {
@@ -37,7 +34,7 @@ impl MetadataImage {
     }
 
     /// Appends a value to the heap.
-    pub(super) fn keep(&mut self, value: &[u8]) -> HeapValueId {
+    pub(super) fn keep(&mut self, value: &[u8]) -> heap::HeapValueId {
         self.heap.keep(value)
     }
 

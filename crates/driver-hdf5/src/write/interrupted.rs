@@ -7,7 +7,7 @@ use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
 use nczarr_nc_table::NcDispatch as _;
 use nczarr_runtime::OutBuf;
 
-use super::commit::CommittedFile;
+use super::committed::CommittedFile;
 use super::create::start;
 use super::dataset::WritableDataset;
 use super::file::WritableFile;

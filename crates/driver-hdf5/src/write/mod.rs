@@ -10,6 +10,7 @@ mod bytes;
 mod chunk_index;
 mod chunks;
 mod commit;
+mod committed;
 mod contiguous;
 mod create;
 mod dataset;

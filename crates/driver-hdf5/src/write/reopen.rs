@@ -9,7 +9,7 @@ use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, PersistTarget, 
 use nczarr_model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
 
 use super::bytes::UNDEFINED;
-use super::commit::CommittedFile;
+use super::committed::CommittedFile;
 use super::dataset::{VarSlot, WritableDataset};
 use super::datatype::describe;
 use super::file::{FileRange, WritableFile};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nczarr_model::Result;
 
 use super::super::cursor::damaged;
-use super::selected::{ElementRun, RunVisitor};
+use super::element_run::{ElementRun, RunVisitor};
 
 /// The bands that the selections of one dataset may still use.
 #[derive(Debug)]

@@ -6,7 +6,8 @@
 use nczarr_model::{Error, ErrorKind, Result};
 
 use super::chunks::VirtualSource;
-use super::selected::{AxisSpan, ElementRun, SelectedElements};
+use super::element_run::ElementRun;
+use super::selected::{AxisSpan, SelectedElements};
 
 /// A chunk of a virtual dataset. It has `side` elements along each dimension and covers the box from `low` to
 /// `high` (excluded).

@@ -15,6 +15,7 @@ mod bands;
 mod chunks;
 mod convert;
 mod copy;
+mod element_run;
 mod extend;
 mod files;
 mod find;

@@ -7,17 +7,8 @@ use nczarr_model::Result;
 
 use super::super::cursor::damaged;
 use super::bands::{BandBudget, BlockBands};
+use super::element_run::{ElementRun, RunVisitor};
 use super::selection::{DataspaceSelection, SelectionAxis, UNLIMITED};
-
-/// Elements at equal distances along the last dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ElementRun {
-    pub(crate) count: u64,
-    pub(crate) step: u64,
-}
-
-/// Visits a run: the number of its first element, its index, and the run.
-pub(super) type RunVisitor<'a> = dyn FnMut(u64, &[u64], ElementRun) -> Result<()> + 'a;
 
 /// Indices along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
