@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use nczarr_codec::OutBuf;
 use nczarr_model::Result;
 
-use super::filter::Compressor;
+use super::compressor::Compressor;
 use super::frame::{self, MAX_BLOCK, MAX_BYTES, OVERHEAD, ShuffleKind, VERSION, failed};
 use super::scratch::{self, AlignedBuffer};
 use super::{bits, ffi};

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use nczarr_codec::OutBuf;
 use nczarr_model::Result;
 
-use super::filter::Compressor;
+use super::compressor::Compressor;
 use super::frame::{StreamFormat, failed};
 use crate::deflate::{Wrap, fast};
 use crate::{raw_out, thread_cache, zstd_ffi};

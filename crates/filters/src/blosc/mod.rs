@@ -13,6 +13,7 @@
 
 #[allow(unsafe_code)]
 mod bits;
+mod compressor;
 mod decode;
 #[allow(unsafe_code)]
 mod encode;

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use liblzma::stream::Check;
 use nczarr_codec::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use nczarr_model::{ErrorKind, Result};
 
-use super::chain::{ChainFilter, DEFAULT_PRESET, LZMA1, LZMA2};
+use super::chain::{ChainFilter, LZMA1, LZMA2};
+use super::settings::{Lzma, LzmaFormat, NAME};
 use super::{json, params, stream};
 
-pub(super) static INFO: FilterInfo = FilterInfo {
+static INFO: FilterInfo = FilterInfo {
     aliases: &["numcodecs.lzma"],
-    ..FilterInfo::new("lzma", "LZMA compression in an xz stream; one parameter, optional: preset 0 to 9")
+    ..FilterInfo::new(NAME, "LZMA compression in an xz stream; one parameter, optional: preset 0 to 9")
 };
 
 /// The class of the LZMA filter.
@@ -30,56 +30,6 @@ impl FilterClass for LzmaClass {
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
         Ok(Box::new(json::parse(codec, format)?))
-    }
-}
-
-/// The container of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LzmaFormat {
-    Xz = 1,
-    Alone = 2,
-    Raw = 3,
-}
-
-impl LzmaFormat {
-    pub(super) const ALL: [Self; 3] = [Self::Xz, Self::Alone, Self::Raw];
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Lzma {
-    pub form: LzmaFormat,
-    /// Number of the checksum of an xz stream; -1: the default.
-    pub check: i32,
-    pub preset: Option<u32>,
-    /// Distance of GDAL's delta filter in bytes; 0: not a description of GDAL.
-    pub delta: u32,
-    /// The chain. Empty: one filter with the preset.
-    pub chain: Vec<ChainFilter>,
-}
-
-impl Lzma {
-    fn preset(&self) -> u32 {
-        self.preset.unwrap_or(DEFAULT_PRESET)
-    }
-
-    /// Returns the chain, with GDAL's delta filter.
-    fn links(&self) -> Cow<'_, [ChainFilter]> {
-        match (self.chain.is_empty(), self.delta) {
-            (false, _) => Cow::Borrowed(&self.chain),
-            (true, 0) => Cow::Owned(vec![ChainFilter::lzma2(self.preset())]),
-            (true, dist) => Cow::Owned(vec![ChainFilter::delta(dist), ChainFilter::lzma2(self.preset())]),
-        }
-    }
-
-    fn check(&self) -> Result<Check> {
-        match self.check {
-            -1 | 4 => Ok(Check::Crc64),
-            0 => Ok(Check::None),
-            1 => Ok(Check::Crc32),
-            10 => Ok(Check::Sha256),
-            other => Err(ErrorKind::Filter
-                .context(format!("lzma: expected \"check\" to be -1, 0, 1, 4 or 10, found {other}"))),
-        }
     }
 }
 

@@ -5,13 +5,13 @@ use nczarr_model::Result;
 use serde_json::{Map, json};
 
 use super::chain::{ChainFilter, MEMBERS};
-use super::filter::{INFO, Lzma, LzmaFormat};
+use super::settings::{Lzma, LzmaFormat, NAME};
 use crate::json::{CodecMembers, describe};
 
 /// Parses a description. Members that decoding an xz or alone stream does not need are checked only when
 /// encoding.
 pub(super) fn parse(codec: &Json, format: ZarrFormat) -> Result<Lzma> {
-    let members = CodecMembers::of(INFO.name, codec, format)?;
+    let members = CodecMembers::of(NAME, codec, format)?;
     let form = match members.int("format")? {
         None | Some(1) => LzmaFormat::Xz,
         Some(2) => LzmaFormat::Alone,
@@ -74,7 +74,7 @@ pub(super) fn of(lzma: &Lzma, format: ZarrFormat) -> Json {
         let chain = if chain.is_empty() { Json::Null } else { Json::Array(chain) };
         json!({"format": lzma.form as u32, "check": lzma.check, "preset": lzma.preset, "filters": chain})
     };
-    describe(format, INFO.name, "numcodecs.lzma", members)
+    describe(format, NAME, "numcodecs.lzma", members)
 }
 
 fn of_link(link: &ChainFilter) -> Json {

@@ -15,6 +15,7 @@ mod chain;
 mod filter;
 mod json;
 mod params;
+mod settings;
 mod stream;
 
 pub use filter::LzmaClass;

@@ -6,7 +6,7 @@
 use nczarr_model::{ErrorKind, Result};
 
 use super::chain::{ChainFilter, LZMA1, MEMBERS};
-use super::filter::{Lzma, LzmaFormat};
+use super::settings::{Lzma, LzmaFormat};
 
 /// The parameter for no preset.
 const NONE: u32 = u32::MAX;

@@ -15,20 +15,24 @@ mod codes;
 mod copy;
 mod headers;
 mod huffman;
+#[cfg(target_arch = "x86_64")]
+mod offset_shuffle;
 mod sequences;
 #[cfg(target_arch = "x86_64")]
 mod short_sequences;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::mem::MaybeUninit;
 
 use bits::BackwardBits;
 use headers::{BLOCK, FrameHeader, LiteralsHeader, StoredBlock, block, is_worthwhile, sequences};
 use huffman::HuffmanTable;
-use sequences::{BEFORE, BEHIND, FseStates, SequenceSection, SequenceTables};
+use sequences::{BEFORE, BEHIND, SequenceSection};
 use tables::{FseTable, counts};
+use walk::{FseStates, SequenceTables};
 
 /// Smaller frames, by decoded size in bytes, do not repay the tables.
 const SHORT: usize = 16 << 10;

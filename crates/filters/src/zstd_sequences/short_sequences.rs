@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 use std::ptr;
 
 use super::copy::COPY;
-use super::sequences::{AT_ONCE, FseStates, SequenceTables, WalkBounds, WalkPosition};
+use super::walk::{AT_ONCE, FseStates, SequenceTables, WalkBounds, WalkPosition};
 
 /// Shorter matches are simple, and so are literals without extra bits, which are fewer than [`COPY`].
 const MANY: u32 = 2 * COPY as u32;
@@ -24,32 +24,6 @@ const BITS: usize = 8;
 /// Whether the processor has the other features that [`run`] needs beside BMI2.
 pub(super) fn able() -> bool {
     std::is_x86_feature_detected!("avx")
-}
-
-/// A permutation of four offsets: the last three, and a new one.
-#[derive(Clone)]
-#[repr(align(16))]
-pub(super) struct OffsetShuffle([u8; 16]);
-
-impl OffsetShuffle {
-    /// Permutations by offset value; 0 and 4 are invalid.
-    pub(super) const ALL: [Self; 6] = [
-        Self::of(0, 1, 2),
-        Self::of(0, 1, 2),
-        Self::of(1, 0, 2),
-        Self::of(2, 0, 1),
-        Self::of(0, 1, 2),
-        Self::of(3, 0, 1),
-    ];
-
-    const fn of(first: u8, second: u8, third: u8) -> Self {
-        let (from, mut bytes, mut at) = ([first, second, third, 3], [0; 16], 0);
-        while at < 16 {
-            bytes[at] = from[at / 4] * 4 + at as u8 % 4;
-            at += 1;
-        }
-        Self(bytes)
-    }
 }
 
 /// Decodes several sequences, but never the last one. Returns `false` if more simple ones may follow. Returns
