@@ -14,6 +14,7 @@ use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::{Errno, pread, retry_on_intr};
 
 use super::memory::ReadBuffer;
+use super::read_failure::ReadFailure;
 
 /// Interrupted reads end at a multiple of this.
 const SECTOR: u64 = 512;
@@ -41,31 +42,6 @@ pub(super) struct ReadScratch {
     pub(super) key: Key,
     pub(super) bytes: ReadBuffer,
     span: ReadBuffer,
-}
-
-/// The reason why an object could not be read.
-pub(super) enum ReadFailure {
-    /// An error of the system.
-    System(Errno),
-    /// The key is a directory.
-    Directory,
-    /// The object exceeds the limit.
-    TooLong(usize),
-    /// The ranges are invalid.
-    Ranges,
-    /// The file ends at `end`, before the end of one of several ranges.
-    Short { offset: u64, len: u64, end: u64 },
-    /// Not enough memory for this many bytes.
-    Memory(u64),
-}
-
-impl From<Errno> for ReadFailure {
-    fn from(errno: Errno) -> Self {
-        match errno {
-            Errno::ISDIR => Self::Directory,
-            errno => Self::System(errno),
-        }
-    }
 }
 
 /// The location of the bytes of a ticket.

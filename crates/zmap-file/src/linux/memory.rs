@@ -9,7 +9,7 @@
 use nczarr_runtime::Allocation;
 use nczarr_storage::OutBuf;
 
-use super::fetch::ReadFailure;
+use super::read_failure::ReadFailure;
 
 /// The usual size of a huge page.
 const HUGE_PAGE: usize = 2 << 20;

@@ -14,27 +14,20 @@
 
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use nczarr_storage::Version;
 use rustix::fs::{AtFlags, Stat, fstat, fstatfs, statat};
-use rustix::process::{Resource, getrlimit};
 
+use super::open_file::OpenFile;
 use super::version::FileVersion;
 
 const SETS: usize = 64;
 const WAYS: usize = 4;
 
-/// The most cached files of a process, over all its maps, and the divisor of its limit of open files.
-const MAX_OPEN_FILES: usize = 128;
-const LIMIT_DIVISOR: u64 = 8;
-
 /// File systems whose lookups are never stale: tmpfs, ext2 to 4, xfs, btrfs, f2fs, zfs.
 const LOCAL: [u64; 6] = [0x0102_1994, 0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x2fc1_2fc1];
-
-/// The number of cached files.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// The cached files of one map.
 #[derive(Default)]
@@ -105,38 +98,6 @@ impl CacheSlot {
     }
 }
 
-/// An open file that counts towards the limit.
-#[derive(Debug)]
-pub(super) struct OpenFile(OwnedFd);
-
-impl OpenFile {
-    fn new(file: OwnedFd) -> Option<Self> {
-        let object = Self(file);
-        // Counted first, because dropping subtracts it.
-        (COUNT.fetch_add(1, Ordering::Relaxed) < most()).then_some(object)
-    }
-}
-
-impl Drop for OpenFile {
-    fn drop(&mut self) {
-        COUNT.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl AsFd for OpenFile {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-fn most() -> usize {
-    static ALLOWED: OnceLock<usize> = OnceLock::new();
-    *ALLOWED.get_or_init(|| {
-        let allowed = getrlimit(Resource::Nofile).current.map_or(u64::MAX, |limit| limit / LIMIT_DIVISOR);
-        usize::try_from(allowed).unwrap_or(MAX_OPEN_FILES).min(MAX_OPEN_FILES)
-    })
-}
-
 /// Hashes a key; the highest bits choose the set.
 fn name_of(key: &str) -> u64 {
     let mix = |hash: u64, word: u64| {
@@ -160,7 +121,7 @@ impl CacheSet {
                 None => free = free.or(Some(place)),
             }
         }
-        let more = COUNT.load(Ordering::Relaxed) < most();
+        let more = OpenFile::is_allowed();
         let place = free.filter(|_| more).or(taken).unwrap_or(0);
         self.next = (place + 1) % WAYS;
         place

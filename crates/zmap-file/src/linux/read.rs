@@ -12,11 +12,10 @@ use nczarr_storage::{ByteRange, Key, OutBuf, Version};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
-use super::fetch::{
-    ReadFailure, ReadOutput, ReadScratch, fetch, one_into, size, stream_to, vec_from, want_regular,
-};
+use super::fetch::{ReadOutput, ReadScratch, fetch, one_into, size, stream_to, vec_from, want_regular};
 use super::memory::ReadBuffer;
-use super::open_files::OpenFile;
+use super::open_file::OpenFile;
+use super::read_failure::ReadFailure;
 use super::version::FileVersion;
 use super::{FileMap, beneath};
 use crate::names;

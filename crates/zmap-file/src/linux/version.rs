@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::fs::{Stat, fstat};
 use rustix::io::Errno;
 
-use super::open_files::OpenFile;
+use super::open_file::OpenFile;
 
 /// The state of one object when it was read or written.
 #[derive(Debug)]
