@@ -4,10 +4,7 @@
 //! runtime. They hand work over and wait for a message.
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::Empty;
@@ -16,16 +13,15 @@ use hyper::{Request, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use nczarr_model::{Error, ErrorKind, Result};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::Runtime;
-use tower_service::Service;
 
 use crate::Config;
 use crate::client_certificate::ClientCertificate;
 use crate::proxies::{Proxies, ProxyConnector};
+use crate::resolver::FilteredResolver;
 use crate::settings::TrustedCertificates;
 
 type Connector = HttpsConnector<ProxyConnector>;
@@ -63,10 +59,7 @@ impl SharedClient {
             Some((_, client)) => Arc::clone(&client.runtime),
             None => Arc::new(runtime()?),
         };
-        let mut http = HttpConnector::new_with_resolver(FilteredResolver {
-            link_local: config.link_local,
-            ..FilteredResolver::new()
-        });
+        let mut http = HttpConnector::new_with_resolver(FilteredResolver::new(config.link_local));
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.connect));
@@ -155,79 +148,6 @@ fn tls(secure: Option<&TlsSettings>) -> Result<ClientConfig> {
             builder
                 .with_client_auth_cert(chain, key)
                 .map_err(|error| ErrorKind::RcFile.context(bad).caused_by(error))
-        }
-    }
-}
-
-/// Whether an address is link-local.
-pub(crate) fn is_link_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(four) => four.is_link_local(),
-        IpAddr::V6(six) => {
-            let hidden = six.to_ipv4_mapped().or_else(|| six.to_ipv4());
-            six.is_unicast_link_local()
-                || hidden.is_some_and(|four| four.is_link_local())
-                // The same service of one cloud.
-                || six == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
-        }
-    }
-}
-
-/// Resolves names through the system, and drops forbidden addresses.
-#[derive(Clone)]
-pub(crate) struct FilteredResolver {
-    inner: GaiResolver,
-    link_local: bool,
-}
-
-impl FilteredResolver {
-    fn new() -> Self {
-        Self { inner: GaiResolver::new(), link_local: false }
-    }
-}
-
-impl Service<Name> for FilteredResolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = std::io::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, name: Name) -> Self::Future {
-        let (found, link_local) = (self.inner.call(name), self.link_local);
-        Box::pin(async move {
-            let mut addresses: Vec<SocketAddr> = found.await?.collect();
-            addresses.retain(|address| link_local || !is_link_local(address.ip()));
-            if addresses.is_empty() {
-                Err(std::io::Error::other("the host name has no allowed address"))
-            } else {
-                Ok(addresses.into_iter())
-            }
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_beside() {
-        for (address, link_local) in [
-            ("169.254.169.254", true),
-            ("169.254.0.1", true),
-            ("fe80::1", true),
-            ("::ffff:169.254.169.254", true),
-            ("::169.254.169.254", true),
-            ("fd00:ec2::254", true),
-            ("127.0.0.1", false),
-            ("10.0.0.1", false),
-            ("::1", false),
-            ("2001:db8::1", false),
-        ] {
-            assert_eq!(is_link_local(address.parse().unwrap()), link_local, "{address}");
         }
     }
 }

@@ -16,9 +16,10 @@ use nczarr_storage::Forbidden;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::client::{SharedClient, TlsSettings, is_link_local};
+use crate::client::{SharedClient, TlsSettings};
 use crate::deadline::ReadDeadline;
 use crate::permanent::permanent_reason;
+use crate::resolver::is_link_local;
 use crate::response::{FileState, RequestedPart, ResponseVerdict, changed, check, judge};
 use crate::server_url::ServerUrl;
 use crate::{Config, Settings};

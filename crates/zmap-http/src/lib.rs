@@ -21,6 +21,7 @@ mod map;
 mod netrc;
 mod permanent;
 mod proxies;
+mod resolver;
 mod response;
 mod server_credentials;
 mod server_url;

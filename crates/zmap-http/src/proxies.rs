@@ -21,7 +21,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::client::FilteredResolver;
+use crate::resolver::FilteredResolver;
 
 /// The requests that use a proxy.
 #[derive(Clone, Default)]
