@@ -19,9 +19,6 @@ use crate::profiles::Profiles;
 use crate::proxies::Proxies;
 use crate::secret::Credentials;
 
-/// Looks up an environment variable by name.
-pub(crate) type Variables<'v> = dyn Fn(&str) -> Option<String> + 'v;
-
 /// Deadline and retries of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {

@@ -5,7 +5,7 @@
 use nczarr_model::{ErrorKind, Result};
 use nczarr_storage::Target;
 
-use crate::access::Variables;
+use crate::environment::Variables;
 use crate::location::percent_decoded;
 use crate::profiles::Profiles;
 use crate::secret::{Credentials, Secret};

@@ -21,6 +21,7 @@ mod connection_pool;
 mod credential_cache;
 mod credential_sources;
 mod deadline;
+mod environment;
 mod factory;
 mod failure;
 mod get;

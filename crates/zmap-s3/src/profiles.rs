@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use crate::access::Variables;
+use crate::environment::Variables;
 use crate::secret::{Credentials, Secret};
 
 /// Largest configuration file in bytes.

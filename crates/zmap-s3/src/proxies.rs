@@ -21,7 +21,7 @@ use nczarr_model::{ErrorKind, Result};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::access::Variables;
+use crate::environment::Variables;
 
 /// The requests that use a proxy.
 #[derive(Clone, Default)]
