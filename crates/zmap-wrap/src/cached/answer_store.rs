@@ -8,10 +8,7 @@ use nczarr_storage::Key;
 
 use super::disk::{self, DiskStore};
 use super::memory::MemoryStore;
-use super::part::ObjectPart;
-
-/// An answer: the bytes, or `None` for an absent object.
-pub(super) type CachedAnswer = Option<Arc<[u8]>>;
+use super::part::{CachedAnswer, ObjectPart};
 
 #[derive(Debug)]
 pub(super) enum AnswerStore {

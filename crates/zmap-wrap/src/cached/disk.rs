@@ -16,8 +16,7 @@ use nczarr_model::{Error, ErrorKind, Result};
 use nczarr_storage::Key;
 use tempfile::NamedTempFile;
 
-use super::answer_store::CachedAnswer;
-use super::part::ObjectPart;
+use super::part::{CachedAnswer, ObjectPart};
 
 /// The first bytes of each file.
 const MAGIC: &[u8; 8] = b"nczcach1";

@@ -5,8 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nczarr_storage::Key;
 
-use super::answer_store::CachedAnswer;
-use super::part::ObjectPart;
+use super::part::{CachedAnswer, ObjectPart};
 
 /// The approximate cost of an entry beyond its bytes and key.
 const OVERHEAD: u64 = 200;

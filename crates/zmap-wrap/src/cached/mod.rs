@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use nczarr_model::Result;
 use nczarr_storage::{Key, ZMap};
 
-use answer_store::{AnswerStore, CachedAnswer};
+use answer_store::AnswerStore;
 use disk::DiskStore;
 use in_flight::{InFlightReads, SlotState, WriterGuard};
 use memory::MemoryStore;
-use part::ObjectPart;
+use part::{CachedAnswer, ObjectPart};
 
 /// The limits of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

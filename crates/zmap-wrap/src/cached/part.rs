@@ -1,9 +1,13 @@
-//! [`ObjectPart`]: the part of an object that is cached.
+//! [`ObjectPart`]: the part of an object that is cached; [`CachedAnswer`]: its bytes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use nczarr_storage::ByteRange;
 use nczarr_storage::batch::Ranges;
+
+/// An answer: the bytes, or `None` for an absent object.
+pub(super) type CachedAnswer = Option<Arc<[u8]>>;
 
 /// A contiguous part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
